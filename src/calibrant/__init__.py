@@ -1,0 +1,59 @@
+"""calibrant tells whether probabilistic predictions can be trusted.
+
+Outcome first, prediction second, options by keyword: ``ece(y, p, bins=15)``. A metric returns a number or a record of
+numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue also takes the summary that
+`summarize` makes, and summaries of batches add up.
+"""
+
+from calibrant import examples
+from calibrant.catalogue import summarize
+from calibrant.curves.cumulative_differences import cumulative_differences
+from calibrant.curves.reliability_curve import reliability_curve
+from calibrant.errors import CalibrantError, InputError, MissingExtraError, SummaryError
+from calibrant.inference.consistency_test import consistency_test
+from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
+from calibrant.inference.kuiper_test import kuiper_test
+from calibrant.inference.spiegelhalter_test import spiegelhalter_test
+from calibrant.inputs.reductions import one_vs_rest, top_label
+from calibrant.metrics.brier_score import brier_score
+from calibrant.metrics.decompose import decompose
+from calibrant.metrics.direction import direction
+from calibrant.metrics.ece import ece
+from calibrant.metrics.log_score import log_score
+from calibrant.metrics.mce import mce
+from calibrant.results import Curve, Decomposition, Direction, TestResult
+from calibrant.summaries import Grid, Moments, Ordered, PerLabel, Summary
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CalibrantError",
+    "Curve",
+    "Decomposition",
+    "Direction",
+    "Grid",
+    "InputError",
+    "MissingExtraError",
+    "Moments",
+    "Ordered",
+    "PerLabel",
+    "Summary",
+    "SummaryError",
+    "TestResult",
+    "brier_score",
+    "consistency_test",
+    "cumulative_differences",
+    "decompose",
+    "direction",
+    "ece",
+    "examples",
+    "kolmogorov_smirnov_test",
+    "kuiper_test",
+    "log_score",
+    "mce",
+    "one_vs_rest",
+    "reliability_curve",
+    "spiegelhalter_test",
+    "summarize",
+    "top_label",
+]

@@ -1,0 +1,4 @@
+"""The command line: the same words as the library."""
+
+
+def main() -> None: ...

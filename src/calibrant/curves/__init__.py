@@ -1,0 +1,1 @@
+"""Measurements that return a curve."""

@@ -1,0 +1,101 @@
+"""Where a reliability curve would lie if the predictions were calibrated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.bins import IndexArray, bin_of
+from calibrant.primitives.isotonic import isotonic_fit
+from calibrant.primitives.poisson_binomial import EXACT_ROWS, count_band
+from calibrant.primitives.pool import Pool
+from calibrant.primitives.redraw import redraw_events
+from calibrant.summaries import BinTable, Ordered
+
+MOST_SCORES = 10_000  # beyond so many different scores the isotonic region is computed on that many mass bins
+
+Band = tuple[FloatArray, FloatArray, str]
+
+
+def binned_band(summary: Ordered, table: BinTable, level: float, resamples: int, rng: np.random.Generator) -> Band:
+    """Return the quantiles (1 ± level)/2 of each bin's frequency given its scores, and how they were found."""
+    edges = np.append(table.lower, table.upper[-1])
+    number = bin_of(summary.score, edges)
+    if not summary.has_equal_weights:
+        low, high = _resampled(summary, number, table, level, resamples, rng)
+        return low, high, f"from {resamples} redraws"
+    low, high = np.full((2, table.count.size), np.nan)
+    for b in np.flatnonzero(table.count):
+        rows = slice(*np.searchsorted(number, [b, b + 1]))
+        low[b], high[b] = count_band(summary.score[rows], summary.count[rows], level)
+    exact = int(table.count.max()) <= EXACT_ROWS
+    how = "exact" if exact else f"exact up to {EXACT_ROWS} rows per bin, by three cumulants beyond"
+    with np.errstate(invalid="ignore"):
+        return low / table.count, high / table.count, how
+
+
+def _resampled(
+    summary: Ordered,
+    number: IndexArray,
+    table: BinTable,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    filled = np.flatnonzero(table.count)
+    starts = np.searchsorted(number, filled)
+    draws = np.concatenate(
+        [
+            np.add.reduceat(events * summary.weight, starts, axis=1)
+            for events in redraw_events(summary.pool, resamples, rng)
+        ]
+    )
+    low, high = np.full((2, table.count.size), np.nan)
+    low[filled], high[filled] = _quantiles(draws, level) / table.w[filled]
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random.Generator) -> Band:
+    """Return pointwise quantiles of isotonic fits to redrawn outcomes, one per different score."""
+    score = summary.unique_scores
+    if score.size <= MOST_SCORES:
+        low, high = _refits(summary, np.arange(score.size), resamples, level, rng)
+        return low, high, f"from {resamples} redraws"
+    edges = summary.edges(MOST_SCORES, "mass")
+    group = bin_of(score, edges)
+    low, high = _refits(summary, group, resamples, level, rng)
+    return low[group], high[group], f"from {resamples} redraws on {int(group[-1]) + 1} mass bins"
+
+
+def _refits(
+    summary: Ordered,
+    group: IndexArray,
+    resamples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Refit redrawn outcomes pooled by `group`, which numbers the different scores in order."""
+    starts = np.searchsorted(group, np.arange(int(group[-1]) + 1))
+    w = np.add.reduceat(summary.weight_by_score, starts)
+    pool = summary.pool
+    if starts.size < group.size and summary.has_equal_weights:
+        # Counts drawn per mass bin: within one the scores are equal for all that can be seen.
+        count = np.add.reduceat(summary.by_score(pool.rows), starts)
+        mean = np.add.reduceat(summary.by_score(pool.rows * pool.score), starts) / count
+        pool = Pool(mean, np.broadcast_to(pool.weight[0], mean.shape), count, count)
+        starts = np.arange(mean.size)
+    else:
+        starts = summary.starts()[starts]
+    fits = np.concatenate(
+        [
+            [isotonic_fit(row, w) for row in np.add.reduceat(events * pool.weight, starts, axis=1)]
+            for events in redraw_events(pool, resamples, rng)
+        ]
+    )
+    low, high = _quantiles(fits, level)
+    return low, high
+
+
+def _quantiles(draws: FloatArray, level: float) -> FloatArray:
+    tail = (1 - level) / 2
+    return np.quantile(draws, [tail, 1 - tail], axis=0)

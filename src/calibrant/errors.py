@@ -1,0 +1,38 @@
+"""Every error calibrant raises on purpose, and how its sentences are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CalibrantError(Exception):
+    """Base of all errors that calibrant raises on purpose."""
+
+
+class InputError(CalibrantError, ValueError):
+    """The data or an option is not what a measurement can be made from."""
+
+
+class SummaryError(CalibrantError, ValueError):
+    """A summary cannot be merged, read back, or used for this measurement."""
+
+
+class MissingExtraError(CalibrantError, ImportError):
+    """An optional library is not installed."""
+
+    def __init__(self, purpose: str, *, extra: str) -> None:
+        super().__init__(f"{purpose} needs an optional library that is not installed; pip install 'calibrant[{extra}]'")
+
+
+def shown(value: Any) -> str:
+    """Return `value` as a message shows it: plain Python, never longer than a line."""
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        value = value.item()
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def refuse_choice(name: str, value: object, choices: tuple[object, ...]) -> InputError:
+    """Return the error for an option that is not one of its choices."""
+    listed = ", ".join(shown(choice) for choice in choices)
+    return InputError(f"{name} must be one of {listed}; got {shown(value)}")

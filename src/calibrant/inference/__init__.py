@@ -1,0 +1,1 @@
+"""Tests: a statistic, its law under calibration, and what follows."""

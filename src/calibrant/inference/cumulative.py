@@ -1,0 +1,83 @@
+"""What the Kolmogorov-Smirnov and the Kuiper test share: the extent of the cumulative differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inference.null import (
+    asymptotic_words,
+    check_null,
+    monte_carlo_words,
+    redrawn_pvalue,
+    resolved_null,
+)
+from calibrant.primitives.walk import Walk, tie_ends
+from calibrant.results import TestResult
+from calibrant.summaries import Grid, Ordered
+
+Extent = Callable[[Any, Any], Any]
+"""Size of a walk from its highest and lowest point."""
+
+
+@dataclass(frozen=True)
+class CumulativeTest:
+    """A test by the size of the cumulative differences."""
+
+    name: str
+    extent: Extent
+    survival: Callable[[float], float]
+    law: str
+    slack: int  # how many cells' weight the size may exceed its value on a grid by
+
+    def __call__(self, summary: Ordered | Grid, *, null: str, resamples: int, rng: Any) -> TestResult:
+        """Run the test."""
+        check_null(null)
+        walk, total = (summary.walk, summary.total_weight) if isinstance(summary, Ordered) else _grid_walk(summary)
+        size, sigma = float(self.extent(walk.high, walk.low)), math.sqrt(walk.variance)
+        information = walk.variance / summary.weight_max**2
+        details: dict[str, Any] = {"scale": sigma / total, "information": information}
+        method = self.name
+        if isinstance(summary, Grid):
+            details["rounding"] = self.slack * float(summary.cells().share.max())
+            method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
+        if sigma == 0:
+            statistic, pvalue, how = _certain(size)
+        else:
+            statistic = size / sigma
+            if resolved_null(null, information) == "asymptotic":
+                pvalue, how = self.survival(statistic), asymptotic_words(self.law, information)
+            else:
+                pvalue = redrawn_pvalue(summary, size, self._of_events(summary), resamples=resamples, rng=rng)
+                how = monte_carlo_words(resamples)
+        return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
+
+    def _of_events(self, summary: Ordered | Grid) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+        def extents(events: NDArray[Any]) -> NDArray[np.float64]:
+            score, weight, count, _ = summary.pool  # type: ignore[union-attr]  # only an Ordered is redrawn
+            walks = np.cumsum(weight * (events - count * score), axis=1)
+            ends = tie_ends(score)
+            walks = walks if ends.all() else walks[:, ends]
+            sizes: NDArray[np.float64] = self.extent(walks.max(axis=1, initial=0.0), walks.min(axis=1, initial=0.0))
+            return sizes
+
+        return extents
+
+
+def _certain(size: float) -> tuple[float, float, str]:
+    """All scores are 0 or 1: either every outcome agrees, or one happened that was ruled out."""
+    if size == 0:
+        return 0.0, 1.0, "all scores are 0 or 1, and right"
+    return math.inf, 0.0, "all scores are 0 or 1, and an outcome happened that was ruled out"
+
+
+def _grid_walk(grid: Grid) -> tuple[Walk, float]:
+    cells = grid.cells()
+    partial = np.cumsum(cells.wy - cells.wp)
+    high, low = float(partial.max(initial=0.0)), float(partial.min(initial=0.0))
+    return Walk(high, low, float(cells.w2v.sum())), float(cells.w.sum())

@@ -1,0 +1,68 @@
+"""How the law of a statistic under calibration is found: by its limit, or by redrawing the outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import SummaryError
+from calibrant.inputs import check_choice, check_count, generator
+from calibrant.primitives.redraw import redraw_events
+from calibrant.summaries import Ordered, Summary
+
+ENOUGH = 25.0
+"""Least information I = Σw²p(1-p) / max w² for which a limit law is used by null="auto"."""
+
+TIE = 1e-12  # a replicate this close to the statistic counts as equal to it
+
+
+def check_null(null: Any) -> None:
+    """Refuse an unknown null."""
+    check_choice("null", null, "auto", "asymptotic", "monte-carlo")
+
+
+def resolved_null(null: str, information: float) -> str:
+    """Return "asymptotic" or "monte-carlo"."""
+    if null != "auto":
+        return null
+    return "asymptotic" if information >= ENOUGH else "monte-carlo"
+
+
+def asymptotic_words(law: str, information: float) -> str:
+    """Return how the p-value was found, and a warning where the limit is not to be trusted."""
+    if information >= ENOUGH:
+        return law
+    return f"{law}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"
+
+
+def monte_carlo_words(resamples: int) -> str:
+    """Return how the p-value was found."""
+    return f"{resamples} redraws of the outcomes"
+
+
+def redrawn_pvalue(
+    summary: Summary,
+    statistic: float,
+    of_events: Callable[[NDArray[Any]], NDArray[np.float64]],
+    *,
+    resamples: Any,
+    rng: Any,
+) -> float:
+    """Return (1 + #{T* >= T}) / (B + 1), T* from outcomes redrawn with everything else fixed.
+
+    `of_events` maps event counts (replicates, entries) to statistics that are large against calibration.
+    """
+    if not isinstance(summary, Ordered):
+        raise SummaryError(
+            f"a Monte Carlo null redraws outcomes from the scores, which a {type(summary).__name__} does not keep; "
+            'pass an Ordered or the rows, or choose null="asymptotic"'
+        )
+    B = check_count("resamples", resamples)
+    least = statistic - TIE * abs(statistic)
+    extreme = sum(
+        int(np.count_nonzero(of_events(events) >= least)) for events in redraw_events(summary.pool, B, generator(rng))
+    )
+    return (1 + extreme) / (B + 1)

@@ -1,0 +1,20 @@
+"""The one boundary: whatever a user holds comes in, typed and checked predictions come out."""
+
+from calibrant.inputs.options import (
+    check_choice,
+    check_count,
+    check_level,
+    generator,
+)
+from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
+
+__all__ = [
+    "Binary",
+    "Classes",
+    "check_choice",
+    "check_count",
+    "check_level",
+    "generator",
+    "read_binary",
+    "read_probabilities",
+]

@@ -1,0 +1,168 @@
+"""Outcomes at the boundary: events as 0 and 1, classes as column numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.containers import as_array
+
+Rows = NDArray[np.intp]
+
+
+def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: Any) -> NDArray[np.uint8]:
+    """Return 1 where the event happened and 0 elsewhere.
+
+    `rows` gives the caller's row number of each value (None: they were all kept), for messages.
+    """
+    if classes is not None and pos_label is not None:
+        raise InputError("pass either classes= or pos_label=, not both")
+    if pos_label is not None:
+        return _events_of_label(y, rows, pos_label)
+    if classes is not None:
+        names = read_classes(classes, expected=2, given_by="a binary probability")
+        return _columns_of_labels(y, rows, names).astype(np.uint8)
+    return _events_of_numbers(y, rows)
+
+
+def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) -> NDArray[np.intp]:
+    """Return the column number 0..K-1 of each outcome."""
+    if classes is not None:
+        return _columns_of_labels(y, rows, read_classes(classes, expected=K, given_by=f"{K} columns"))
+    if y.dtype.kind not in "biuf":
+        _refuse_missing(y, rows)
+        raise InputError(
+            f"y must hold column numbers 0..{K - 1}; row {_row(rows, 0)} is {shown(y[0])}. "
+            "For other labels pass classes=, the labels in the order of the columns"
+        )
+    if y.dtype.kind == "b":
+        return y.astype(np.intp)
+    bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(
+            f"y must hold column numbers 0..{K - 1} ({K} columns); row {_row(rows, i)} is {shown(y[i])}. "
+            "For labels that start at 1, or are not numbers, pass classes=, the labels in the order of the columns"
+        )
+    return y.astype(np.intp)
+
+
+def read_classes(classes: Any, *, expected: int, given_by: str) -> list[Any]:
+    """Return the labels in the order of the columns, all different."""
+    if isinstance(classes, (str, bytes)):
+        raise InputError(f"classes must be a list of labels; got the text {shown(classes)}")
+    names = list(classes) if isinstance(classes, Sequence) else as_array(classes, name="classes").tolist()
+    if len(names) != expected:
+        raise InputError(f"classes must name {expected} labels for {given_by}; got {len(names)}: {shown(names)}")
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"classes must be different from each other; {shown(name)} comes twice")
+        seen.add(name)
+    return names
+
+
+def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
+    if y.dtype.kind == "b":
+        return y.view(np.uint8) if y.flags.c_contiguous else y.astype(np.uint8)
+    if y.dtype.kind not in "iuf":
+        _refuse_missing(y, rows)
+        if y.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in y):
+            return y.astype(np.uint8)  # what pandas makes of nullable booleans
+        raise InputError(
+            f"y must be 0 and 1, or booleans; row {_row(rows, 0)} is {shown(y[0])}. "
+            "For other labels name the event with pos_label="
+        )
+    # Two reductions decide for whole numbers; fractions need a look at each value.
+    legal = bool(((y == 0) | (y == 1)).all()) if y.dtype.kind == "f" else bool(y.min() >= 0) and bool(y.max() <= 1)
+    if not legal:
+        i = int(np.argmax(~((y == 0) | (y == 1))))
+        raise InputError(_number_message(y, i, _row(rows, i)))
+    return y.astype(np.uint8)
+
+
+def _number_message(y: NDArray[Any], i: int, row: int) -> str:
+    value = y[i]
+    found = f"y must be 0 and 1; row {row} is {shown(value)}"
+    if y.dtype.kind == "f" and np.isnan(value):
+        return f"{found} (missing); drop rows without an outcome"
+    if y.dtype.kind == "f" and 0 < value < 1:
+        return (
+            f"{found}. Outcome first, prediction second: were the two arguments swapped? Soft labels are not supported"
+        )
+    return f"{found}. If another number marks the event, name it with pos_label="
+
+
+def _events_of_label(y: NDArray[Any], rows: Rows | None, pos_label: Any) -> NDArray[np.uint8]:
+    _refuse_missing(y, rows)
+    event = np.asarray(_equal(y, pos_label))
+    if not event.any():
+        others = _distinct(y, 3)
+        if len(others) > 1:  # one class alone may be a batch without events; two others are a misspelt label
+            raise InputError(
+                f"pos_label {shown(pos_label)} is not among the labels of y, which has "
+                + ", ".join(shown(label) for label in others)
+            )
+    return event.astype(np.uint8)
+
+
+def _columns_of_labels(y: NDArray[Any], rows: Rows | None, names: list[Any]) -> NDArray[np.intp]:
+    _refuse_missing(y, rows)
+    column = np.full(y.shape[0], -1, dtype=np.intp)
+    for k, name in enumerate(names):
+        column[_equal(y, name)] = k
+    if (column < 0).any():
+        i = int(np.argmax(column < 0))
+        raise InputError(f"y must hold labels of classes={shown(names)}; row {_row(rows, i)} is {shown(y[i])}")
+    return column
+
+
+def _equal(y: NDArray[Any], label: Any) -> NDArray[np.bool_]:
+    """Compare without letting NumPy turn numbers into text or the reverse."""
+    text = isinstance(label, (str, bytes))
+    if y.dtype.kind in "US":
+        return np.asarray(y == label) if text else np.zeros(y.shape, dtype=bool)
+    if y.dtype.kind == "O":
+        return np.fromiter((_same(v, label) for v in y), bool, len(y))
+    return np.zeros(y.shape, dtype=bool) if text else np.asarray(y == label)
+
+
+def _same(value: Any, label: Any) -> bool:
+    return isinstance(value, (str, bytes)) == isinstance(label, (str, bytes)) and bool(value == label)
+
+
+def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype.kind == "O":
+        missing = np.fromiter((_is_missing(value) for value in y), bool, len(y))
+    else:
+        return
+    if missing.any():
+        i = int(np.argmax(missing))
+        raise InputError(f"y must not have missing values; row {_row(rows, i)} is {shown(y[i])}. Drop such rows")
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _distinct(y: NDArray[Any], most: int) -> list[Any]:
+    found: list[Any] = []
+    for value in (y if y.dtype.kind == "O" else np.unique(y)).tolist():
+        if value not in found:
+            found.append(value)
+            if len(found) == most:
+                break
+    return found
+
+
+def _row(rows: Rows | None, i: int) -> int:
+    return i if rows is None else int(rows[i])

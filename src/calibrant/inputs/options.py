@@ -1,0 +1,46 @@
+"""Checks of options that many verbs share."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, refuse_choice, shown
+
+
+def check_choice(name: str, value: object, *choices: object) -> None:
+    """Refuse an option that is not one of its choices."""
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+        raise refuse_choice(name, value, choices)
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a whole number of at least `least`; True and 10.0 are not whole numbers."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise InputError(
+            f"{name} must be a whole number of at least {least}; got {shown(value)} ({type(value).__name__})"
+        )
+    if value < least:
+        raise InputError(f"{name} must be at least {least}; got {shown(value)}")
+    return int(value)
+
+
+def check_level(level: Any) -> float:
+    """Return a confidence level in (0, 1)."""
+    if isinstance(level, (bool, np.bool_)) or not isinstance(level, Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must lie strictly between 0 and 1, such as 0.95; got {shown(level)}")
+    return float(level)
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return the generator that `rng` (a Generator or a whole number) stands for."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, Integral) and not isinstance(rng, (bool, np.bool_)) and int(rng) >= 0:
+        return np.random.default_rng(int(rng))
+    raise InputError(
+        f"rng must be a numpy Generator or a whole number of at least 0, so that the call can be repeated; "
+        f"got {shown(rng)} ({type(rng).__name__})"
+    )

@@ -1,0 +1,201 @@
+"""Probabilities: the typed, checked predictions that everything behind the boundary works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.labels import Rows, read_columns, read_events
+from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Binary:
+    """Outcomes y of 0 and 1, probabilities p of the event, weights w: one per row, all legal."""
+
+    y: NDArray[np.uint8]
+    p: NDArray[np.floating[Any]]  # keeps the caller's precision: bin edges are compared in it
+    w: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.p)
+
+    def take(self, rows: Rows) -> Binary:
+        """Return these rows alone."""
+        return Binary(self.y[rows], self.p[rows], take_weights(self.w, rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Outcomes y as column numbers, rows P on the simplex, weights w: one per row, all legal."""
+
+    y: NDArray[np.intp]
+    P: NDArray[np.floating[Any]]
+    w: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.P)
+
+    @property
+    def K(self) -> int:
+        """Number of classes."""
+        return int(self.P.shape[1])
+
+    def take(self, rows: Rows) -> Classes:
+        """Return these rows alone."""
+        return Classes(self.y[rows], self.P[rows], take_weights(self.w, rows))
+
+    def top_label(self) -> Binary:
+        """Return whether the most probable class (the first of tied ones) came true, and its probability."""
+        top = self.P.argmax(axis=1)
+        confidence = np.take_along_axis(self.P, top[:, None], axis=1)[:, 0]
+        return Binary((top == self.y).view(np.uint8), confidence, self.w)
+
+    def one_vs_rest(self, k: int) -> Binary:
+        """Return whether class k came true, and its probability."""
+        return Binary((self.y == k).view(np.uint8), self.P[:, k], self.w)
+
+    def by_predicted_label(self) -> tuple[Binary, ...]:
+        """Return the rows of `top_label` split by the predicted label; a label never predicted has no rows."""
+        top, rows = self.P.argmax(axis=1), self.top_label()
+        return tuple(rows.take(np.flatnonzero(top == k)) for k in range(self.K))
+
+
+def read_probabilities(
+    y: Any, prediction: Any, *, weights: Any = None, classes: Any = None, pos_label: Any = None
+) -> Binary | Classes:
+    """Return checked rows: `Binary` for a 1-D prediction, `Classes` for an (n, K) one."""
+    P = _read_floats(prediction)
+    if P.ndim == 1:
+        return _binary(y, P, weights=weights, classes=classes, pos_label=pos_label)
+    if pos_label is not None:
+        raise InputError("pos_label= belongs to a 1-D prediction; for (n, K) pass classes= with one label per column")
+    outcomes, w = _read_rows(y, P.shape[0], weights)
+    outcomes, P, w, rows = _drop_weightless(outcomes, P, w)
+    _check_unit_interval(P, rows)
+    _check_simplex(P, rows)
+    return Classes(read_columns(outcomes, rows, K=P.shape[1], classes=classes), P, w)
+
+
+def read_binary(
+    y: Any, prediction: Any, *, verb: str, weights: Any = None, classes: Any = None, pos_label: Any = None
+) -> Binary:
+    """Return checked rows of a 1-D prediction; (n, K) is refused and the reductions are named."""
+    p = _read_floats(prediction)
+    if p.ndim == 2:
+        raise InputError(
+            f"{verb} judges one probability per row; got an array of shape {p.shape}. "
+            "Reduce it first: y, p = top_label(y, P) for the most probable class, "
+            "or y, p = one_vs_rest(y, P, k) for class k"
+        )
+    return _binary(y, p, weights=weights, classes=classes, pos_label=pos_label)
+
+
+def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: Any) -> Binary:
+    outcomes, w = _read_rows(y, p.shape[0], weights)
+    outcomes, p, w, rows = _drop_weightless(outcomes, p, w)
+    _check_unit_interval(p, rows)
+    return Binary(read_events(outcomes, rows, classes=classes, pos_label=pos_label), p, w)
+
+
+def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
+    array = as_array(prediction, name="prediction")
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
+        remedy = "pass prediction.ravel() or its one column" if array.ndim == 2 else "reshape it"
+        raise InputError(
+            "prediction must be 1-D (probability of the event) or (n, K) with K >= 2 columns (class probabilities); "
+            f"got shape {array.shape}; {remedy}"
+        )
+    if array.shape[0] == 0:
+        raise InputError("there are no rows: prediction is empty; at least one row is needed")
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if array.dtype.kind == "O":
+        array = _from_objects(array)
+    if array.dtype.kind != "f":
+        raise InputError(
+            f"prediction must be probabilities (floating point numbers in [0, 1]); got values of type {array.dtype}, "
+            f"such as {shown(array.reshape(-1)[0])}; convert them with .astype(float) if they are meant as such"
+        )
+    if array.dtype.itemsize > 8 or not array.dtype.isnative:
+        return array.astype(np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("="))
+    return array
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Turn Python numbers into floats, and name the first value that is none."""
+    for i, value in enumerate(array.reshape(-1)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+            raise InputError(
+                f"prediction must be numbers in [0, 1]; row {i // (array.size // array.shape[0])} is {shown(value)} "
+                f"({type(value).__name__})"
+            )
+    return array.astype(np.float64)
+
+
+def _read_rows(y: Any, n: int, weights: Any) -> tuple[NDArray[Any], FloatArray]:
+    outcomes = as_array(y, name="y")
+    if outcomes.ndim != 1:
+        hint = "pass y.argmax(axis=1) for one-hot outcomes, y.ravel() for a single column" if outcomes.ndim == 2 else ""
+        raise InputError(f"y must be 1-D, one outcome per row; got shape {outcomes.shape}; {hint}".rstrip("; "))
+    if outcomes.shape[0] != n:
+        raise InputError(
+            f"y and prediction must have the same number of rows; got {outcomes.shape[0]} outcomes and {n} predictions"
+        )
+    return outcomes, read_weights(weights, n)
+
+
+def _drop_weightless(
+    y: NDArray[Any], P: NDArray[Any], w: FloatArray
+) -> tuple[NDArray[Any], NDArray[Any], FloatArray, Rows | None]:
+    """Drop rows of weight 0 and return the caller's numbers of the rows that stay (None: all)."""
+    if is_unit(w) or w.min() > 0:
+        return y, P, w, None
+    rows = np.flatnonzero(w)
+    return y[rows], P[rows], take_weights(w, rows), rows
+
+
+def _check_unit_interval(P: NDArray[Any], rows: Rows | None) -> None:
+    if P.min() >= 0 and P.max() <= 1:  # a NaN makes both comparisons false
+        return
+    bad = ~((P >= 0) & (P <= 1))
+    place = np.unravel_index(int(np.argmax(bad)), P.shape)
+    row = int(place[0]) if rows is None else int(rows[place[0]])
+    where = f"row {row}" if P.ndim == 1 else f"row {row}, column {int(place[1])}"
+    value = P[place]
+    if np.isnan(value):
+        raise InputError(f"prediction must lie in [0, 1]; {where} is nan (missing); drop or repair such rows")
+    raise InputError(f"prediction must lie in [0, 1]; {where} is {shown(value)}. {_unit_remedy(P)}")
+
+
+def _unit_remedy(P: NDArray[Any]) -> str:
+    low, high = float(np.nanmin(P)), float(np.nanmax(P))
+    if 1 < high <= 100 and low >= 0 and high > 1.5:
+        return "If these are percentages divide by 100; if they are logits apply scipy.special.expit or softmax"
+    if high > 1.001 or low < -0.001:
+        return "If these are logits apply scipy.special.expit (one column) or softmax (several)"
+    return "If this is rounding, clip it yourself with numpy.clip(prediction, 0, 1)"
+
+
+def _check_simplex(P: NDArray[Any], rows: Rows | None) -> None:
+    off = np.abs(P.sum(axis=1, dtype=np.float64) - 1)
+    if off.max() <= SUM_TOLERANCE:
+        return
+    i = int(np.argmax(off > SUM_TOLERANCE))
+    row = i if rows is None else int(rows[i])
+    raise InputError(
+        f"each row of prediction must sum to 1 within {SUM_TOLERANCE:g}; row {row} sums to "
+        f"{P[i].sum(dtype=np.float64):.9g}. Renormalise in float64: "
+        "P = P.astype(float); P / P.sum(axis=1, keepdims=True)"
+    )

@@ -1,0 +1,57 @@
+"""Importance weights at the boundary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.containers import as_array
+
+FloatArray = NDArray[np.float64]
+
+LIGHTEST, HEAVIEST = 1e-100, 1e100  # so that neither a weight nor its square leaves the range of float64
+
+
+def unit_weights(n: int) -> FloatArray:
+    """Return n weights of 1 that take the memory of one."""
+    return np.broadcast_to(np.float64(1.0), (n,))
+
+
+def is_unit(weights: FloatArray) -> bool:
+    """Tell whether these are the weights of `unit_weights`."""
+    return weights.strides == (0,) and (weights.size == 0 or weights[0] == 1.0)
+
+
+def take_weights(weights: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    """Return the weights of these rows; weights of 1 stay what they are."""
+    return unit_weights(rows.size) if is_unit(weights) else weights[rows]
+
+
+def read_weights(weights: Any, n: int) -> FloatArray:
+    """Return n finite weights >= 0, not all of them 0."""
+    if weights is None:
+        return unit_weights(n)
+    array = as_array(weights, name="weights")
+    if array.ndim != 1:
+        raise InputError(f"weights must be one number per row; got an array of shape {array.shape}")
+    if array.shape[0] != n:
+        raise InputError(f"weights must have one value per row: expected {n} rows, got {array.shape[0]}")
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"weights must be numbers; got values of type {array.dtype}, such as {shown(array[0])}")
+    w = array.astype(np.float64)
+    bad = ~(np.isfinite(w) & (w >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"weights must be finite and at least 0; row {row} is {shown(array[row])}")
+    heaviest = float(w.max())
+    if heaviest == 0:
+        raise InputError("weights must not all be 0; leave weights out for equal weights")
+    if not LIGHTEST <= heaviest <= HEAVIEST:
+        raise InputError(
+            f"the largest weight must lie between {LIGHTEST:g} and {HEAVIEST:g}; got {heaviest:g}. "
+            "A common factor changes no result: divide the weights by their mean"
+        )
+    return unit_weights(n) if (w == 1).all() else w

@@ -1,0 +1,1 @@
+"""Measurements that return a number or a record of numbers."""

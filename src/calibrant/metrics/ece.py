@@ -1,0 +1,183 @@
+"""Expected calibration error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.catalogue import Rows, metric
+from calibrant.errors import InputError, SummaryError
+from calibrant.inputs import Binary, check_choice
+from calibrant.inputs.weights import FloatArray
+from calibrant.summaries import BinTable, Grid, Ordered, PerLabel, Summary
+from calibrant.summaries.binned import bin_table, check_bins, summarise_bins
+
+NORMS = ("l1", "l2", "l2-squared", "max")
+NOTIONS = ("confidence", "top-label", "classwise")
+AVERAGES = {"top-label": ("macro", "weighted"), "classwise": ("macro", "sum")}
+
+
+def summarise(rows: Rows, *, bins: Any, strategy: str, notion: str | None, **_: Any) -> Summary:
+    """Reduce class vectors as the notion says, and summarise each binary problem."""
+    check_bins(bins, strategy)
+    check_choice("notion", notion, None, *NOTIONS)
+
+    def binned(part: Binary) -> Summary:
+        return summarise_bins(part, bins=bins, strategy=strategy)
+
+    if isinstance(rows, Binary):
+        if notion is not None:
+            raise InputError(
+                f"notion={notion!r} is for class probabilities of shape (n, K); leave it out for a 1-D prediction"
+            )
+        return binned(rows)
+    if notion in (None, "confidence"):
+        return binned(rows.top_label())
+    return PerLabel.of(rows, str(notion), binned)
+
+
+@metric(
+    reads=(Grid, Ordered, PerLabel),
+    summarise=summarise,
+    predictions=("binary", "classes"),
+    range=(0.0, 1.0),
+    mean=True,
+)
+def ece(
+    summary: Summary,
+    *,
+    bins: int | str = 15,
+    strategy: str = "width",
+    norm: str = "l1",
+    debias: bool = False,
+    notion: str | None = None,
+    average: str | None = None,
+) -> float:
+    r"""Average gap between stated probability and observed frequency, over bins of the probability.
+
+    With the share :math:`f_b` of the weight, the mean prediction :math:`\bar p_b` and the observed frequency
+    :math:`\bar y_b` of bin b,
+
+    .. math::
+
+        \mathrm{l1} = \sum_b f_b |\bar y_b - \bar p_b|, \qquad
+        \mathrm{l2} = \Bigl(\sum_b f_b (\bar y_b - \bar p_b)^2\Bigr)^{1/2}, \qquad
+        \mathrm{max} = \max_b |\bar y_b - \bar p_b| .
+
+    Bins are right-closed, (a, b], with edges k/m; 0 belongs to the first. An edge is compared in the precision of
+    the scores, so that 0.3 falls into the same bin in float16, float32 and float64.
+
+    Parameters
+    ----------
+    y
+        Outcomes: 0 and 1 (or `pos_label`) for a 1-D prediction, column numbers (or `classes`) for (n, K); or the
+        summary made by `summarize`.
+    prediction
+        P(y = 1) as a 1-D array, or class probabilities of shape (n, K).
+    bins
+        Number of bins; ``"cube-root"`` for ⌈n^(1/3)⌉ mass bins; ``"sweep"`` for the most mass bins whose observed
+        frequencies still rise with the prediction (Roelofs et al. 2022).
+    strategy
+        ``"width"`` for bins of equal width, ``"mass"`` for bins of equal weight. Tied scores always share a bin.
+    norm
+        ``"l1"``, ``"l2"`` (the root), ``"l2-squared"`` (its square), ``"max"``.
+    debias
+        With an l2 norm: the mean of :math:`r_i r_j`, r = y - p, over pairs of rows in a bin, which has no upward bias.
+        The root is taken of the value clipped at 0; ``"l2-squared"`` is not clipped and may be negative. Bins with
+        one row are left out.
+    notion
+        For (n, K). ``"confidence"`` (default): is the most probable class right as often as stated?
+        ``"top-label"``: the same within the rows of each predicted label. ``"classwise"``: each class against the
+        rest.
+    average
+        Over labels: ``"macro"`` (default) the plain mean; ``"weighted"`` (top-label) by rows, as Gupta and Ramdas
+        (2021); ``"sum"`` (classwise).
+    weights, classes, pos_label
+        Importance weights; labels in the order of the columns; the label that marks the event.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    A calibrated model has an ECE above 0, because frequencies of finite samples scatter: with 500 uniform scores and
+    15 bins about 0.054. Compare with `consistency_test` before reading a value as miscalibration, and never compare
+    values with different bins or different n. A value of 0 does not mean calibrated: errors within a bin cancel.
+
+    Examples
+    --------
+    Bin (0, 0.5] holds 0.1 and 0.4, mean 0.25, and no event; bin (0.5, 1] holds 0.6 and 0.9, mean 0.75, and two:
+
+    >>> ece([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], bins=2)
+    0.25
+
+    Class probabilities: the first row is right with confidence 0.5, the second wrong with 0.75.
+
+    >>> ece([0, 1], [[0.5, 0.25, 0.25], [0.75, 0.25, 0.0]], bins=2)
+    0.625
+    """
+    _check(bins, strategy, norm, debias, average, notion)
+    if not isinstance(summary, PerLabel):
+        if notion not in (None, "confidence") or average is not None:
+            raise InputError(
+                f"notion={notion!r} with average={average!r} needs class probabilities of shape (n, K) "
+                "and notion='top-label' or 'classwise'"
+            )
+        return error_of(bin_table(summary, bins=bins, strategy=strategy), norm, debias)
+    if notion != summary.notion:
+        raise SummaryError(f"this summary was made for notion={summary.notion!r}; got notion={notion!r}")
+    parts = [part for part in summary.parts if part.n]
+    tables = [bin_table(part, bins=bins, strategy=strategy) for part in parts]
+    errors = np.array([error_of(table, norm, debias) for table in tables])
+    return _averaged(errors, tables, norm, average)
+
+
+def error_of(table: BinTable, norm: str, debias: bool) -> float:
+    """Return the error of one table of bins."""
+    if debias:
+        theta = _debiased(table)
+        return theta if norm == "l2-squared" else float(np.sqrt(max(theta, 0.0)))
+    gap, share = np.abs(table.gap), table.share
+    if norm == "max":
+        return float(gap.max())
+    if norm == "l1":
+        return float(np.dot(share, gap))
+    square = float(np.dot(share, gap * gap))
+    return square if norm == "l2-squared" else float(np.sqrt(square))
+
+
+def _debiased(table: BinTable) -> float:
+    """Return Σ_b f_b [(Σwr)² - Σ(wr)²] / [(Σw)² - Σw²] over bins of two rows and more."""
+    kept = table.count >= 2
+    if not kept.any():
+        raise InputError(
+            f"debias=True needs a bin with two rows or more; all {table.count.size} bins have fewer. Use fewer bins"
+        )
+    w, w2, wr, w2r2 = (column[kept] for column in (table.w, table.w2, table.wy - table.wp, table.w2r2))
+    pairs: FloatArray = (wr * wr - w2r2) / (w * w - w2)
+    return float(np.dot(w, pairs) / w.sum())
+
+
+def _averaged(errors: FloatArray, tables: list[BinTable], norm: str, average: str | None) -> float:
+    if norm == "max":
+        return float(errors.max())
+    if average == "sum":
+        return float(errors.sum())
+    if average == "weighted":
+        return float(np.average(errors, weights=[table.w.sum() for table in tables]))
+    return float(errors.mean())
+
+
+def _check(bins: Any, strategy: Any, norm: Any, debias: Any, average: Any, notion: Any) -> None:
+    check_bins(bins, strategy)
+    check_choice("norm", norm, *NORMS)
+    check_choice("debias", debias, False, True)
+    check_choice("notion", notion, None, *NOTIONS)
+    if debias and norm not in ("l2", "l2-squared"):
+        raise InputError(f'debias=True is defined for norm="l2" and "l2-squared"; got norm={norm!r}')
+    if average is not None:
+        check_choice("average", average, *AVERAGES.get(notion, (None,)))
+        if norm == "max":
+            raise InputError('norm="max" takes the maximum over labels; leave average out')

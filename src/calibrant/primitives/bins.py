@@ -1,0 +1,80 @@
+"""The one owner of bin edges: width bins, mass bins, and the fixed grid of cells.
+
+Bins are right-closed, (a, b], and 0 belongs to the first. An edge k/m is the correctly rounded quotient, rounded once
+more to the precision of the scores, so that 0.3 falls into the same bin in float16, float32 and float64.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+GRID_ORDER = 100  # every k/m with m <= 100 is an edge of the grid
+MASS_SLACK = 2.0**-40  # rounding of a cumulative weight must not move an edge
+
+
+def width_edges(m: int, dtype: str = "float64") -> FloatArray:
+    """Return the m + 1 edges k/m as a score of this dtype sees them."""
+    return _rounded(np.arange(m + 1) / m, dtype)
+
+
+def bin_of(score: FloatArray, edges: FloatArray) -> IndexArray:
+    """Return the bin number of each score: edges[b] < score <= edges[b + 1], and 0 in the first."""
+    return np.searchsorted(edges[1:-1], score, side="left")
+
+
+def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
+    """Return the last score of each of at most m bins of equal weight, as places among sorted unique scores.
+
+    Inner bin k ends at the first place whose cumulative weight c satisfies m c >= k W; whole-number weights are
+    compared exactly. Places that repeat are dropped, so that tied scores are never split.
+    """
+    target = np.arange(1, m) * cumulative[-1]
+    if cumulative.dtype.kind == "f":
+        target = target * (1 - MASS_SLACK)
+    last = cumulative.size - 1
+    inner = np.minimum(np.searchsorted(cumulative * m, target, side="left"), last)
+    return np.unique(np.append(inner, last))
+
+
+def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
+    """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1."""
+    inner = score[mass_ends(np.cumsum(weight), m)[:-1]]
+    return np.concatenate(([0.0], inner[inner > 0], [1.0]))
+
+
+@cache
+def grid_edges() -> FloatArray:
+    """Return all fractions k/m, 1 <= m <= 100, in order (a Farey sequence): the edges of the grid's cells."""
+    a, b, c, d = 0, 1, 1, GRID_ORDER
+    terms = [(a, b)]
+    while (a, b) != (1, 1):
+        k = (GRID_ORDER + b) // d
+        a, b, c, d = c, d, k * c - a, k * d - b
+        terms.append((a, b))
+    numerators, denominators = np.array(terms).T
+    return _rounded(numerators / denominators, "float64")
+
+
+@cache
+def grid_uppers(dtype: str) -> FloatArray:
+    """Return the upper edge of each cell as a score of this dtype sees it."""
+    return _rounded(grid_edges()[1:], dtype)
+
+
+def grid_starts(m: int) -> IndexArray:
+    """Return the first cell of each of m <= 100 width bins."""
+    # k/m and its reduced fraction are the same real number, so their rounded quotients are equal.
+    return np.searchsorted(grid_edges(), np.arange(m) / m)
+
+
+def _rounded(edges: FloatArray, dtype: str) -> FloatArray:
+    rounded = edges.astype(dtype).astype(np.float64)
+    rounded.flags.writeable = False
+    return rounded

@@ -1,0 +1,7 @@
+"""What a measurement returns besides a plain number."""
+
+from calibrant.results.curve import Curve
+from calibrant.results.records import Decomposition, Direction
+from calibrant.results.result_of_test import TestResult
+
+__all__ = ["Curve", "Decomposition", "Direction", "TestResult"]

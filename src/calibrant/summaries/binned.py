@@ -1,0 +1,71 @@
+"""From rows to a summary that holds the wanted bins, and from that summary to their table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, SummaryError
+from calibrant.inputs import Binary, check_choice, check_count
+from calibrant.primitives.bins import GRID_ORDER, mass_ends
+from calibrant.summaries.base import Summary
+from calibrant.summaries.bin_table import BinTable
+from calibrant.summaries.grid import Grid
+from calibrant.summaries.ordered import Ordered
+
+RULES = ("cube-root", "sweep")
+
+
+def check_bins(bins: Any, strategy: Any) -> None:
+    """Refuse a number of bins that is no whole number and no rule, and an unknown strategy."""
+    check_choice("strategy", strategy, "width", "mass")
+    if isinstance(bins, str):
+        if bins not in RULES:
+            raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
+    else:
+        check_count("bins", bins)
+
+
+def summarise_bins(rows: Binary, *, bins: Any, strategy: str) -> Grid | Ordered:
+    """Return the smallest summary that holds these bins exactly."""
+    if strategy == "width" and not isinstance(bins, str) and bins <= GRID_ORDER:
+        return Grid.of(rows)
+    return Ordered.of(rows)
+
+
+def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
+    """Return the table of the bins."""
+    if isinstance(summary, Grid):
+        if strategy != "width" or isinstance(bins, str):
+            raise SummaryError(
+                "a Grid holds width bins only; summarise with the same bins= and strategy= as you measure with"
+            )
+        return summary.bins(bins)
+    if not isinstance(summary, Ordered):
+        raise SummaryError(f"bins need a Grid or an Ordered; got a {type(summary).__name__}")
+    m, strategy = _resolved(summary, bins, strategy)
+    return summary.bins(summary.edges(m, strategy))
+
+
+def _resolved(ordered: Ordered, bins: Any, strategy: str) -> tuple[int, str]:
+    if bins == "cube-root":
+        root = round(ordered.n ** (1 / 3))
+        return (root if root**3 >= ordered.n else root + 1), "mass"
+    if bins == "sweep":
+        return _sweep(ordered), "mass"
+    return int(bins), strategy
+
+
+def _sweep(ordered: Ordered) -> int:
+    """Return the largest m for which 2, 3, .., m mass bins all have non-decreasing observed means."""
+    w, e = ordered.weight_by_score, ordered.event_weight_by_score
+    if (np.diff(e / w) >= 0).all():
+        return ordered.n  # the scores themselves are in order, so every pooling of neighbours is
+    w, e = np.cumsum(w), np.cumsum(e)
+    for m in range(2, ordered.n + 1):
+        ends = mass_ends(w, m)
+        means = np.diff(e[ends], prepend=0) / np.diff(w[ends], prepend=0)
+        if (np.diff(means) < 0).any():
+            return m - 1
+    return ordered.n

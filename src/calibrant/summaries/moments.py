@@ -1,0 +1,97 @@
+"""Means and spread of per-row scores: for every measurement that is a mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from calibrant.errors import SummaryError
+from calibrant.inputs.weights import FloatArray
+from calibrant.summaries.base import Summary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments(Summary):
+    """Moments of named row scores s, merged by Chan's formula, which subtracts no large numbers.
+
+    `mean` is Σws/Σw. `mean2` and `spread2` are mean and centred second moment with weights w²: the variance of a
+    weighted mean needs Σw²(s - mean)² = spread2 + Σw² (mean2 - mean)². Infinite scores are counted by weight apart.
+    """
+
+    names: tuple[str, ...]
+    rows: int
+    w: float
+    w2: float
+    weight_max: float
+    mean: FloatArray
+    mean2: FloatArray
+    spread2: FloatArray
+    infinite: FloatArray
+
+    @classmethod
+    def of(cls, scores: Mapping[str, FloatArray], w: FloatArray) -> Self:
+        """Return the moments of these row scores under these weights."""
+        parts = [_moments(s, w) for s in scores.values()]
+        mean, mean2, spread2, infinite = (np.array(column) for column in zip(*parts, strict=True))
+        total, total2 = float(w.sum()), float(np.dot(w, w))
+        return cls(tuple(scores), w.size, total, total2, float(w.max()), mean, mean2, spread2, infinite)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the moments of no rows, of no names."""
+        none = np.zeros(0)
+        return cls((), 0, 0.0, 0.0, 0.0, none, none, none, none)
+
+    def merged(self, other: Self) -> Self:
+        """Return the moments of the rows of both."""
+        if not self.rows or not other.rows:
+            return other if not self.rows else self
+        if self.names != other.names:
+            raise SummaryError(f"moments of {self.names} do not merge with moments of {other.names}")
+        w, w2 = self.w + other.w, self.w2 + other.w2
+        step, step2 = other.mean - self.mean, other.mean2 - self.mean2
+        return type(self)(
+            self.names,
+            self.rows + other.rows,
+            w,
+            w2,
+            max(self.weight_max, other.weight_max),
+            self.mean + step * (other.w / w),
+            self.mean2 + step2 * (other.w2 / w2),
+            self.spread2 + other.spread2 + step2**2 * (self.w2 * other.w2 / w2),
+            self.infinite + other.infinite,
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.rows
+
+    def _column(self, name: str) -> int:
+        if name not in self.names:
+            raise SummaryError(f"these moments hold {', '.join(self.names) or 'nothing'}, not {name}")
+        return self.names.index(name)
+
+    def mean_of(self, name: str) -> float:
+        """Return Σws/Σw, infinite if a row is."""
+        k = self._column(name)
+        return float("inf") if self.infinite[k] > 0 else float(self.mean[k])
+
+    def sum2_of(self, name: str) -> float:
+        """Return Σw²s."""
+        return float(self.mean2[self._column(name)] * self.w2)
+
+
+def _moments(s: FloatArray, w: FloatArray) -> tuple[float, float, float, float]:
+    """Return mean, mean2, spread2 with infinite scores set to 0, and the weight of the infinite ones."""
+    finite = np.isfinite(s)
+    infinite = 0.0
+    if not finite.all():
+        infinite, s = float(w[~finite].sum()), np.where(finite, s, 0.0)
+    w2 = w * w
+    mean2 = float(np.dot(w2, s) / w2.sum())
+    centred = s - mean2
+    return float(np.dot(w, s) / w.sum()), mean2, float(np.dot(w2, centred * centred)), infinite

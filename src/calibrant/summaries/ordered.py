@@ -1,0 +1,148 @@
+"""The rows sorted by score, equal ones pooled: exact, and complete but for the order of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import SummaryError
+from calibrant.inputs import Binary
+from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
+from calibrant.primitives.bins import bin_of, mass_edges, width_edges
+from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.primitives.pool import CountArray, Pool, pool_entries, pool_rows
+from calibrant.primitives.walk import Walk, tie_ends, walk
+from calibrant.summaries.base import Summary
+from calibrant.summaries.bin_table import BinTable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ordered(Summary):
+    """One entry per different (score, weight), in that order: its number of rows and of events.
+
+    Because the weights are kept apart nothing is lost: outcomes can be redrawn from the scores, and every weighted
+    sum follows. `dtype` is the precision of the scores, in which bin edges are compared.
+    """
+
+    score: FloatArray
+    weight: FloatArray
+    count: CountArray
+    events: CountArray
+    dtype: str
+
+    def __post_init__(self) -> None:
+        if self.weight.strides != (0,) and (self.weight == 1).all():
+            object.__setattr__(self, "weight", unit_weights(self.weight.size))
+        super().__post_init__()
+        if not self.score.shape == self.weight.shape == self.count.shape == self.events.shape:
+            raise SummaryError("the columns of an Ordered must have one length")
+
+    @classmethod
+    def of(cls, rows: Binary) -> Self:
+        """Sort and pool these rows."""
+        return cls(*pool_rows(rows.y, rows.p, rows.w), rows.p.dtype.name)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows."""
+        none = np.zeros(0, np.int64)
+        return cls(np.zeros(0), unit_weights(0), none, none, "")
+
+    def merged(self, other: Self) -> Self:
+        """Merge two sorted runs."""
+        if not self.n or not other.n:
+            return other if not self.n else self
+        if self.dtype != other.dtype:
+            raise SummaryError(
+                f"scores of type {self.dtype} and {other.dtype} fall into different bins at the edges; "
+                "convert all batches to one type before they are summarised"
+            )
+        joined = [np.concatenate(pair) for pair in zip(self.pool, other.pool, strict=True)]
+        if is_unit(self.weight) and is_unit(other.weight):
+            joined[1] = unit_weights(joined[0].size)
+        return type(self)(*pool_entries(Pool(*joined)), self.dtype)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.count.sum())
+
+    @property
+    def pool(self) -> Pool:
+        """The four columns."""
+        return Pool(self.score, self.weight, self.count, self.events)
+
+    @property
+    def weight_max(self) -> float:
+        """Largest weight."""
+        return float(self.weight.max(initial=0.0))
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows weigh the same."""
+        return is_unit(self.weight) or self.weight.min() == self.weight.max()
+
+    @cached_property
+    def walk(self) -> Walk:
+        """Extremes of the cumulative differences, before division by the total weight."""
+        return walk(self.pool)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(np.dot(self.weight, self.count))
+
+    def starts(self) -> NDArray[np.intp]:
+        """Return the first entry of each different score."""
+        ends = np.flatnonzero(tie_ends(self.score))
+        return np.concatenate(([0], ends[:-1] + 1)).astype(np.intp)
+
+    def by_score(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of a column over the entries of each different score."""
+        if is_unit(self.weight):  # one entry per score
+            return column
+        sums: NDArray[Any] = np.add.reduceat(column, self.starts())
+        return sums
+
+    @property
+    def unique_scores(self) -> FloatArray:
+        """The different scores, ascending."""
+        return self.score if is_unit(self.weight) else self.score[self.starts()]
+
+    @property
+    def weight_by_score(self) -> NDArray[Any]:
+        """Σw of each different score: whole numbers when there are no weights."""
+        return self.count if is_unit(self.weight) else self.by_score(self.weight * self.count)
+
+    @property
+    def event_weight_by_score(self) -> NDArray[Any]:
+        """Σwy of each different score: whole numbers when there are no weights."""
+        return self.events if is_unit(self.weight) else self.by_score(self.weight * self.events)
+
+    def edges(self, m: int, strategy: str) -> FloatArray:
+        """Return the edges of m width bins, or of at most m mass bins."""
+        if strategy == "width":
+            return width_edges(m, self.dtype)
+        return mass_edges(self.unique_scores, self.weight_by_score, m)
+
+    def bins(self, edges: FloatArray) -> BinTable:
+        """Return the table of the bins between these edges."""
+        number = bin_of(self.score, edges)
+        first = np.searchsorted(number, np.arange(edges.size - 1))
+        filled = np.flatnonzero(np.diff(first, append=number.size))
+        sums = np.zeros((len(COLUMNS), edges.size - 1))
+        for row, column in enumerate(self._columns()):
+            sums[row, filled] = np.add.reduceat(column, first[filled])
+        return BinTable(edges[:-1], edges[1:], sums)
+
+    def _columns(self) -> Any:
+        """Yield the columns of a grid for each entry, one at a time."""
+        p, w, count, events = self.pool
+        v = p * (1 - p)
+        r2 = events * (1 - p) ** 2 + (count - events) * p**2
+        yield from (count, w * count, w * w * count, w * p * count, w * events, w * w * events)
+        yield from (w * v * count, w * w * v * count, w * r2, w * w * r2)
