@@ -295,9 +295,7 @@ GRID = 8
 def arc(centre: tuple[float, float], radii: tuple[float, float], start: float, stop: float) -> FloatArray:
     """Give points along part of an ellipse; angles are in degrees, from the right, downwards."""
     angles = np.radians(np.linspace(start, stop, 9))
-    points: FloatArray = np.array(centre) + np.array(radii) * np.column_stack(
-        [np.cos(angles), np.sin(angles)]
-    )
+    points: FloatArray = np.array(centre) + np.array(radii) * np.column_stack([np.cos(angles), np.sin(angles)])
     return points
 
 
@@ -418,9 +416,7 @@ def write(name: str, arrays: AnyArrays) -> None:
 def main() -> int:
     """Write the example files, or check them; the result is the exit status."""
     parser = argparse.ArgumentParser(description="Make the example predictions that ship with calibrant.")
-    parser.add_argument(
-        "--check", action="store_true", help="compare with the committed files, write nothing"
-    )
+    parser.add_argument("--check", action="store_true", help="compare with the committed files, write nothing")
     check_only = parser.parse_args().check
     examples = {"churn": make_churn(), "digits": make_digits()}
     if not check_only:

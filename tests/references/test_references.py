@@ -65,7 +65,9 @@ def _test(y, p, given, words):
 
 
 def _exact_null(y, p, given, words):
-    verb = next(v for v in (cb.kolmogorov_smirnov_test, cb.kuiper_test, cb.spiegelhalter_test) if v.__name__[:-5] in words)
+    verb = next(
+        v for v in (cb.kolmogorov_smirnov_test, cb.kuiper_test, cb.spiegelhalter_test) if v.__name__[:-5] in words
+    )
     options = {"alternative": "greater"} if "greater" in words else {}
     return verb(y, p, null="monte-carlo", **options, **given).pvalue
 

@@ -52,9 +52,8 @@ a    2
 
 def readme(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "README.md").write_text(text, "utf-8")
-    return subprocess.run(
-        [sys.executable, SCRIPT, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+    run = [sys.executable, SCRIPT, *arguments]
+    return subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(

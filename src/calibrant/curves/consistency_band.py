@@ -19,14 +19,13 @@ Band = tuple[FloatArray, FloatArray, str]
 
 def binned_band(summary: Ordered, table: BinTable, level: float, resamples: int, rng: np.random.Generator) -> Band:
     """Return the quantiles (1 ± level)/2 of each bin's frequency given its scores, and how they were found."""
-    edges = np.append(table.lower, table.upper[-1])
-    number = bin_of(summary.score, edges)
+    starts = summary.bin_starts(table.edges)
     if not summary.has_equal_weights:
-        low, high = _resampled(summary, number, table, level, resamples, rng)
+        low, high = _resampled(summary, starts, table, level, resamples, rng)
         return low, high, f"from {resamples} redraws"
     low, high = np.full((2, table.count.size), np.nan)
     for b in np.flatnonzero(table.count):
-        rows = slice(*np.searchsorted(number, [b, b + 1]))
+        rows = slice(starts[b], starts[b + 1])
         low[b], high[b] = count_band(summary.score[rows], summary.count[rows], level)
     exact = int(table.count.max()) <= EXACT_ROWS
     how = "exact" if exact else f"exact up to {EXACT_ROWS} rows per bin, by three cumulants beyond"
@@ -36,17 +35,16 @@ def binned_band(summary: Ordered, table: BinTable, level: float, resamples: int,
 
 def _resampled(
     summary: Ordered,
-    number: IndexArray,
+    starts: IndexArray,
     table: BinTable,
     level: float,
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     filled = np.flatnonzero(table.count)
-    starts = np.searchsorted(number, filled)
     draws = np.concatenate(
         [
-            np.add.reduceat(events * summary.weight, starts, axis=1)
+            np.add.reduceat(events * summary.weight, starts[filled], axis=1)
             for events in redraw_events(summary.pool, resamples, rng)
         ]
     )

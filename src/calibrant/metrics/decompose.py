@@ -17,7 +17,7 @@ from calibrant.summaries import Ordered
 from calibrant.summaries.binned import bin_table, check_bins
 
 
-@metric(reads=(Ordered,), summarise=ordered, range=(0.0, np.inf), mean=True)
+@metric(reads=(Ordered,), summarise=ordered, range=(-1.0, np.inf), mean=True)
 def decompose(
     summary: Ordered,
     *,

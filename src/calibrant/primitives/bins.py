@@ -19,9 +19,9 @@ GRID_ORDER = 100  # every k/m with m <= 100 is an edge of the grid
 MASS_SLACK = 2.0**-40  # rounding of a cumulative weight must not move an edge
 
 
-def width_edges(m: int, dtype: str = "float64") -> FloatArray:
-    """Return the m + 1 edges k/m as a score of this dtype sees them."""
-    return _rounded(np.arange(m + 1) / m, dtype)
+def width_edges(m: int) -> FloatArray:
+    """Return the m + 1 edges k/m."""
+    return rounded(np.arange(m + 1) / m, "float64")
 
 
 def bin_of(score: FloatArray, edges: FloatArray) -> IndexArray:
@@ -59,13 +59,13 @@ def grid_edges() -> FloatArray:
         a, b, c, d = c, d, k * c - a, k * d - b
         terms.append((a, b))
     numerators, denominators = np.array(terms).T
-    return _rounded(numerators / denominators, "float64")
+    return rounded(numerators / denominators, "float64")
 
 
 @cache
 def grid_uppers(dtype: str) -> FloatArray:
     """Return the upper edge of each cell as a score of this dtype sees it."""
-    return _rounded(grid_edges()[1:], dtype)
+    return rounded(grid_edges()[1:], dtype)
 
 
 def grid_starts(m: int) -> IndexArray:
@@ -74,7 +74,8 @@ def grid_starts(m: int) -> IndexArray:
     return np.searchsorted(grid_edges(), np.arange(m) / m)
 
 
-def _rounded(edges: FloatArray, dtype: str) -> FloatArray:
-    rounded = edges.astype(dtype).astype(np.float64)
-    rounded.flags.writeable = False
-    return rounded
+def rounded(edges: FloatArray, dtype: str) -> FloatArray:
+    """Return edges as scores of this dtype see them, read-only."""
+    seen = edges.astype(dtype).astype(np.float64)
+    seen.flags.writeable = False
+    return seen

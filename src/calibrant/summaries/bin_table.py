@@ -14,9 +14,18 @@ from calibrant.inputs.weights import FloatArray
 class BinTable:
     """Edges and sums of m bins, empty ones included; v = p(1-p), r = y - p."""
 
-    lower: FloatArray
-    upper: FloatArray
+    edges: FloatArray  # m + 1
     sums: FloatArray  # (10, m), rows named by primitives.cell_sums.COLUMNS
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower edges, which the bins do not hold (but 0 belongs to the first)."""
+        return self.edges[:-1]
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper edges, which the bins hold."""
+        return self.edges[1:]
 
     def _column(self, row: int) -> FloatArray:
         column: FloatArray = self.sums[row]

@@ -58,10 +58,8 @@ class Grid(Summary):
             raise SummaryError(
                 f"a Grid holds width bins up to {GRID_ORDER}; got bins={m}. Summarise with these bins instead"
             )
-        edges = width_edges(m)
-        return BinTable(edges[:-1], edges[1:], np.add.reduceat(self.sums, grid_starts(m), axis=1))
+        return BinTable(width_edges(m), np.add.reduceat(self.sums, grid_starts(m), axis=1))
 
     def cells(self) -> BinTable:
         """Return the table of the cells themselves."""
-        edges = grid_edges()
-        return BinTable(edges[:-1], edges[1:], self.sums)
+        return BinTable(grid_edges(), self.sums)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
-from calibrant.primitives.bins import bin_of, mass_edges, width_edges
+from calibrant.primitives.bins import bin_of, mass_edges, rounded, width_edges
 from calibrant.primitives.cell_sums import COLUMNS
 from calibrant.primitives.pool import CountArray, Pool, pool_entries, pool_rows
 from calibrant.primitives.walk import Walk, tie_ends, walk
@@ -126,18 +126,22 @@ class Ordered(Summary):
     def edges(self, m: int, strategy: str) -> FloatArray:
         """Return the edges of m width bins, or of at most m mass bins."""
         if strategy == "width":
-            return width_edges(m, self.dtype)
+            return width_edges(m)
         return mass_edges(self.unique_scores, self.weight_by_score, m)
+
+    def bin_starts(self, edges: FloatArray) -> NDArray[np.intp]:
+        """Return the first entry of each bin, and the number of entries; edges are compared as the scores see them."""
+        number = bin_of(self.score, rounded(edges, self.dtype))
+        return np.searchsorted(number, np.arange(edges.size))
 
     def bins(self, edges: FloatArray) -> BinTable:
         """Return the table of the bins between these edges."""
-        number = bin_of(self.score, edges)
-        first = np.searchsorted(number, np.arange(edges.size - 1))
-        filled = np.flatnonzero(np.diff(first, append=number.size))
+        starts = self.bin_starts(edges)
+        filled = np.flatnonzero(np.diff(starts))
         sums = np.zeros((len(COLUMNS), edges.size - 1))
         for row, column in enumerate(self._columns()):
-            sums[row, filled] = np.add.reduceat(column, first[filled])
-        return BinTable(edges[:-1], edges[1:], sums)
+            sums[row, filled] = np.add.reduceat(column, starts[filled])
+        return BinTable(edges, sums)
 
     def _columns(self) -> Any:
         """Yield the columns of a grid for each entry, one at a time."""

@@ -1,4 +1,0 @@
-"""The command line: the same words as the library."""
-
-
-def main() -> None: ...
