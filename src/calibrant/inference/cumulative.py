@@ -14,9 +14,13 @@ from calibrant.inference.null import (
     asymptotic_words,
     check_null,
     monte_carlo_words,
+    ordered_pool,
     redrawn_pvalue,
     resolved_null,
 )
+from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.flips import FlippedWalks, Flips
+from calibrant.primitives.pool import Pool
 from calibrant.primitives.walk import Walk, tie_ends
 from calibrant.results import TestResult
 from calibrant.summaries import Grid, Ordered
@@ -53,20 +57,25 @@ class CumulativeTest:
             if resolved_null(null, information) == "asymptotic":
                 pvalue, how = self.survival(statistic), asymptotic_words(self.law, information)
             else:
-                pvalue = redrawn_pvalue(summary, size, self._of_events(summary), resamples=resamples, rng=rng)
+                pvalue = self._redrawn(ordered_pool(summary), size, resamples=resamples, rng=rng)
                 how = monte_carlo_words(resamples)
         return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
 
-    def _of_events(self, summary: Ordered | Grid) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
-        def extents(events: NDArray[Any]) -> NDArray[np.float64]:
-            score, weight, count, _ = summary.pool  # type: ignore[union-attr]  # only an Ordered is redrawn
-            walks = np.cumsum(weight * (events - count * score), axis=1)
-            ends = tie_ends(score)
+    def _redrawn(self, pool: Pool, size: float, *, resamples: int, rng: Any) -> float:
+        ends = tie_ends(pool.score)
+        flipped = FlippedWalks(pool)
+
+        def of_events(events: NDArray[Any]) -> FloatArray:
+            walks = np.cumsum(pool.weight * (events - pool.rows * pool.score), axis=1)
             walks = walks if ends.all() else walks[:, ends]
-            sizes: NDArray[np.float64] = self.extent(walks.max(axis=1, initial=0.0), walks.min(axis=1, initial=0.0))
+            sizes: FloatArray = self.extent(walks.max(axis=1, initial=0.0), walks.min(axis=1, initial=0.0))
             return sizes
 
-        return extents
+        def of_flips(flips: Flips) -> FloatArray:
+            sizes: FloatArray = self.extent(*flipped.extremes(flips))
+            return sizes
+
+        return redrawn_pvalue(pool, size, of_events, of_flips, resamples=resamples, rng=rng)
 
 
 def _certain(size: float) -> tuple[float, float, str]:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.errors import SummaryError
 from calibrant.inputs import check_choice, check_count, generator
+from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.flips import Flips, is_sparse, redraw_flips
+from calibrant.primitives.pool import Pool
 from calibrant.primitives.redraw import redraw_events
 from calibrant.summaries import Ordered, Summary
 
@@ -43,26 +46,35 @@ def monte_carlo_words(resamples: int) -> str:
     return f"{resamples} redraws of the outcomes"
 
 
+def ordered_pool(summary: Summary) -> Pool:
+    """Return the scores that outcomes are redrawn from, if the summary keeps them."""
+    if not isinstance(summary, Ordered):
+        raise SummaryError(
+            f"a Monte Carlo null redraws outcomes from the scores, which a {type(summary).__name__} does not keep; "
+            'pass the rows or their Ordered summary, or choose null="asymptotic"'
+        )
+    return summary.pool
+
+
 def redrawn_pvalue(
-    summary: Summary,
+    pool: Pool,
     statistic: float,
-    of_events: Callable[[NDArray[Any]], NDArray[np.float64]],
+    of_events: Callable[[NDArray[Any]], FloatArray],
+    of_flips: Callable[[Flips], FloatArray],
     *,
     resamples: Any,
     rng: Any,
 ) -> float:
     """Return (1 + #{T* >= T}) / (B + 1), T* from outcomes redrawn with everything else fixed.
 
-    `of_events` maps event counts (replicates, entries) to statistics that are large against calibration.
+    `of_events` maps event counts (replicates, entries) to statistics that are large against calibration; `of_flips`
+    does the same for replicates kept as flips, as those of rare events are.
     """
-    if not isinstance(summary, Ordered):
-        raise SummaryError(
-            f"a Monte Carlo null redraws outcomes from the scores, which a {type(summary).__name__} does not keep; "
-            'pass an Ordered or the rows, or choose null="asymptotic"'
-        )
-    B = check_count("resamples", resamples)
+    B, rng = check_count("resamples", resamples), generator(rng)
+    if is_sparse(pool):
+        replicates = (of_flips(flips) for flips in redraw_flips(pool, B, rng))
+    else:
+        replicates = (of_events(events) for events in redraw_events(pool, B, rng))
     least = statistic - TIE * abs(statistic)
-    extreme = sum(
-        int(np.count_nonzero(of_events(events) >= least)) for events in redraw_events(summary.pool, B, generator(rng))
-    )
+    extreme = sum(int(np.count_nonzero(values >= least)) for values in replicates)
     return (1 + extreme) / (B + 1)

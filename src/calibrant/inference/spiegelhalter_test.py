@@ -15,18 +15,23 @@ from calibrant.inference.null import (
     asymptotic_words,
     check_null,
     monte_carlo_words,
+    ordered_pool,
     redrawn_pvalue,
     resolved_null,
 )
 from calibrant.inference.tails import normal_sf
 from calibrant.inputs import Binary, check_choice
+from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
+from calibrant.primitives.flips import Flips, base_events, flip_signs, flipped_sums
+from calibrant.primitives.pool import Pool
 from calibrant.results import TestResult
 from calibrant.summaries import Moments, Ordered
 
 EXCESS, VARIANCE, OUTCOME_VARIANCE = (f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v"))
 
-SIDES: dict[str, Callable[[Any], Any]] = {"two-sided": abs, "greater": lambda z: z, "less": lambda z: -z}
+Side = Callable[[Any], Any]
+SIDES: dict[str, Side] = {"two-sided": abs, "greater": lambda z: z, "less": lambda z: -z}
 
 
 class _Sums(NamedTuple):
@@ -107,7 +112,7 @@ def spiegelhalter_test(
             pvalue = min(1.0, normal_sf(side(z)) * (2 if alternative == "two-sided" else 1))
             how = asymptotic_words("normal limit", sums.information)
         else:
-            pvalue = redrawn_pvalue(summary, side(sums.excess), _of_events(summary, side), resamples=resamples, rng=rng)
+            pvalue = _redrawn(ordered_pool(summary), sums.excess, side, resamples=resamples, rng=rng)
             how = monte_carlo_words(resamples)
     return TestResult(
         statistic=z,
@@ -119,14 +124,20 @@ def spiegelhalter_test(
     )
 
 
-def _of_events(summary: Moments | Ordered, side: Callable[[Any], Any]) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
-    def statistics(events: NDArray[Any]) -> NDArray[np.float64]:
-        score, weight, count, _ = cast(Ordered, summary).pool
-        tilt = weight * (1 - 2 * score)
-        values: NDArray[np.float64] = side((events - count * score) @ tilt)
+def _redrawn(pool: Pool, excess: float, side: Side, *, resamples: Any, rng: Any) -> float:
+    """Return the p-value from redrawn outcomes; the statistic is linear in the events."""
+    tilt = 1 - 2 * pool.score
+    base = float(np.dot(pool.weight * tilt, base_events(pool) - pool.rows * pool.score))
+
+    def of_events(events: NDArray[Any]) -> FloatArray:
+        values: FloatArray = side((events - pool.rows * pool.score) @ (pool.weight * tilt))
         return values
 
-    return statistics
+    def of_flips(flips: Flips) -> FloatArray:
+        values: FloatArray = side(base + flipped_sums(flips, flip_signs(pool) * tilt))
+        return values
+
+    return redrawn_pvalue(pool, side(excess), of_events, of_flips, resamples=resamples, rng=rng)
 
 
 def _sums(summary: Moments | Ordered) -> _Sums:

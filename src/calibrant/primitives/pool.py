@@ -34,14 +34,12 @@ def pool_entries(entries: Pool) -> Pool:
     if score.size == 0:
         return entries
     unit = is_unit(weight)
-    order = np.argsort(score, kind="stable") if unit else np.lexsort((weight, score))
+    order = np.argsort(score, kind="stable") if unit else _by_score_then_weight(score, weight)
     score = score[order]
-    new = np.empty(score.size, dtype=bool)
-    new[0] = True
-    np.not_equal(score[1:], score[:-1], out=new[1:])
+    new = _changes(score)
     if not unit:
         weight = weight[order]
-        new[1:] |= weight[1:] != weight[:-1]
+        new |= _changes(weight)
     starts = np.flatnonzero(new)
     return Pool(
         score[starts],
@@ -49,6 +47,24 @@ def pool_entries(entries: Pool) -> Pool:
         np.add.reduceat(rows[order], starts),
         np.add.reduceat(events[order], starts),
     )
+
+
+def _by_score_then_weight(score: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
+    """Return the order of (score, weight); weights are looked at among tied scores only, which are often few."""
+    order = np.argsort(score)
+    new = _changes(score[order])
+    tied = np.flatnonzero(~(new & np.append(new[1:], True)))
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((weight[rows], score[rows]))]
+    return order
+
+
+def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return True where a value differs from the one before, and at the start."""
+    new = np.empty(column.size, dtype=bool)
+    new[:1] = True
+    np.not_equal(column[1:], column[:-1], out=new[1:])
+    return new
 
 
 def _packed(y: NDArray[np.uint8], p: NDArray[np.floating[Any]]) -> Pool:
@@ -63,9 +79,7 @@ def _packed(y: NDArray[np.uint8], p: NDArray[np.floating[Any]]) -> Pool:
     key.sort()
     events = key & 1
     key >>= 1
-    new = np.empty(key.size, dtype=bool)
-    new[:1] = True
-    np.not_equal(key[1:], key[:-1], out=new[1:])
+    new = _changes(key)
     score = key.view(np.float64)
     if new.all():
         return Pool(score, unit_weights(score.size), np.broadcast_to(np.int64(1), score.shape), events)
