@@ -1,7 +1,19 @@
 """What a measurement returns besides a plain number."""
 
 from calibrant.results.curve import Curve
+from calibrant.results.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.results.records import Decomposition, Direction
 from calibrant.results.result_of_test import TestResult
 
-__all__ = ["Curve", "Decomposition", "Direction", "TestResult"]
+__all__ = [
+    "Curve",
+    "Decomposition",
+    "Direction",
+    "Figure",
+    "Findings",
+    "Measurement",
+    "Section",
+    "Table",
+    "TestResult",
+    "Verdict",
+]
