@@ -6,6 +6,7 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 """
 
 from calibrant import examples
+from calibrant.audit import Audit, audit
 from calibrant.catalogue import summarize
 from calibrant.curves.cumulative_differences import cumulative_differences
 from calibrant.curves.reliability_curve import reliability_curve
@@ -23,10 +24,10 @@ from calibrant.metrics.log_score import log_score
 from calibrant.metrics.mce import mce
 from calibrant.results import Curve, Decomposition, Direction, TestResult
 from calibrant.summaries import Grid, Moments, Ordered, PerLabel, Summary
-
-__version__ = "0.1.0"
+from calibrant.version import __version__
 
 __all__ = [
+    "Audit",
     "CalibrantError",
     "Curve",
     "Decomposition",
@@ -40,6 +41,8 @@ __all__ = [
     "Summary",
     "SummaryError",
     "TestResult",
+    "__version__",
+    "audit",
     "brier_score",
     "consistency_test",
     "cumulative_differences",

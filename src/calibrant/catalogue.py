@@ -40,6 +40,17 @@ class Verb(Protocol[R_co]):
 
 
 @dataclass(frozen=True)
+class Shown:
+    """How an audit shows a number: its name in words, and whether it grows with miscalibration.
+
+    A number that does gets the value it would have if calibrated and a p-value, both from redrawn outcomes.
+    """
+
+    label: str
+    grows: bool = False
+
+
+@dataclass(frozen=True)
 class Entry:
     """What the catalogue knows of a verb.
 
@@ -55,6 +66,8 @@ class Entry:
         Between which values it lies, and its value for predictions that are certain and right.
     mean
         Whether a row of weight 2 counts like two rows.
+    audit
+        The fields of the result that an audit shows; "" is the result itself.
     verb, summarise
         The public function; the function from checked rows and options to the summary.
     """
@@ -66,6 +79,7 @@ class Entry:
     range: tuple[float, float]
     perfect: float
     mean: bool
+    audit: Mapping[str, Shown]
     verb: Verb[Any]
     summarise: Callable[..., Summary]
     finish: Callable[..., Any]
@@ -114,6 +128,7 @@ def verb(
     range: tuple[float, float] = (-np.inf, np.inf),
     perfect: float = 0.0,
     mean: bool = False,
+    audit: Mapping[str, Shown] | None = None,
 ) -> Callable[[Callable[..., Any]], Verb[Any]]:
     """Make the public verb of a function of a summary, and enter it into the catalogue.
 
@@ -144,7 +159,9 @@ def verb(
 
         public.__signature__ = _signature(own, finish)  # type: ignore[attr-defined]
         options = {parameter.name: parameter.default for parameter in own}
-        entry = Entry(name, kind, reads, predictions, range, perfect, mean, public, summarise, finish, options)
+        entry = Entry(
+            name, kind, reads, predictions, range, perfect, mean, audit or {}, public, summarise, finish, options
+        )
         ENTRIES[name] = entry
         return public
 

@@ -8,7 +8,6 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.bins import IndexArray, bin_of
 from calibrant.primitives.isotonic import isotonic_fit
 from calibrant.primitives.poisson_binomial import EXACT_ROWS, count_band
-from calibrant.primitives.pool import Pool
 from calibrant.primitives.redraw import redraw_events
 from calibrant.summaries import BinTable, Ordered
 
@@ -57,37 +56,21 @@ def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random
     """Return pointwise quantiles of isotonic fits to redrawn outcomes, one per different score."""
     score = summary.unique_scores
     if score.size <= MOST_SCORES:
-        low, high = _refits(summary, np.arange(score.size), resamples, level, rng)
+        low, high = _refits(summary, resamples, level, rng)
         return low, high, f"from {resamples} redraws"
     edges = summary.edges(MOST_SCORES, "mass")
-    group = bin_of(score, edges)
-    low, high = _refits(summary, group, resamples, level, rng)
-    return low[group], high[group], f"from {resamples} redraws on {int(group[-1]) + 1} mass bins"
+    cells = summary.coarsened(edges)
+    low, high = _refits(cells, resamples, level, rng)
+    place = np.searchsorted(bin_of(cells.score, edges), bin_of(score, edges))
+    return low[place], high[place], f"from {resamples} redraws on {cells.score.size} mass bins"
 
 
-def _refits(
-    summary: Ordered,
-    group: IndexArray,
-    resamples: int,
-    level: float,
-    rng: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
-    """Refit redrawn outcomes pooled by `group`, which numbers the different scores in order."""
-    starts = np.searchsorted(group, np.arange(int(group[-1]) + 1))
-    w = np.add.reduceat(summary.weight_by_score, starts)
-    pool = summary.pool
-    if starts.size < group.size and summary.has_equal_weights:
-        # Counts drawn per mass bin: within one the scores are equal for all that can be seen.
-        count = np.add.reduceat(summary.by_score(pool.rows), starts)
-        mean = np.add.reduceat(summary.by_score(pool.rows * pool.score), starts) / count
-        pool = Pool(mean, np.broadcast_to(pool.weight[0], mean.shape), count, count)
-        starts = np.arange(mean.size)
-    else:
-        starts = summary.starts()[starts]
+def _refits(summary: Ordered, resamples: int, level: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w, starts = summary.weight_by_score, summary.starts()
     fits = np.concatenate(
         [
-            [isotonic_fit(row, w) for row in np.add.reduceat(events * pool.weight, starts, axis=1)]
-            for events in redraw_events(pool, resamples, rng)
+            [isotonic_fit(row, w) for row in np.add.reduceat(events * summary.weight, starts, axis=1)]
+            for events in redraw_events(summary.pool, resamples, rng)
         ]
     )
     low, high = _quantiles(fits, level)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import calibration_test, ordered
+from calibrant.catalogue import Shown, calibration_test, ordered
 from calibrant.inference.cumulative import CumulativeTest
 from calibrant.inference.tails import brownian_max_sf
 from calibrant.results import TestResult
@@ -21,7 +21,9 @@ _run = CumulativeTest(
 )
 
 
-@calibration_test(reads=(Ordered, Grid), summarise=ordered)
+@calibration_test(
+    reads=(Ordered, Grid), summarise=ordered, audit={"": Shown("largest cumulative difference (Kolmogorov-Smirnov)")}
+)
 def kolmogorov_smirnov_test(
     summary: Ordered | Grid, *, null: str = "auto", resamples: int = 9999, rng: Any = 0
 ) -> TestResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.catalogue import calibration_test, ordered
+from calibrant.catalogue import Shown, calibration_test, ordered
 from calibrant.inference.cumulative import CumulativeTest
 from calibrant.inference.tails import brownian_range_sf
 from calibrant.results import TestResult
@@ -19,7 +19,9 @@ _run = CumulativeTest(
 )
 
 
-@calibration_test(reads=(Ordered, Grid), summarise=ordered)
+@calibration_test(
+    reads=(Ordered, Grid), summarise=ordered, audit={"": Shown("range of the cumulative differences (Kuiper)")}
+)
 def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int = 9999, rng: Any = 0) -> TestResult:
     r"""Test calibration by the range of the cumulative differences between outcomes and predictions.
 

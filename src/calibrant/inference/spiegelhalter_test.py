@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import Rows, RowScores, calibration_test, moments_of
+from calibrant.catalogue import Rows, RowScores, Shown, calibration_test, moments_of
 from calibrant.errors import InputError
 from calibrant.inference.null import (
     asymptotic_words,
@@ -55,7 +54,11 @@ def _summarise(rows: Rows, *, null: str, **_: Any) -> Moments | Ordered:
     return moments if wanted == "asymptotic" else Ordered.of(cast(Binary, rows))
 
 
-@calibration_test(reads=(Moments, Ordered), summarise=_summarise)
+@calibration_test(
+    reads=(Moments, Ordered),
+    summarise=_summarise,
+    audit={"": Shown("Brier score beyond its expectation (Spiegelhalter)")},
+)
 def spiegelhalter_test(
     summary: Moments | Ordered,
     *,
@@ -127,7 +130,7 @@ def spiegelhalter_test(
 def _redrawn(pool: Pool, excess: float, side: Side, *, resamples: Any, rng: Any) -> float:
     """Return the p-value from redrawn outcomes; the statistic is linear in the events."""
     tilt = 1 - 2 * pool.score
-    base = float(np.dot(pool.weight * tilt, base_events(pool) - pool.rows * pool.score))
+    base = float((pool.weight * tilt * (base_events(pool) - pool.rows * pool.score)).sum())
 
     def of_events(events: NDArray[Any]) -> FloatArray:
         values: FloatArray = side((events - pool.rows * pool.score) @ (pool.weight * tilt))
@@ -152,8 +155,8 @@ def _sums(summary: Moments | Ordered) -> _Sums:
     for part in chunks(summary.score.size):
         p, w, count, events = (column[part] for column in summary.pool)
         tilt = w * (1 - 2 * p)
-        excess += float(np.dot(tilt, events - count * p))
-        variance += float(np.dot(tilt * tilt, count * p * (1 - p)))
+        excess += float((tilt * (events - count * p)).sum())
+        variance += float((tilt * tilt * count * p * (1 - p)).sum())
     return _Sums(excess, variance, summary.walk.variance / summary.weight_max**2, summary.total_weight)
 
 

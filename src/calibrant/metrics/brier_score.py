@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.catalogue import Rows, mean_metric
+from calibrant.catalogue import Rows, Shown, mean_metric
 from calibrant.errors import InputError
 from calibrant.inputs import Binary, check_choice
 from calibrant.inputs.weights import FloatArray
 
 
-@mean_metric(predictions=("binary", "classes"), range=(0.0, 2.0))
+@mean_metric(predictions=("binary", "classes"), range=(0.0, 2.0), audit={"": Shown("Brier score")})
 def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     r"""Mean squared distance between outcome and prediction.
 

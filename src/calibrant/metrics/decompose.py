@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import metric, ordered
+from calibrant.catalogue import Shown, metric, ordered
 from calibrant.errors import InputError
 from calibrant.inputs import check_choice
 from calibrant.inputs.weights import FloatArray
@@ -17,7 +17,16 @@ from calibrant.summaries import Ordered
 from calibrant.summaries.binned import bin_table, check_bins
 
 
-@metric(reads=(Ordered,), summarise=ordered, range=(-1.0, np.inf), mean=True)
+@metric(
+    reads=(Ordered,),
+    summarise=ordered,
+    range=(-1.0, np.inf),
+    mean=True,
+    audit={
+        "mcb": Shown("of it miscalibration, which recalibration could remove", grows=True),
+        "dsc": Shown("of it discrimination, gained over the base rate"),
+    },
+)
 def decompose(
     summary: Ordered,
     *,
@@ -93,7 +102,7 @@ def _by_bins(summary: Ordered, bins: int | str, strategy: str) -> Decomposition:
 
 def _brier(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
     """Return the mean Brier score of forecasts f for weights w with event weights e."""
-    return float((np.dot(e, (1 - f) ** 2) + np.dot(w - e, f**2)) / w.sum())
+    return float((e * (1 - f) ** 2 + (w - e) * f**2).sum() / w.sum())
 
 
 def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.catalogue import Rows, metric
+from calibrant.catalogue import Rows, Shown, metric
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray
 from calibrant.results import Direction
@@ -19,7 +19,17 @@ def _summarise(rows: Rows, *, bins: Any, strategy: str) -> Summary:
     return summarise_bins(cast(Binary, rows), bins=bins, strategy=strategy)
 
 
-@metric(reads=(Grid, Ordered), summarise=_summarise, range=(-1.0, 1.0), mean=True)
+@metric(
+    reads=(Grid, Ordered),
+    summarise=_summarise,
+    range=(-1.0, 1.0),
+    mean=True,
+    audit={
+        "over": Shown("of it from predictions that are too high", grows=True),
+        "under": Shown("of it from predictions that are too low", grows=True),
+        "bias": Shown("mean of observed minus predicted"),
+    },
+)
 def direction(summary: Summary, *, bins: int | str = 15, strategy: str = "width") -> Direction:
     r"""Split the l1 calibration error into predictions that are too high and too low.
 

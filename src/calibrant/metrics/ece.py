@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import Rows, metric
+from calibrant.catalogue import Rows, Shown, metric
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs import Binary, check_choice
 from calibrant.inputs.weights import FloatArray
@@ -43,6 +43,7 @@ def summarise(rows: Rows, *, bins: Any, strategy: str, notion: str | None, **_: 
     predictions=("binary", "classes"),
     range=(0.0, 1.0),
     mean=True,
+    audit={"": Shown("expected calibration error, 15 bins", grows=True)},
 )
 def ece(
     summary: Summary,

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import Rows, mean_metric
+from calibrant.catalogue import Rows, Shown, mean_metric
 from calibrant.errors import InputError, shown
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray
 
 
-@mean_metric(predictions=("binary", "classes"), range=(0.0, np.inf))
+@mean_metric(predictions=("binary", "classes"), range=(0.0, np.inf), audit={"": Shown("log score")})
 def log_score(rows: Rows, *, clip: float | None = None) -> FloatArray:
     r"""Mean negative logarithm of the probability given to what happened.
 

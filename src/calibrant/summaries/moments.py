@@ -36,7 +36,7 @@ class Moments(Summary):
         """Return the moments of these row scores under these weights."""
         parts = [_moments(s, w) for s in scores.values()]
         mean, mean2, spread2, infinite = (np.array(column) for column in zip(*parts, strict=True))
-        total, total2 = float(w.sum()), float(np.dot(w, w))
+        total, total2 = float(w.sum()), float((w * w).sum())
         return cls(tuple(scores), w.size, total, total2, float(w.max()), mean, mean2, spread2, infinite)
 
     @classmethod
@@ -92,6 +92,5 @@ def _moments(s: FloatArray, w: FloatArray) -> tuple[float, float, float, float]:
     if not finite.all():
         infinite, s = float(w[~finite].sum()), np.where(finite, s, 0.0)
     w2 = w * w
-    mean2 = float(np.dot(w2, s) / w2.sum())
-    centred = s - mean2
-    return float(np.dot(w, s) / w.sum()), mean2, float(np.dot(w2, centred * centred)), infinite
+    mean2 = float((w2 * s).sum() / w2.sum())
+    return float((w * s).sum() / w.sum()), mean2, float((w2 * (s - mean2) ** 2).sum()), infinite

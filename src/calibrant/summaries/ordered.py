@@ -94,7 +94,7 @@ class Ordered(Summary):
     @cached_property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        return float(np.dot(self.weight, self.count))
+        return float((self.weight * self.count).sum())
 
     def starts(self) -> NDArray[np.intp]:
         """Return the first entry of each different score."""
@@ -142,6 +142,21 @@ class Ordered(Summary):
         for row, column in enumerate(self._columns()):
             sums[row, filled] = np.add.reduceat(column, starts[filled])
         return BinTable(edges, sums)
+
+    def coarsened(self, edges: FloatArray) -> Ordered:
+        """Return one entry per bin that holds rows, for redraws where every score apart would be too many.
+
+        An entry has the mean score of its bin, the weight Σw²/Σw and (Σw)²/Σw² rows, rounded: redrawn event weights
+        then have the mean and, but for the spread of scores within a bin, the variance they would have row by row.
+        Without weights these are the rows themselves. The events need not be whole numbers.
+        """
+        table = self.bins(edges)
+        filled = table.count > 0
+        w, w2, wp, wy = (column[filled] for column in (table.w, table.w2, table.wp, table.wy))
+        weight = unit_weights(w.size) if is_unit(self.weight) else w2 / w
+        rows = np.maximum(np.rint(w * w / w2), 1).astype(np.int64)
+        events: Any = wy / weight
+        return Ordered(wp / w, weight, rows, events, "float64")
 
     def _columns(self) -> Any:
         """Yield the columns of a grid for each entry, one at a time."""

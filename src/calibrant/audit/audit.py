@@ -1,0 +1,220 @@
+"""`audit`: from outcomes and predictions to a verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant import plots
+from calibrant.audit.sections import SECTIONS, Setting
+from calibrant.audit.text import as_html_fragment, as_text
+from calibrant.inference.group_test import group_test
+from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator, read_probabilities
+from calibrant.inputs.groups import read_groups
+from calibrant.inputs.labels import read_classes
+from calibrant.results import Findings, Table, Verdict
+from calibrant.version import __version__
+
+GROUP_RESAMPLES = 1999
+SMALL_GROUP = 30
+
+
+class Audit:
+    """What an audit found, and ways to show it.
+
+    Attributes
+    ----------
+    findings
+        Everything, as plain values.
+    verdict
+        The answer: `status`, `headline`, `sentences`.
+    table
+        The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer in words."""
+        return self.findings.verdict
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The measurements, one list per column."""
+        rows = self.findings.measurements
+        columns = ("name", "label", "value", "interval", "expected", "pvalue", "method")
+        return {column: [getattr(row, column) for row in rows] for column in columns}
+
+    def __str__(self) -> str:
+        return as_text(self.findings)
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.findings.n:,} rows: {self.verdict.headline}>"
+
+    def _repr_html_(self) -> str:
+        return as_html_fragment(self.findings)
+
+    def plot(self) -> Any:
+        """Draw all figures side by side and return the Matplotlib figure."""
+        figures = [figure for section in self.findings.sections for figure in section.figures]
+        canvas = plots.new_figure(5.0 * len(figures), 5.4)
+        for figure, ax in zip(figures, canvas.subplots(1, len(figures)), strict=True):
+            figure.curve.plot(ax)
+            ax.set_title(figure.title)
+        return canvas
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the report: one self-contained HTML file."""
+        from calibrant import report
+
+        report.write(self.findings, path)
+        return Path(path)
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write everything that was found as JSON."""
+        from calibrant.report.files import replace_text
+
+        replace_text(path, json.dumps(self.findings.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        return Path(path)
+
+
+def audit(
+    y: Any,
+    prediction: Any,
+    *,
+    groups: Any = None,
+    intersections: int = 1,
+    weights: Any = None,
+    level: float = 0.95,
+    classes: Any = None,
+    pos_label: Any = None,
+    resamples: int = 999,
+    names: Mapping[str, str] | None = None,
+    rng: Any = 0,
+) -> Audit:
+    """Measure everything that applies, and say in words whether the predictions can be trusted.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`: one probability per row, or class probabilities (n, K).
+    groups
+        Labels of rows, or a mapping (a data frame) from names to labels. Every group is tested, with p-values that
+        hold for all groups together; groups of different columns may overlap.
+    intersections
+        2 also tests the groups of each pair of columns.
+    level
+        Confidence level of tests and bands.
+    resamples
+        Redraws of the outcomes behind the values expected if calibrated.
+    names
+        What the report calls things: ``outcome``, ``prediction``, ``source``.
+    rng
+        A Generator or a whole number.
+
+    Returns
+    -------
+    Audit
+        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`.
+
+    Notes
+    -----
+    The verdict is "miscalibrated" when one of three tests (Kuiper, Spiegelhalter, and the expected calibration error
+    against redrawn outcomes) rejects at `level`, corrected for their number. It is "no evidence" when none does
+    and an average error of five percentage points would have been found 4 times in 5, else "cannot tell". Not rejecting
+    is never proof of calibration.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> churn = examples.churn()
+    >>> result = audit(churn.y, churn.p, resamples=99)
+    >>> result.verdict.headline
+    'These predictions are not calibrated (p < 0.001).'
+    >>> result.verdict.sentences[0]
+    'When it says 76 %, it happens 58 % of the time (400 rows; if calibrated, 70 % to 82 %).'
+    """
+    level, generated = check_level(level), generator(rng)
+    B = check_count("resamples", resamples, least=19)
+    check_choice("intersections", intersections, 1, 2)
+    rows = read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+    setting = Setting(level, B, generated, _class_names(rows, classes))
+    part = SECTIONS[type(rows)](rows, setting)
+    table = None if groups is None else _group_table(rows, groups, intersections, weights, setting)
+    findings = Findings(
+        kind="binary" if isinstance(rows, Binary) else "classes",
+        n=rows.n,
+        level=level,
+        verdict=part.verdict if table is None else _with_groups(part.verdict, table, level),
+        sections=part.sections,
+        groups=table,
+        caveats=part.caveats,
+        names=dict(names or {}),
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+def _class_names(rows: Binary | Classes, classes: Any) -> tuple[str, ...]:
+    if isinstance(rows, Binary):
+        return ()
+    if classes is None:
+        return tuple(str(k) for k in range(rows.K))
+    return tuple(str(name) for name in read_classes(classes, expected=rows.K, given_by=f"{rows.K} columns"))
+
+
+def _group_table(rows: Binary | Classes, groups: Any, intersections: int, weights: Any, setting: Setting) -> Table:
+    """Return one row per group, the most suspicious first."""
+    kept = None if weights is None else np.asarray(weights, dtype=np.float64) > 0
+    n = rows.n if kept is None else kept.size
+    groupings = read_groups(groups, n, intersections=intersections, keep=kept)
+    pairs = rows if isinstance(rows, Binary) else rows.top_label()
+    found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
+    order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])
+
+    def column(values: Any) -> tuple[Any, ...]:
+        return tuple(np.asarray(values)[order].tolist())
+
+    small = int(np.count_nonzero(found.n < SMALL_GROUP))
+    note = (
+        f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values hold for all "
+        "groups together (step-down minimum p). The last column is the constant error found 4 times in 5."
+    )
+    if small:
+        note += f" {small:,} groups have fewer than {SMALL_GROUP} rows."
+    return Table(
+        "groups",
+        "Groups",
+        {
+            "group": tuple(found.names[i] for i in order),
+            "n": column(found.n),
+            "weight": column(found.weight),
+            "estimate": column(found.estimate),
+            "statistic": column(found.statistic),
+            "pvalue": column(found.pvalue),
+            "pvalue_adjusted": column(found.pvalue_adjusted),
+            "bias": column(found.bias),
+            "minimum_detectable": column(found.minimum_detectable),
+        },
+        note,
+    )
+
+
+def _with_groups(verdict: Verdict, table: Table, level: float) -> Verdict:
+    adjusted = table.columns["pvalue_adjusted"]
+    off = [name for name, p in zip(table.columns["group"], adjusted, strict=True) if p < 1 - level]
+    if not off:
+        sentence = f"None of {len(adjusted):,} groups is off by more than chance."
+        return Verdict(verdict.status, verdict.headline, (*verdict.sentences, sentence))
+    listed = "; ".join(off[:3]) + (f" and {len(off) - 3:,} more" if len(off) > 3 else "")
+    sentence = f"{len(off):,} of {len(adjusted):,} groups are off by more than chance: {listed}."
+    if verdict.status == "miscalibrated":
+        return Verdict(verdict.status, verdict.headline, (*verdict.sentences, sentence))
+    headline = "Some groups of these predictions are not calibrated, though all rows together show no error."
+    return Verdict("miscalibrated", headline, (sentence, *verdict.sentences))

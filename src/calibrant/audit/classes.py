@@ -1,0 +1,114 @@
+"""Audit of class probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from calibrant.audit import words
+from calibrant.audit.measurements import measure_rows
+from calibrant.audit.probabilities import audit_pairs
+from calibrant.audit.sections import Part, Setting, audits
+from calibrant.catalogue import find
+from calibrant.inputs import Classes
+from calibrant.inputs.weights import FloatArray
+from calibrant.results import Measurement, Section, Table, Verdict
+from calibrant.summaries import Ordered
+
+NOTIONS = {
+    "top-label": "expected calibration error within predicted labels, 15 bins",
+    "classwise": "expected calibration error of each class against the rest, 15 bins",
+}
+
+
+@audits(Classes)
+def audit_classes(rows: Classes, setting: Setting) -> Part:
+    """Return what there is to say about class probabilities: the most probable class first, then each class."""
+    top = audit_pairs(
+        rows.top_label(),
+        setting,
+        name="confidence",
+        title="The most probable class",
+        intro="Is the most probable class right as often as its probability says?",
+        happens="it is right",
+    )
+    table = _class_table(rows, setting)
+    section = Section(
+        "classes",
+        "All classes",
+        "Does each class happen as often as predicted?",
+        (*(_renamed(m) for m in measure_rows(("brier_score", "log_score"), rows)), *_notions(rows)),
+        tables=(table,),
+    )
+    return Part((*top.sections, section), _verdict(top.verdict, table, setting.level), (*top.caveats, *_rare(rows)))
+
+
+def _renamed(measurement: Measurement) -> Measurement:
+    """Tell the scores of whole vectors from those of the most probable class."""
+    return replace(measurement, name=f"classes.{measurement.name}", label=f"{measurement.label} (all classes)")
+
+
+def _notions(rows: Classes) -> list[Measurement]:
+    entry = find("ece")
+    return [
+        Measurement(f"ece.{notion}", label, float(entry.of_rows(rows, entry.completed({"notion": notion}))))
+        for notion, label in NOTIONS.items()
+    ]
+
+
+def _class_table(rows: Classes, setting: Setting) -> Table:
+    """Return one row per class, the most suspicious first, with p-values adjusted for their number (Holm)."""
+    ece, kuiper = find("ece"), find("kuiper_test")
+    found = []
+    for k in range(rows.K):
+        summary = Ordered.of(rows.one_vs_rest(k))
+        test = kuiper.finish(summary, **kuiper.completed({"rng": setting.rng}))
+        weight = summary.total_weight
+        observed = float(summary.event_weight_by_score.sum()) / weight
+        predicted = float((summary.weight_by_score * summary.unique_scores).sum()) / weight
+        found.append((k, observed, predicted, ece.finish(summary, **ece.options), test.estimate, test.pvalue))
+    order = np.argsort([row[-1] for row in found], kind="stable")
+    columns = list(zip(*(found[i] for i in order), strict=True))
+    names = setting.class_names or tuple(str(k) for k in range(rows.K))
+    return Table(
+        "classes",
+        "Each class against the rest",
+        {
+            "class": tuple(names[k] for k in columns[0]),
+            "observed": columns[1],
+            "predicted": columns[2],
+            "ece": columns[3],
+            "kuiper estimate": columns[4],
+            "p-value": columns[5],
+            "adjusted p-value": tuple(_holm(np.array(columns[5])).tolist()),
+        },
+        "Kuiper's test of each class; adjusted p-values hold for all classes together (Holm).",
+    )
+
+
+def _holm(pvalues: FloatArray) -> FloatArray:
+    """Return Holm's adjusted p-values of p-values in ascending order."""
+    return np.minimum(np.maximum.accumulate(pvalues * np.arange(pvalues.size, 0, -1)), 1.0)
+
+
+def _verdict(top: Verdict, table: Table, level: float) -> Verdict:
+    adjusted = table.columns["adjusted p-value"]
+    off = [name for name, p in zip(table.columns["class"], adjusted, strict=True) if p < 1 - level]
+    if not off:
+        return top
+    listed = ", ".join(off[:5]) + (f" and {len(off) - 5} more" if len(off) > 5 else "")
+    sentence = f"Probabilities of {len(off)} of {len(adjusted)} classes are off by more than chance: {listed}."
+    if top.status == "miscalibrated":
+        return replace(top, sentences=(*top.sentences, sentence))
+    return Verdict(
+        "miscalibrated",
+        f"These class probabilities are not calibrated ({words.pvalue_words(adjusted[0])}).",
+        (sentence, "The most probable class alone shows no error beyond chance."),
+    )
+
+
+def _rare(rows: Classes) -> list[str]:
+    count = np.bincount(rows.y, minlength=rows.K)
+    rare = int(np.count_nonzero(count < 30))
+    return [f"{rare} of {rows.K} classes happened fewer than 30 times."] if rare else []

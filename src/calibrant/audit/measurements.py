@@ -1,0 +1,103 @@
+"""The table of an audit: what the catalogue says is to be shown, measured on one set of sorted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from calibrant.audit.sections import Setting
+from calibrant.catalogue import ENTRIES, Entry, Rows
+from calibrant.inference.redrawn_metrics import Redrawn, redrawn_metrics
+from calibrant.inputs import Binary
+from calibrant.results import Measurement, TestResult
+from calibrant.summaries import Ordered
+
+FIRST = (
+    "ece",
+    "direction",
+    "kuiper_test",
+    "kolmogorov_smirnov_test",
+    "spiegelhalter_test",
+    "brier_score",
+    "decompose",
+    "log_score",
+)  # then what else the catalogue shows, in its own order
+WIDTH_BINS = 15
+
+
+def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[Measurement, ...]:
+    """Return the measurements of one probability per row, sharing one sort and one set of redraws."""
+    entries = _entries("binary")
+    redrawn, how = redrawn_metrics(
+        summary,
+        {key: value for entry in entries for key, value in _growing(entry).items()},
+        width_bins=WIDTH_BINS,
+        resamples=setting.resamples,
+        rng=setting.rng,
+    )
+    return tuple(found for entry in entries for found in _measured(entry, _result(entry, rows, summary), redrawn, how))
+
+
+def measure_rows(names: tuple[str, ...], rows: Rows) -> tuple[Measurement, ...]:
+    """Return the measurements of these verbs on the rows themselves."""
+    entries = (ENTRIES[name] for name in names)
+    return tuple(m for entry in entries for m in _measured(entry, entry.of_rows(rows, entry.options), {}, ""))
+
+
+def _entries(prediction: str) -> list[Entry]:
+    shown = [entry for entry in ENTRIES.values() if entry.audit and prediction in entry.predictions]
+    return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
+
+
+def _growing(entry: Entry) -> dict[str, Callable[[Ordered], float]]:
+    """Return the fields that grow with miscalibration, as functions of sorted rows."""
+    if Ordered not in entry.reads:
+        return {}
+
+    def field_of(name: str) -> Callable[[Ordered], float]:
+        return lambda summary: float(_field(entry.finish(summary, **entry.options), name))
+
+    return {_key(entry, name): field_of(name) for name, shown in entry.audit.items() if shown.grows}
+
+
+def _result(entry: Entry, rows: Binary, summary: Ordered) -> Any:
+    if Ordered in entry.reads:
+        return entry.finish(summary, **entry.options)
+    return entry.of_rows(rows, entry.options)
+
+
+def _measured(entry: Entry, result: Any, redrawn: dict[str, Redrawn], how: str) -> list[Measurement]:
+    if isinstance(result, TestResult):
+        details = {"statistic": result.statistic, **_numbers(result)}
+        shown = entry.audit[""]
+        return [
+            Measurement(
+                entry.name, shown.label, result.estimate, pvalue=result.pvalue, method=result.method, details=details
+            )
+        ]
+    found = []
+    for name, shown in entry.audit.items():
+        null = redrawn.get(_key(entry, name))
+        found.append(
+            Measurement(
+                _key(entry, name),
+                shown.label,
+                float(_field(result, name)),
+                expected=null.expected if null else None,
+                pvalue=null.pvalue if null else None,
+                method=how if null else "",
+            )
+        )
+    return found
+
+
+def _numbers(result: TestResult) -> dict[str, float]:
+    return {name: float(value) for name, value in result.details.items() if isinstance(value, (int, float))}
+
+
+def _key(entry: Entry, name: str) -> str:
+    return f"{entry.name}.{name}" if name else entry.name
+
+
+def _field(result: Any, name: str) -> Any:
+    return getattr(result, name) if name else result

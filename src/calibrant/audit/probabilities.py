@@ -1,0 +1,70 @@
+"""Audit of one probability per row."""
+
+from __future__ import annotations
+
+from calibrant.audit import words
+from calibrant.audit.measurements import measure
+from calibrant.audit.sections import Part, Setting, audits
+from calibrant.catalogue import find
+from calibrant.inputs import Binary
+from calibrant.results import Curve, Figure, Section
+from calibrant.summaries import Ordered
+
+TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
+
+
+@audits(Binary)
+def audit_binary(rows: Binary, setting: Setting) -> Part:
+    """Return what there is to say about probabilities of an event."""
+    return audit_pairs(
+        rows,
+        setting,
+        name="probabilities",
+        title="Probabilities",
+        intro="Does the event happen as often as predicted?",
+        happens="it happens",
+    )
+
+
+def audit_pairs(rows: Binary, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
+    """Audit one probability per row, from one sort."""
+    summary = Ordered.of(rows)
+    measurements = measure(rows, summary, setting)
+    tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
+    verdict = words.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, level=setting.level)
+    section = Section(name, title, intro, measurements, _figures(summary, setting))
+    return Part((section,), verdict, tuple(words.caveats(summary, setting.level)))
+
+
+def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
+    entry = find("reliability_curve")
+    given = {"level": setting.level, "resamples": setting.resamples, "rng": setting.rng, **options}
+    curve: Curve = entry.finish(summary, **entry.completed(given))
+    return curve
+
+
+def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
+    return (
+        Figure(
+            "reliability",
+            "Predicted against observed",
+            "Each dot is a bin of predictions. On the diagonal what was predicted happened as often as predicted; "
+            "below it predictions are too high, above it too low. A dot outside its grey box is off by more than "
+            "chance.",
+            _reliability(summary, setting),
+        ),
+        Figure(
+            "isotonic",
+            "Recalibrated",
+            "The line shows what each prediction should have been, judged by these rows. Where it leaves the grey "
+            "region, chance does not explain the difference.",
+            _reliability(summary, setting, strategy="isotonic"),
+        ),
+        Figure(
+            "cumulative",
+            "Cumulative differences",
+            "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
+            "falls too high, and the steeper the more. No bins are needed.",
+            find("cumulative_differences").finish(summary),
+        ),
+    )

@@ -1,0 +1,181 @@
+"""Sentences: what the numbers mean to a person who has to decide."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs.weights import FloatArray
+from calibrant.results import Curve, Measurement, Verdict
+from calibrant.summaries import Ordered
+
+DETECTION = 1.959963984540054 + 0.8416212335729143  # standard deviations seen 4 times in 5 at the 5 % level
+NOTABLE = 0.05  # an average error of 5 percentage points
+
+
+def percent(value: float) -> str:
+    """Return a probability in percent, with a decimal where it is needed."""
+    digits = 0 if 0.01 <= value <= 0.99 or value in (0, 1) else 1 if 0.001 <= value <= 0.999 else 2
+    return f"{100 * value:.{digits}f} %"
+
+
+def points(value: float) -> str:
+    """Return a difference of probabilities in percentage points."""
+    return f"{100 * value:.{1 if value >= 0.001 else 3}f} percentage points"
+
+
+def pvalue_words(value: float) -> str:
+    """Return a p-value as it is spoken of."""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def smallest_seen(summary: Ordered) -> float:
+    """Return the smallest constant error that would be found 4 times in 5, (1.96 + 0.84) σ."""
+    return DETECTION * math.sqrt(summary.walk.variance) / summary.total_weight
+
+
+def combined(measurements: tuple[Measurement, ...], names: tuple[str, ...]) -> float:
+    """Return the p-value of several tests together: the smallest, times their number (Bonferroni)."""
+    found = [m.pvalue for m in measurements if m.name in names and m.pvalue is not None]
+    return min(1.0, len(found) * min(found)) if found else 1.0
+
+
+def outside(curve: Curve) -> FloatArray:
+    """Return observed minus predicted where a bin lies outside its band, 0 elsewhere."""
+    gap = np.nan_to_num(curve.mean_observed - curve.mean_predicted)
+    with np.errstate(invalid="ignore"):
+        off = (curve.mean_observed < curve.consistency_low) | (curve.mean_observed > curve.consistency_high)
+    return np.where(off, gap, 0.0)
+
+
+def shape(curve: Curve) -> str:
+    """Return in words which way the bins outside the band are off; empty if there are none."""
+    gap = outside(curve)
+    low, high = np.flatnonzero(gap > 0), np.flatnonzero(gap < 0)  # predictions too low, too high
+    if not low.size and not high.size:
+        return ""
+    if not low.size:
+        return f"Predictions are too high {_where(curve, high)}."
+    if not high.size:
+        return f"Predictions are too low {_where(curve, low)}."
+    if low.max() < high.min():
+        return (
+            f"Predictions are too extreme (over-confident): too low {_where(curve, low)} "
+            f"and too high {_where(curve, high)}."
+        )
+    if high.max() < low.min():
+        return (
+            f"Predictions are too timid (under-confident): too high {_where(curve, high)} "
+            f"and too low {_where(curve, low)}."
+        )
+    return f"Predictions are too high {_where(curve, high)} and too low {_where(curve, low)}."
+
+
+def _where(curve: Curve, bins: NDArray[np.intp]) -> str:
+    first, last = bins.min(), bins.max()
+    filled = np.flatnonzero(curve.count)
+    if last == filled.max() and first == filled.min():
+        return "over the whole range"
+    if first == filled.min():
+        return f"up to {curve.upper[last]:.2g}"
+    if last == filled.max():
+        return f"above {curve.lower[first]:.2g}"
+    return f"between {curve.lower[first]:.2g} and {curve.upper[last]:.2g}"
+
+
+def example(curve: Curve, happens: str) -> str:
+    """Return the sentence on the bin that is off most: when it says .., it happens .. of the time."""
+    gap = outside(curve)
+    b = int(np.argmax(np.abs(gap)))
+    if gap[b] == 0:
+        return ""
+    return (
+        f"When it says {percent(curve.mean_predicted[b])}, {happens} {percent(curve.mean_observed[b])} of the time "
+        f"({curve.count[b]:,} rows; if calibrated, {percent(curve.consistency_low[b])} to "
+        f"{percent(curve.consistency_high[b])})."
+    )
+
+
+def verdict(
+    measurements: tuple[Measurement, ...],
+    curve: Curve,
+    summary: Ordered,
+    *,
+    tests: tuple[str, ...],
+    happens: str,
+    level: float,
+) -> Verdict:
+    """Return the verdict on one probability per row."""
+    p, seen = combined(measurements, tests), smallest_seen(summary)
+    if p < 1 - level:
+        value = {m.name: m.value for m in measurements}
+        gain = value["decompose.mcb"] / value["brier_score"] if value.get("brier_score") else 0.0
+        sentences = [example(curve, happens), shape(curve), _gain(gain)]
+        if not example(curve, happens):
+            sentences = ["No single tenth of the rows is off by more than chance, but all together are.", _gain(gain)]
+        return Verdict(
+            "miscalibrated",
+            f"These predictions are not calibrated ({pvalue_words(p)}).",
+            tuple(sentence for sentence in sentences if sentence),
+        )
+    if seen <= NOTABLE:
+        return Verdict(
+            "no evidence",
+            f"Nothing speaks against these predictions ({pvalue_words(p)}).",
+            (
+                f"An average error of {points(seen)} would have been found 4 times in 5 with this many rows. "
+                "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
+            ),
+        )
+    return Verdict(
+        "cannot tell",
+        f"There are too few rows to tell ({summary.n:,}; {pvalue_words(p)}).",
+        (
+            f"Only an average error of {points(seen)} or more would have been found 4 times in 5. "
+            f"To see {points(NOTABLE)}, collect about {_rows_needed(summary.n, seen):,} rows.",
+        ),
+    )
+
+
+def _gain(gain: float) -> str:
+    return (
+        f"Recalibration on held-out data (isotonic, Platt or temperature scaling) could take up to {percent(gain)} "
+        "off the Brier score."
+    )
+
+
+def _rows_needed(n: int, seen: float) -> int:
+    needed = n * (seen / NOTABLE) ** 2
+    digits = int(10 ** max(0, math.floor(math.log10(needed)) - 1))
+    return math.ceil(needed / digits) * digits
+
+
+def caveats(summary: Ordered, level: float) -> list[str]:
+    """Return what to keep in mind about these rows."""
+    n, unique = summary.n, summary.unique_scores.size
+    events = int(summary.events.sum())
+    rare = min(events, n - events)
+    found = []
+    if rare < 30:
+        kind = "events" if events <= n - events else "non-events"
+        found.append(f"Only {rare} {kind} among {n:,} rows: what is said about them rests on few cases.")
+    if unique < n / 2:
+        found.append(f"There are {unique:,} different scores among {n:,} rows; tied scores are judged together.")
+    effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
+    if effective < 0.9 * n:
+        found.append(f"The weights leave {n:,} rows with the information of {effective:,.0f}.")
+    impossible = int(
+        summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
+    )
+    if impossible:
+        found.append(
+            f"{impossible:,} outcomes happened that were given probability 0: the log score is infinite. "
+            "No prediction should be exactly 0 or 1."
+        )
+    found.append(
+        f"With this many rows a constant error of {points(smallest_seen(summary))} is found 4 times in 5 "
+        f"at the {percent(1 - level)} level; smaller ones may stay unseen."
+    )
+    return found
