@@ -14,7 +14,8 @@ from calibrant.audit.sections import SECTIONS, Setting
 from calibrant.audit.text import as_html_fragment, as_text
 from calibrant.inference.group_test import group_test
 from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator, read_probabilities
-from calibrant.inputs.groups import read_groups
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.labels import read_classes
 from calibrant.results import Findings, Table, Verdict
 from calibrant.version import __version__
@@ -144,9 +145,10 @@ def audit(
     B = check_count("resamples", resamples, least=19)
     check_choice("intersections", intersections, 1, 2)
     rows = read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+    groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
     setting = Setting(level, B, generated, _class_names(rows, classes))
     part = SECTIONS[type(rows)](rows, setting)
-    table = None if groups is None else _group_table(rows, groups, intersections, weights, setting)
+    table = None if groupings is None else _group_table(rows, groupings, setting)
     findings = Findings(
         kind="binary" if isinstance(rows, Binary) else "classes",
         n=rows.n,
@@ -169,11 +171,14 @@ def _class_names(rows: Binary | Classes, classes: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in read_classes(classes, expected=rows.K, given_by=f"{rows.K} columns"))
 
 
-def _group_table(rows: Binary | Classes, groups: Any, intersections: int, weights: Any, setting: Setting) -> Table:
+def _groupings(rows: Binary | Classes, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
+    """Read the labels, less those of rows of weight 0, which the rows have lost already."""
+    kept = None if weights is None else as_array(weights, name="weights") > 0
+    return read_groups(groups, rows.n if kept is None else kept.size, intersections=intersections, keep=kept)
+
+
+def _group_table(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Table:
     """Return one row per group, the most suspicious first."""
-    kept = None if weights is None else np.asarray(weights, dtype=np.float64) > 0
-    n = rows.n if kept is None else kept.size
-    groupings = read_groups(groups, n, intersections=intersections, keep=kept)
     pairs = rows if isinstance(rows, Binary) else rows.top_label()
     found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
     order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])

@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.inference.group_test import group_test
+from calibrant.inputs.groups import read_groups
+from calibrant.inputs.probabilities import read_binary
+
+REFERENCES = Path(__file__).parents[1] / "references"
+ARRAYS = np.load(REFERENCES / "probabilities.npz")
+BOOK = {
+    v["quantity"]: v
+    for v in json.loads((REFERENCES / "probabilities.json").read_text())["values"]
+    if v["dataset"] == "D1 groups"
+}
+
+
+def group_findings(y, p, groups, *, intersections=1, weights=None, resamples=1999, seed=0):
+    rows = read_binary(y, p, verb="test", weights=weights)
+    groupings = read_groups(groups, len(y), intersections=intersections, keep=None)
+    return group_test(rows, groupings, level=0.95, resamples=resamples, rng=np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module")
+def d1():
+    return group_findings(ARRAYS["D1_y"], ARRAYS["D1_p"], ARRAYS["D1_g"])
+
+
+def test_reference_pvalues(d1):
+    raw = BOOK["audit raw pvalue (kuiper, groups 0..3)"]
+    adjusted = BOOK["audit adjusted pvalue (step-down minP, groups 0..3)"]
+    np.testing.assert_allclose(d1.pvalue, raw["value"], atol=3 * raw["atol"])
+    np.testing.assert_allclose(d1.pvalue_adjusted, adjusted["value"], atol=1.5 * adjusted["atol"])
+
+
+def test_each_group_has_the_statistic_of_its_own_kuiper_test(d1):
+    for g in range(4):
+        chosen = ARRAYS["D1_g"] == g
+        test = cb.kuiper_test(ARRAYS["D1_y"][chosen], ARRAYS["D1_p"][chosen], null="asymptotic")
+        assert d1.statistic[g] == pytest.approx(test.statistic, rel=1e-10)
+        assert d1.estimate[g] == pytest.approx(test.estimate, rel=1e-10)
+        assert d1.n[g] == test.n
+        assert d1.bias[g] == pytest.approx((ARRAYS["D1_y"] - ARRAYS["D1_p"])[chosen].mean(), rel=1e-10)
+
+
+def test_weights_and_ties():
+    rng = np.random.default_rng(5)
+    p, g, w = rng.integers(0, 11, 400) / 10, rng.integers(0, 3, 400), rng.uniform(0.5, 2, 400)
+    y = rng.random(400) < p
+    found = group_findings(y, p, g, weights=w, resamples=99)
+    for k in range(3):
+        test = cb.kuiper_test(y[g == k], p[g == k], weights=w[g == k], null="asymptotic")
+        assert found.statistic[k] == pytest.approx(test.statistic, rel=1e-10)
+        assert found.weight[k] == pytest.approx(w[g == k].sum())
+
+
+def test_family_wise_level_is_kept():
+    # overlapping groups, calibrated: at most 5 % of repeats find any; 200 repeats, 3 standard errors above is 9.6 %
+    rng = np.random.default_rng(0)
+    alarms = unadjusted = 0
+    for seed in range(200):
+        p = rng.beta(1, 2, 300)
+        y = rng.random(300) < p
+        groups = {"a": rng.integers(0, 3, 300), "b": rng.integers(0, 2, 300)}
+        found = group_findings(y, p, groups, intersections=2, resamples=199, seed=seed)
+        assert len(found.names) == 11
+        alarms += found.pvalue_adjusted.min() <= 0.05
+        unadjusted += found.pvalue.min() <= 0.05
+    assert alarms <= 19
+    assert unadjusted > 2 * alarms
+
+
+def test_adjusted_pvalues_are_ordered_and_not_below_the_raw_ones(d1):
+    order = np.argsort(d1.pvalue)
+    assert (np.diff(d1.pvalue_adjusted[order]) >= 0).all()
+    assert (d1.pvalue_adjusted >= d1.pvalue - 1e-12).all()
+
+
+def test_an_error_of_the_detectable_size_is_found_four_times_in_five():
+    rng = np.random.default_rng(3)
+    p, g = rng.uniform(0.3, 0.6, 800), np.repeat([0, 1, 2, 3], 200)
+    size = group_findings((rng.random(800) < p), p, g, resamples=499).minimum_detectable[0]
+    hits = 0
+    for seed in range(60):
+        truth = np.where(g == 0, p + size, p)
+        hits += group_findings(rng.random(800) < truth, p, g, resamples=199, seed=seed).pvalue_adjusted[0] <= 0.05
+    assert 0.6 < hits / 60 < 0.97
+
+
+def test_row_order_does_not_matter():
+    rng = np.random.default_rng(4)
+    p, g = rng.random(300), rng.integers(0, 5, 300)
+    y, order = rng.random(300) < p, rng.permutation(300)
+    first, second = group_findings(y, p, g, resamples=99), group_findings(y[order], p[order], g[order], resamples=99)
+    np.testing.assert_array_equal(first.pvalue_adjusted, second.pvalue_adjusted)
+
+
+def test_scores_of_zero_and_one():
+    found = group_findings([0, 1, 0, 1], [0.0, 1.0, 1.0, 1.0], ["a", "a", "b", "b"], resamples=99)
+    assert found.statistic.tolist() == [0.0, np.inf]
+    assert found.pvalue.tolist() == [1.0, 0.01]
+
+
+def test_labels_of_groups():
+    groupings = read_groups({"x": ["a", None, "b", float("nan")]}, 4, intersections=1, keep=None)
+    assert groupings[0].names == ["x = (missing)", "x = a", "x = b"]
+    import pandas as pd
+
+    frame = pd.DataFrame({"u": [1, 2], "v": ["é", "'\""]})
+    assert [g.names for g in read_groups(frame, 2, intersections=2, keep=None)] == [
+        ["u = 1", "u = 2"],
+        ["v = '\"", "v = é"],
+        ["u = 1, v = é", "u = 2, v = '\""],
+    ]
