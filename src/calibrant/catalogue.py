@@ -106,9 +106,9 @@ class Entry:
     def of_summary(self, summary: Summary, options: Mapping[str, Any]) -> Any:
         """Measure what a summary holds."""
         if not isinstance(summary, self.reads):
-            expected = " or a ".join(kind.__name__ for kind in self.reads)
+            expected = " or ".join(kind.__name__ for kind in self.reads)
             raise SummaryError(
-                f"{self.name} is a function of a {expected}; got a {type(summary).__name__}. "
+                f"{self.name} reads a summary of kind {expected}; got {type(summary).__name__}. "
                 f"Make one with summarize({self.name!r}, y, prediction)"
             )
         if summary.n == 0:
@@ -152,6 +152,8 @@ def verb(
         ) -> Any:
             completed = entry.completed(options)
             given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+            if prediction is None and isinstance(y, int) and y == 0:
+                raise InputError("there are no rows: got 0, the sum of no summaries; at least one row is needed")
             if isinstance(y, Summary):
                 _refuse_beside_summary(prediction=prediction, **given)
                 return entry.of_summary(y, completed)
@@ -205,6 +207,12 @@ def calibration_test(**properties: Any) -> Callable[[Callable[..., Any]], Verb[A
 def curve(**properties: Any) -> Callable[[Callable[..., Any]], Verb[Any]]:
     """Enter a curve; see `verb` for the properties."""
     return verb("curve", **properties)
+
+
+def is_verb(measurement: Any) -> bool:
+    """Tell whether this is a public function of the catalogue, and not one of the same name."""
+    entry = ENTRIES.get(getattr(measurement, "__name__", ""))
+    return entry is not None and measurement is entry.verb
 
 
 def find(measurement: Any) -> Entry:

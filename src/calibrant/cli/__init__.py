@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import warnings
 from importlib.util import find_spec
 
-NEEDED = ("click", "rich")
+NEEDED = ("click", "polars")
 
 
 def main() -> None:
@@ -16,4 +18,10 @@ def main() -> None:
         sys.exit(2)
     from calibrant.cli.commands import commands
 
+    for stream in (sys.stdout, sys.stderr):  # a terminal that knows no emoji gets their numbers
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    if not sys.warnoptions and "--debug" not in sys.argv:  # an error is one sentence, and other libraries warn of more
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
     commands(prog_name="calibrant")

@@ -2,27 +2,133 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from calibrant import __version__
-from calibrant.cli.demo import DEMOS
+from calibrant.cli.group import FAILED, Commands, typed
+from calibrant.cli.options import Request, condition_option, data_options, debug_option, output_option
+from calibrant.version import __version__
+
+PATH = click.Path(path_type=Path)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="calibrant")
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""
+    calibrant demo
+    calibrant audit predictions.parquet --y label --p score -o report.html
+    """,
+)
+@click.version_option(__version__, "-V", "--version", prog_name="calibrant")
+@debug_option
 def commands() -> None:
     """Tell whether probabilistic predictions can be trusted."""
 
 
-@commands.command()
-@click.argument("kind", type=click.Choice(list(DEMOS)), required=False)
-def demo(kind: str | None) -> None:
-    """Measure the example predictions that come with calibrant.
+@commands.command(
+    epilog="""
+    calibrant audit predictions.parquet
+    calibrant audit predictions.parquet --y label --p score
+    calibrant audit people.csv --y left --pos-label yes --p score -o report.html
+    calibrant audit digits.npz --y y --p-cols 'P_*' --json digits.json
+    """
+)
+@click.argument("file", type=PATH)
+@data_options
+@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+@output_option(
+    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
+)
+@debug_option
+@click.pass_context
+def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str | None, **options: Any) -> None:
+    """Say whether the predictions in FILE can be trusted.
+
+    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Name no columns, and you are shown which ones could be meant.
+    Without -o and --json, what was found is printed.
+    """
+    from calibrant.cli.audit import run
+
+    run(file, Request(**options, typed=typed(ctx)), output=output, json_to=json_to)
+
+
+@commands.command(
+    epilog="""
+    calibrant check data.parquet --y label --p score --fail-if 'ece > 0.05'
+    calibrant check report.html --fail-if 'kuiper_test.pvalue < 0.01'
+    """
+)
+@click.argument("file", type=PATH)
+@condition_option(
+    "--fail-if", multiple=True, metavar="CONDITION", help="What must not be: 'ece > 0.05'. May be repeated."
+)
+@data_options
+@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+@output_option("--junit", "to_junit", type=PATH, metavar="XML", help="Write the outcome as JUnit XML.")
+@debug_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    file: Path,
+    fail_if: tuple[str, ...],
+    output: Path | None,
+    to_junit: Path | None,
+    **options: Any,
+) -> None:
+    """Fail if the predictions in FILE are too far off.
+
+    FILE holds predictions, as for audit, or is a report or JSON that audit wrote. A condition is the name of a
+    measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect of calibrated
+    predictions NAME.expected; an unknown name shows the known ones.
+
+    The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
+    is added to the summary of the step.
+    """
+    from calibrant.cli.check import run
+
+    if not run(file, Request(**options, typed=typed(ctx)), fail_if=fail_if, output=output, to_junit=to_junit):
+        ctx.exit(FAILED)
+
+
+@commands.command(
+    epilog="""
+    calibrant audit predictions.parquet --y label --p old -o old.html
+    calibrant audit predictions.parquet --y label --p new -o new.html
+    calibrant compare old.html new.html
+    """
+)
+@click.argument("first", metavar="A", type=PATH)
+@click.argument("second", metavar="B", type=PATH)
+@debug_option
+def compare(first: Path, second: Path) -> None:
+    """Show two results side by side.
+
+    A and B are reports or JSON files that audit wrote.
+    """
+    from calibrant.cli.compare import run
+
+    run(first, second)
+
+
+@commands.command(
+    epilog="""
+    calibrant demo
+    calibrant demo churn -o report.html
+    """
+)
+@click.argument("kind", metavar="[KIND]", type=click.Choice(["churn", "digits"]), required=False)
+@output_option("-o", "output", type=PATH, metavar="PLACE", help="A folder, or a file that ends in .html.")
+@debug_option
+def demo(kind: str | None, output: Path | None) -> None:
+    """Write reports on example predictions.
 
     KIND is churn (will a customer leave? one probability per row) or digits (which digit is it? ten probabilities per
-    row); both are shown when it is left out.
+    row). Without it there is a report of each, calibrant-demo-churn.html and calibrant-demo-digits.html.
     """
-    from calibrant.cli.demo import show
+    from calibrant.cli.demo import run
 
-    for name in [kind] if kind else DEMOS:
-        show(name)
+    run(kind, output=output)

@@ -15,9 +15,13 @@ def cumulative_differences(summary: Ordered) -> Curve:
 
     With tied scores pooled into groups g = 1..G and r = y - p,
 
-    .. math:: C_0 = 0, \quad C_g = \frac{1}{W} \sum_{i:\, \text{group} \le g} w_i r_i, \quad
-              A_g = \frac{1}{W} \sum_{i:\, \text{group} \le g} w_i, \quad
-              \sigma = \frac{1}{W} \Bigl(\sum_i w_i^2 p_i (1 - p_i)\Bigr)^{1/2} .
+    .. math::
+
+        \begin{aligned}
+        C_0 &= 0, \quad C_g = \frac{1}{W} \sum_{i:\, \text{group} \le g} w_i r_i, \quad
+        A_g = \frac{1}{W} \sum_{i:\, \text{group} \le g} w_i \\
+        \sigma &= \frac{1}{W} \Bigl(\sum_i w_i^2 p_i (1 - p_i)\Bigr)^{1/2} .
+        \end{aligned}
 
     Parameters
     ----------

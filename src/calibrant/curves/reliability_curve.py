@@ -37,7 +37,7 @@ def reliability_curve(
     y, prediction, weights, classes, pos_label
         As in `ece`; one probability per row.
     bins
-        Number of bins, ``"cube-root"`` or ``"sweep"``, as in `ece`.
+        Number of bins, ``"cube-root"`` or ``"sweep"``, as in `ece`; without meaning for ``strategy="isotonic"``.
     strategy
         ``"width"``, ``"mass"``, or ``"isotonic"``: no bins but the isotonic regression of the outcomes on the scores
         (CORP, Dimitriadis, Gneiting and Jordan 2021).

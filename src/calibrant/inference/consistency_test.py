@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import ENTRIES, Entry, Rows, find
+from calibrant.catalogue import Entry, Rows, find, is_verb
 from calibrant.errors import InputError, shown
 from calibrant.inference.null import TIE
 from calibrant.inputs import Binary, check_count, generator, read_probabilities
 from calibrant.inputs.weights import is_unit
 from calibrant.primitives.redraw import redraw_rows
 from calibrant.progress import steps
-from calibrant.results import Decomposition, TestResult
+from calibrant.results import Decomposition, Direction, TestResult
+from calibrant.summaries import Summary
 
 Measure = Callable[[Rows], float]
 
@@ -78,8 +79,10 @@ def consistency_test(
     0.001
     """
     B, rng = check_count("resamples", resamples), generator(rng)
+    if isinstance(y, Summary):
+        raise InputError("consistency_test redraws the outcomes of rows; pass y and prediction, not a summary")
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
-    if isinstance(metric, str) or getattr(metric, "__name__", None) in ENTRIES:
+    if isinstance(metric, str) or is_verb(metric):
         entry = find(metric)
         rows, measure = entry.read(y, prediction, **given), _of_entry(entry, options)
     else:
@@ -89,6 +92,8 @@ def consistency_test(
     if np.isnan(T):
         raise InputError(f"{name} is nan for these data; the test needs a number")
     redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, rng, name)])
+    if np.isnan(redrawn).any():
+        raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
     least = T - TIE * abs(T) if np.isfinite(T) else T
     extreme = int(np.count_nonzero(redrawn >= least))
     return TestResult(
@@ -123,6 +128,11 @@ def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
 
     def measure(rows: Rows) -> float:
         value = entry.of_rows(rows, completed)
+        if isinstance(value, Direction):
+            raise InputError(
+                "direction returns several numbers; pass one of them as a function, such as "
+                "metric=lambda y, p: direction(y, p).over"
+            )
         return _number(value.mcb if isinstance(value, Decomposition) else value, entry.name)
 
     return measure
@@ -133,9 +143,10 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
         raise InputError(f"metric must be a verb of calibrant, its name, or a function; got {shown(function)}")
 
     def measure(rows: Rows) -> float:
-        weighted = {} if is_unit(rows.w) else {"weights": rows.w}
+        # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
+        weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
         prediction = rows.p if isinstance(rows, Binary) else rows.P
-        return _number(function(rows.y, prediction, **weighted, **options), "the metric")
+        return _number(function(rows.y.astype(np.int64), prediction.copy(), **weighted, **options), "the metric")
 
     return measure
 

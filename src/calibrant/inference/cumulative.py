@@ -37,7 +37,6 @@ class CumulativeTest:
     extent: Extent
     survival: Callable[[float], float]
     law: str
-    slack: int  # how many cells' weight the size may exceed its value on a grid by
 
     def __call__(self, summary: Ordered | Grid, *, null: str, resamples: int, rng: Any) -> TestResult:
         """Run the test."""
@@ -48,7 +47,7 @@ class CumulativeTest:
         details: dict[str, Any] = {"scale": sigma / total, "information": information}
         method = self.name
         if isinstance(summary, Grid):
-            details["rounding"] = self.slack * float(summary.cells().share.max())
+            details["rounding"] = max(0.0, float(self.extent(*_grid_reach(summary))) - size) / total
             method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
         if sigma == 0:
             statistic, pvalue, how = _certain(size)
@@ -57,11 +56,11 @@ class CumulativeTest:
             if resolved_null(null, information) == "asymptotic":
                 pvalue, how = self.survival(statistic), asymptotic_words(self.law, information)
             else:
-                pvalue = self._redrawn(ordered_pool(summary), size, resamples=resamples, rng=rng)
+                pvalue = self._redrawn(ordered_pool(summary), size, scale=sigma, resamples=resamples, rng=rng)
                 how = monte_carlo_words(resamples)
         return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
 
-    def _redrawn(self, pool: Pool, size: float, *, resamples: int, rng: Any) -> float:
+    def _redrawn(self, pool: Pool, size: float, *, scale: float, resamples: int, rng: Any) -> float:
         ends = tie_ends(pool.score)
         flipped = FlippedWalks(pool)
 
@@ -75,7 +74,7 @@ class CumulativeTest:
             sizes: FloatArray = self.extent(*flipped.extremes(flips))
             return sizes
 
-        return redrawn_pvalue(pool, size, of_events, of_flips, resamples=resamples, rng=rng)
+        return redrawn_pvalue(pool, size, of_events, of_flips, scale=scale, resamples=resamples, rng=rng)
 
 
 def _certain(size: float) -> tuple[float, float, str]:
@@ -83,6 +82,19 @@ def _certain(size: float) -> tuple[float, float, str]:
     if size == 0:
         return 0.0, 1.0, "all scores are 0 or 1, and right"
     return math.inf, 0.0, "all scores are 0 or 1, and an outcome happened that was ruled out"
+
+
+def _grid_reach(grid: Grid) -> tuple[float, float]:
+    """Return a height and a depth that the walk of the rows cannot leave, wherever they lie within their cells.
+
+    In a cell the walk rises by the sum of w(1 - p) over events and falls by the sum of wp over non-events, in some
+    order. Their sum is Σw(r² + v), their difference Σwr.
+    """
+    cells = grid.cells()
+    difference = cells.wy - cells.wp
+    start = np.cumsum(difference) - difference
+    rise, fall = (cells.wr2 + cells.wv + difference) / 2, (cells.wr2 + cells.wv - difference) / 2
+    return float((start + rise).max(initial=0.0)), float((start - fall).min(initial=0.0))
 
 
 def _grid_walk(grid: Grid) -> tuple[Walk, float]:

@@ -14,10 +14,9 @@ from calibrant.summaries import Grid, Ordered
 
 _run = CumulativeTest(
     name="Kolmogorov-Smirnov test of cumulative differences",
-    extent=lambda high, low: np.maximum(high, -low),
+    extent=lambda high, low: np.maximum(high, np.abs(low)),
     survival=brownian_max_sf,
     law="limit law of the largest height of a Brownian motion",
-    slack=1,
 )
 
 
@@ -48,13 +47,13 @@ def kolmogorov_smirnov_test(
     Returns
     -------
     TestResult
-        `estimate` is a mean difference of probabilities, weighted by the rows up to the worst place. `details` has
-        `scale` (σ) and `information`.
+        `estimate` is the absolute mean of y - p over the rows with the lowest scores up to the worst place, times
+        their share of all rows. `details` has `scale` (σ) and `information`.
 
     Notes
     -----
-    No bins and no smoothing. It sees errors of one sign over a stretch of scores; `kuiper_test` sees a stretch anywhere
-    alike. In small samples the limit law errs on the safe side.
+    No bins and no smoothing. It measures from the lowest score upwards; `kuiper_test` finds the worst stretch wherever
+    it begins, and loses less where the sign of the error changes. In small samples the limit law errs on the safe side.
 
     Examples
     --------

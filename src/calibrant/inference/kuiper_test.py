@@ -15,7 +15,6 @@ _run = CumulativeTest(
     extent=lambda high, low: high - low,
     survival=brownian_range_sf,
     law="limit law of the range of a Brownian motion",
-    slack=2,
 )
 
 
@@ -41,7 +40,8 @@ def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int =
     Returns
     -------
     TestResult
-        `estimate` is the largest |mean of y - p over a stretch of scores| times the share of rows in that stretch.
+        `estimate` is the largest absolute mean of y - p over a stretch of scores, times the share of rows in that
+        stretch.
         `details` has `scale` (σ) and `information`.
 
     Notes

@@ -50,7 +50,7 @@ def ordered_pool(summary: Summary) -> Pool:
     """Return the scores that outcomes are redrawn from, if the summary keeps them."""
     if not isinstance(summary, Ordered):
         raise SummaryError(
-            f"a Monte Carlo null redraws outcomes from the scores, which a {type(summary).__name__} does not keep; "
+            f"a Monte Carlo null redraws outcomes from the scores, which {type(summary).__name__} does not keep; "
             'pass the rows or their Ordered summary, or choose null="asymptotic"'
         )
     return summary.pool
@@ -62,19 +62,21 @@ def redrawn_pvalue(
     of_events: Callable[[NDArray[Any]], FloatArray],
     of_flips: Callable[[Flips], FloatArray],
     *,
+    scale: float,
     resamples: Any,
     rng: Any,
 ) -> float:
     """Return (1 + #{T* >= T}) / (B + 1), T* from outcomes redrawn with everything else fixed.
 
     `of_events` maps event counts (replicates, entries) to statistics that are large against calibration; `of_flips`
-    does the same for replicates kept as flips, as those of rare events are.
+    does the same for replicates kept as flips, as those of rare events are. `scale` is the statistic's standard
+    deviation: what differs by less than rounding of it is a tie.
     """
     B, rng = check_count("resamples", resamples), generator(rng)
     if is_sparse(pool):
         replicates = (of_flips(flips) for flips in redraw_flips(pool, B, rng))
     else:
         replicates = (of_events(events) for events in redraw_events(pool, B, rng))
-    least = statistic - TIE * abs(statistic)
+    least = statistic - TIE * max(abs(statistic), scale)
     extreme = sum(int(np.count_nonzero(values >= least)) for values in replicates)
     return (1 + extreme) / (B + 1)

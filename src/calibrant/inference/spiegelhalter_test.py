@@ -47,11 +47,9 @@ def _row_scores(rows: Rows) -> RowScores:
 
 
 def _summarise(rows: Rows, *, null: str, **_: Any) -> Moments | Ordered:
-    """Sort only when outcomes will be redrawn."""
+    """Keep the scores unless outcomes will never be redrawn; the choice must be the same for every batch."""
     check_null(null)
-    moments = moments_of(rows, _row_scores)
-    wanted = resolved_null(null, _sums(moments).information)
-    return moments if wanted == "asymptotic" else Ordered.of(cast(Binary, rows))
+    return moments_of(rows, _row_scores) if null == "asymptotic" else Ordered.of(cast(Binary, rows))
 
 
 @calibration_test(
@@ -81,7 +79,7 @@ def spiegelhalter_test(
         ``"two-sided"``; ``"greater"``: over-confident, the Brier score lies above its expectation; ``"less"``:
         under-confident.
     null, resamples, rng
-        As in `kolmogorov_smirnov_test`.
+        As in `kolmogorov_smirnov_test`. With ``null="asymptotic"`` nothing is sorted, and a summary has constant size.
 
     Returns
     -------
@@ -115,7 +113,7 @@ def spiegelhalter_test(
             pvalue = min(1.0, normal_sf(side(z)) * (2 if alternative == "two-sided" else 1))
             how = asymptotic_words("normal limit", sums.information)
         else:
-            pvalue = _redrawn(ordered_pool(summary), sums.excess, side, resamples=resamples, rng=rng)
+            pvalue = _redrawn(ordered_pool(summary), sums, side, resamples=resamples, rng=rng)
             how = monte_carlo_words(resamples)
     return TestResult(
         statistic=z,
@@ -127,7 +125,7 @@ def spiegelhalter_test(
     )
 
 
-def _redrawn(pool: Pool, excess: float, side: Side, *, resamples: Any, rng: Any) -> float:
+def _redrawn(pool: Pool, sums: _Sums, side: Side, *, resamples: Any, rng: Any) -> float:
     """Return the p-value from redrawn outcomes; the statistic is linear in the events."""
     tilt = 1 - 2 * pool.score
     base = float((pool.weight * tilt * (base_events(pool) - pool.rows * pool.score)).sum())
@@ -140,7 +138,8 @@ def _redrawn(pool: Pool, excess: float, side: Side, *, resamples: Any, rng: Any)
         values: FloatArray = side(base + flipped_sums(flips, flip_signs(pool) * tilt))
         return values
 
-    return redrawn_pvalue(pool, side(excess), of_events, of_flips, resamples=resamples, rng=rng)
+    scale = math.sqrt(sums.variance)
+    return redrawn_pvalue(pool, side(sums.excess), of_events, of_flips, scale=scale, resamples=resamples, rng=rng)
 
 
 def _sums(summary: Moments | Ordered) -> _Sums:

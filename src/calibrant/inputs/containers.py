@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -31,6 +32,26 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
     if package in FRAMES:
         return _from_frame(values, name)
     return _from_sequence(values, name)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a Python object stands for a value that is not there."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, (float, np.floating)) and math.isnan(value))
+    )
+
+
+def numbers_of_objects(array: NDArray[Any]) -> NDArray[Any] | None:
+    """Return an array of Python objects as numbers, missing ones as NaN; None if one of them is no number."""
+    flat = array.reshape(-1).tolist()
+    if flat and all(isinstance(value, (bool, np.bool_)) for value in flat):
+        return np.array(flat, dtype=bool).reshape(array.shape)
+    if not all(isinstance(value, (int, float, np.number, np.bool_)) or is_missing(value) for value in flat):
+        return None
+    numbers = [math.nan if is_missing(value) else float(value) for value in flat]
+    return np.array(numbers, dtype=np.float64).reshape(array.shape)
 
 
 def _unmasked(values: np.ma.MaskedArray[Any, Any], name: str) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.containers import as_array
+from calibrant.inputs.containers import as_array, is_missing
 
 MISSING = "(missing)"
 
@@ -57,15 +56,11 @@ def _coded(name: str, column: Any, n: int, keep: NDArray[np.bool_] | None) -> Gr
         raise InputError(f"groups must have one label per row: expected {n} rows, got shape {labels.shape} for {name}")
     labels = labels if keep is None else labels[keep]
     if labels.dtype.kind in "OUS" or labels.dtype.kind == "f":
-        texts = np.array([MISSING if _is_missing(label) else str(label) for label in labels.tolist()], dtype=object)
+        texts = np.array([MISSING if is_missing(label) else str(label) for label in labels.tolist()], dtype=object)
         values, code = np.unique(texts.astype(str), return_inverse=True)
     else:
         values, code = np.unique(labels, return_inverse=True)
     return Grouping(code.astype(np.intp), [f"{name} = {value}" for value in values.tolist()])
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
 
 def _crossed(a: Grouping, b: Grouping) -> Grouping:

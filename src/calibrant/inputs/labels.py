@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array
+from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 
 Rows = NDArray[np.intp]
 
@@ -34,14 +33,17 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
     """Return the column number 0..K-1 of each outcome."""
     if classes is not None:
         return _columns_of_labels(y, rows, read_classes(classes, expected=K, given_by=f"{K} columns"))
+    y = _numbers(y)
     if y.dtype.kind not in "biuf":
         _refuse_missing(y, rows)
+        i = _first_no_number(y)
         raise InputError(
-            f"y must hold column numbers 0..{K - 1}; row {_row(rows, 0)} is {shown(y[0])}. "
+            f"y must hold column numbers 0..{K - 1}; row {_row(rows, i)} is {shown(y[i])}. "
             "For other labels pass classes=, the labels in the order of the columns"
         )
     if y.dtype.kind == "b":
         return y.astype(np.intp)
+    _refuse_missing(y, rows)
     bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)
     if bad.any():
         i = int(np.argmax(bad))
@@ -68,14 +70,14 @@ def read_classes(classes: Any, *, expected: int, given_by: str) -> list[Any]:
 
 
 def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
+    y = _numbers(y)
     if y.dtype.kind == "b":
         return y.view(np.uint8) if y.flags.c_contiguous else y.astype(np.uint8)
     if y.dtype.kind not in "iuf":
         _refuse_missing(y, rows)
-        if y.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in y):
-            return y.astype(np.uint8)  # what pandas makes of nullable booleans
+        i = _first_no_number(y)
         raise InputError(
-            f"y must be 0 and 1, or booleans; row {_row(rows, 0)} is {shown(y[0])}. "
+            f"y must be 0 and 1, or booleans; row {_row(rows, i)} is {shown(y[i])}. "
             "For other labels name the event with pos_label="
         )
     # Two reductions decide for whole numbers; fractions need a look at each value.
@@ -84,6 +86,17 @@ def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
         i = int(np.argmax(~((y == 0) | (y == 1))))
         raise InputError(_number_message(y, i, _row(rows, i)))
     return y.astype(np.uint8)
+
+
+def _numbers(y: NDArray[Any]) -> NDArray[Any]:
+    """Return objects that are all numbers as numbers, anything else as it is."""
+    numbers = numbers_of_objects(y) if y.dtype.kind == "O" else None
+    return y if numbers is None else numbers
+
+
+def _first_no_number(y: NDArray[Any]) -> int:
+    found = (i for i, value in enumerate(y.tolist()) if isinstance(value, bool) or not isinstance(value, (int, float)))
+    return next(found, 0)
 
 
 def _number_message(y: NDArray[Any], i: int, row: int) -> str:
@@ -140,18 +153,12 @@ def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:
     if y.dtype.kind == "f":
         missing = np.isnan(y)
     elif y.dtype.kind == "O":
-        missing = np.fromiter((_is_missing(value) for value in y), bool, len(y))
+        missing = np.fromiter((is_missing(value) for value in y), bool, len(y))
     else:
         return
     if missing.any():
         i = int(np.argmax(missing))
         raise InputError(f"y must not have missing values; row {_row(rows, i)} is {shown(y[i])}. Drop such rows")
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _distinct(y: NDArray[Any], most: int) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array
+from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 from calibrant.inputs.labels import Rows, read_columns, read_events
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights
 
@@ -134,14 +134,15 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
 
 
 def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Turn Python numbers into floats, and name the first value that is none."""
-    for i, value in enumerate(array.reshape(-1)):
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+    """Turn Python numbers into floats (missing ones are judged later, with their row), or name what is none."""
+    columns = array.size // array.shape[0]
+    for i, value in enumerate(array.reshape(-1).tolist()):
+        if isinstance(value, (bool, np.bool_)) or not (isinstance(value, (int, float, np.number)) or is_missing(value)):
             raise InputError(
-                f"prediction must be numbers in [0, 1]; row {i // (array.size // array.shape[0])} is {shown(value)} "
-                f"({type(value).__name__})"
+                f"prediction must be numbers in [0, 1]; row {i // columns} is {shown(value)} ({type(value).__name__})"
             )
-    return array.astype(np.float64)
+    numbers = numbers_of_objects(array)
+    return array if numbers is None else numbers
 
 
 def _read_rows(y: Any, n: int, weights: Any) -> tuple[NDArray[Any], FloatArray]:

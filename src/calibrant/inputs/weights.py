@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array
+from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 
 FloatArray = NDArray[np.float64]
 
@@ -39,6 +39,8 @@ def read_weights(weights: Any, n: int) -> FloatArray:
         raise InputError(f"weights must be one number per row; got an array of shape {array.shape}")
     if array.shape[0] != n:
         raise InputError(f"weights must have one value per row: expected {n} rows, got {array.shape[0]}")
+    if array.dtype.kind == "O":
+        array = _from_objects(array)
     if array.dtype.kind not in "iuf":
         raise InputError(f"weights must be numbers; got values of type {array.dtype}, such as {shown(array[0])}")
     w = array.astype(np.float64)
@@ -55,3 +57,12 @@ def read_weights(weights: Any, n: int) -> FloatArray:
             "A common factor changes no result: divide the weights by their mean"
         )
     return unit_weights(n) if (w == 1).all() else w
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    numbers = numbers_of_objects(array)
+    if numbers is not None:
+        return numbers
+    found = (i for i, v in enumerate(array.tolist()) if not (isinstance(v, (int, float)) or is_missing(v)))
+    row = next(found, 0)
+    raise InputError(f"weights must be numbers; row {row} is {shown(array[row])}")

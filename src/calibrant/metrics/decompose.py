@@ -23,8 +23,8 @@ from calibrant.summaries.binned import bin_table, check_bins
     range=(-1.0, np.inf),
     mean=True,
     audit={
-        "mcb": Shown("of it miscalibration, which recalibration could remove", grows=True),
-        "dsc": Shown("of it discrimination, gained over the base rate"),
+        "mcb": Shown("miscalibration part of the Brier score", grows=True),
+        "dsc": Shown("discrimination part of the Brier score"),
     },
 )
 def decompose(

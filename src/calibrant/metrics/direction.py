@@ -25,8 +25,8 @@ def _summarise(rows: Rows, *, bins: Any, strategy: str) -> Summary:
     range=(-1.0, 1.0),
     mean=True,
     audit={
-        "over": Shown("of it from predictions that are too high", grows=True),
-        "under": Shown("of it from predictions that are too low", grows=True),
+        "over": Shown("error from predictions that are too high", grows=True),
+        "under": Shown("error from predictions that are too low", grows=True),
         "bias": Shown("mean of observed minus predicted"),
     },
 )

@@ -13,6 +13,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.summaries import BinTable, Grid, Ordered, PerLabel, Summary
 from calibrant.summaries.binned import bin_table, check_bins, summarise_bins
 
+ROUNDING = 1e-12
 NORMS = ("l1", "l2", "l2-squared", "max")
 NOTIONS = ("confidence", "top-label", "classwise")
 AVERAGES = {"top-label": ("macro", "weighted"), "classwise": ("macro", "sum")}
@@ -62,9 +63,11 @@ def ece(
 
     .. math::
 
-        \mathrm{l1} = \sum_b f_b |\bar y_b - \bar p_b|, \qquad
-        \mathrm{l2} = \Bigl(\sum_b f_b (\bar y_b - \bar p_b)^2\Bigr)^{1/2}, \qquad
-        \mathrm{max} = \max_b |\bar y_b - \bar p_b| .
+        \begin{aligned}
+        \mathrm{l1} &= \sum_b f_b |\bar y_b - \bar p_b| \\
+        \mathrm{l2} &= \Bigl(\sum_b f_b (\bar y_b - \bar p_b)^2\Bigr)^{1/2} \\
+        \mathrm{max} &= \max_b |\bar y_b - \bar p_b| .
+        \end{aligned}
 
     Bins are right-closed, (a, b], with edges k/m; 0 belongs to the first. An edge is compared in the precision of
     the scores, so that 0.3 falls into the same bin in float16, float32 and float64.
@@ -94,8 +97,12 @@ def ece(
     average
         Over labels: ``"macro"`` (default) the plain mean; ``"weighted"`` (top-label) by rows, as Gupta and Ramdas
         (2021); ``"sum"`` (classwise).
-    weights, classes, pos_label
-        Importance weights; labels in the order of the columns; the label that marks the event.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+    classes
+        The labels in the order of the columns; with two labels and a 1-D prediction the second is the event.
+    pos_label
+        The label of y that marks the event, for a 1-D prediction.
 
     Returns
     -------
@@ -151,7 +158,8 @@ def error_of(table: BinTable, norm: str, debias: bool) -> float:
 
 def _debiased(table: BinTable) -> float:
     """Return Σ_b f_b [(Σwr)² - Σ(wr)²] / [(Σw)² - Σw²] over bins of two rows and more."""
-    kept = table.count >= 2
+    # A row that outweighs all others of its bin makes no pair that rounding would leave.
+    kept = (table.count >= 2) & (table.w**2 - table.w2 > ROUNDING * table.w**2)
     if not kept.any():
         raise InputError(
             f"debias=True needs a bin with two rows or more; all {table.count.size} bins have fewer. Use fewer bins"
@@ -179,6 +187,8 @@ def _check(bins: Any, strategy: Any, norm: Any, debias: Any, average: Any, notio
     if debias and norm not in ("l2", "l2-squared"):
         raise InputError(f'debias=True is defined for norm="l2" and "l2-squared"; got norm={norm!r}')
     if average is not None:
-        check_choice("average", average, *AVERAGES.get(notion, (None,)))
+        if notion not in AVERAGES:
+            raise InputError(f"average={average!r} is for notion='top-label' or 'classwise'; leave it out here")
+        check_choice("average", average, *AVERAGES[notion])
         if norm == "max":
             raise InputError('norm="max" takes the maximum over labels; leave average out')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,20 +45,18 @@ def log_score(rows: Rows, *, clip: float | None = None) -> FloatArray:
     >>> log_score([1, 1], [0.0, 0.5])
     inf
     """
-    bounds = None if clip is None else _bounds(clip)
-    if isinstance(rows, Binary):
-        p = rows.p if bounds is None else np.clip(rows.p, *bounds)
-        with np.errstate(divide="ignore"):
-            score: FloatArray = -np.where(rows.y == 1, np.log(p), np.log1p(-p))
-    else:
-        true = np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0]
-        true = true if bounds is None else np.clip(true, *bounds)
-        with np.errstate(divide="ignore"):
-            score = -np.log(true)
-    return score + 0.0  # -0.0 of a certain and right prediction becomes 0.0
+    limits = None if clip is None else _limits(clip)
+    with np.errstate(divide="ignore"):
+        if isinstance(rows, Binary):
+            score: FloatArray = -np.where(rows.y == 1, np.log(rows.p), np.log1p(-rows.p))
+        else:
+            score = -np.log(np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0])
+    score = score + 0.0  # -0.0 of a certain and right prediction becomes 0.0
+    return score if limits is None else np.clip(score, *limits)
 
 
-def _bounds(clip: Any) -> tuple[float, float]:
+def _limits(clip: Any) -> tuple[float, float]:
+    """Return the limits of the score when a probability is limited to [clip, 1 - clip]."""
     if isinstance(clip, bool) or not isinstance(clip, (int, float, np.floating)) or not 0 < clip < 0.5:
         raise InputError(f"clip must be None or lie strictly between 0 and 0.5; got {shown(clip)}")
-    return float(clip), 1 - float(clip)
+    return -math.log1p(-float(clip)), -math.log(float(clip))

@@ -1,7 +1,19 @@
-"""Colours and strokes of all figures."""
+"""Colours of all figures. A report replaces each by the style sheet's variable of the same name."""
 
 INK = "#1f2933"
 OBSERVED = "#0b62a4"
 BAND = "#9aa5b1"
+EDGE = "#7b8794"
 REFERENCE = "#616e7c"
 COUNTS = "#b9d6ea"
+GRID = "#e4e7eb"
+
+NAMES = {
+    INK: "ink",
+    OBSERVED: "observed",
+    BAND: "band",
+    EDGE: "edge",
+    REFERENCE: "reference",
+    COUNTS: "counts",
+    GRID: "grid",
+}

@@ -29,24 +29,25 @@ def bin_of(score: FloatArray, edges: FloatArray) -> IndexArray:
     return np.searchsorted(edges[1:-1], score, side="left")
 
 
-def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
+def mass_ends(score: FloatArray, cumulative: NDArray[Any], m: int) -> IndexArray:
     """Return the last score of each of at most m bins of equal weight, as places among sorted unique scores.
 
     Inner bin k ends at the first place whose cumulative weight c satisfies m c >= k W; whole-number weights are
-    compared exactly. Places that repeat are dropped, so that tied scores are never split.
+    compared exactly. Places that repeat are dropped, so that tied scores are never split, and so is an end at the
+    score 0, which is the outer edge.
     """
     target = np.arange(1, m) * cumulative[-1]
     if cumulative.dtype.kind == "f":
         target = target * (1 - MASS_SLACK)
     last = cumulative.size - 1
     inner = np.minimum(np.searchsorted(cumulative * m, target, side="left"), last)
-    return np.unique(np.append(inner, last))
+    return np.unique(np.append(inner[score[inner] > 0], last))
 
 
 def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
     """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1."""
-    inner = score[mass_ends(np.cumsum(weight), m)[:-1]]
-    return np.concatenate(([0.0], inner[inner > 0], [1.0]))
+    inner = score[mass_ends(score, np.cumsum(weight), m)[:-1]]
+    return np.concatenate(([0.0], inner, [1.0]))
 
 
 @cache

@@ -95,9 +95,11 @@ class FlippedWalks:
         """Return the highest and the lowest point of each replicate's walk."""
         count = flips.replicates
         sign, group = self.sign[flips.entry], self.group[flips.entry]
-        passed = np.cumsum(sign)
-        firsts = np.searchsorted(flips.replicate, np.arange(count))
-        passed -= np.concatenate(([0.0], passed))[firsts][flips.replicate]  # start anew in each replicate
+        # One row per replicate, so that no sum carries the rounding of the replicates before it.
+        place = np.arange(sign.size) - np.searchsorted(flips.replicate, flips.replicate)
+        laid_out = np.zeros((count, int(place.max(initial=0)) + 1))
+        laid_out[flips.replicate, place] = sign
+        passed = np.cumsum(laid_out, axis=1)[flips.replicate, place]
         # A flip is seen only at the end of its tied group: count all flips of the group after, none before.
         key = flips.replicate * (self.base.size + 1) + group
         after = passed[np.searchsorted(key, key, side="right") - 1] + self.base[group + 1]

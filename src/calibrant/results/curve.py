@@ -51,6 +51,9 @@ class Curve:
                     return source[name]
         raise AttributeError(f"a {self.kind} curve has {', '.join([*self.columns, *self.details])}; not {name}")
 
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+        return type(self), (self.kind, dict(self.columns), self.method, self.n, dict(self.details))
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.columns, *self.details]
 

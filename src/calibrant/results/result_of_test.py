@@ -39,3 +39,14 @@ class TestResult:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+        values = (self.statistic, self.pvalue, self.estimate, self.method, self.n, dict(self.details))
+        return type(self), values
+
+    def __repr__(self) -> str:
+        details = ", ".join(f"{name}={value:.4g}" for name, value in self.details.items() if isinstance(value, float))
+        return (
+            f"TestResult(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, estimate={self.estimate:.6g}, "
+            f"n={self.n}, method={self.method!r}{', ' + details if details else ''})"
+        )

@@ -45,7 +45,8 @@ class Summary:
         if type(other) is not type(self):
             if isinstance(other, Summary):
                 raise SummaryError(
-                    f"a {type(self).__name__} merges with a {type(self).__name__}, not with a {type(other).__name__}"
+                    f"summaries of different kinds do not merge: {type(self).__name__} and {type(other).__name__}; "
+                    "make all of them with the same verb and options"
                 )
             return NotImplemented
         return self.merged(other)
@@ -80,11 +81,11 @@ class Summary:
         name, values = codec.decode(data)
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
-            raise SummaryError(f"these bytes hold a {name}; expected a {cls.__name__}")
-        return kind.checked(values)
+            raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")
+        return kind._checked(values)
 
     @classmethod
-    def checked(cls, values: dict[str, Any]) -> Self:
+    def _checked(cls, values: dict[str, Any]) -> Self:
         """Build from decoded values, refusing names that do not belong to this kind."""
         expected = {f.name for f in fields(cls)}  # type: ignore[arg-type]
         if set(values) != expected:

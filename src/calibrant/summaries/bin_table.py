@@ -57,6 +57,16 @@ class BinTable:
         return self._column(4)
 
     @property
+    def wv(self) -> FloatArray:
+        """Σwv per bin."""
+        return self._column(6)
+
+    @property
+    def wr2(self) -> FloatArray:
+        """Σwr² per bin."""
+        return self._column(8)
+
+    @property
     def w2v(self) -> FloatArray:
         """Σw²v per bin."""
         return self._column(7)

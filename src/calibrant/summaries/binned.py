@@ -15,6 +15,7 @@ from calibrant.summaries.grid import Grid
 from calibrant.summaries.ordered import Ordered
 
 RULES = ("cube-root", "sweep")
+ROUNDING = 1e-12  # frequencies this close are equal
 
 
 def check_bins(bins: Any, strategy: Any) -> None:
@@ -39,11 +40,11 @@ def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
     if isinstance(summary, Grid):
         if strategy != "width" or isinstance(bins, str):
             raise SummaryError(
-                "a Grid holds width bins only; summarise with the same bins= and strategy= as you measure with"
+                "a Grid holds width bins only; make the summary with the bins= and strategy= you measure with"
             )
         return summary.bins(bins)
     if not isinstance(summary, Ordered):
-        raise SummaryError(f"bins need a Grid or an Ordered; got a {type(summary).__name__}")
+        raise SummaryError(f"bins need a Grid or an Ordered; got {type(summary).__name__}")
     m, strategy = _resolved(summary, bins, strategy)
     return summary.bins(summary.edges(m, strategy))
 
@@ -60,12 +61,12 @@ def _resolved(ordered: Ordered, bins: Any, strategy: str) -> tuple[int, str]:
 def _sweep(ordered: Ordered) -> int:
     """Return the largest m for which 2, 3, .., m mass bins all have non-decreasing observed means."""
     w, e = ordered.weight_by_score, ordered.event_weight_by_score
-    if (np.diff(e / w) >= 0).all():
+    if (np.diff(e / w) >= -ROUNDING).all():
         return ordered.n  # the scores themselves are in order, so every pooling of neighbours is
     w, e = np.cumsum(w), np.cumsum(e)
     for m in range(2, ordered.n + 1):
-        ends = mass_ends(w, m)
+        ends = mass_ends(ordered.unique_scores, w, m)
         means = np.diff(e[ends], prepend=0) / np.diff(w[ends], prepend=0)
-        if (np.diff(means) < 0).any():
+        if (np.diff(means) < -ROUNDING).any():
             return m - 1
     return ordered.n

@@ -61,8 +61,11 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
         )
     if zlib.crc32(data[start:]) != crc:
         raise SummaryError("these bytes are truncated or damaged: their checksum does not match")
-    header = json.loads(data[start : start + length])
-    return header["name"], _values(header["values"], data[start + length :])
+    try:
+        header = json.loads(data[start : start + length])
+        return str(header["name"]), _values(header["values"], data[start + length :])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise SummaryError(f"these bytes are damaged: their header cannot be read ({problem})") from None
 
 
 def _values(described: dict[str, Any], body: bytes) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Grid(Summary):
         """Return the exact table of m <= 100 width bins."""
         if m > GRID_ORDER:
             raise SummaryError(
-                f"a Grid holds width bins up to {GRID_ORDER}; got bins={m}. Summarise with these bins instead"
+                f"a Grid holds width bins up to {GRID_ORDER}; got bins={m}. Make the summary with these bins instead"
             )
         return BinTable(width_edges(m), np.add.reduceat(self.sums, grid_starts(m), axis=1))
 

@@ -72,7 +72,10 @@ class Moments(Summary):
 
     def _column(self, name: str) -> int:
         if name not in self.names:
-            raise SummaryError(f"these moments hold {', '.join(self.names) or 'nothing'}, not {name}")
+            raise SummaryError(
+                f"these moments hold {', '.join(self.names) or 'nothing'}, not {name}; "
+                "measure with the verb and the options that the summary was made with"
+            )
         return self.names.index(name)
 
     def mean_of(self, name: str) -> float:

@@ -94,7 +94,7 @@ class Ordered(Summary):
     @cached_property
     def total_weight(self) -> float:
         """Sum of the weights."""
-        return float((self.weight * self.count).sum())
+        return float(self.n) if is_unit(self.weight) else float((self.weight * self.count).sum())
 
     def starts(self) -> NDArray[np.intp]:
         """Return the first entry of each different score."""

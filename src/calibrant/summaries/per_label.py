@@ -52,7 +52,7 @@ class PerLabel(Summary):
         return sum(part.n for part in self.parts)
 
     @classmethod
-    def checked(cls, values: dict[str, Any]) -> Self:
+    def _checked(cls, values: dict[str, Any]) -> Self:
         """Build from decoded values, reading the nested summaries."""
         parts = tuple(Summary.from_bytes(part) for part in values.get("parts", ()))
-        return super().checked({**values, "parts": parts})
+        return super()._checked({**values, "parts": parts})

@@ -44,8 +44,12 @@ def check_verb(verb: Any, *, exempt: Collection[str] = (), seed: int = 0, **opti
         If a law does not hold.
     """
     for name, check in LAWS.items():
-        if name not in exempt:
+        if name in exempt:
+            continue
+        try:
             check(find(verb), options, np.random.default_rng(seed))
+        except AssertionError as problem:
+            raise AssertionError(f"the law {name!r} does not hold: {problem}") from None
 
 
 def law(check: Law) -> Law:

@@ -1,0 +1,201 @@
+"""`calibrant audit`: from a file of predictions to a verdict."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.cli.candidates import refuse_unnamed
+from calibrant.cli.columns import Columns, choose, class_labels
+from calibrant.cli.csv_file import Dialect
+from calibrant.cli.literals import literal
+from calibrant.cli.messages import doing, emit, printable, tell
+from calibrant.cli.options import Request
+from calibrant.cli.output_file import STDOUT, check_output
+from calibrant.cli.results_file import holds_results
+from calibrant.cli.table_file import TableFile, cells, find_column, open_table
+from calibrant.cli.where import Where, quoted, read_where
+from calibrant.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from calibrant.audit import Audit
+
+LEVEL, SEED = 0.95, 0
+
+
+def run(file: Path, request: Request, *, output: Path | None, json_to: str | None) -> None:
+    """Audit a file; print or write what was found."""
+    if output is not None:
+        check_output(output, endings=(".html", ".htm"), option="-o", source=file)
+    if json_to not in (None, STDOUT):
+        check_output(Path(str(json_to)), endings=(".json",), option="--json", source=file)
+    found = audit_file(file, request)
+    # When JSON goes to stdout nothing else may, or no program could read it.
+    say = tell if json_to == STDOUT else emit
+    if output is None and json_to is None:
+        emit(str(found))
+        return
+    written = []
+    if output is not None:
+        with doing(f"drawing {output}"):
+            written.append(f"report: {found.to_html(output)}")
+    if json_to == STDOUT:
+        emit(json.dumps(found.findings.to_dict(), indent=1))
+    elif json_to is not None:
+        written.append(f"JSON: {found.to_json(json_to)}")
+    if written:
+        say("\n".join((verdict_text(found), *written)))
+
+
+def verdict_text(found: Audit) -> str:
+    """Return the verdict, with which the plain text of an audit begins."""
+    return str(found).partition("\n\n")[0]
+
+
+def audit_file(file: Path, request: Request) -> Audit:
+    """Read what the request names and audit it."""
+    if holds_results(file) and request.format is None:
+        raise InputError(
+            f"{file} seems to hold results, not predictions; use calibrant check or calibrant compare. "
+            "If it holds one JSON object per row, add --format ndjson"
+        )
+    where = read_where(request.where) if request.where is not None else None
+    if request.p is not None and request.p_cols is not None:
+        raise InputError("--p names one column and --p-cols several; give one of them")
+    with doing(f"reading {file}"):
+        table = open_table(
+            file,
+            format=request.format,
+            dialect=Dialect(request.delimiter, request.encoding, request.decimal_comma),
+        )
+        columns = _columns(table, request, where)
+        rows = table.read(columns.all, where)
+        _check_rows(rows, table, columns, where)
+    labels = _labels(rows, columns, request)
+    prediction = _prediction(rows, columns)
+    arrays = _taken(rows, columns)
+    from calibrant.audit import audit
+
+    with doing("measuring"):
+        try:
+            return audit(
+                arrays[columns.y],
+                prediction,
+                groups={name: arrays[name] for name in columns.by} or None,
+                weights=arrays[columns.weights] if columns.weights else None,
+                level=LEVEL if request.level is None else request.level,
+                rng=SEED if request.seed is None else request.seed,
+                names=_names(file, request, columns),
+                **labels,
+            )
+        except InputError as problem:
+            raise InputError(_in_the_file(problem, file, columns, where)) from problem
+
+
+def _columns(table: TableFile, request: Request, where: Where | None) -> Columns:
+    names = list(table.schema())
+    if request.y is None or (request.p is None and request.p_cols is None):
+        raise refuse_unnamed(table, request)
+    for column in where.columns if where else ():
+        find_column(column, names, table.path, option="--where")
+    return choose(
+        names,
+        table.path,
+        y=request.y,
+        p=request.p,
+        p_cols=request.p_cols,
+        by=request.by,
+        weights=request.weights,
+    )
+
+
+def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: Where | None) -> None:
+    """Refuse what only the file can explain: no rows, cells without a value, numbers written as text."""
+    if rows.is_empty():
+        what = f"--where {shown(where.text)} keeps none of its rows" if where else "there are no rows below the header"
+        raise InputError(f"{table.path} has nothing to measure: {what}")
+    for name in (columns.y, *columns.p, *([columns.weights] if columns.weights else [])):
+        column = cells(rows, name)
+        missing = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
+        if missing.any():
+            raise InputError(
+                f"column {shown(name)} of {table.path} has no value in {missing.sum():,} of {len(column):,} rows, "
+                f"the first of them row {missing.arg_max()} ({_counting(where)}). "
+                f"Repair them, or leave them out with --where {shlex.quote(f'{quoted(name)} is not null')}"
+            )
+        if name != columns.y:
+            _check_numbers(column, name, table, where)
+
+
+def _check_numbers(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:
+    import polars as pl
+
+    if column.dtype.is_numeric():
+        return
+    if isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
+        text = column.cast(pl.String)
+        strange = text.cast(pl.Float64, strict=False).is_null()
+        row = strange.arg_max() if strange.any() else 0
+        remedy = "Leave such cells empty" if strange.any() else "Save it as numbers"
+        if text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null().all():
+            remedy = "Add --decimal-comma" if table.format == "csv" and strange.any() else remedy
+        raise InputError(
+            f"column {shown(name)} of {table.path} must hold numbers; row {row} ({_counting(where)}) is the "
+            f"text {shown(text[int(row or 0)])}. {remedy}, or name another column"
+        )
+    raise InputError(
+        f"column {shown(name)} of {table.path} must hold numbers; it holds values of type {column.dtype}. "
+        "Name another column"
+    )
+
+
+def _prediction(rows: pl.DataFrame, columns: Columns) -> Any:
+    import polars.selectors as cs
+
+    if columns.pattern is None:
+        return cells(rows, columns.p[0]).to_numpy()
+    return rows.select(cs.by_name(*columns.p)).to_numpy()
+
+
+def _taken(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
+    """Return the columns other than the prediction as arrays, leaving the frame empty: columns are not kept twice."""
+    wanted = [name for name in columns.all if name not in columns.p or name in columns.by]
+    arrays = {}
+    for name in wanted:
+        column = rows.drop_in_place(name).alias("cells")
+        # Whole numbers mostly come in eight bytes where one would do: 70 MB for ten million outcomes.
+        arrays[name] = (column.shrink_dtype() if column.dtype.is_integer() else column).to_numpy()
+    for name in rows.columns:
+        rows.drop_in_place(name)
+    return arrays
+
+
+def _labels(rows: pl.DataFrame, columns: Columns, request: Request) -> dict[str, Any]:
+    """Return the labels as values of the outcome column, under the names that `audit` gives them."""
+    y, found = cells(rows, columns.y), {}
+    if request.pos_label is not None:
+        found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y, option="--pos-label")
+    if request.classes is not None or columns.pattern is not None:
+        found["classes"] = class_labels(y, columns, request.classes)
+    return found
+
+
+def _names(file: Path, request: Request, columns: Columns) -> dict[str, str]:
+    names = {"source": file.name, "outcome": columns.y, "prediction": columns.prediction}
+    extra = {"weights": request.weights, "rows": request.where, "groups": ", ".join(columns.by) or None}
+    return {key: printable(value) for key, value in (names | extra).items() if value is not None}
+
+
+def _in_the_file(problem: InputError, file: Path, columns: Columns, where: Where | None) -> str:
+    """Say what the words of the library mean in the file."""
+    meaning = f"y is column {shown(columns.y)}, prediction is {shown(columns.prediction)}"
+    counting = f"; rows are {_counting(where)}" if "row " in str(problem) else ""
+    return f"{str(problem).rstrip('.')} (in {file}, {meaning}{counting})"
+
+
+def _counting(where: Where | None) -> str:
+    return "counted from 0" + (" among the rows that --where keeps" if where else "")

@@ -1,0 +1,124 @@
+"""What must not be: ``name[.field] op number``, looked up among measurements and never evaluated as code."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.cli.messages import did_you_mean, listing
+from calibrant.errors import InputError, shown
+
+OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "=": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+CONDITION = re.compile(
+    r"\s*(?P<name>[^\s<>=!]+)\s*(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A measurement (and field), an operator and a threshold."""
+
+    text: str
+    name: str
+    op: str
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A condition and what was measured."""
+
+    condition: Condition
+    value: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether what must not be is so."""
+        return OPERATORS[self.condition.op](self.value, self.condition.threshold)
+
+    @property
+    def line(self) -> str:
+        """The outcome in words."""
+        word = "FAILED" if self.failed else "passed"
+        return f"{word}  {self.condition.name} = {self.value_text}  (fails if {self.condition.op} {self.limit_text})"
+
+    @property
+    def value_text(self) -> str:
+        """The measured value, with as many digits as it takes to tell it from the threshold."""
+        short = f"{self.value:.4g}"
+        limit = self.condition.threshold
+        same_side = (float(short) > limit, float(short) < limit) == (self.value > limit, self.value < limit)
+        return short if same_side else repr(self.value)
+
+    @property
+    def limit_text(self) -> str:
+        """The threshold."""
+        return f"{self.condition.threshold:.12g}"
+
+
+def read_condition(text: str) -> Condition:
+    """Read a condition.
+
+    Examples
+    --------
+    >>> read_condition("kuiper_test.pvalue < 0.01")
+    Condition(text='kuiper_test.pvalue < 0.01', name='kuiper_test.pvalue', op='<', threshold=0.01)
+    """
+    found = CONDITION.fullmatch(text)
+    if found is None:
+        raise InputError(
+            f"--fail-if {shown(text)} is not a condition; write a measurement, one of > >= < <= = != and a number, "
+            "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'"
+        )
+    return Condition(text.strip(), found["name"], found["op"], float(found["number"]))
+
+
+def judge(conditions: Sequence[Condition], measurements: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    """Return the outcome of each condition, given measurements as `Findings.to_dict` holds them."""
+    known = {str(m["name"]): m for m in measurements}
+    return [Outcome(condition, _looked_up(condition.name, known)) for condition in conditions]
+
+
+def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> float:
+    measurement, field = (name, "value") if name in known else _split(name, known)
+    numbers = _numbers(known[measurement])
+    if not numbers:
+        raise InputError(f"{measurement} has no value for these rows, so that it cannot be checked; leave it out")
+    if field not in numbers:
+        raise InputError(
+            f"{measurement} has no field {shown(field)} here; it has {listing(list(numbers))}. "
+            f"{did_you_mean(field, numbers)}".rstrip()
+        )
+    return numbers[field]
+
+
+def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:
+    measurement, _, field = name.rpartition(".")
+    if measurement in known:
+        return measurement, field
+    raise InputError(
+        f"nothing called {shown(name)} was measured. {did_you_mean(name, known) or did_you_mean(measurement, known)} "
+        f"There are {', '.join(known)}; add .pvalue or .expected for these".replace(".  There", ". There")
+    )
+
+
+def _numbers(measurement: Mapping[str, Any]) -> dict[str, float]:
+    """Return every number of a measurement by the name of its field; what is missing is left out."""
+    fields = [(key, measurement.get(key)) for key in ("value", "expected", "pvalue")]
+    fields += zip(("low", "high"), measurement.get("interval") or (), strict=False)
+    numbers: dict[str, float] = {}
+    for key, value in (*fields, *(measurement.get("details") or {}).items()):
+        if value is not None:
+            numbers.setdefault(key, float(value))
+    return numbers

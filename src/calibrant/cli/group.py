@@ -1,0 +1,135 @@
+"""How a command ends: every problem becomes one sentence on stderr and exit status 2."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from typing import IO, Any
+
+import click
+
+from calibrant.cli.messages import tell
+from calibrant.errors import CalibrantError
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+DEBUG, TYPED = "calibrant.debug", "calibrant.typed"  # what the context of a command remembers
+ORDER = ("Conditions", "Columns", "Rows", "Measuring", "Format of FILE", "Output", "Options")  # headings of the help
+
+# Options of the library and of the command line are the same words, spelled differently.
+KEYWORD = re.compile(r"\b(pos_label|classes|weights|level)=(?=[\s,;.]|$)")
+
+
+class Option(click.Option):
+    """An option, and the heading of the help under which it stands."""
+
+    def __init__(self, *args: Any, section: str = "Options", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command that refuses an option given twice, of which click would take the last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, after looking for options that come twice."""
+        *_, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option in order:
+            if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and order.count(option) > 1:
+                name = max(option.opts, key=len)
+                remedy = "for several columns of probabilities use --p-cols" if name == "--p" else "give it once"
+                raise click.UsageError(f"{name} is given twice; {remedy}", ctx)
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for title in sorted(sections, key=ORDER.index):
+            with formatter.section(title):
+                formatter.write_dl(sections[title])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are: a command broken at a blank could not be copied."""
+        _write_examples(self.epilog, formatter)
+
+
+class Commands(click.Group):
+    """The commands, with one way to fail."""
+
+    command_class = Command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options before the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as problem:
+            raise Refusal(_sentence(problem, "calibrant")) from problem
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are."""
+        _write_examples(self.epilog, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command and turn what goes wrong into a sentence."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError):
+            raise
+        except KeyboardInterrupt:
+            if sys.stderr.isatty():
+                click.echo(err=True)  # leave the line on which the terminal wrote ^C
+            raise click.exceptions.Exit(INTERRUPTED) from None
+        except BaseException as problem:
+            if isinstance(problem, (SystemExit, GeneratorExit)):
+                raise
+            if ctx.meta.get(DEBUG):
+                traceback.print_exc()
+            command = " ".join(filter(None, ("calibrant", ctx.invoked_subcommand)))
+            raise Refusal(_sentence(problem, command)) from problem
+
+
+class Refusal(click.ClickException):
+    """The one sentence."""
+
+    exit_code = BAD_INPUT
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write it to stderr."""
+        tell(self.message)
+
+
+def typed(ctx: click.Context) -> tuple[str, ...]:
+    """Return the command as it was typed, word by word."""
+    return (*ctx.command_path.split(), *ctx.meta[TYPED])
+
+
+def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line.strip()}\n" for line in examples.strip().splitlines()))
+
+
+def _sentence(problem: BaseException, command: str) -> str:
+    if isinstance(problem, click.UsageError):
+        text = problem.format_message().rstrip(".")
+        return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('?', '?)')) else '.'} See {command} --help"
+    if isinstance(problem, click.ClickException):
+        return problem.format_message()
+    if isinstance(problem, CalibrantError):
+        return KEYWORD.sub(lambda found: "--" + found[1].replace("_", "-"), str(problem))
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory for this; take fewer rows with --where, or a larger machine"
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}: " if problem.filename else ""
+        return f"{where}{problem.strerror or problem}"
+    return (
+        f"something went wrong inside calibrant ({type(problem).__name__}: {problem}); "
+        "this is a mistake in calibrant: please report it, with what the same command and --debug prints"
+    )

@@ -1,0 +1,77 @@
+"""What the command line says: results on stdout, everything else on stderr, nothing a terminal would obey."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
+
+import click
+
+from calibrant.errors import CalibrantError, shown
+
+# Control characters except the line feed, marks that turn the writing direction, and halves of broken characters.
+UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+BROKEN_PIPE = 141  # what a shell reports of a program whose reader went away
+
+
+def printable(text: object) -> str:
+    """Return `text` with whatever could steer a terminal spelled out."""
+    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), str(text))
+
+
+def emit(text: str) -> None:
+    """Write a result to stdout."""
+    try:
+        click.echo(printable(text))
+    except BrokenPipeError:
+        _forget_stdout()
+        raise click.exceptions.Exit(BROKEN_PIPE) from None
+    except OSError as problem:
+        _forget_stdout()
+        raise CalibrantError(
+            f"the results could not be written to standard output: {problem.strerror}. Send them elsewhere"
+        ) from problem
+
+
+def _forget_stdout() -> None:
+    """Let the flush at exit succeed, so that Python does not complain a second time."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> None:
+    """Write one remark to stderr."""
+    with suppress(OSError):  # nobody is left to hear it
+        click.echo(f"calibrant: {printable(text)}", err=True)
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Show what is being done while it is done, when a person watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write(f"\r\x1b[K{printable(what)} ...")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names the closest known word, or nothing."""
+    by_folded = {name.casefold(): name for name in known}
+    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.75)
+    return f"Did you mean {shown(by_folded[close[0]])}?" if close else ""
+
+
+def listing(names: Sequence[object], *, most: int = 12) -> str:
+    """Return the names with commas, and how many more there are."""
+    listed = ", ".join(shown(name) for name in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"

@@ -1,0 +1,64 @@
+"""NPZ: arrays saved by NumPy, as columns; an array P of shape (n, K) becomes the columns P_0 to P_{K-1}."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def schema(path: Path) -> dict[str, pl.DataType]:
+    """Return the type of each column, of whatever length."""
+    import polars as pl
+
+    return {name: pl.Series(column[:0]).dtype for name, column in _columns(path).items()}
+
+
+def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
+    """Return these columns, or those of the longest arrays, so that a short list of class names is no column."""
+    import polars as pl
+
+    columns = _columns(path)
+    longest = max(map(len, columns.values()))
+    chosen = {n: c for n, c in columns.items() if (len(c) == longest if names is None else n in names)}
+    for name, column in chosen.items():
+        first = next(iter(chosen))
+        if len(column) != len(chosen[first]):
+            raise InputError(
+                f"{path} has {len(chosen[first]):,} rows of {shown(first)} and {len(column):,} of {shown(name)}; "
+                "save arrays of one length"
+            )
+    return pl.LazyFrame([pl.Series(name, column) for name, column in chosen.items()])
+
+
+def _columns(path: Path) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for name, array in _arrays(path).items():
+        parts = {name: array} if array.ndim == 1 else {}
+        if array.ndim == 2:
+            parts = {f"{name}_{k}": array[:, k] for k in range(array.shape[1])}
+        for part, values in parts.items():
+            if part in columns:
+                raise InputError(f"{path} has two arrays that give a column {shown(part)}; rename one of them")
+            columns[part] = values
+    if not columns:
+        raise InputError(f"{path} holds no arrays of one or two dimensions; save them with numpy.savez(path, y=y, p=p)")
+    return columns
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    """Read the arrays; pickled objects are never loaded."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, EOFError, ValueError, KeyError, AttributeError) as problem:
+        why = "it holds Python objects, which are not loaded" if "pickle" in str(problem).lower() else str(problem)
+        raise InputError(f"{path} cannot be read as NPZ: {why}. Save plain arrays with numpy.savez") from problem

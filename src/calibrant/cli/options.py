@@ -1,0 +1,115 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import click
+
+from calibrant.cli.group import DEBUG, Option
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("parquet", "csv", "arrow", "ndjson", "npz")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a file of predictions: which columns, which rows, and how to read it."""
+
+    y: str | None = None
+    p: str | None = None
+    p_cols: str | None = None
+    classes: str | None = None
+    pos_label: str | None = None
+    by: tuple[str, ...] = ()
+    weights: str | None = None
+    where: str | None = None
+    level: float | None = None
+    seed: int | None = None
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal_comma: bool = False
+    typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were typed, as they are typed."""
+        return [
+            "--" + name.replace("_", "-")
+            for name, value in vars(self).items()
+            if value is not None and value != () and value is not False and name != "typed"
+        ]
+
+
+def _level(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        hint = f"; did you mean {value / 100:g}?" if 1 < value < 100 else ""
+        raise click.BadParameter(f"{value:g} does not lie between 0 and 1{hint}", ctx, parameter)
+    return value
+
+
+def _seed(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
+    if value is not None and value < 0:
+        raise click.BadParameter(f"{value} is less than 0", ctx, parameter)
+    return value
+
+
+def _delimiter(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    character = "\t" if value in ("tab", "\\t") else value
+    if character is not None and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
+        raise click.BadParameter(f"{value!r} is not one character; write ';' or '|' or tab", ctx, parameter)
+    return character
+
+
+column_option = partial(click.option, cls=Option, section="Columns")
+row_option = partial(click.option, cls=Option, section="Rows")
+measure_option = partial(click.option, cls=Option, section="Measuring")
+condition_option = partial(click.option, cls=Option, section="Conditions")
+format_option = partial(click.option, cls=Option, section="Format of FILE")
+output_option = partial(click.option, cls=Option, section="Output")
+
+OPTIONS = (
+    column_option("--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, or labels."),
+    column_option("--p", metavar="COLUMN", help="Probability of the event."),
+    column_option("--p-cols", metavar="PATTERN", help="Class probabilities, such as 'p_*'."),
+    column_option("--classes", metavar="A,B,...", help="Labels of these columns, in their order."),
+    column_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
+    column_option("--by", metavar="COLUMN", multiple=True, help="Groups to look at too. May be repeated."),
+    column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
+    row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
+    measure_option(
+        "--level", type=float, callback=_level, metavar="NUMBER", help="Of tests and bands; 0.95 if not given."
+    ),
+    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Of random numbers; 0 if not given."),
+    format_option("--format", type=click.Choice(FORMATS), metavar="NAME", help=f"{', '.join(FORMATS)}."),
+    format_option("--delimiter", callback=_delimiter, metavar="CHAR", help="Of a CSV: ';', '|' or tab."),
+    format_option("--encoding", metavar="NAME", help="Of a CSV that is not in UTF-8, such as utf-16."),
+    format_option("--decimal-comma", is_flag=True, help="Numbers of the CSV are written 0,25."),
+)
+
+
+def data_options(function: F) -> F:
+    """Add the options that say what is in a file of predictions."""
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return function
+
+
+def _set_debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[DEBUG] = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_set_debug,
+    help="On an error show where it arose.",
+)

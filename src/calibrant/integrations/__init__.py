@@ -1,0 +1,1 @@
+"""calibrant in other people's tools: scikit-learn, pytest, training loops, MLflow. Each module stands alone."""

@@ -1,0 +1,113 @@
+"""A fixture for tests of models: `assert_calibrated`. pytest finds it by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+import pytest
+
+from calibrant.audit import words
+from calibrant.catalogue import ENTRIES, Entry, find
+from calibrant.errors import InputError, shown
+from calibrant.inputs import Binary, check_level, read_binary
+from calibrant.results import TestResult
+
+TESTS = ("kuiper_test", "spiegelhalter_test")
+
+
+@pytest.fixture(scope="session")
+def assert_calibrated() -> Callable[..., None]:
+    """Return ``assert_calibrated(y, p, *, weights=None, level=0.99, tests=(...), max_ece=None)``.
+
+    It fails the test when calibration is rejected. Passing is no proof of calibration: see `check_calibrated`.
+    """
+    return check_calibrated
+
+
+def check_calibrated(
+    y: Any,
+    p: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    level: float = 0.99,
+    tests: Any = TESTS,
+    max_ece: float | None = None,
+) -> None:
+    """Fail if a test of calibration rejects, or if the calibration error is too large.
+
+    Parameters
+    ----------
+    y, p, weights, classes, pos_label
+        Outcomes and one probability per row, as in `ece`. Reduce class probabilities with `top_label` first.
+    level
+        Calibrated predictions pass with at least this probability, all tests together (Bonferroni).
+    tests
+        Tests of the catalogue, or their names.
+    max_ece
+        Also fail if `ece` is above this. It is above 0 by chance, the more so the fewer the rows.
+
+    Raises
+    ------
+    AssertionError
+        Saying what was found.
+
+    Notes
+    -----
+    Passing is no proof: few rows pass with large errors. Where rows are drawn anew in each run, one run in a hundred
+    fails by chance at level 0.99; fix the seed.
+    """
+    __tracebackhide__ = True  # the traceback ends in the test that called
+    level, entries = check_level(level), _entries(tests)
+    _check_limit(max_ece, entries)
+    rows = read_binary(y, p, verb="assert_calibrated", weights=weights, classes=classes, pos_label=pos_label)
+    results = {entry.name: entry.of_rows(rows, entry.options) for entry in entries}
+    pvalue = min([1.0, *(len(results) * result.pvalue for result in results.values())])
+    error = _measured("ece", rows)
+    headlines = []
+    if pvalue < 1 - level:
+        headlines.append(f"These predictions are not calibrated ({words.pvalue_words(pvalue)}).")
+    if max_ece is not None and error > max_ece:
+        headlines.append(f"The expected calibration error is {error:.4f}, above max_ece={max_ece:g}.")
+    if headlines:
+        numbers = [*_numbers(results, level), f"ece: {error:.4f}", f"n = {rows.n:,}"]
+        raise AssertionError("\n".join([*headlines, *_sentences(rows, level), *numbers]))
+
+
+def _measured(name: str, rows: Binary, **options: Any) -> Any:
+    entry = find(name)
+    return entry.of_rows(rows, entry.completed(options))
+
+
+def _sentences(rows: Binary, level: float) -> list[str]:
+    tenths = _measured("reliability_curve", rows, bins=10, strategy="mass", simultaneous=True, level=level)
+    return [sentence for sentence in (words.example(tenths, "it happens"), words.shape(tenths)) if sentence]
+
+
+def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:
+    found = [f"{name}: estimate {r.estimate:.4f}, p-value {r.pvalue:.3g}" for name, r in results.items()]
+    if results:
+        limit = f"{(1 - level) / len(results):.3g}"
+        found.append(f"rejected by a p-value below {limit} (level {level:g}, number of tests {len(results)})")
+    return found
+
+
+def _entries(tests: Any) -> list[Entry]:
+    several = isinstance(tests, Iterable) and not isinstance(tests, str)
+    entries = [find(test) for test in (tests if several else [tests])]
+    for entry in entries:
+        if entry.kind != "test":
+            known = ", ".join(sorted(name for name, other in ENTRIES.items() if other.kind == "test"))
+            raise InputError(f"tests must be tests of calibration ({known}); {entry.name} is a {entry.kind}")
+    return entries
+
+
+def _check_limit(max_ece: Any, entries: list[Entry]) -> None:
+    if max_ece is None:
+        if not entries:
+            raise InputError("there is nothing to assert: pass tests=, max_ece=, or both")
+    elif isinstance(max_ece, bool) or not isinstance(max_ece, Real) or not 0 < float(max_ece) < 1:
+        raise InputError(f"max_ece must lie strictly between 0 and 1, such as 0.05; got {shown(max_ece)}")

@@ -1,0 +1,223 @@
+"""Calibration in scikit-learn: scorers for its searches, and a display of the reliability curve.
+
+Nothing here imports scikit-learn until scikit-learn itself asks for it: any estimator that has `predict_proba` and
+`classes_` will do.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.catalogue import ENTRIES, Entry, Verb, find
+from calibrant.curves.reliability_curve import reliability_curve
+from calibrant.errors import InputError, MissingExtraError, shown
+from calibrant.inputs.containers import as_array
+from calibrant.results import Curve
+
+
+def scorer(metric: Any = "ece", **options: Any) -> Scorer:
+    """Return a scorer for `cross_val_score`, `GridSearchCV` and whatever else takes ``scoring=``.
+
+    Parameters
+    ----------
+    metric
+        A verb that returns one number, or its name.
+    **options
+        Options of the verb.
+
+    Returns
+    -------
+    Scorer
+        Called as ``scorer(estimator, X, y, sample_weight=None)``. Greater is better, as scikit-learn wants it: errors
+        come with a minus sign.
+
+    Notes
+    -----
+    A binary estimator is judged by its probability of ``classes_[1]``, others by all their class probabilities. Labels
+    may be anything that ``classes_`` holds. With metadata routing, weights arrive after
+    ``scorer(...).set_score_request(sample_weight=True)``.
+
+    A calibration error alone chooses badly: always predicting the base rate has an error near 0. Choose by
+    `brier_score` or `log_score`, and look at `ece` beside it; small folds make it large by chance.
+
+    Examples
+    --------
+    >>> scorer("ece", bins=10)
+    scorer('ece', bins=10)
+
+    ``cross_val_score(model, X, y, scoring=scorer("brier_score"))`` gives the Brier score of each fold, negated.
+    """
+    entry = find(metric)
+    if not _is_number(entry):
+        raise InputError(f"a scorer needs a metric that is one number ({_numbers()}); {_instead(entry)}")
+    entry.completed(options)
+    return Scorer(entry.verb, options, sign=1 if entry.perfect == entry.range[1] else -1)
+
+
+class Scorer:
+    """A metric as scikit-learn calls it; made by `scorer`."""
+
+    def __init__(self, metric: Verb[Any], options: Mapping[str, Any], *, sign: int) -> None:
+        self.metric = metric
+        self.options = dict(options)
+        self.sign = sign
+        self._weights_requested: bool | str | None = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> float:
+        """Return the metric of the estimator's probabilities for X, such that greater is better."""
+        prediction = _probabilities(estimator, X)
+        if prediction.ndim == 2 and prediction.shape[1] == 2:
+            prediction = prediction[:, 1]
+        value = self.metric(y, prediction, weights=sample_weight, classes=estimator.classes_, **self.options)
+        return self.sign * float(value)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"scorer({self.metric.__name__!r}{options})"
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Ask scikit-learn's metadata routing for weights: True, False, or the name they are passed by."""
+        self._weights_requested = sample_weight
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Tell scikit-learn's metadata routing what was asked for."""
+        try:
+            from sklearn.utils.metadata_routing import MetadataRequest
+        except ImportError:
+            raise MissingExtraError("metadata routing", extra="sklearn") from None
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._weights_requested)
+        return request
+
+    def _accept_sample_weight(self) -> bool:
+        """Answer what searches over several metrics ask every scorer (scikit-learn 1.7) when they get weights."""
+        return True
+
+
+class ReliabilityDisplay:
+    """A reliability curve as one of scikit-learn's displays: it holds what is drawn, and `plot` only draws.
+
+    Attributes
+    ----------
+    curve
+        The `Curve`, with counts, intervals and consistency band.
+    name
+        Title of the picture, or None.
+    ax_, figure_
+        The Matplotlib axes and figure, once drawn.
+    """
+
+    def __init__(self, curve: Curve, *, name: str | None = None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the reliability curve of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator, X, y
+            A classifier with `predict_proba`, and rows it was not fitted on.
+        sample_weight
+            Importance weights.
+        pos_label
+            The class whose probability is judged: ``classes_[1]`` of two; with more classes it must be named.
+        name
+            Title; by default the estimator's class.
+        ax
+            Matplotlib axes; new ones if None.
+        **options
+            Options of `reliability_curve`, such as `bins` or `strategy`.
+        """
+        P, classes = _probabilities(estimator, X), list(estimator.classes_)
+        if pos_label is None:
+            if len(classes) != 2:
+                raise InputError(
+                    f"{type(estimator).__name__} has {len(classes)} classes. Name one with pos_label= to judge it "
+                    "against the rest, or judge the most probable class: "
+                    "ReliabilityDisplay.from_predictions(*top_label(y, P, classes=estimator.classes_))"
+                )
+            pos_label = classes[1]
+        elif pos_label not in classes:
+            raise InputError(f"pos_label must be one of {shown([*map(_plain, classes)])}; got {shown(pos_label)}")
+        return cls.from_predictions(
+            y,
+            P[:, classes.index(pos_label)],
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            **options,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        p: Any,
+        *,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the reliability curve of outcomes and probabilities; the parameters are those of `from_estimator`."""
+        curve = reliability_curve(y, p, weights=sample_weight, pos_label=pos_label, **options)
+        return cls(curve, name=name).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on Matplotlib axes (new ones if None)."""
+        self.ax_ = self.curve.plot(ax)
+        self.figure_ = self.ax_.figure
+        if self.name is not None:
+            self.ax_.set_title(self.name)
+        return self
+
+
+def _probabilities(estimator: Any, X: Any) -> NDArray[Any]:
+    for needed in ("predict_proba", "classes_"):
+        if not hasattr(estimator, needed):
+            raise InputError(
+                f"calibration is about probabilities of classes, and {type(estimator).__name__} has no {needed}; "
+                "fit a classifier that predicts probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV"
+            )
+    return as_array(estimator.predict_proba(X), name="predict_proba(X)")
+
+
+def _is_number(entry: Entry) -> bool:
+    return entry.kind == "metric" and inspect.signature(entry.verb).return_annotation in ("float", float)
+
+
+def _numbers() -> str:
+    return ", ".join(sorted(name for name, entry in ENTRIES.items() if _is_number(entry)))
+
+
+def _instead(entry: Entry) -> str:
+    if entry.kind == "test":
+        return f"{entry.name} is a test: call {entry.name}(y, p) on rows that no fold was fitted on"
+    if entry.kind == "curve":
+        return f"{entry.name} is a curve: draw one with ReliabilityDisplay.from_estimator"
+    return f"{entry.name} has several numbers: call {entry.name}(y, p), or score one of the metrics above"
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

@@ -1,0 +1,203 @@
+"""The page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant import plots
+from calibrant.errors import MissingExtraError
+from calibrant.report import wording
+from calibrant.report.files import replace_text
+from calibrant.report.picture import picture
+from calibrant.report.results import embedded, first
+from calibrant.results.findings import Figure, Findings, Measurement, Section, Table
+
+LIMIT = 500_000  # bytes of a page
+KINDS = {"binary": "Probabilities of an event", "classes": "Probabilities of classes"}
+STATUS = {
+    "miscalibrated": ("bad", "Miscalibrated"),
+    "no evidence": ("good", "No evidence of miscalibration"),
+    "cannot tell": ("unsure", "Cannot tell"),
+}
+
+
+class Detail(NamedTuple):
+    """How much a page shows: points drawn per curve, points with hover values, rows per table."""
+
+    points: int = 1600
+    places: int = 60
+    rows: int = 200
+
+    def reduced(self, share: float) -> Detail:
+        """Return a share of it."""
+        return Detail(
+            max(100, int(share * self.points)), max(12, int(share * self.places)), max(10, int(share * self.rows))
+        )
+
+
+def render(findings: Findings) -> str:
+    """Return the findings as an HTML page that needs no network, no script and no other file.
+
+    The same findings give the same page. It stays under 500 kB: long curves are thinned to what can be seen, long
+    tables to their first rows, and where there are very many of them to fewer.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 or Matplotlib is not installed.
+    """
+    figures = sum(len(section.figures) for section in findings.sections)
+    detail = Detail().reduced(min(1.0, 5 / max(1, figures)))
+    while True:
+        page = _page(findings, detail)
+        fewer = detail.reduced(0.5)
+        if len(page.encode("utf-8")) < LIMIT or fewer == detail:
+            return page
+        detail = fewer
+
+
+def write(findings: Findings, path: str | os.PathLike[str]) -> None:
+    """Write the page to a file, whole or not at all.
+
+    Raises
+    ------
+    CalibrantError
+        If the file cannot be written, naming it and the reason.
+    MissingExtraError
+        If jinja2 or Matplotlib is not installed.
+    """
+    replace_text(path, render(findings))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as it is shown: texts, and which columns are numbers."""
+
+    id: str
+    caption: str
+    headings: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+    total: int
+    note: str = ""
+
+
+def _page(findings: Findings, detail: Detail) -> str:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError:
+        raise MissingExtraError("a report", extra="cli") from None
+
+    environment = Environment(
+        loader=PackageLoader("calibrant.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": wording.number,
+        "pvalue": wording.pvalue,
+        "interval": wording.interval,
+        "percent": wording.percent,
+        "text": wording.text,
+        "sentence": wording.sentence,
+        "label": wording.label,
+    }
+    style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    tone, word = STATUS.get(findings.verdict.status, ("unsure", findings.verdict.status))
+    return environment.get_template("page.html.j2").render(
+        findings=findings,
+        kind=KINDS.get(findings.kind, findings.kind),
+        tone=tone,
+        word=word,
+        tiles=_tiles(findings),
+        sections=[_section(section, f"s{k}", detail, Markup) for k, section in enumerate(findings.sections, start=1)],
+        groups=findings.groups
+        and _grid(
+            replace(findings.groups, title=f"{wording.label(findings.groups.title)}, the worst first"),
+            "groups",
+            detail.rows,
+        ),
+        style=Markup(style),
+        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        results=Markup(embedded(findings, detail.rows)),
+    )
+
+
+def _tiles(findings: Findings) -> list[Measurement]:
+    """Return the first measurements that can be compared with their value if calibrated."""
+    return [m for m in findings.measurements if m.expected is not None][:2]
+
+
+def _section(section: Section, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:
+    notes = list(dict.fromkeys(filter(None, map(_how, section.measurements))))
+    return {
+        "id": identity,
+        "title": section.title,
+        "intro": section.intro,
+        "figures": [
+            _figure(figure, f"{identity}-f{k}", detail, markup) for k, figure in enumerate(section.figures, start=1)
+        ],
+        "measurements": [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in section.measurements],
+        "notes": notes,
+        "has_interval": any(m.interval is not None for m in section.measurements),
+        "has_expected": any(m.expected is not None for m in section.measurements),
+        "has_pvalue": any(m.pvalue is not None for m in section.measurements),
+        "tables": [_grid(table, f"{identity}-t{k}", detail.rows) for k, table in enumerate(section.tables, start=1)],
+    }
+
+
+def _how(measurement: Measurement) -> str:
+    """Say how a measurement was made, and what else it found."""
+    details = (f"{wording.heading(name)} {wording.cell(name, value)}" for name, value in measurement.details.items())
+    return "; ".join(filter(None, (wording.text(measurement.method, 500), *details)))
+
+
+def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:
+    curve = figure.curve
+    svg = picture(curve, identity, wording.text(figure.title), points=detail.points, places=detail.places)
+    columns = plots.thin(curve.kind, curve.columns, detail.rows)
+    return {
+        "id": identity,
+        "title": figure.title,
+        "reading": figure.reading,
+        "svg": markup(svg),
+        "method": curve.method,
+        "data": _laid_out(
+            identity,
+            f"Data of “{figure.title}”",
+            {name: np.asarray(column).tolist() for name, column in columns.items()},
+            len(next(iter(curve.columns.values()), ())),
+        ),
+    }
+
+
+def _grid(table: Table, identity: str, rows: int) -> Grid:
+    """Lay out a table whose first column names its rows: a year or a class number in it is no quantity."""
+    columns = dict(first(table, rows).columns)
+    for name in list(columns)[:1]:
+        columns[name] = tuple(wording.MISSING if label is None else wording.text(label) for label in columns[name])
+    return _laid_out(identity, table.title, columns, table.length, table.note)
+
+
+def _laid_out(identity: str, caption: str, columns: Mapping[str, Sequence[Any]], total: int, note: str = "") -> Grid:
+    texts = [[wording.cell(name, value) for value in column] for name, column in columns.items()]
+    return Grid(
+        id=identity,
+        caption=caption,
+        headings=tuple(wording.heading(name) for name in columns),
+        numeric=tuple(wording.is_numeric(column) for column in columns.values()),
+        rows=tuple(zip(*texts, strict=True)),
+        total=total,
+        note=note,
+    )
