@@ -8,6 +8,7 @@ before holds freed memory that hides what a call needs.
 from __future__ import annotations
 
 import datetime
+import functools
 import gc
 import hashlib
 import importlib.metadata
@@ -91,6 +92,7 @@ def _status_bytes(field: str) -> int:
     raise RuntimeError(f"/proc/self/status has no {field}; memory is measured on Linux only")
 
 
+@functools.cache  # the code that is measured is the one that was there at the start
 def source_digest() -> str:
     """Return a short fingerprint of the installed package's source: which code the numbers belong to."""
     digest = hashlib.sha256()
@@ -110,7 +112,10 @@ class Report:
         self.say(title)
         self.say("=" * len(title))
         self.say(f"{datetime.date.today().isoformat()}; Python {platform.python_version()}, {versions}")
-        self.say(f"calibrant {calibrant.__version__}, source {source_digest()}; {os.cpu_count()} cores")
+        load = os.getloadavg()[0]  # work of others slows callables with several threads most
+        self.say(
+            f"calibrant {calibrant.__version__}, source {source_digest()}; {os.cpu_count()} cores, load {load:.1f}"
+        )
 
     def say(self, text: str = "") -> None:
         """Add lines."""

@@ -27,6 +27,7 @@ nb_merge_streams = True
 
 # Docstrings: they name the types in words, so the signature shows names and defaults only.
 autodoc_typehints = "none"
+default_role = "py:obj"  # a name in backticks becomes a link where there is something to link to
 maximum_signature_line_length = 90
 numpydoc_show_class_members = False
 

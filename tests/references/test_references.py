@@ -108,10 +108,12 @@ def computed(dataset, words):
     return simple[words]() if words in simple else None
 
 
-OURS = [v for v in BOOK["values"] if not re.match(
-    r"(cox|hosmer|ici|smooth|smce|compare|equivalence|interval|net_benefit|one-sided|debiased squared l2, outcome|audit)",
-    v["quantity"],
-)]  # fmt: skip
+LATER = (
+    *("cox", "hosmer", "ici", "smooth", "smce", "compare", "equivalence", "interval", "net_benefit", "one-sided"),
+    "audit",  # tests/inference/test_group_test.py
+    "debiased squared l2, outcome",  # another estimator, kept for comparison
+)
+OURS = [value for value in BOOK["values"] if not value["quantity"].startswith(LATER)]
 
 
 @pytest.mark.parametrize("value", OURS, ids=lambda v: f"{v['dataset']}: {v['quantity']}")

@@ -15,7 +15,7 @@ from calibrant.cli.messages import doing, emit, printable, tell
 from calibrant.cli.options import Request
 from calibrant.cli.output_file import STDOUT, check_output
 from calibrant.cli.results_file import holds_results
-from calibrant.cli.table_file import TableFile, cells, find_column, open_table
+from calibrant.cli.table_file import TableFile, cells, find_column, matrix, open_table
 from calibrant.cli.where import Where, quoted, read_where
 from calibrant.errors import InputError, shown
 
@@ -154,11 +154,9 @@ def _check_numbers(column: pl.Series, name: str, table: TableFile, where: Where 
 
 
 def _prediction(rows: pl.DataFrame, columns: Columns) -> Any:
-    import polars.selectors as cs
-
     if columns.pattern is None:
         return cells(rows, columns.p[0]).to_numpy()
-    return rows.select(cs.by_name(*columns.p)).to_numpy()
+    return matrix(rows, columns.p).to_numpy()
 
 
 def _taken(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.messages import listing
 from calibrant.cli.options import Request
-from calibrant.cli.table_file import TableFile, cells
+from calibrant.cli.table_file import TableFile, cells, matrix
 from calibrant.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -112,8 +112,6 @@ def _predictions(rows: pl.DataFrame) -> list[Candidate]:
 
 def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]:
     """Return the groups of such columns that share the beginning of their names and sum to 1."""
-    import polars.selectors as cs
-
     groups: dict[str, list[str]] = {}
     for candidate in scores:
         match = STEM.fullmatch(candidate.name)
@@ -121,7 +119,7 @@ def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]
             groups.setdefault(match["stem"] or match["letters"], []).append(candidate.name)
     found = []
     for stem, names in groups.items():
-        total = rows.select(cs.by_name(*names)).sum_horizontal().alias("total")
+        total = matrix(rows, names).sum_horizontal()
         pattern = glob.escape(stem) + "*"
         matches = [name for name in rows.columns if fnmatchcase(name, pattern)]
         if len(names) > 1 and matches == names and float((total - 1).abs().max()) < 1e-3:  # type: ignore[arg-type]

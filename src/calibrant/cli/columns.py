@@ -111,7 +111,8 @@ def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any]
     if y.dtype.is_numeric() and labels <= set(range(len(columns.p))):
         tell(f"labels are taken as column numbers: {_pairs(columns.p, range(len(columns.p)))}")
         return None
-    strange = next(label for label in y.to_list() if label not in classes)
+    known = classes or range(len(columns.p))
+    strange = next(label for label in y.to_list() if label not in known)
     raise InputError(
         f"the label {shown(strange)} of column {shown(columns.y)} fits none of the columns "
         f"{listing(columns.p, most=6)}. Add --classes with one label for each column, in this order"

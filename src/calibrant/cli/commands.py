@@ -11,7 +11,7 @@ from calibrant.cli.group import FAILED, Commands, typed
 from calibrant.cli.options import Request, condition_option, data_options, debug_option, output_option
 from calibrant.version import __version__
 
-PATH = click.Path(path_type=Path)
+PATH = click.Path(readable=False, path_type=Path)  # files have sentences of their own
 
 
 @click.group(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from calibrant.cli.messages import emit, tell
 from calibrant.cli.results_file import measurements, read_results
 
 NOTHING = "-"
+LONGEST = 44  # so that three numbers fit beside it on 80 columns
 
 
 def run(first: Path, second: Path) -> None:
@@ -41,7 +43,9 @@ def _table(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
     rows: list[tuple[str, ...]] = [("measurement", "A", "B", "B - A")]
     for name in dict.fromkeys((*left, *right)):
         pair = left.get(name), right.get(name)
-        rows.append((next(m["label"] for m in pair if m), *_cells(*pair)))
+        *lines, label = textwrap.wrap(next(m["label"] for m in pair if m), LONGEST, break_on_hyphens=False) or [name]
+        rows += [(line, "", "", "") for line in lines]
+        rows.append((label, *_cells(*pair)))
         pvalues = [pvalue(_value(m, "pvalue")) for m in pair]
         if any(pvalues):
             rows.append(("  p-value", *(text or NOTHING for text in pvalues), ""))

@@ -19,7 +19,7 @@ TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 def number(text: str) -> float | int | None:
     """Return the number that `text` spells, if it does."""
-    if WHOLE.fullmatch(text):
+    if WHOLE.fullmatch(text) and abs(int(text)) < 2**63:
         return int(text)
     return float(text) if NUMBER.fullmatch(text) else None
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -45,8 +47,19 @@ def _forget_stdout() -> None:
 
 def tell(text: str) -> None:
     """Write one remark to stderr."""
+    remark = f"calibrant: {printable(text)}"
+    if sys.stderr.isatty():
+        remark = "\n".join(_wrapped(line, shutil.get_terminal_size().columns) for line in remark.split("\n"))
     with suppress(OSError):  # nobody is left to hear it
-        click.echo(f"calibrant: {printable(text)}", err=True)
+        click.echo(remark, err=True)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Break a line between words; a command stays whole, so that it can be copied."""
+    if line.startswith("  calibrant "):
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 @contextmanager

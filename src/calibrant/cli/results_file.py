@@ -44,7 +44,14 @@ def _is_sound(results: Any) -> bool:
             isinstance(results["verdict"]["headline"], str)
             and isinstance(results["n"], int)
             and isinstance(results["level"], float)
-            and all(isinstance(m["name"], str) and isinstance(m["label"], str) for m in measurements(results))
+            and all(_is_measurement(m) for m in measurements(results))
         )
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         return False
+
+
+def _is_measurement(m: Mapping[str, Any]) -> bool:
+    numbers = [m["value"], m["expected"], m["pvalue"], *(m["interval"] or ()), *m["details"].values()]
+    for number in numbers:
+        float(0 if number is None else number)  # infinities are texts
+    return isinstance(m["name"], str) and isinstance(m["label"], str)

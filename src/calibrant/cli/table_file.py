@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,14 +57,23 @@ class TableFile:
 
     def read(self, columns: Sequence[str], where: Where | None = None) -> pl.DataFrame:
         """Return these columns, of the rows that `where` keeps."""
-        import polars.selectors as cs
+        import polars as pl
+
+        # Columns are taken by number and get plain names, because polars takes "*" and "^p.*$" for patterns.
+        needed = dict.fromkeys((*columns, *(where.columns if where else ())))
+        plain = {name: str(i) for i, name in enumerate(needed)}
 
         def wanted(rows: pl.LazyFrame) -> pl.DataFrame:
+            schema = rows.collect_schema()
+            number = {name: i for i, name in enumerate(schema)}
+            rows = rows.select(pl.nth(number[name]).alias(plain[name]) for name in needed)
             if where is not None:
-                rows = rows.filter(where.expression(rows.collect_schema()))
-            return rows.select(cs.by_name(*columns)).collect()
+                rows = rows.filter(where.expression(schema, plain))
+            return rows.select(plain[name] for name in columns).collect()
 
-        return self._attempt(wanted, [*columns, *(where.columns if where else ())])
+        frame = self._attempt(wanted, list(needed))
+        frame.columns = list(columns)
+        return frame
 
     def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
         """Use the rows; where the first look at a text file was too short for its types, look at all of it."""
@@ -90,7 +100,7 @@ class TableFile:
             return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
         if _is_stream(self.path):
             return pl.read_ipc_stream(self.path).lazy()
-        return pl.scan_ipc(self.path, glob=False, hive_partitioning=False)
+        return pl.scan_ipc(_literal_path(self.path))
 
     def _refusal(self, problem: BaseException) -> InputError:
         """Return the error of a file that polars could not read."""
@@ -151,6 +161,13 @@ def cells(rows: pl.DataFrame, column: str) -> pl.Series:
     return rows.get_column(column).alias("cells")
 
 
+def matrix(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return columns under plain names."""
+    import polars as pl
+
+    return pl.DataFrame([rows.get_column(name).alias(str(k)) for k, name in enumerate(columns)])
+
+
 def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -> str:
     """Return a column of the file, or say which ones there are."""
     if name not in columns:
@@ -165,9 +182,7 @@ def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -
 
 
 def _literal_path(path: Path) -> str:
-    """Return the path with its brackets and stars quoted: NDJSON is the one format polars always expands."""
-    import glob
-
+    """Return the path with its brackets and stars quoted, for the formats whose paths polars always expands."""
     return glob.escape(str(path))
 
 

@@ -49,14 +49,11 @@ class Clause:
     op: str
     values: tuple[str, ...]
 
-    def expression(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-        """Return the comparison for a column of the type it has in the file."""
+    def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
+        """Return the comparison, for a column that has its type in `schema` and goes by its name in `plain`."""
         import polars as pl
-        import polars.selectors as cs
 
-        dtype = schema[self.column]
-        # A selector, because pl.col would take a column named "*" or "^p.*$" for a pattern.
-        column: pl.Expr = cs.by_name(self.column).as_expr()
+        dtype, column = schema[self.column], pl.col(plain[self.column])
         if self.op in ("null", "not null"):
             missing = column.is_null() | (column.is_nan() if dtype.is_float() else False)
             return missing if self.op == "null" else ~missing
@@ -79,11 +76,11 @@ class Where:
         """The columns it looks at."""
         return tuple(dict.fromkeys(clause.column for clause in self.clauses))
 
-    def expression(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-        """Return the filter for columns of these types."""
+    def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
+        """Return the filter, for columns with these types and plain names."""
         import polars as pl
 
-        return pl.all_horizontal([clause.expression(schema) for clause in self.clauses])
+        return pl.all_horizontal([clause.expression(schema, plain) for clause in self.clauses])
 
 
 def read_where(text: str) -> Where:

@@ -71,7 +71,10 @@ def _from_torch(values: Any, name: str) -> NDArray[Any]:
     tensor = values.detach()
     if tensor.dtype is torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
         tensor = tensor.float()
-    return np.asarray(tensor.numpy())
+    try:
+        return np.asarray(tensor.numpy())
+    except (RuntimeError, TypeError) as problem:  # sparse layouts, float8, lazy conjugates
+        raise InputError(f"{name} is a tensor that NumPy cannot read: {problem}") from None
 
 
 def _from_frame(values: Any, name: str) -> NDArray[Any]:
@@ -97,7 +100,7 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             # NumPy would turn a mixed list such as [1, "yes"] into text; keep the values as they came.
             array = np.asarray(values, dtype=object)
-    except (ValueError, TypeError) as problem:
+    except (RuntimeError, TypeError, ValueError) as problem:  # torch raises a RuntimeError
         raise InputError(f"{name} is not a regular array: {problem}") from None
     if array.ndim == 0:
         raise InputError(

@@ -42,6 +42,11 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
             "For other labels pass classes=, the labels in the order of the columns"
         )
     if y.dtype.kind == "b":
+        if K > 2:
+            raise InputError(
+                f"y must hold column numbers 0..{K - 1} ({K} columns); got booleans. If they say whether the most "
+                "probable class was right, pass them with its probability: P.max(axis=1)"
+            )
         return y.astype(np.intp)
     _refuse_missing(y, rows)
     bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)

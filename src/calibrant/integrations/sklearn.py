@@ -204,7 +204,8 @@ def _probabilities(estimator: Any, X: Any) -> NDArray[Any]:
 
 
 def _is_number(entry: Entry) -> bool:
-    return entry.kind == "metric" and inspect.signature(entry.verb).return_annotation in ("float", float)
+    returns = inspect.signature(entry.verb).return_annotation
+    return entry.kind == "metric" and returns in ("float", float, inspect.Signature.empty)
 
 
 def _numbers() -> str:

@@ -13,7 +13,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.summaries import BinTable, Grid, Ordered, PerLabel, Summary
 from calibrant.summaries.binned import bin_table, check_bins, summarise_bins
 
-ROUNDING = 1e-12
+ROUNDING = 2.0**-26
 NORMS = ("l1", "l2", "l2-squared", "max")
 NOTIONS = ("confidence", "top-label", "classwise")
 AVERAGES = {"top-label": ("macro", "weighted"), "classwise": ("macro", "sum")}

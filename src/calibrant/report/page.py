@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -112,6 +113,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "text": wording.text,
         "sentence": wording.sentence,
         "label": wording.label,
+        "breakable": lambda name: Markup("<wbr>").join(re.split("(?<=[._])", wording.text(name))),
     }
     style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     tone, word = STATUS.get(findings.verdict.status, ("unsure", findings.verdict.status))

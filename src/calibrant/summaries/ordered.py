@@ -84,7 +84,7 @@ class Ordered(Summary):
     @property
     def has_equal_weights(self) -> bool:
         """Whether all rows weigh the same."""
-        return is_unit(self.weight) or self.weight.min() == self.weight.max()
+        return is_unit(self.weight) or bool(self.weight.min() == self.weight.max())
 
     @cached_property
     def walk(self) -> Walk:

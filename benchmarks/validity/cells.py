@@ -1,0 +1,76 @@
+"""Run many independent simulations on several processes, and resume where the last run stopped."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from benchmarks.runner import source_digest
+
+SEED = 20250101
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One simulation: a procedure on a design of scores, n rows, a truth, so many repeats."""
+
+    procedure: str
+    design: str
+    n: int
+    truth: str
+    repeats: int
+
+    def rng(self) -> np.random.Generator:
+        """Return the cell's own stream, which does not depend on which cells ran before."""
+        return np.random.default_rng([SEED, zlib.crc32(repr(self).encode())])
+
+
+Counts = dict[str, int]
+Measure = Callable[[Cell], Counts]
+
+
+def run(measure: Measure, cells: Sequence[Cell], state: Path, *, processes: int) -> dict[Cell, Counts]:
+    """Return what `measure` counts in each cell; finished cells are kept in `state`, one JSON line each.
+
+    Cells that were measured with another source of calibrant are measured again.
+    """
+    source = source_digest()
+    found = _finished(state, source)
+    waiting = [cell for cell in cells if cell not in found]
+    print(f"{len(cells)} cells, {len(cells) - len(waiting)} of them finished before", flush=True)
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # the processes share the cores, not each core
+    state.parent.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    fresh = multiprocessing.get_context("spawn")
+    with state.open("a", encoding="utf-8") as log, ProcessPoolExecutor(processes, mp_context=fresh) as pool:
+        futures = {pool.submit(measure, cell): cell for cell in waiting}
+        for done, future in enumerate(as_completed(futures), start=1):
+            cell, counts = futures[future], future.result()
+            found[cell] = counts
+            log.write(json.dumps({"source": source, "cell": asdict(cell), "counts": counts}) + "\n")
+            log.flush()
+            passed = time.monotonic() - begun
+            left = passed * (len(waiting) - done) / done
+            print(
+                f"[{done}/{len(waiting)}] {_words(cell)}: {counts}; {passed:.0f} s, about {left:.0f} s left", flush=True
+            )
+    return {cell: found[cell] for cell in cells}
+
+
+def _words(cell: Cell) -> str:
+    return f"{cell.procedure}, {cell.design}, n = {cell.n}, {cell.truth}, {cell.repeats} repeats"
+
+
+def _finished(state: Path, source: str) -> dict[Cell, Counts]:
+    if not state.exists():
+        return {}
+    lines = [json.loads(line) for line in state.read_text(encoding="utf-8").splitlines()]
+    return {Cell(**line["cell"]): line["counts"] for line in lines if line["source"] == source}

@@ -1,0 +1,63 @@
+"""What is simulated: scores of five shapes, and outcomes drawn from a distorted truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+FloatArray = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], FloatArray]
+
+
+def _tied(rng: np.random.Generator, n: int) -> FloatArray:
+    """Like confidences that a person or a language model states: 0, 0.1, .., 1."""
+    return np.rint(10 * rng.random(n)) / 10
+
+
+def _bimodal(rng: np.random.Generator, n: int) -> FloatArray:
+    return np.where(rng.random(n) < 0.5, rng.beta(2, 20, n), rng.beta(20, 2, n))
+
+
+SCORES: dict[str, Draw] = {
+    "uniform": lambda rng, n: rng.random(n),
+    "rare": lambda rng, n: rng.beta(0.5, 10, n),
+    "confident": lambda rng, n: rng.beta(5, 0.2, n),
+    "tied": _tied,
+    "bimodal": _bimodal,
+}
+
+WORDS = {
+    "uniform": "uniform on [0, 1]",
+    "rare": "Beta(0.5, 10)",
+    "confident": "Beta(5, 0.2)",
+    "tied": "uniform, rounded to 0, 0.1, .., 1",
+    "bimodal": "half Beta(2, 20), half Beta(20, 2)",
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """P(y = 1 | p) = expit(slope logit p + shift); at p = 0 and p = 1 that is p whatever the distortion."""
+
+    slope: float
+    shift: float
+
+    def outcomes(self, rng: np.random.Generator, p: FloatArray) -> NDArray[np.int64]:
+        """Draw outcomes."""
+        # A round trip through the logit would move a calibrated score by a rounding.
+        q = p if self == CALIBRATED else expit(self.slope * logit(p) + self.shift)
+        return (rng.random(p.size) < q).astype(np.int64)
+
+
+CALIBRATED = Truth(1.0, 0.0)
+TRUTHS = {"calibrated": CALIBRATED, "slope 0.7": Truth(0.7, 0.0), "shift 0.3": Truth(1.0, 0.3)}
+
+
+def information(design: str, n: int) -> float:
+    """Return the expected Σp(1-p) of n scores, by which a test chooses between its limit law and redraws."""
+    p = SCORES[design](np.random.default_rng(0), 100_000)
+    return n * float(np.mean(p * (1 - p)))

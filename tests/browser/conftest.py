@@ -1,0 +1,115 @@
+"""Reports in a real browser: Debian's Chromium, offline, driven by playwright."""
+
+import os
+import runpy
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import calibrant as cb
+from calibrant.report import write
+
+SAMPLES = runpy.run_path(str(Path(__file__).parents[1] / "report" / "samples.py"))
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def _churn():
+    example = cb.examples.churn()
+    names = {"outcome": "left", "prediction": "score", "source": "churn.parquet"}
+    return cb.audit(example.y, example.p, groups={"plan": example.segment}, names=names, resamples=99).findings
+
+
+def _digits():
+    example = cb.examples.digits()
+    return cb.audit(example.y, example.P, names={"outcome": "digit"}, resamples=99).findings
+
+
+MAKERS = {
+    "audit-churn": _churn,
+    "audit-digits": _digits,
+    "calm": SAMPLES["calm"],
+    "unsure": SAMPLES["digits"],
+    "hostile": SAMPLES["hostile"],
+}
+
+
+@pytest.fixture(scope="session", params=MAKERS)
+def report(request, require, tmp_path_factory):
+    """Return the path of each report."""
+    require("jinja2")
+    require("matplotlib")
+    return _written(request.param, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def churn(require, tmp_path_factory):
+    """Return the path of the report on customers."""
+    require("jinja2")
+    require("matplotlib")
+    return _written("audit-churn", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def hostile(require, tmp_path_factory):
+    """Return the path of the report with names that would run."""
+    require("jinja2")
+    require("matplotlib")
+    return _written("hostile", tmp_path_factory)
+
+
+def _written(name, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / f"{name}.html"
+    if not path.exists():
+        write(MAKERS[name](), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def chromium(require):
+    """Return a running browser; without one the test is skipped, but fails in CI."""
+    playwright = require("playwright.sync_api")
+    executable = shutil.which("chromium")
+    if executable is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable, args=list(QUIET))
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page, and everything it said and asked for."""
+
+    def __init__(self, page, path):
+        self.page, self.messages, self.requests = page, [], []
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.on("dialog", lambda dialog: (self.messages.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(path.as_uri())
+
+
+@pytest.fixture(scope="session")
+def opened(chromium):
+    """Return a context manager that opens a report without a network."""
+
+    @contextmanager
+    def opening(path, *, width=1280, scheme="light", **options):
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, **options
+        )
+        try:
+            yield Opened(context.new_page(), path)
+        finally:
+            context.close()
+
+    return opening

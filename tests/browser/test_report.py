@@ -1,0 +1,216 @@
+"""A report as people meet it: any width, light and dark, on paper, by keyboard, without JavaScript."""
+
+import json
+import re
+
+import pytest
+
+SCHEMES = ["light", "dark"]
+WIDTHS = [360, 768, 1280, 3840]
+OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open = true"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+class TestEveryReport:
+    def test_says_and_asks_for_nothing(self, opened, report, scheme):
+        with opened(report, scheme=scheme) as view:
+            view.page.mouse.wheel(0, 10_000)
+            assert view.page.locator("h1").inner_text() == "Calibration audit"
+            assert view.messages == []
+            assert [url for url in view.requests if not url.startswith("data:")] == [report.as_uri()]
+
+    def test_axe_finds_nothing(self, opened, report, require, scheme):
+        axe = require("axe_playwright_python.sync_playwright").Axe()
+        with opened(report, scheme=scheme, width={"light": 360, "dark": 1280}[scheme], bypass_csp=True) as view:
+            view.page.evaluate("document.querySelector('details').open = true")  # the others hold the same elements
+            found = axe.run(view.page, options={"rules": {"target-size": {"enabled": True}}})
+            assert found.violations_count == 0, found.generate_report()
+            passed = {rule["id"] for rule in found.response["passes"]}
+            assert {"color-contrast", "scrollable-region-focusable", "svg-img-alt", "heading-order"} <= passed
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("details", ["closed", "open"])
+def test_fits_its_width(opened, report, width, details):
+    with opened(report, width=width) as view:
+        if details == "open":
+            view.page.evaluate(OPEN_ALL)
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = view.page.evaluate(
+            """width => [...document.querySelectorAll('main *, header *, footer *')]
+                .filter(e => !e.closest('.scroll') && !e.closest('svg') && !e.closest('.unseen'))
+                .filter(e => e.getBoundingClientRect().right > width + 0.5 || e.getBoundingClientRect().left < -0.5)
+                .map(e => e.outerHTML.slice(0, 80))""",
+            width,
+        )
+        assert outside == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_of_figures_can_be_read(opened, churn, width):
+    with opened(churn, width=width) as view:
+        sizes = view.page.evaluate(
+            """[...document.querySelectorAll('svg.plot text')].map(
+                t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().d || 99)"""
+        )
+        assert len(sizes) > 30
+        assert min(abs(size) for size in sizes) >= 9
+
+
+def test_text_of_figures_does_not_collide(opened, churn):
+    with opened(churn) as view:
+        collisions = view.page.evaluate(
+            """[...document.querySelectorAll('svg.plot')].flatMap(plot => {
+                const boxes = [...plot.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+                return boxes.flatMap(([a, p], k) => boxes.slice(k + 1).filter(([b, q]) =>
+                    p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 3 && q.top < p.bottom - 3
+                ).map(([b]) => [a, b]));
+            })"""
+        )
+        assert collisions == []
+
+
+class TestSchemes:
+    def test_figures_follow(self, opened, churn):
+        found = {}
+        for scheme in SCHEMES:
+            with opened(churn, scheme=scheme) as view:
+                found[scheme] = view.page.evaluate(
+                    """['body', 'svg.plot text', 'svg.plot .stroke-observed', 'svg.plot .fill-band'].map(name => {
+                        const style = getComputedStyle(document.querySelector(name));
+                        return [style.backgroundColor, style.fill, style.stroke].join();
+                    })"""
+                )
+        assert len(found["light"]) == 4
+        assert all(light != dark for light, dark in zip(found["light"], found["dark"], strict=True))
+
+    def test_paper_is_white_whatever_the_scheme(self, opened, churn):
+        with opened(churn, scheme="dark") as view:
+            view.page.emulate_media(media="print", color_scheme="dark")
+            style = "getComputedStyle(document.body)"
+            assert view.page.evaluate(f"{style}.backgroundColor") == "rgb(255, 255, 255)"
+            assert view.page.evaluate(f"{style}.color") == "rgb(31, 41, 51)"
+            assert not view.page.locator("nav").is_visible()
+            assert view.page.locator("svg.plot").first.is_visible()
+            pdf = view.page.pdf(format="A4")
+            assert pdf.startswith(b"%PDF")
+            assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 8
+
+
+class TestWithoutJavaScript:
+    def test_everything_is_there(self, opened, churn):
+        with opened(churn, java_script_enabled=False) as view:
+            for what in ("#verdict", "#verdict h2", ".measurements", "#groups", "footer"):
+                assert view.page.locator(what).is_visible()
+            assert view.page.locator("svg.plot").count() == 3
+            assert view.page.locator(".measurements tbody tr").count() >= 8
+
+    def test_data_of_a_figure_opens(self, opened, churn):
+        with opened(churn, java_script_enabled=False) as view:
+            table = view.page.locator("details table").first
+            assert not table.is_visible()
+            view.page.locator("summary").first.click()
+            assert table.is_visible()
+            assert table.locator("tbody tr").count() == 15
+
+
+class TestKeyboard:
+    def test_skip_link_is_first(self, opened, churn):
+        with opened(churn) as view:
+            link = view.page.locator(".skip")
+            assert link.bounding_box()["y"] < 0
+            view.page.keyboard.press("Tab")
+            assert link.bounding_box()["y"] >= 0
+            view.page.keyboard.press("Enter")
+            assert view.page.evaluate("document.activeElement.id") == "verdict"
+
+    def test_data_opens_and_closes(self, opened, churn):
+        with opened(churn) as view:
+            view.page.locator("summary").first.focus()
+            for shown in (True, False):
+                view.page.keyboard.press("Enter")
+                assert view.page.locator("details table").first.is_visible() is shown
+
+    def test_wide_tables_scroll(self, opened, churn):
+        with opened(churn, width=360) as view:
+            region = view.page.locator(".scroll[aria-labelledby=groups-caption]")
+            region.focus()
+            for _ in range(5):
+                view.page.keyboard.press("ArrowRight")
+            view.page.wait_for_function("document.activeElement.scrollLeft > 0")
+
+    def test_focus_is_seen_wherever_it_goes(self, opened, churn):
+        with opened(churn) as view:
+            stops = view.page.evaluate("document.querySelectorAll('a[href], summary, [tabindex=\"0\"]').length")
+            seen = set()
+            for _ in range(stops):
+                view.page.keyboard.press("Tab")
+                width, label = view.page.evaluate(
+                    """[getComputedStyle(document.activeElement).outlineWidth, document.activeElement.outerHTML]"""
+                )
+                assert float(width.removesuffix("px")) >= 2
+                seen.add(label)
+            assert len(seen) > 10
+
+    def test_notes_are_reached(self, opened, churn):
+        with opened(churn) as view:
+            view.page.locator("sup a").first.focus()
+            view.page.keyboard.press("Enter")
+            assert view.page.evaluate("location.hash") == "#s1-n1"
+            assert view.page.locator("#s1-n1").is_visible()
+
+
+def test_values_on_hover(opened, churn):
+    with opened(churn) as view:
+        place = view.page.locator("svg.plot").first.locator(".marks g").nth(5)
+        dot = place.locator("circle")
+        assert dot.evaluate("e => getComputedStyle(e).visibility") == "hidden"
+        place.locator("rect").hover(force=True)
+        assert dot.evaluate("e => getComputedStyle(e).visibility") == "visible"
+        assert re.match(r"predicted 0\.\d{3}, observed 0\.\d{3}\n", place.locator("title").text_content())
+
+
+def test_dots_lie_on_what_is_drawn(opened, churn):
+    """The dots of hover values and Matplotlib's markers are placed by different code."""
+    with opened(churn) as view:
+        dots, points = view.page.evaluate(
+            """(() => {
+                const plot = document.querySelector('svg.plot');
+                const box = e => e.getBoundingClientRect();
+                const middle = e => [box(e).x + box(e).width / 2, box(e).y + box(e).height / 2];
+                const markers = [...plot.querySelectorAll('use')].filter(e => e.classList.contains('fill-observed'));
+                return [[...plot.querySelectorAll('.marks circle')].map(middle), markers.map(middle)];
+            })()"""
+        )
+        assert len(dots) == 15
+        for x, y in dots:
+            assert min(abs(x - a) + abs(y - b) for a, b in points) < 0.5
+
+
+def test_hostile_names_are_text(opened, hostile):
+    with opened(hostile) as view:
+        assert view.page.evaluate("document.images.length") == 0
+        assert view.page.evaluate("document.scripts.length") == 1
+        results = json.loads(view.page.locator("#calibrant-results").text_content())
+        assert results["names"]["outcome"] == "<script>alert(1)</script>"
+        assert "<script>alert(1)</script>" in view.page.locator(".facts").inner_text()
+        assert "The page shows the worst 200 of 100,000 groups." in view.page.locator("main").inner_text()
+        assert view.messages == []
+
+
+def test_the_policy_stops_what_it_should(opened, churn):
+    """Were something to slip in, the browser would not run it."""
+    with opened(churn) as view:
+        view.page.evaluate(
+            """() => {
+                const script = document.createElement('script');
+                script.textContent = 'window.ran = true';
+                document.body.append(script);
+                const image = document.createElement('img');
+                image.src = 'https://example.org/x.png';
+                document.body.append(image);
+            }"""
+        )
+        assert view.page.evaluate("window.ran") is None
+        view.page.wait_for_timeout(100)
+        assert any("Content Security Policy" in message for message in view.messages)

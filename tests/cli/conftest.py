@@ -1,0 +1,115 @@
+"""Running the command as a person or a build server does, on files written for the test."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return an empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder):
+    """Return a function that runs a command in this process."""
+    from calibrant.cli.commands import commands
+
+    def done(*arguments):
+        result = CliRunner().invoke(commands, [str(argument) for argument in arguments], prog_name="calibrant")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    return done
+
+
+@pytest.fixture
+def refused(run, folder):
+    """Return a function that runs a command which must fail as promised, and returns its sentence.
+
+    Promised are status 2, nothing on stdout, one line on stderr that is no traceback, and no new file.
+    """
+
+    def sentence(*arguments, lines=1):
+        before = sorted(folder.rglob("*"))
+        done = run(*arguments)
+        assert (done.code, done.out) == (2, ""), done
+        assert done.err.startswith("calibrant: ")
+        assert done.err.count("\n") == lines
+        assert "Traceback" not in done.err
+        assert sorted(folder.rglob("*")) == before
+        return done.err.removeprefix("calibrant: ").rstrip("\n")
+
+    return sentence
+
+
+@pytest.fixture
+def process(folder):
+    """Return a function that runs the command as a process of its own."""
+
+    def done(*arguments, **settings):
+        command = [sys.executable, "-m", "calibrant", *map(str, arguments)]
+        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
+        result = subprocess.run(command, check=False, text=True, encoding="utf-8", timeout=120, **settings)
+        return Done(result.returncode, result.stdout, result.stderr)
+
+    return done
+
+
+ROWS = 300
+
+
+@pytest.fixture(scope="session")
+def columns():
+    """Return 300 rows of over-confident predictions, and things to group, weight and filter them by."""
+    rng = np.random.default_rng(7)
+    p = rng.beta(0.5, 0.5, ROWS).round(4)
+    left = (rng.random(ROWS) < 0.25 + 0.5 * p).astype(int)
+    return {
+        "id": list(range(ROWS)),
+        "left": left.tolist(),
+        "churned": ["yes" if event else "no" for event in left],
+        "score": p.tolist(),
+        "segment": rng.choice(["student", "business"], ROWS).tolist(),
+        "age": rng.integers(18, 90, ROWS).tolist(),
+        "w": rng.uniform(0.5, 2, ROWS).round(3).tolist(),
+    }
+
+
+@pytest.fixture
+def frame(columns, require):
+    """Return these rows as a polars frame."""
+    return require("polars").DataFrame(columns)
+
+
+@pytest.fixture
+def data(folder, frame):
+    """Return a CSV file of these rows in the current folder."""
+    frame.write_csv(folder / "data.csv")
+    return Path("data.csv")
+
+
+@pytest.fixture
+def vectors(require):
+    """Return a frame of 300 rows and three classes, of which the columns are not in the order of the alphabet."""
+    rng = np.random.default_rng(8)
+    P = rng.dirichlet([1, 1, 1], ROWS)
+    labels = np.array(["dog", "cat", "bird"])
+    y = labels[[rng.choice(3, p=row) for row in P]]
+    columns = {f"p_{label}": P[:, k] for k, label in enumerate(labels)}
+    return require("polars").DataFrame({"pet": y.tolist(), **columns})

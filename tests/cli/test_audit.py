@@ -1,0 +1,257 @@
+"""`calibrant audit` on real files: what is read, what is printed, what is written."""
+
+import json
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant import report
+
+NAMED = ("--y", "left", "--p", "score")
+
+
+def results(done):
+    assert (done.code, done.err) == (0, ""), done
+    return json.loads(done.out)
+
+
+def values(found):
+    return {m["name"]: m["value"] for section in found["sections"] for m in section["measurements"]}
+
+
+WRITERS = {
+    "data.parquet": lambda frame, path: frame.write_parquet(path),
+    "data.pq": lambda frame, path: frame.write_parquet(path),
+    "data.csv": lambda frame, path: frame.write_csv(path),
+    "data.tsv": lambda frame, path: frame.write_csv(path, separator="\t"),
+    "DATA.CSV": lambda frame, path: frame.write_csv(path),
+    "data.arrow": lambda frame, path: frame.write_ipc(path),
+    "data.feather": lambda frame, path: frame.write_ipc(path, compression="zstd"),
+    "stream.arrow": lambda frame, path: frame.write_ipc_stream(path),
+    "data.ndjson": lambda frame, path: frame.write_ndjson(path),
+    "data.jsonl": lambda frame, path: frame.write_ndjson(path),
+    "data.npz": lambda frame, path: np.savez(path, **{c.name: c.to_numpy().astype(_plain(c)) for c in frame}),
+}
+
+
+def _plain(column):
+    return str if column.to_numpy().dtype.kind == "O" else column.to_numpy().dtype
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_numbers_of_the_library(run, folder, frame, columns, name):
+    WRITERS[name](frame, folder / name)
+    found = results(run("audit", name, *NAMED, "--json"))
+    assert (
+        found
+        == cb.audit(
+            columns["left"],
+            columns["score"],
+            names={"source": name, "outcome": "left", "prediction": "score"},
+        ).findings.to_dict()
+    )
+
+
+def test_format_and_dialect_are_told(run, folder, frame):
+    frame.write_parquet(folder / "data")
+    expected = values(results(run("audit", "data", "--format", "parquet", *NAMED, "--json")))
+    frame.write_csv(folder / "semi.txt", separator=";", decimal_comma=True)
+    options = ("--format", "csv", "--delimiter", ";", "--decimal-comma")
+    assert values(results(run("audit", "semi.txt", *options, *NAMED, "--json"))) == expected
+    (folder / "wide.csv").write_bytes(frame.write_csv().encode("utf-16"))
+    assert values(results(run("audit", "wide.csv", "--encoding", "utf-16", *NAMED, "--json"))) == expected
+
+
+def test_compressed_csv(run, folder, frame):
+    import gzip
+
+    (folder / "data.csv.gz").write_bytes(gzip.compress(frame.write_csv().encode()))
+    assert results(run("audit", "data.csv.gz", *NAMED, "--json"))["n"] == 300
+
+
+def test_plain_text_is_the_default(run, data, columns):
+    done = run("audit", data, *NAMED)
+    expected = cb.audit(columns["left"], columns["score"])
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{expected}\n"
+
+
+def test_report(run, folder, data, columns):
+    done = run("audit", data, *NAMED, "-o", "report.html")
+    expected = cb.audit(columns["left"], columns["score"])
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(str(expected).splitlines()[0])
+    assert done.out.endswith("\nreport: report.html\n")
+    embedded = report.read("report.html")
+    assert embedded["verdict"]["headline"] == expected.verdict.headline
+    assert embedded["names"] == {"source": "data.csv", "outcome": "left", "prediction": "score"}
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "report.html"]
+
+
+def test_json_file_and_report_at_once(run, data):
+    done = run("audit", data, *NAMED, "--json", "results.json", "-o", "report.html")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("\nreport: report.html\nJSON: results.json\n")
+    assert values(report.read("results.json")) == values(report.read("report.html"))
+
+
+def test_json_on_stdout_leaves_stdout_to_json(run, data):
+    done = run("audit", data, *NAMED, "-o", "report.html", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["n"] == 300
+    assert done.err.endswith("\nreport: report.html\n")
+
+
+def test_every_option_reaches_the_audit(run, data, columns):
+    rows = np.array(columns["age"]) >= 40
+    y, p, w, segment = (np.array(columns[name])[rows] for name in ("churned", "score", "w", "segment"))
+    filter = "age >= 40"
+    options = ("--y", "churned", "--pos-label", "yes", "--p", "score", "--weights", "w", "--by", "segment")
+    found = results(run("audit", data, *options, "--where", filter, "--level", "0.9", "--seed", "5", "--json"))
+    expected = cb.audit(
+        y, p, pos_label="yes", weights=w, groups={"segment": segment}, level=0.9, rng=5, names=found["names"]
+    )
+    assert found == expected.findings.to_dict()
+    assert found["names"] == {
+        "source": "data.csv",
+        "outcome": "churned",
+        "prediction": "score",
+        "weights": "w",
+        "rows": filter,
+        "groups": "segment",
+    }
+
+
+def test_seed_repeats_itself(run, data):
+    first, again, other = (run("audit", data, *NAMED, "--seed", seed).out for seed in ("1", "1", "2"))
+    assert first == again != other
+
+
+def test_classes_from_the_names_of_the_columns(run, folder, vectors):
+    vectors.write_parquet(folder / "pets.parquet")
+    done = run("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*", "--json")
+    assert done.err == (
+        "calibrant: labels are taken from the names of the columns: p_dog is 'dog', p_cat is 'cat', p_bird is 'bird'\n"
+    )
+    P = vectors.drop("pet").to_numpy()
+    expected = cb.audit(vectors["pet"], P, classes=["dog", "cat", "bird"]).findings.to_dict()
+    found = json.loads(done.out)
+    assert values(found) == values(expected)
+    given = run("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*", "--classes", "dog, cat,bird", "--json")
+    assert (given.err, json.loads(given.out)) == ("", found)
+
+
+def test_class_vectors_of_an_array(run, folder):
+    digits = cb.examples.digits()
+    np.savez(folder / "digits.npz", y=digits.y[:300], P=digits.P[:300], names=np.arange(10))
+    done = run("audit", "digits.npz", "--y", "y", "--p-cols", "P_*", "--json")
+    assert "P_0 is 0, P_1 is 1, P_2 is 2, ..., P_9 is 9" in done.err
+    expected = cb.audit(digits.y[:300], digits.P[:300]).findings.to_dict()
+    assert values(json.loads(done.out)) == values(expected)
+
+
+def test_only_needed_columns_are_read(run, folder, frame, monkeypatch):
+    import polars as pl
+
+    frame.write_parquet(folder / "data.parquet")
+    plans = []
+    collect = pl.LazyFrame.collect
+
+    def watched(self, *arguments, **options):
+        plans.append(self.explain())
+        return collect(self, *arguments, **options)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
+    assert run("audit", "data.parquet", *NAMED, "--where", "age > 30").code == 0
+    assert any("PROJECT 3/7 COLUMNS" in plan and "SELECTION: " in plan for plan in plans)
+
+
+def test_groups_may_be_missing(run, folder, frame):
+    import polars as pl
+
+    frame = frame.with_columns(segment=pl.when(pl.col("age") < 40).then(None).otherwise("segment"))
+    frame.write_parquet(folder / "data.parquet")
+    assert "segment = (missing)" in run("audit", "data.parquet", *NAMED, "--by", "segment").out
+
+
+def test_one_column_may_group_and_predict(run, data):
+    done = run("audit", data, *NAMED, "--by", "score", "--by", "left", "--where", "id < 50")
+    assert done.code == 0
+    assert "left = 1" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--y", "lfet", "--p", "score"), "data.csv has no column 'lfet' (--y). Did you mean 'left'?"),
+        (("--y", "left", "--p", "SCORE"), "data.csv has no column 'SCORE' (--p). Did you mean 'score'?"),
+        (("--y", "left", "--p", "zzzzz"), "has no column 'zzzzz' (--p). Its columns are 'id', 'left', 'churned', "),
+        ((*NAMED, "--by", "segmnt"), "has no column 'segmnt' (--by). Did you mean 'segment'?"),
+        ((*NAMED, "--weights", "v"), "has no column 'v' (--weights). Its columns are"),
+        ((*NAMED, "--where", "agee > 3"), "has no column 'agee' (--where). Did you mean 'age'?"),
+        (("--y", "left", "--p", "left"), "column 'left' is named by --y and by --p; name a different one"),
+        ((*NAMED, "--weights", "left"), "column 'left' is named by --y and by --weights"),
+        ((*NAMED, "--weights", "score"), "column 'score' is named by --weights and by --p"),
+        (("--y", "left", "--p-cols", "z_*"), "no column of data.csv is like 'z_*' (--p-cols). Its columns are"),
+        (("--y", "left", "--p-cols", "sc*"), "only one column of data.csv is like 'sc*': 'score'. If it is the proba"),
+        (("--y", "left", "--p-cols", "*"), "column 'left' is named by --y and by --p-cols '*'"),
+        (
+            (*NAMED, "--where", "age > 900"),
+            "data.csv has nothing to measure: --where 'age > 900' keeps none of its rows",
+        ),
+        (("--y", "churned", "--p", "score"), "name the event with --pos-label (in data.csv, y is column 'churned'"),
+        (("--y", "left", "--p", "age"), "prediction must lie in [0, 1]; row 0 is"),
+        (("--y", "left", "--p", "segment"), "must hold numbers; row 0 (counted from 0) is the text "),
+        ((*NAMED, "--pos-label", "yes"), "'yes' (--pos-label) is not a value of column 'left', which holds numbers"),
+        (("--y", "churned", "--p", "score", "--pos-label", "ja"), "pos_label 'ja' is not among the labels of y"),
+        ((*NAMED, "--classes", "0,1", "--pos-label", "1"), "pass either --classes or --pos-label, not both"),
+        ((*NAMED, "-o", "report.pdf"), "the file of -o must end in .html or .htm; got report.pdf"),
+        ((*NAMED, "-o", "none/report.html"), "there is no folder none to write report.html to; make it first"),
+        ((*NAMED, "--json", "data.csv"), "the file of --json must end in .json; got data.csv"),
+    ],
+)
+def test_what_does_not_fit_the_file(refused, data, options, sentence):
+    assert sentence in refused("audit", data, *options)
+
+
+def test_rows_are_counted_as_they_are_kept(refused, folder):
+    (folder / "data.csv").write_text("y,p,s\n1,0.5,a\n0,,b\n1,0.25,b\n0,7,b\n")
+    assert refused("audit", "data.csv", "--y", "y", "--p", "p") == (
+        "column 'p' of data.csv has no value in 1 of 4 rows, the first of them row 1 (counted from 0). "
+        "Repair them, or leave them out with --where 'p is not null'"
+    )
+    sentence = refused("audit", "data.csv", "--y", "y", "--p", "p", "--where", "p is not null and s = b")
+    assert "row 1 is 7.0" in sentence
+    assert sentence.endswith("rows are counted from 0 among the rows that --where keeps)")
+
+
+def test_results_are_not_predictions(refused, run, data):
+    run("audit", data, *NAMED, "--json", "results.json")
+    assert refused("audit", "results.json", *NAMED).startswith(
+        "results.json seems to hold results, not predictions; use calibrant check or calibrant compare."
+    )
+
+
+def test_input_is_never_overwritten(refused, folder, frame):
+    frame.write_ndjson(folder / "data.json")
+    options = ("--format", "ndjson", *NAMED)
+    assert refused("audit", "data.json", *options, "--json", "./data.json") == (
+        "--json would overwrite data.json, which is to be read; choose another name"
+    )
+    assert "missing argument 'FILE'" in refused("audit", *options, "--json", "data.json")
+
+
+def test_progress_is_for_terminals_only(process, data):
+    import os
+    import pty
+
+    controller, terminal = pty.openpty()
+    done = process("audit", data, *NAMED, stderr=terminal)
+    os.close(terminal)
+    watched = os.read(controller, 100_000).decode()
+    os.close(controller)
+    assert done.code == 0
+    assert "reading data.csv ..." in watched
+    assert watched.endswith("\r\x1b[K")
+    assert process("audit", data, *NAMED) == (0, done.out, "")

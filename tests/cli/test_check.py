@@ -1,0 +1,143 @@
+"""`calibrant check`: conditions on data and on results, and what a build server gets."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from calibrant import report
+
+NAMED = ("--y", "left", "--p", "score")
+
+
+@pytest.fixture
+def results(run, data):
+    """Return a report and a JSON file of the same audit."""
+    assert run("audit", data, *NAMED, "-o", "report.html", "--json", "report.json").code == 0
+    return ("report.html", "report.json")
+
+
+def test_passed(run, data):
+    done = run("check", data, *NAMED, "--fail-if", "ece > 0.9")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("passed  ece = 0.")
+    assert done.out.endswith("  (fails if > 0.9)\n")
+
+
+def test_failed(run, data):
+    done = run("check", data, *NAMED, "--fail-if", "ece > 0.9", "--fail-if", "kuiper_test.pvalue < 0.01")
+    assert (done.code, done.err) == (1, "")
+    first, second = done.out.splitlines()
+    assert first.startswith("passed  ece = ")
+    assert second.startswith("FAILED  kuiper_test.pvalue = ")
+    assert second.endswith("  (fails if < 0.01)")
+
+
+def test_data_report_and_json_agree(run, data, results):
+    conditions = (
+        "--fail-if",
+        "ece > 0.05",
+        "--fail-if",
+        "brier_score > 0.5",
+        "--fail-if",
+        "decompose.mcb.expected > 1",
+    )
+    expected = run("check", data, *NAMED, *conditions)
+    assert expected.code == 1
+    for file in results:
+        assert run("check", file, *conditions) == expected
+
+
+def test_a_report_on_the_way(run, data):
+    assert run("check", data, *NAMED, "--fail-if", "ece > 0.9", "-o", "new.html").code == 0
+    assert report.read("new.html")["n"] == 300
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "there is nothing to check; add conditions such as --fail-if 'ece > 0.05'"),
+        (["--fail-if", "ece >> 1"], "--fail-if 'ece >> 1' is not a condition"),
+        (["--fail-if", "ecce > 1"], "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, "),
+        (["--fail-if", "ece.pval > 1"], "ece has no field 'pval' here; it has 'value', 'expected', 'pvalue'"),
+        (["--fail-if", "ece > 1", "--fail-if", "frob > 1"], "nothing called 'frob' was measured"),
+        (["--fail-if", "ece > 1", "--y", "left", "--by", "a"], "columns and rows are chosen; leave out --y, --by"),
+        (["--fail-if", "ece > 1", "--seed", "0", "-o", "b.html"], "leave out --seed, -o"),
+        (["--fail-if", "ece > 1", "--junit", "junit.html"], "the file of --junit must end in .xml; got junit.html"),
+        (["--fail-if", "ece > 1", "--junit", "none/junit.xml"], "there is no folder none to write junit.xml to"),
+    ],
+)
+def test_bad_input_is_status_2(refused, results, options, sentence):
+    assert sentence in refused("check", "report.html", *options)
+
+
+def test_unnamed_columns_are_asked_for(refused, data):
+    sentence = refused("check", data, "--fail-if", "ece > 0.05", lines=5)
+    assert sentence.endswith("\n  calibrant check data.csv --fail-if 'ece > 0.05' --y left --p score")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty (0 bytes)"),
+        ("<html></html>", "holds no results of calibrant"),
+        ("[1, 2]", "holds no results of calibrant"),
+        ("{" * 100_000, "holds no results of calibrant"),
+        (
+            '{"kind": 1, "n": 1, "level": 0.9, "verdict": {}, "sections": []}',
+            "not a result that this calibrant can read",
+        ),
+        (
+            '{"kind": "binary", "n": 1, "level": 0.9, "verdict": {"headline": ""}, "sections": [{"measurements": 3}]}',
+            "not a result that this calibrant can read",
+        ),
+        (
+            '{"kind": "binary", "n": 1, "level": 0.9, "verdict": {"headline": ""}, '
+            '"sections": [{"measurements": [{"name": "ece", "label": "x", "value": "rm -rf", "expected": null, '
+            '"pvalue": null, "interval": null, "details": {}}]}]}',
+            "not a result that this calibrant can read",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.html", "a.json"])
+def test_results_that_are_none(refused, folder, name, content, sentence):
+    (folder / name).write_text(content)
+    assert sentence in refused("check", name, "--fail-if", "ece > 1")
+
+
+def test_junit(run, folder, results):
+    conditions = ("--fail-if", "ece > 0.9", "--fail-if", "ece > 0")
+    assert run("check", "report.html", *conditions, "--junit", "junit.xml").code == 1
+    suites = ET.parse(folder / "junit.xml").getroot()
+    assert suites.tag == "testsuites"
+    (suite,) = suites
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    passed, failed = suite
+    assert (passed.get("name"), list(passed)) == ("fails if ece > 0.9", [])
+    assert failed.get("classname") == "report.html"
+    assert failed[0].get("message").startswith("FAILED  ece = ")
+
+
+def test_junit_of_a_name_that_is_no_xml(run, folder, results):
+    name = 'a"<&\x1b.json'
+    (folder / name).write_bytes((folder / "report.json").read_bytes())
+    assert run("check", name, "--fail-if", "ece > 0.9", "--junit", "junit.xml").code == 0
+    assert ET.parse(folder / "junit.xml").getroot()[0][0].get("classname") == 'a"<&\\x1b.json'
+
+
+def test_step_summary_is_added(run, folder, results, monkeypatch):
+    summary = folder / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert run("check", "report.html", "--fail-if", "ece > 0.9", "--fail-if", "decompose.mcb >= 0").code == 1
+    text = summary.read_text("utf-8")
+    assert text.startswith("before\n### Calibration of report\\.html\n")
+    assert "| ✅ passed | ece | 0\\." in text
+    assert "| &gt; 0\\.9 |" in text
+    assert "| ❌ failed | decompose\\.mcb | 0\\." in text
+
+
+def test_step_summary_that_cannot_be_written_changes_nothing(run, results, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
+    done = run("check", "report.html", "--fail-if", "ece > 0.9")
+    assert done.code == 0
+    assert done.err == "calibrant: the step summary none/summary.md could not be written: No such file or directory\n"

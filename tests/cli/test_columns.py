@@ -1,0 +1,80 @@
+"""Which columns are meant, and which labels they stand for."""
+
+from pathlib import Path
+
+import pytest
+
+from calibrant.cli.columns import Columns, choose, class_labels, split_labels
+
+FILE = Path("a.csv")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names", "found"),
+    [
+        ("p_*", ["p_b", "y", "p_a"], ("p_b", "p_a")),
+        ("*_prob", ["a_prob", "b_prob", "prob"], ("a_prob", "b_prob")),
+        ("p[01]", ["p0", "p1", "p2"], ("p0", "p1")),
+        ("P_?", ["p_0", "P_0", "P_1"], ("P_0", "P_1")),
+    ],
+)
+def test_pattern_keeps_the_order_of_the_file(pattern, names, found):
+    assert choose(["out", *names], FILE, y="out", p=None, p_cols=pattern).p == found
+
+
+def test_every_column_is_read_once():
+    chosen = choose(["y", "p", "g", "w"], FILE, y="y", p="p", p_cols=None, by=("g", "y", "g"), weights="w")
+    assert chosen.all == ["y", "p", "g", "w"]
+    assert chosen.by == ("g", "y")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("a,b", ["a", "b"]),
+        ("a, b", ["a", "b"]),
+        ('"a,b",c', ["a,b", "c"]),
+        ("1", ["1"]),
+        ("", []),
+        ("a,,b", ["a", "", "b"]),
+    ],
+)
+def test_split_labels(text, labels):
+    assert split_labels(text) == labels
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "pattern", "labels", "told"),
+    [
+        (["a", "b"], ["p_b", "p_a"], "p_*", ["b", "a"], "from the names of the columns: p_b is 'b', p_a is 'a'"),
+        (["a"], ["a_p", "b_p"], "*_p", ["a", "b"], "from the names of the columns: a_p is 'a', b_p is 'b'"),
+        ([0, 2], ["p_2", "p_0", "p_1"], "p_*", [2, 0, 1], "p_2 is 2, p_0 is 0, p_1 is 1"),
+        ([1, 2], ["p1", "p2"], "p[12]", [1, 2], "from the names of the columns"),
+        ([1.0, 2.0], ["p1", "p2"], "p?", [1.0, 2.0], "from the names of the columns"),
+        ([True, False], ["p_false", "p_true"], "p_*", [False, True], "from the names of the columns"),
+        ([0, 1], ["p_1", "p_2"], "p_*", None, "as column numbers: p_1 is 0, p_2 is 1"),
+        ([0, 1], ["p_no", "p_yes"], "p_*", None, "as column numbers: p_no is 0, p_yes is 1"),
+        ([0, 1], ["p_a", "p_b", "p_c", "p_d", "p_e"], "p_*", None, "p_a is 0, p_b is 1, p_c is 2, ..., p_e is 4"),
+    ],
+)
+def test_class_labels(require, capsys, values, names, pattern, labels, told):
+    y = require("polars").Series(values)
+    assert class_labels(y, Columns("y", tuple(names), pattern), None) == labels
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "labels"),
+    [(["a", "b"], "b,a", ["b", "a"]), ([1, 2], "2,1", [2, 1]), ([True, False], "true,false", [True, False])],
+)
+def test_given_labels_have_the_type_of_the_outcome(require, capsys, values, given, labels):
+    y = require("polars").Series(values)
+    assert class_labels(y, Columns("y", ("p_x", "p_y"), "p_*"), given) == labels
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("values", "strange"), [(["a", "z"], "'z'"), ([0, 5], "5"), ([0.5, 1.0], "0.5")])
+def test_labels_that_fit_no_column(require, refusal, values, strange):
+    y = require("polars").Series(values)
+    message = refusal(class_labels, y, Columns("y", ("p_a", "p_b"), "p_*"), None)
+    assert message.startswith(f"the label {strange} of column 'y' fits none of the columns 'p_a', 'p_b'.")

@@ -1,0 +1,90 @@
+"""The grammar of --fail-if, and how conditions are judged."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import InputError
+from calibrant.cli.conditions import judge, read_condition
+from calibrant.results.findings import Findings, Measurement, Section, Verdict
+
+MEASUREMENTS = (
+    Measurement("ece", "expected calibration error", 0.05, expected=0.01, interval=(0.04, 0.06), pvalue=0.001),
+    Measurement("kuiper_test", "Kuiper", 0.1, pvalue=1e-9, details={"statistic": 3.5, "low": 7.0}),
+    Measurement("decompose.mcb", "miscalibration", 0.0),
+    Measurement("log_score", "log score", float("inf")),
+    Measurement("mce", "largest error", float("nan")),
+)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Return measurements as an audit hands them over."""
+    section = Section("probabilities", "Probabilities", "", MEASUREMENTS)
+    return Findings("binary", 10, 0.95, Verdict("cannot tell", "Too few rows."), (section,)).to_dict()["sections"][0][
+        "measurements"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "failed", "line"),
+    [
+        ("ece > 0.05", False, "passed  ece = 0.05  (fails if > 0.05)"),
+        ("ece >= 0.05", True, "FAILED  ece = 0.05  (fails if >= 0.05)"),
+        ("ece=.05", True, "FAILED  ece = 0.05  (fails if = 0.05)"),
+        ("  ece  !=  5e-2  ", False, "passed  ece = 0.05  (fails if != 0.05)"),
+        ("ece.value<1", True, "FAILED  ece.value = 0.05  (fails if < 1)"),
+        ("ece.expected <= 0.01", True, "FAILED  ece.expected = 0.01  (fails if <= 0.01)"),
+        ("ece.low < 0.05", True, "FAILED  ece.low = 0.04  (fails if < 0.05)"),
+        ("kuiper_test.pvalue < 0.01", True, "FAILED  kuiper_test.pvalue = 1e-09  (fails if < 0.01)"),
+        ("kuiper_test.statistic == 3.5", True, "FAILED  kuiper_test.statistic = 3.5  (fails if == 3.5)"),
+        ("kuiper_test.low > 6", True, "FAILED  kuiper_test.low = 7  (fails if > 6)"),
+        ("decompose.mcb < -1", False, "passed  decompose.mcb = 0  (fails if < -1)"),
+        ("decompose.mcb.value < +1", True, "FAILED  decompose.mcb.value = 0  (fails if < 1)"),
+        ("log_score > 1e300", True, "FAILED  log_score = inf  (fails if > 1e+300)"),
+    ],
+)
+def test_judged(measured, text, failed, line):
+    (outcome,) = judge([read_condition(text)], measured)
+    assert (outcome.failed, outcome.line) == (failed, line)
+
+
+def test_as_many_digits_as_it_takes():
+    (outcome,) = judge([read_condition("ece > 0.05")], [{"name": "ece", "value": 0.05000001}])
+    assert outcome.line == "FAILED  ece = 0.05000001  (fails if > 0.05)"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ece", "ece >", "> 1", "ece > x", "ece > nan", "ece => 1", "1 < ece < 2", "ece > 1_0"]
+)
+def test_what_is_no_condition(refusal, text):
+    message = refusal(read_condition, text)
+    assert message.startswith(f"--fail-if {text!r} is not a condition; write ")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "ecce > 1",
+            "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, kuiper_test, decompose.mcb, ",
+        ),
+        ("kuiper_tst.pvalue > 1", "Did you mean 'kuiper_test'?"),
+        ("frob > 1", "nothing called 'frob' was measured. There are ece, "),
+        ("ece.statistic > 1", "ece has no field 'statistic' here; it has 'value', 'expected', 'pvalue'"),
+        ("decompose.mcb.pvalue > 1", "decompose.mcb has no field 'pvalue' here; it has 'value'"),
+        ("mce > 0", "mce has no value for these rows, so that it cannot be checked"),
+        ("decompose > 1", "nothing called 'decompose' was measured"),
+        ("ece.__class__ > 1", "ece has no field '__class__' here"),
+    ],
+)
+def test_what_was_not_measured(measured, refusal, text, why):
+    assert why in refusal(judge, [read_condition(text)], measured)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text):
+    with suppress(InputError):
+        assert read_condition(text).name

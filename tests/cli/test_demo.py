@@ -1,0 +1,50 @@
+"""`calibrant demo`: a report of each example."""
+
+import pytest
+
+import calibrant as cb
+from calibrant import report
+
+
+def test_both(run, folder):
+    done = run("demo")
+    assert (done.code, done.err) == (0, "")
+    churn, digits = done.out.split("\n\n")
+    assert churn.startswith("churn: will a customer leave?\n✗ These predictions are not calibrated")
+    assert churn.endswith("\nreport: calibrant-demo-churn.html")
+    assert digits.startswith("digits: which digit is it?\n✗ ")
+    assert digits.endswith("\nreport: calibrant-demo-digits.html\n")
+    assert sorted(path.name for path in folder.iterdir()) == ["calibrant-demo-churn.html", "calibrant-demo-digits.html"]
+    example = cb.examples.churn()
+    expected = cb.audit(example.y, example.p, groups={"segment": example.segment})
+    assert report.read("calibrant-demo-churn.html")["verdict"]["headline"] == expected.verdict.headline
+    assert report.read("calibrant-demo-digits.html")["kind"] == "classes"
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        (["churn"], "calibrant-demo-churn.html"),
+        (["churn", "-o", "mine.html"], "mine.html"),
+        (["churn", "-o", "sub"], "sub/calibrant-demo-churn.html"),
+        (["churn", "-o", "sub/mine.HTM"], "sub/mine.HTM"),
+    ],
+)
+def test_place(run, folder, options, path):
+    (folder / "sub").mkdir()
+    done = run("demo", *options)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith(f"\nreport: {path}\n")
+    assert report.read(path)["n"] == 4000
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["-o", "mine.html"], "there are two reports for the one file mine.html; name the example too"),
+        (["-o", "none"], "there is no folder none to write calibrant-demo-churn.html to; make it first"),
+        (["digits", "-o", "none/mine.html"], "there is no folder none to write mine.html to; make it first"),
+    ],
+)
+def test_place_that_is_none(refused, options, sentence):
+    assert sentence in refused("demo", *options)

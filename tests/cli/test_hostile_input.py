@@ -1,0 +1,350 @@
+"""Files and names that mean harm, or are broken: a right report, or status 2, one sentence and nothing half-written."""
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from calibrant import report
+
+YP = ("--y", "y", "--p", "p")
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def write(folder):
+    """Return a function that writes a file of the current folder."""
+
+    def written(name, content):
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    return written
+
+
+@pytest.fixture
+def good(columns):
+    """Return CSV text with columns y and p."""
+    return "y,p\n" + "".join(f"{y},{p}\n" for y, p in zip(columns["left"], columns["score"], strict=True))
+
+
+def test_names_that_are_markup(run, folder, frame):
+    frame.rename({"score": SCRIPT, "segment": "<img src=x onerror=alert(2)>"}).write_parquet(folder / "<b>.parquet")
+    done = run(
+        *("audit", "<b>.parquet", "--y", "left", "--p", SCRIPT, "--by", "<img src=x onerror=alert(2)>"),
+        *("-o", "report.html"),
+    )
+    assert (done.code, done.err) == (0, "")
+    page = (folder / "report.html").read_text()
+    assert SCRIPT not in page
+    assert "<img src=x" not in page
+    assert "<b>.parquet" not in page
+    assert report.read("report.html")["names"]["prediction"] == SCRIPT
+
+
+def test_labels_with_quotes_and_emoji(run, folder, frame):
+    labels = {"student": 'it\'s "quoted", 😀\n& more', "business": "'; DROP TABLE x; --"}
+    frame = frame.with_columns(segment=frame["segment"].replace_strict(labels))
+    for name, save in (
+        ("a.csv", frame.write_csv),
+        ("a.parquet", frame.write_parquet),
+        ("a.ndjson", frame.write_ndjson),
+    ):
+        save(folder / name)
+        done = run("audit", name, "--y", "left", "--p", "score", "--by", "segment", "--json", "out.json")
+        assert (done.code, done.err) == (0, "")
+        groups = report.read("out.json")["groups"]["columns"]["group"]
+        assert sorted(groups) == sorted(f"segment = {label}" for label in labels.values())
+    chosen = "segment = 'it''s \"quoted\", 😀\n& more'"
+    assert run("audit", "a.parquet", "--y", "left", "--p", "score", "--where", chosen).code == 0
+
+
+def test_events_with_quotes_and_emoji(run, folder, frame):
+    frame = frame.with_columns(churned=frame["churned"].replace_strict({"yes": '💔 "gone"', "no": "it's fine"}))
+    frame.write_csv(folder / "a.csv")
+    done = run("audit", "a.csv", "--y", "churned", "--pos-label", '💔 "gone"', "--p", "score")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_names_that_steer_a_terminal(run, folder, frame):
+    name = "\x1b[2J\x1b]0;gotcha\x07score\u202e"
+    frame.rename({"score": name}).write_parquet(folder / "a.parquet")
+    for options in (
+        ["--y", "left", "--p", name, "--by", name, "--where", "id < 20"],
+        ["--y", "left", "--p", "\x1b[31m"],
+        [],
+    ):
+        done = run("audit", "a.parquet", *options)
+        assert not {"\x1b", "\x07", "\u202e"} & set(done.out + done.err)
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "^p.*$", "", " ", "p,q", 'say "hi"', "a\nb", "é😀", "p_duplicated_0"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_names_that_are_patterns_or_nothing(run, folder, frame, name, ending):
+    frame = frame.select("left", "id", frame["score"].alias(name))
+    (frame.write_csv if ending == "csv" else frame.write_parquet)(folder / f"a.{ending}")
+    done = run("audit", f"a.{ending}", "--y", "left", "--p", name, "--where", "id < 100")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_file_names_are_not_patterns(run, folder, write, good, require):
+    write("a1.csv", "wrong\n1\n")
+    write("a1.ndjson", '{"wrong": 1}\n')
+    write("a[1].csv", good)
+    write("a[1].ndjson", '{"y": 1, "p": 0.3}\n{"y": 0, "p": 0.6}\n')
+    assert run("audit", "a[1].csv", *YP).code == 0
+    assert run("audit", "a[1].ndjson", *YP).code == 0
+    for name, scores in (("a1.arrow", [2.0, 3.0]), ("a[1].arrow", [0.3, 0.6])):
+        require("polars").DataFrame({"y": [0, 1], "p": scores}).write_ipc(folder / name)
+    assert run("audit", "a[1].arrow", *YP).code == 0
+
+
+def test_many_groups(run, folder, require):
+    pl = require("polars")
+    rng = np.random.default_rng(0)
+    n = 20_000
+    p = rng.random(n)
+    frame = pl.DataFrame({"y": (rng.random(n) < p).astype(int), "p": p, "g": rng.integers(0, 10**4, n).astype(str)})
+    frame.write_parquet(folder / "a.parquet")
+    done = run("audit", "a.parquet", *YP, "--by", "g", "--json", "out.json")
+    assert (done.code, done.err) == (0, "")
+    assert len(report.read("out.json")["groups"]["columns"]["group"]) == frame["g"].n_unique()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "ndjson", "npz", "tsv"])
+def test_empty_file(refused, write, ending):
+    name = write(f"a.{ending}", "")
+    assert refused("audit", name, *YP) == f"{name} is empty (0 bytes); write the predictions to it first"
+
+
+def test_header_only(refused, write):
+    assert refused("audit", write("a.csv", "y,p\n"), *YP) == (
+        "a.csv has nothing to measure: there are no rows below the header"
+    )
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "npz"])
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
+def test_truncated_file(refused, folder, frame, ending, part):
+    whole = folder / f"whole.{ending}"
+    if ending == "npz":
+        np.savez(whole, y=frame["left"].to_numpy(), p=frame["score"].to_numpy())
+    else:
+        frame.rename({"left": "y", "score": "p"}).write_parquet(whole) if ending == "parquet" else frame.write_ipc(
+            whole
+        )
+    content = whole.read_bytes()
+    (folder / f"a.{ending}").write_bytes(content[: int(part * len(content))])
+    assert f"a.{ending} cannot be read as " in refused("audit", f"a.{ending}", *YP)
+
+
+def test_damaged_parquet_as_a_process(process, folder, frame):
+    """Whatever the reader does with noise in the middle, no traceback of its own reaches the terminal."""
+    frame.rename({"left": "y", "score": "p"}).write_parquet(folder / "whole.parquet", compression="uncompressed")
+    content = bytearray((folder / "whole.parquet").read_bytes())
+    content[-60:-12] = os.urandom(48)
+    (folder / "a.parquet").write_bytes(content)
+    done = process("audit", "a.parquet", *YP)
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" not in done.err
+    assert done.err.splitlines()[-1].startswith("calibrant: a.parquet cannot be read as Parquet: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.csv", b"PAR1\x15\x04", "a.csv is not CSV: it begins like Parquet. Add --format parquet"),
+        ("a.parquet", b"y,p\n1,0.5\n0,0.25\n", "a.parquet cannot be read as Parquet"),
+        ("a.ndjson", b'[{"y": 1, "p": 0.5}]', "a.ndjson cannot be read as NDJSON"),
+        ("a.ndjson", b'{"y": 1, "p": 0.5}\n{"y": 0,', "a.ndjson cannot be read as NDJSON"),
+        ("a.npz", b"nothing like it", "a.npz cannot be read as NPZ"),
+        ("a.xlsx", b"PK\x03\x04", "a.xlsx has no ending that tells what it is; calibrant reads .parquet, "),
+        ("a", b"y,p\n1,0.5\n", "add --format parquet|csv|arrow|ndjson|npz"),
+        ("a.csv", b"y;p\n1;0,5\n", "it seems to be split at ';'. Add --delimiter ';'"),
+        ("a.csv", b"y\tp\n1\t0.5\n", "it seems to be split at tab. Add --delimiter tab"),
+        (
+            "a.tsv",
+            b"y,p\n1,0.5\n",
+            "a.tsv has one column only, 'y,p', when it is split at tab; it seems to be split at ','",
+        ),
+        ("a.csv", b"y,p\n1,0.5,0.7\n", "A line has more fields than the header"),
+        (
+            "a.csv",
+            "y,p\n1,0.5\n".encode("utf-16"),
+            "a.csv is not in UTF-8 but seems to be in UTF-16. Add --encoding utf-16",
+        ),
+        ("a.csv", "y,p\n1,0.5\n".encode("utf-16-le"), "Add --encoding utf-16-le"),
+        ("a.csv", "y,p\n1,0.5\n".encode("utf-16-be"), "Add --encoding utf-16-be"),
+        ("a.csv", "y,p\n1,0.5\n".encode("utf-32"), "Add --encoding utf-32"),
+        (
+            "a.csv",
+            "größe,p\n1,0.5\n".encode("latin-1"),
+            "a.csv is not in UTF-8. Add --encoding cp1252 if Windows or Excel",
+        ),
+        ("a.csv", b"y,p\n1,NaN\n0,0.25\n", "column 'p' of a.csv has no value in 1 of 2 rows, the first of them row 0"),
+        ("a.csv", b"y,p\n1,0.5\n,0.25\n", "column 'y' of a.csv has no value in 1 of 2 rows, the first of them row 1"),
+        (
+            "a.csv",
+            b"y,p\n1,0.5\n\n0,0.25\n",
+            "column 'y' of a.csv has no value in 1 of 3 rows, the first of them row 1",
+        ),
+        (
+            "a.csv",
+            b"y,p\n1,NA\n0,0.25\n",
+            "row 0 (counted from 0) is the text 'NA'. Leave such cells empty, or name another",
+        ),
+        ("a.csv", b'y,p\n1,"0,5"\n0,"0,25"\n', "is the text '0,5'. Add --decimal-comma, or name another column"),
+        ("a.csv", b"y,p\n1,\x00\n0,0.2\n", "must hold numbers; row 0 (counted from 0) is the text '\\x00'"),
+        ("a.csv", b"y,p,p\n1,0.5,0.5\n", "a.csv has two columns named 'p' (--p); rename one of them"),
+        ("a.csv", b"y,p\n" + b"1,1\n" * 12_000 + b"0,x\n", "row 12000 (counted from 0) is the text 'x'"),
+        ("a.csv", b"y,p\n1,inf\n0,0.5\n", "prediction must lie in [0, 1]; row 0 is inf"),
+        ("a.csv", b"\n\n\n", "a.csv"),
+    ],
+)
+def test_content_that_is_not_what_it_should_be(refused, write, name, content, sentence):
+    assert sentence in refused("audit", write(name, content), *YP)
+
+
+def test_numbers_that_turn_into_fractions_late(run, write):
+    rows = "".join(f"{i % 2},{i % 2}\n" for i in range(12_000))
+    assert run("audit", write("a.csv", "y,p\n" + rows + "1,0.25\n0,0.75\n"), *YP).code == 0
+
+
+@pytest.mark.parametrize(
+    ("encoding", "sentence"),
+    [
+        ("klingon", "there is no encoding 'klingon'"),
+        ("hex", "there is no encoding 'hex'"),
+        ("ascii", "a.csv is not in ascii: "),
+    ],
+)
+def test_encoding_that_does_not_fit(refused, write, encoding, sentence):
+    write("a.csv", "größe,p\n1,0.5\n")
+    assert sentence in refused("audit", "a.csv", "--encoding", encoding, *YP)
+
+
+def test_arrays_that_are_no_columns(refused, folder):
+    np.savez(folder / "a.npz", y=np.array([0, 1, 1]), p=np.array([0.5, 0.25]))
+    assert "a.npz has 3 rows of 'y' and 2 of 'p'; save arrays of one length" in refused("audit", "a.npz", *YP)
+    np.savez(folder / "b.npz", y=np.array([{}, 1], dtype=object), p=np.array([0.5, 0.25]))
+    assert "it holds Python objects, which are not loaded" in refused("audit", "b.npz", *YP)
+    np.savez(folder / "c.npz", y=np.zeros((2, 2, 2)))
+    assert "c.npz holds no arrays of one or two dimensions" in refused("audit", "c.npz", *YP)
+    np.savez(folder / "d.npz", P=np.zeros((2, 2)), P_1=np.zeros(2))
+    assert "d.npz has two arrays that give a column 'P_1'" in refused("audit", "d.npz", *YP)
+
+
+def test_folder(refused, folder):
+    (folder / "sub").mkdir()
+    assert refused("audit", "sub", *YP) == "sub is a folder; name a file"
+    (folder / "sub" / "a.csv").write_text("y,p\n")
+    assert refused("audit", "sub", *YP) == "sub is a folder; name a file in it: 'a.csv'"
+
+
+def test_missing_file(refused, write):
+    write("predictions.csv", "y,p\n")
+    assert refused("audit", "predictoins.csv", *YP) == (
+        "there is no file predictoins.csv. Did you mean 'predictions.csv'?"
+    )
+    assert refused("audit", "none/a.csv", *YP) == "there is no file none/a.csv, nor a folder none. Check the path"
+    assert "there is no file " in refused("check", "none.html", "--fail-if", "ece > 1")
+    assert "there is no file " in refused("compare", "none.html", "predictions.csv")
+
+
+def as_anyone():
+    """Give up what lets root read and write everything, in the process that is about to start."""
+    if os.geteuid() == 0:
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.fixture
+def limited(process):
+    """Return a function that runs the command without the powers of root."""
+    look = "import os; os.mkdir('probe', 0o500); print(os.access('probe', os.W_OK)); os.rmdir('probe')"
+    done = subprocess.run(
+        [sys.executable, "-c", look], preexec_fn=as_anyone, capture_output=True, text=True, check=True
+    )
+    if done.stdout != "False\n":
+        pytest.skip("this user may write everywhere")
+    return partial(process, preexec_fn=as_anyone)
+
+
+def test_file_that_may_not_be_read(limited, folder, write, good):
+    (folder / write("a.csv", good)).chmod(0)
+    assert limited("audit", "a.csv", *YP) == (
+        2,
+        "",
+        "calibrant: a.csv may not be read by you; ask its owner, or change its permissions with chmod\n",
+    )
+
+
+def test_folder_that_may_not_be_entered(limited, folder, good):
+    (folder / "closed").mkdir()
+    (folder / "closed" / "a.csv").write_text(good)
+    (folder / "closed").chmod(0)
+    for options in ([], ["-o", "closed/report.html"]):
+        done = limited("audit", "closed/a.csv", *YP, *options)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1
+        assert "ermission" in done.err or "may not" in done.err
+    (folder / "closed").chmod(0o700)
+
+
+def test_folder_that_may_not_be_written(limited, folder, write, good):
+    write("a.csv", good)
+    (folder / "locked").mkdir(mode=0o500)
+    done = limited("audit", "a.csv", *YP, "-o", "locked/report.html")
+    assert done == (2, "", "calibrant: you may not write to the folder locked; choose another one for -o\n")
+    done = limited("demo", "churn", "-o", "locked")
+    assert done == (2, "", "calibrant: you may not write to the folder locked; choose another one for -o\n")
+
+
+def test_places_that_cannot_be_written(refused, folder, write, good):
+    write("a.csv", good)
+    (folder / "taken.html").mkdir()
+    assert "taken.html is a folder; name a file in it" in refused("audit", "a.csv", *YP, "-o", "taken.html")
+    assert "there is no folder a.csv to write" in refused("audit", "a.csv", *YP, "-o", "a.csv/report.html")
+    done = refused("audit", "a.csv", *YP, "-o", "/proc/report.html")
+    assert "/proc" in done
+
+
+@pytest.mark.parametrize("output", [("-o", "out.html"), ("--json", "out.json"), ("--junit", "out.xml")])
+def test_full_disk(process, folder, write, good, output):
+    """No file of this process may grow beyond 100 bytes: what a full disk does, without one."""
+    write("a.csv", good)
+    command = ["check", "a.csv", *YP, "--fail-if", "ece > 1"] if "--junit" in output else ["audit", "a.csv", *YP]
+    before = sorted(folder.iterdir())
+    # Matplotlib keeps a list of fonts; reports need no such file, but it must not be the one that is cut short.
+    done = process(
+        *command,
+        *output,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        env={**os.environ, "MPLCONFIGDIR": "/tmp"},
+    )
+    assert done.code == 2
+    assert done.err == f"calibrant: cannot write {output[1]}: file too large\n"
+    assert sorted(folder.iterdir()) == before
+
+
+def test_pipes_and_devices(refused, folder):
+    os.mkfifo(folder / "pipe.csv")
+    assert refused("audit", "pipe.csv", *YP) == (
+        "pipe.csv is not a file but a device or a pipe; save its content to a file first"
+    )
+
+
+def test_labels_that_fit_no_column(refused, folder, vectors):
+    vectors.rename({"p_bird": "p_fish"}).write_parquet(folder / "a.parquet")
+    assert refused("audit", "a.parquet", "--y", "pet", "--p-cols", "p_*") == (
+        "the label 'bird' of column 'pet' fits none of the columns 'p_dog', 'p_cat', 'p_fish'. "
+        "Add --classes with one label for each column, in this order"
+    )
+    assert "classes must name 3 labels for 3 columns; got 2" in refused(
+        "audit", "a.parquet", "--y", "pet", "--p-cols", "p_*", "--classes", "dog,cat"
+    )

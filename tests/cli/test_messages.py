@@ -1,0 +1,68 @@
+"""What is said, and to whom."""
+
+import pytest
+
+from calibrant.cli.messages import did_you_mean, doing, listing, printable, tell
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("größe 😀👩‍🚀 ✗\nnext", "größe 😀👩‍🚀 ✗\nnext"),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("a\tb\rc", "a\\tb\\rc"),
+        ("\x9b31m\x7f", "\\x9b31m\\x7f"),
+        ("\u202eevil", "\\u202eevil"),
+        ("\udce9", "\\udce9"),
+    ],
+)
+def test_printable(text, shown):
+    assert printable(text) == shown
+    shown.encode()
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("scroe", "Did you mean 'score'?"), ("SCORE", "Did you mean 'score'?"), ("xyz", ""), ("", "")],
+)
+def test_did_you_mean(word, answer):
+    assert did_you_mean(word, ["left", "score", "segment"]) == answer
+
+
+def test_listing():
+    assert listing(["a", "b"]) == "'a', 'b'"
+    assert listing([f"c{i}" for i in range(1500)], most=2) == "'c0', 'c1' and 1,498 more"
+
+
+def test_tell(capsys):
+    tell("something")
+    assert capsys.readouterr() == ("", "calibrant: something\n")
+
+
+def test_a_terminal_gets_whole_words_and_whole_commands(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    tell(
+        "there is something to say that takes more than a line\n  and this is indented, also longer than a line\n"
+        "  calibrant audit predictions.parquet --y label --p score"
+    )
+    assert capsys.readouterr().err == (
+        "calibrant: there is something to say\n"
+        "  that takes more than a line\n"
+        "  and this is indented, also longer than\n"
+        "    a line\n"
+        "  calibrant audit predictions.parquet --y label --p score\n"
+    )
+
+
+def test_doing_says_nothing_to_a_file(capsys):
+    with doing("reading"):
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_doing_wipes_its_line(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with pytest.raises(KeyboardInterrupt), doing("reading"):
+        raise KeyboardInterrupt
+    assert capsys.readouterr() == ("", "\r\x1b[Kreading ...\r\x1b[K")

@@ -1,0 +1,163 @@
+"""The grammar of --where, and what each filter keeps."""
+
+import datetime as dt
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import InputError
+from calibrant.cli.where import Clause, quoted, read_where
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("age>=65", Clause("age", ">=", ("65",))),
+        ("  age  ==  65 ", Clause("age", "==", ("65",))),
+        ("age = -1.5e3", Clause("age", "=", ("-1.5e3",))),
+        ("'two words' != 'it''s'", Clause("two words", "!=", ("it's",))),
+        ('"say ""so""" < "a and b"', Clause('say "so"', "<", ("a and b",))),
+        ("`tick` > new-york", Clause("tick", ">", ("new-york",))),
+        ("region IN (north, 'far east',3)", Clause("region", "in", ("north", "far east", "3"))),
+        ("and = in", Clause("and", "=", ("in",))),
+        ("x is null", Clause("x", "null", ())),
+        ("x is not NULL", Clause("x", "not null", ())),
+        ("größe <= 3", Clause("größe", "<=", ("3",))),
+        ('"" = ""', Clause("", "=", ("",))),
+    ],
+)
+def test_clause(text, clause):
+    assert read_where(text).clauses == (clause,)
+
+
+def test_clauses_are_joined_by_and():
+    where = read_where("a = 1 and b in (x) AND a < 3")
+    assert [clause.column for clause in where.clauses] == ["a", "b", "a"]
+    assert where.columns == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "expected a column, but it ends there"),
+        ("age", "expected an operator, but it ends there"),
+        ("age >", "expected a value, but it ends there"),
+        ("age > > 3", "expected a value; got '>'"),
+        ("age ~ 3", "expected one of = == != < <= > >= in, is null after 'age'; got '~'"),
+        ("age > 3 or x = 2", "expected 'and'; got 'or'. For one of several values write: column in (a, b)"),
+        ("age > 3 x", "expected 'and'; got 'x'"),
+        ("age in 3", "expected a list such as (a, b) after in"),
+        ("age in (3", "expected a closing parenthesis, but it ends there"),
+        ("age in (3 4)", "expected a comma or a closing parenthesis; got '4'"),
+        ("age in ()", "expected a value; got ')'"),
+        ("age is 3", "expected 'null'; got '3'"),
+        ("age = 'x", "cannot be read; is a quotation mark missing?"),
+        ("__import__('os').system('true')", "expected one of"),
+        ("(age) > 3", "expected a column; got '('"),
+    ],
+)
+def test_what_is_no_filter(refusal, text, why):
+    message = refusal(read_where, text)
+    assert message.startswith(f"--where {text!r} is not a filter: ")
+    assert why in message
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused(text):
+    with suppress(InputError):
+        assert read_where(text).clauses
+
+
+@given(st.text(min_size=1, max_size=20))
+def test_a_quoted_column_is_read_back(name):
+    assert read_where(f"{quoted(name)} = 1").columns == (name,)
+
+
+@pytest.fixture
+def kept(require):
+    """Return a function that tells which rows a filter keeps."""
+    pl = require("polars")
+    frame = pl.DataFrame(
+        {
+            "row": [0, 1, 2, 3],
+            "whole": [1, 2, 3, None],
+            "small": pl.Series([1, 2, 3, 4], dtype=pl.UInt8),
+            "real": [0.1, float("nan"), None, 2.0],
+            "single": pl.Series([0.1, 0.2, 0.3, 0.4], dtype=pl.Float32),
+            "truth": [True, False, None, True],
+            "text": ["a", "b'c", "65", None],
+            "kind": pl.Series(["a", "b", "a", None], dtype=pl.Categorical),
+            "choice": pl.Series(["a", "b", "a", None], dtype=pl.Enum(["b", "a"])),
+            "price": pl.Series([1, 2, 3, 4], dtype=pl.Decimal(10, 2)),
+            "day": [dt.date(2024, 1, d) for d in (1, 2, 3, 4)],
+            "moment": pl.Series([dt.datetime(2024, 1, d) for d in (1, 2, 3, 4)]).dt.replace_time_zone("Europe/Berlin"),
+            "many": [[1], [2], [3], [4]],
+            "*": [1, 2, 3, 4],
+            "^r.*$": [1, 2, 3, 4],
+        }
+    )
+
+    def rows(text):
+        plain = {name: str(i) for i, name in enumerate(frame.columns)}
+        rows = frame.clone()
+        rows.columns = list(plain.values())
+        return rows.filter(read_where(text).expression(frame.schema, plain))["0"].to_list()
+
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("whole > 1", [1, 2]),
+        ("whole < 2.5", [0, 1]),
+        ("whole != 1", [1, 2]),
+        ("whole in (1, 3, 7.5)", [0, 2]),
+        ("small < 1000", [0, 1, 2, 3]),
+        ("small > -1", [0, 1, 2, 3]),
+        ("small in (4, 1000, -1)", [3]),
+        ("whole < 1000000000000000000000000000000", [0, 1, 2]),
+        ("real <= 1", [0]),
+        ("real is null", [1, 2]),
+        ("real is not null", [0, 3]),
+        ("text is null", [3]),
+        ("single = 0.1", [0]),
+        ("single in (0.1, 0.4)", [0, 3]),
+        ("truth = TRUE", [0, 3]),
+        ("truth = 0", [1]),
+        ("text = a", [0]),
+        ('text = "b\'c"', [1]),
+        ("text = 65", [2]),
+        ("text in ('a', 65)", [0, 2]),
+        ("kind = a", [0, 2]),
+        ("kind = nowhere", []),
+        ("choice = nowhere", []),
+        ("choice > a", [1]),
+        ("price >= 2.5", [2, 3]),
+        ("day >= 2024-01-03", [2, 3]),
+        ("moment < '2024-01-02 12:00'", [0, 1]),
+        ("moment < 2024-01-02T00:00+01:00", [0]),
+        ("'*' > 3", [3]),
+        ("'^r.*$' = 2", [1]),
+        ("whole > 1 and kind = a", [2]),
+    ],
+)
+def test_rows_that_are_kept(kept, text, rows):
+    assert kept(text) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("whole > many", "'many' (--where) is not a value of column 'whole', which holds numbers"),
+        ("whole = nan", "which holds numbers"),
+        ("whole = 1_000", "which holds numbers"),
+        ("truth = yes", "which holds true and false"),
+        ("day > yesterday", "which holds dates such as 2024-12-31"),
+        ("many = 1", "which holds values of type List(Int64)"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_column(kept, refusal, text, why):
+    assert why in refusal(kept, text)

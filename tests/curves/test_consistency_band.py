@@ -1,0 +1,178 @@
+"""Where frequencies and isotonic fits fall if the predictions are calibrated."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from calibrant import reliability_curve
+from calibrant.curves import consistency_band
+from calibrant.primitives.poisson_binomial import count_band, law
+
+
+def exact_quantiles(p, level):
+    mass, tail = law(np.asarray(p)), (1 - level) / 2
+    below, above = np.cumsum(mass), np.cumsum(mass[::-1])[::-1] - mass
+    return int(np.argmax(below >= tail)), int(np.argmax(above <= tail))
+
+
+class TestBins:
+    def test_by_hand(self):
+        # Two rows of 0.5 have counts 0, 1, 2 with chances 1/4, 1/2, 1/4; level 0.5 leaves 1/4 on each side.
+        curve = reliability_curve([0, 1], [0.5, 0.5], bins=1, level=0.5)
+        assert (curve.consistency_low[0], curve.consistency_high[0]) == (0.0, 0.5)
+
+    def test_each_bin_has_the_law_of_its_own_scores(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(300)
+        curve = reliability_curve(rng.random(300) < p, p, bins=4)
+        for b in range(4):
+            mine = p[(p > b / 4) & (p <= (b + 1) / 4)]
+            low, high = exact_quantiles(mine, 0.95)
+            assert curve.consistency_low[b] == low / mine.size
+            assert curve.consistency_high[b] == high / mine.size
+        assert "consistency band exact" in curve.method
+
+    def test_does_not_look_at_the_outcomes(self):
+        p = np.linspace(0.1, 0.9, 30)
+        one, other = (reliability_curve(np.full(30, y), p, bins=3) for y in (0, 1))
+        np.testing.assert_array_equal(one.consistency_low, other.consistency_low)
+        np.testing.assert_array_equal(one.consistency_high, other.consistency_high)
+
+    def test_certain_scores_leave_no_room(self):
+        curve = reliability_curve([0, 1], [0.0, 1.0], bins=2)
+        np.testing.assert_array_equal([curve.consistency_low, curve.consistency_high], [[0.0, 1.0], [0.0, 1.0]])
+
+    def test_equal_weights_change_nothing(self, D1):
+        plain, weighted = reliability_curve(*D1), reliability_curve(*D1, weights=np.full(500, 0.1))
+        np.testing.assert_array_equal(plain.consistency_low, weighted.consistency_low)
+        np.testing.assert_array_equal(plain.consistency_high, weighted.consistency_high)
+
+    @pytest.mark.parametrize("low", [0.0, 0.4, 0.9])
+    def test_many_rows_in_a_bin(self, low):
+        # 2500 rows in one bin: within one count of the exact law, and outside it.
+        p = low + 0.1 * np.random.default_rng(1).random(2500)
+        curve = reliability_curve(np.zeros(2500, int), p, bins=1)
+        exact_low, exact_high = exact_quantiles(p, 0.95)
+        assert exact_low - 1 <= round(curve.consistency_low[0] * 2500) <= exact_low
+        assert exact_high <= round(curve.consistency_high[0] * 2500) <= exact_high + 1
+        assert "exact up to 2000 rows per bin, by three cumulants beyond" in curve.method
+
+    def test_no_event_among_many_rare_ones_stays_inside(self):
+        # 45 000 rows, 15 bins; 0.006 events are expected in the first, and none is what will be seen.
+        p = np.concatenate([np.full(3000, 2e-6), np.repeat((np.arange(1, 15) + 0.5) / 15, 3000)])
+        curve = reliability_curve(np.zeros(p.size, int), p, simultaneous=True)
+        assert curve.consistency_low[0] == 0.0
+        assert curve.consistency_high[0] > 0.0
+
+
+class TestSimultaneous:
+    def test_level_is_shared_by_the_bins_that_hold_rows(self):
+        rng = np.random.default_rng(2)
+        p = np.concatenate([0.5 * rng.random(200), 0.75 + 0.25 * rng.random(200)])  # the third of four bins is empty
+        curve = reliability_curve(rng.random(400) < p, p, bins=4, simultaneous=True)
+        for b in (0, 1, 3):
+            mine = p[(p > b / 4) & (p <= (b + 1) / 4)]
+            low, high = count_band(np.sort(mine), np.ones(mine.size, np.int64), 0.95 ** (1 / 3))
+            assert (curve.consistency_low[b], curve.consistency_high[b]) == (low / mine.size, high / mine.size)
+        assert "simultaneous consistency band" in curve.method
+
+    def test_is_wider(self, D1):
+        one, all_ = reliability_curve(*D1), reliability_curve(*D1, simultaneous=True)
+        assert (all_.consistency_low <= one.consistency_low).all()
+        assert (all_.consistency_high >= one.consistency_high).all()
+        assert (all_.consistency_high > one.consistency_high).any()
+
+    def test_intervals_stay(self, D1):
+        one, all_ = reliability_curve(*D1), reliability_curve(*D1, simultaneous=True)
+        np.testing.assert_array_equal(one.interval_low, all_.interval_low)
+
+    def test_probability_of_leaving_the_band_anywhere(self):
+        # Three bins of two rows: all 64 outcomes, weighted by their chance under calibration.
+        p = np.array([0.2, 0.3, 0.4, 0.6, 0.7, 0.9])
+        curve = reliability_curve([0] * 6, p, bins=3, level=0.6, simultaneous=True)
+        inside = 0.0
+        for y in itertools.product([0, 1], repeat=6):
+            seen = np.array(y).reshape(3, 2).mean(axis=1)
+            if ((seen >= curve.consistency_low) & (seen <= curve.consistency_high)).all():
+                inside += np.prod(np.where(y, p, 1 - p))
+        assert inside >= 0.6
+
+
+class TestWeighted:
+    def test_quantiles_of_the_redrawn_frequency(self):
+        # Weights 3 and 1, both 0.5: the frequency is 0, 1/4, 3/4 or 1, one chance in four each. At level 0.6 the tails
+        # are 0.2, so that the quantiles are 0 and 1; at level 0.4 they are 1/4 and 3/4.
+        found = {
+            level: reliability_curve([0, 1], [0.5, 0.5], bins=1, weights=[3, 1], level=level, resamples=1999)
+            for level in (0.6, 0.4)
+        }
+        assert (found[0.6].consistency_low[0], found[0.6].consistency_high[0]) == (0.0, 1.0)
+        assert (found[0.4].consistency_low[0], found[0.4].consistency_high[0]) == (0.25, 0.75)
+        assert "from 1999 redraws" in found[0.6].method
+
+    def test_repeats_itself(self, D1):
+        w = np.linspace(1, 2, 500)
+        one, same, other = (reliability_curve(*D1, weights=w, rng=rng, resamples=99) for rng in (1, 1, 2))
+        np.testing.assert_array_equal(one.consistency_low, same.consistency_low)
+        assert (one.consistency_low != other.consistency_low).any()
+
+    def test_close_to_the_exact_band_for_nearly_equal_weights(self):
+        p = np.linspace(0.3, 0.7, 200)
+        exact = reliability_curve([0] * 200, p, bins=1)
+        redrawn = reliability_curve([0] * 200, p, bins=1, weights=1 + 1e-9 * np.arange(200), resamples=1999)
+        assert redrawn.consistency_low[0] == pytest.approx(exact.consistency_low[0], abs=2 / 200)
+        assert redrawn.consistency_high[0] == pytest.approx(exact.consistency_high[0], abs=2 / 200)
+
+    def test_empty_bins(self):
+        curve = reliability_curve([0, 1], [0.1, 0.9], bins=3, weights=[1, 2], resamples=19)
+        assert np.isnan(curve.consistency_low).tolist() == [False, True, False]
+
+
+class TestIsotonic:
+    def test_quantiles_of_all_fits(self):
+        # Scores 0.3 and 0.6. Outcomes 00, 01, 10, 11 have chances 0.28, 0.42, 0.12, 0.18 and fits 0 0, 0 1, ½ ½, 1 1.
+        # Quartiles at 0.3: 0 and ½ (0 up to 0.70, ½ up to 0.82). At 0.6: 0 (up to 0.28) and 1.
+        curve = reliability_curve([0, 1], [0.3, 0.6], strategy="isotonic", level=0.5, resamples=4999)
+        assert curve.consistency_low.tolist() == [0.0, 0.0]
+        assert curve.consistency_high.tolist() == [0.5, 1.0]
+
+    def test_is_around_the_diagonal_whatever_the_outcomes(self):
+        p = np.linspace(0.05, 0.95, 200)
+        one, other = (reliability_curve(np.full(200, y), p, strategy="isotonic", resamples=99) for y in (0, 1))
+        np.testing.assert_array_equal(one.consistency_low, other.consistency_low)
+        assert (one.consistency_low <= p).all()
+        assert (one.consistency_high >= p).all()
+
+    @pytest.mark.parametrize("weighted", [False, True], ids=["unit", "weighted"])
+    def test_many_scores(self, weighted):
+        n = 10_500
+        p = (np.arange(n) + 0.5) / n
+        w = 1 + p if weighted else None
+        curve = reliability_curve(p > 0.5, p, strategy="isotonic", resamples=19, level=0.9, weights=w)
+        assert curve.p.size == curve.fitted.size == curve.consistency_low.size == n
+        assert "consistency region from 19 redraws on" in curve.method
+        assert "mass bins" in curve.method
+        assert (np.diff(curve.consistency_low) >= 0).all()
+        inner = slice(500, -500)
+        assert np.abs(curve.consistency_low - p)[inner].max() < 0.15
+        assert np.abs(curve.consistency_high - p)[inner].max() < 0.15
+        assert (curve.consistency_low[inner] <= curve.consistency_high[inner]).all()
+
+    def test_pooled_scores_have_the_region_of_all_scores(self, monkeypatch):
+        # 60 rows pooled to 20 mass bins of three neighbours: nearly the region of the rows themselves.
+        p = (np.arange(60) + 0.5) / 60
+        options = {"strategy": "isotonic", "resamples": 1999}
+        full = reliability_curve(p > 0.5, p, **options)
+        monkeypatch.setattr(consistency_band, "MOST_SCORES", 20)
+        pooled = reliability_curve(p > 0.5, p, **options)
+        assert "on 20 mass bins" in pooled.method
+        inner = slice(6, -6)
+        np.testing.assert_allclose(pooled.consistency_low[inner], full.consistency_low[inner], atol=0.12)
+        np.testing.assert_allclose(pooled.consistency_high[inner], full.consistency_high[inner], atol=0.12)
+        assert all(np.ptp(pooled.consistency_low[3 * b : 3 * b + 3]) == 0 for b in range(20))
+
+    def test_ties_are_drawn_together(self):
+        # Four rows of 0.5: the fit is a binomial share with chances 1, 4, 6, 4, 1 of 16; quartiles 1/4 and 3/4.
+        curve = reliability_curve([0, 1, 1, 0], [0.5] * 4, strategy="isotonic", level=0.5, resamples=1999)
+        assert (curve.consistency_low.tolist(), curve.consistency_high.tolist()) == ([0.25], [0.75])

@@ -1,0 +1,195 @@
+"""Predictions at the boundary: what is read, and what is refused with row, value and remedy."""
+
+import numpy as np
+import pytest
+
+from calibrant import ece, kuiper_test
+from calibrant.inputs import Binary, Classes, read_binary, read_probabilities
+
+Y = [0, 1, 0]
+
+
+class TestRead:
+    def test_one_column_gives_binary(self):
+        rows = read_probabilities([0, 1], [0.25, 1.0])
+        assert isinstance(rows, Binary)
+        assert (rows.n, rows.y.tolist(), rows.p.tolist(), rows.w.tolist()) == (2, [0, 1], [0.25, 1.0], [1.0, 1.0])
+
+    def test_several_columns_give_classes(self):
+        rows = read_probabilities([2, 0], [[0.25, 0.25, 0.5], [1, 0, 0]], weights=[1, 3])
+        assert isinstance(rows, Classes)
+        assert (rows.n, rows.K, rows.y.tolist(), rows.w.tolist()) == (2, 3, [2, 0], [1.0, 3.0])
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+    def test_precision_is_kept(self, dtype):
+        assert read_binary([0, 1], np.array([0.3, 0.4], dtype), verb="x").p.dtype == dtype
+
+    @pytest.mark.parametrize("p", [[0, 1], np.array([0, 1], "uint8"), np.array([0.0, 1.0], "longdouble")])
+    def test_other_numbers_become_float64(self, p):
+        rows = read_binary([0, 1], p, verb="x")
+        assert rows.p.dtype == "float64"
+        assert rows.p.tolist() == [0.0, 1.0]
+
+    def test_ends_and_negative_zero_are_legal(self):
+        assert ece([0, 1, 0], [0.0, 1.0, -0.0]) == 0.0
+
+    def test_one_row_is_enough(self):
+        assert ece([1], [0.75]) == 0.25
+        assert ece([1], [[0.25, 0.75]]) == 0.25
+
+    def test_a_row_may_be_off_by_a_millionth(self):
+        assert read_probabilities([0], [[0.5, 0.5 + 9e-7]]).n == 1
+        assert read_probabilities([0], np.array([[0.1] * 10], "float32")).n == 1
+
+    def test_rows_are_summed_in_float64(self):
+        # 2000 equal columns of 1/2048 and one for the rest: exact in float16, but a float16 sum stalls.
+        P = np.append(np.full(2000, 1 / 2048), 48 / 2048).astype("float16")[None, :]
+        assert read_probabilities([0], P).K == 2001
+
+
+class TestWeightlessRows:
+    def test_are_dropped_before_they_are_checked(self):
+        # Row 1 has a missing score and no outcome there is. What is left is off by 0.25 in each of two bins.
+        assert ece([0, 9, 1], [0.25, np.nan, 0.75], weights=[1, 0, 1], bins=2) == 0.25
+
+    def test_are_dropped_however_a_score_is_missing(self):
+        assert ece([0, 9, 1], [0.25, None, 0.75], weights=[1, 0, 1], bins=2) == 0.25
+
+    def test_are_dropped_from_classes(self):
+        P = [[0.25, 0.75], [np.nan, 7], [0.5, 0.5]]
+        assert ece([1, 5, 0], P, weights=[1, 0, 1], bins=2) == ece([1, 0], [P[0], P[2]], bins=2)
+
+    def test_row_numbers_stay_the_callers(self, refusal):
+        assert "row 2 is 1.5" in refusal(ece, [0, 1, 1], [np.nan, 0.5, 1.5], weights=[0, 1, 1])
+        P = [[7, 7], [0.5, 0.5], [0.5, 0.25]]
+        assert "row 2 sums to 0.75" in refusal(ece, [0, 1, 1], P, weights=[0, 1, 1])
+        P = [[7, 7], [0.5, 0.5], [0.5, -0.5]]
+        assert "row 2, column 1 is -0.5" in refusal(ece, [0, 1, 1], P, weights=[0, 1, 1])
+
+    def test_ones_and_zeros_equal_the_rows_that_stay(self):
+        y, p = np.array([0, 1, 1, 0]), np.array([0.1, 0.3, 0.6, 0.9])
+        keep = np.array([True, False, True, True])
+        assert ece(y, p, weights=keep.astype(float)) == ece(y[keep], p[keep])
+
+
+OUT_OF_RANGE = {
+    "NaN": ([0.1, np.nan, 0.3], ["[0, 1]", "row 1 is nan (missing)", "drop or repair"]),
+    "None": ([0.1, None, 0.3], ["[0, 1]", "row 1 is", "missing", "drop or repair"]),
+    "infinite": ([0.1, np.inf, 0.3], ["[0, 1]", "row 1 is inf"]),
+    "minus infinite": ([0.1, -np.inf, 0.3], ["[0, 1]", "row 1 is -inf"]),
+    "a little above": ([0.1, 1 + 1e-7, 0.3], ["[0, 1]", "row 1 is 1.0000001", "numpy.clip"]),
+    "a little below": ([0.1, 0.2, -1e-7], ["[0, 1]", "row 2 is -1e-07", "numpy.clip"]),
+    "percent": ([10.0, 20.0, 95.0], ["[0, 1]", "row 0 is 10.0", "divide by 100"]),
+    "percent as integers": ([10, 20, 95], ["[0, 1]", "row 0 is 10.0", "divide by 100"]),
+    "one percentage among fractions": ([0.1, 20.0, 0.95], ["[0, 1]", "row 1 is 20.0", "divide by 100"]),
+    "logits": ([0.5, -2.5, 1.2], ["[0, 1]", "row 1 is -2.5", "expit", "softmax"]),
+    "positive logits": ([0.5, 1.2, 0.1], ["[0, 1]", "row 1 is 1.2", "expit"]),
+    "float32 a little above": (np.array([0.1, 1, 1 + 2e-7], "float32"), ["row 2 is 1.000000", "numpy.clip"]),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_out_of_range(refusal, name):
+    p, words = OUT_OF_RANGE[name]
+    message = refusal(ece, Y, p)
+    assert all(word in message for word in words), message
+
+
+NO_PROBABILITIES = {
+    "(n, 1)": (np.full((3, 1), 0.5), ["1-D", "got shape (3, 1)", ".ravel()"]),
+    "0-d": (np.array(0.5), ["1-D", "got shape ()"]),
+    "3-D": (np.full((3, 2, 2), 0.5), ["1-D", "got shape (3, 2, 2)"]),
+    "no columns": (np.zeros((3, 0)), ["K >= 2", "got shape (3, 0)"]),
+    "text": (["0.1", "0.2", "0.3"], ["numbers", "row 0 is '0.1' (str)"]),
+    "array of text": (np.array(["0.1", "0.2", "0.3"]), ["probabilities", "'0.1'", ".astype(float)"]),
+    "one text": ([0.1, "high", 0.3], ["numbers", "row 1 is 'high' (str)"]),
+    "objects": ([0.1, object, 0.3], ["numbers", "row 1 is <class 'object'> (type)"]),
+    "one boolean among objects": (np.array([0.1, True, 0.3], object), ["numbers", "row 1 is True (bool)"]),
+    "booleans": ([True, False, True], ["probabilities", "type bool, such as True", ".astype(float)"]),
+    "complex": (np.array([0.1j, 0.2, 0.3]), ["probabilities", "complex128", "0.1j"]),
+    "dates": (np.array(["2020-01-01"] * 3, "M8[D]"), ["probabilities", "datetime64[D]"]),
+    "durations": (np.array([0, 1, 1], "m8[s]"), ["probabilities", "timedelta64[s]"]),
+    "records": (np.zeros(3, [("p", float)]), ["probabilities", "'p'"]),
+}
+
+
+@pytest.mark.parametrize("name", NO_PROBABILITIES)
+def test_no_probabilities(refusal, name):
+    p, words = NO_PROBABILITIES[name]
+    message = refusal(ece, Y, p)
+    assert all(word in message for word in words), message
+
+
+OFF_THE_SIMPLEX = {
+    "sum": ([[0.5, 0.5], [0.5, 0.6]], ["sum to 1 within 1e-06", "row 1 sums to 1.1", "P / P.sum("]),
+    "sum off by two millionths": ([[0.5, 0.5], [0.5, 0.5 - 2e-6]], ["row 1 sums to 0.999998"]),
+    "NaN": ([[0.5, 0.5], [np.nan, 1.0]], ["row 1, column 0 is nan (missing)"]),
+    "negative": ([[0.5, 0.5], [1.5, -0.5]], ["row 1, column 0 is 1.5", "softmax"]),
+    "logits": ([[3.0, -3.0], [0.0, 1.0]], ["row 0, column 0 is 3.0", "softmax"]),
+    "percent": ([[60.0, 40.0], [10.0, 90.0]], ["row 0, column 0 is 60.0", "divide by 100"]),
+    "text in a row": ([[0.5, 0.5], [0.5, "x"]], ["row 1 is 'x' (str)"]),
+}
+
+
+@pytest.mark.parametrize("name", OFF_THE_SIMPLEX)
+def test_off_the_simplex(refusal, name):
+    P, words = OFF_THE_SIMPLEX[name]
+    message = refusal(ece, [0, 1], P)
+    assert all(word in message for word in words), message
+
+
+ROWS_THAT_DO_NOT_MATCH = {
+    "y shorter": ([0, 1], [0.1, 0.2, 0.3], ["same number of rows", "2 outcomes and 3 predictions"]),
+    "y longer": ([0, 1, 1, 0], [0.1, 0.2, 0.3], ["same number of rows", "4 outcomes and 3 predictions"]),
+    "one outcome": ([1], [0.1, 0.2, 0.3], ["1 outcomes and 3 predictions"]),  # never broadcast
+    "one-hot": (np.eye(3), np.eye(3), ["1-D", "got shape (3, 3)", "argmax(axis=1)"]),
+    "y as a column": (np.ones((3, 1)), [0.1, 0.2, 0.3], ["1-D", "got shape (3, 1)", "ravel()"]),
+    "0-d y": (np.array(1), [0.1, 0.2, 0.3], ["1-D", "got shape ()"]),
+    "empty": ([], [], ["no rows", "at least one row"]),
+    "empty matrix": ([], np.zeros((0, 3)), ["no rows", "at least one row"]),
+    "empty scores": ([0, 1], [], ["no rows"]),
+    "swapped": ([0.2, 0.7, 0.1], [0, 1, 0], ["0 and 1", "row 0 is 0.2", "swapped?"]),
+    "matrix swapped": (np.full((3, 2), 0.5), [0, 1, 0], ["y must be 1-D"]),
+}
+
+
+@pytest.mark.parametrize("name", ROWS_THAT_DO_NOT_MATCH)
+def test_rows_that_do_not_match(refusal, name):
+    y, p, words = ROWS_THAT_DO_NOT_MATCH[name]
+    message = refusal(ece, y, p)
+    assert all(word in message for word in words), message
+
+
+def test_a_binary_verb_refuses_a_matrix_and_names_the_reductions(refusal):
+    message = refusal(kuiper_test, [0, 1], [[0.5, 0.5], [0.25, 0.75]])
+    words = ("kuiper_test", "one probability per row", "(2, 2)", "top_label(y, P)", "one_vs_rest(y, P, k)")
+    assert all(word in message for word in words), message
+
+
+def test_missing_scores_of_frames(require, refusal):
+    pandas, polars, pyarrow = require("pandas"), require("polars"), require("pyarrow")
+    values = [0.1, None, 0.3]
+    for column in (pandas.Series(values, dtype="Float64"), polars.Series(values), pyarrow.array(values)):
+        assert "row 1 is nan (missing)" in refusal(ece, Y, column)
+    frame = polars.DataFrame({"a": values, "b": [0.9, 0.5, 0.7]})
+    assert "row 1, column 0 is nan (missing)" in refusal(ece, Y, frame)
+
+
+class TestClasses:
+    rows = read_probabilities([0, 1, 2], [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.75, 0.25]], weights=[1, 2, 3])
+
+    def test_top_label(self):
+        top = self.rows.top_label()
+        assert top.y.tolist() == [1, 1, 0]  # of tied classes the first is predicted
+        assert top.p.tolist() == [0.5, 0.5, 0.75]
+        assert top.w.tolist() == [1.0, 2.0, 3.0]
+
+    def test_one_vs_rest(self):
+        rest = self.rows.one_vs_rest(2)
+        assert (rest.y.tolist(), rest.p.tolist()) == ([0, 0, 1], [0.0, 0.25, 0.25])
+
+    def test_by_predicted_label(self):
+        first, second, third = self.rows.by_predicted_label()
+        assert (first.y.tolist(), first.p.tolist(), first.w.tolist()) == ([1], [0.5], [1.0])
+        assert (second.y.tolist(), second.p.tolist(), second.w.tolist()) == ([1, 0], [0.5, 0.75], [2.0, 3.0])
+        assert third.n == 0

@@ -1,0 +1,124 @@
+"""Edges: correctly rounded, the same bin in every precision, and tied scores never split."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.inputs import read_binary
+from calibrant.primitives.bins import (
+    bin_of,
+    grid_edges,
+    grid_starts,
+    grid_uppers,
+    mass_edges,
+    width_edges,
+)
+from calibrant.summaries import Grid, Ordered
+from calibrant.summaries.binned import bin_table
+
+DTYPES = ["float16", "float32", "float64"]
+
+
+def rows_per_bin(kind, p, m):
+    """Return how many scores fall into each of m width bins, as a kind of summary sees them."""
+    summary = kind.of(read_binary(np.zeros(len(p), int), p, verb="a test"))
+    return bin_table(summary, bins=m, strategy="width").count.tolist()
+
+
+class TestWidth:
+    def test_edges_are_the_decimals(self):
+        # linspace(0, 1, 11)[3] is 0.30000000000000004.
+        assert width_edges(10).tolist() == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+
+    @pytest.mark.parametrize("m", range(1, 101))
+    def test_edges_are_correctly_rounded_quotients(self, m):
+        assert width_edges(m).tolist() == [float(Fraction(k, m)) for k in range(m + 1)]
+
+    @pytest.mark.parametrize("kind", [Grid, Ordered])
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("m", [1, 2, 3, 7, 10, 15, 100])
+    def test_a_score_on_an_edge_belongs_to_the_bin_below(self, m, dtype, kind):
+        assert rows_per_bin(kind, (np.arange(1, m + 1) / m).astype(dtype), m) == [1] * m
+
+    @pytest.mark.parametrize("kind", [Grid, Ordered])
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("m", [2, 3, 10, 15])
+    def test_the_next_number_belongs_to_the_bin_above(self, m, dtype, kind):
+        lower = (np.arange(m) / m).astype(dtype)
+        assert rows_per_bin(kind, np.nextafter(lower, np.ones((), dtype)), m) == [1] * m
+        assert rows_per_bin(kind, np.append(lower[1:], lower[1:]), m) == [2] * (m - 1) + [0]
+
+    @pytest.mark.parametrize("m", [1, 2, 10])
+    def test_zero_belongs_to_the_first_and_one_to_the_last(self, m):
+        assert bin_of(np.array([0.0, 1.0]), width_edges(m)).tolist() == [0, m - 1]
+
+    def test_edges_are_read_only(self):
+        with pytest.raises(ValueError, match="read-only"):
+            width_edges(4)[0] = 1
+
+
+class TestGrid:
+    def test_holds_every_fraction_up_to_order_100_once(self):
+        fractions = sorted({Fraction(k, m) for m in range(1, 101) for k in range(m + 1)})
+        assert grid_edges().tolist() == [float(fraction) for fraction in fractions]
+
+    @pytest.mark.parametrize("m", [1, 2, 3, 10, 15, 97, 100])
+    def test_starts_are_the_edges_of_width_bins(self, m):
+        assert grid_edges()[grid_starts(m)].tolist() == width_edges(m)[:-1].tolist()
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_uppers_are_rounded_to_the_precision(self, dtype):
+        uppers = grid_uppers(dtype)
+        assert uppers.tolist() == grid_edges()[1:].astype(dtype).astype(float).tolist()
+        assert uppers[-1] == 1.0
+
+
+def slow_mass_edges(score, weights, m):
+    """Return the edges by the definition, in exact arithmetic: the first score with m c >= k W, duplicates dropped."""
+    cumulative = [sum(weights[: i + 1]) for i in range(len(weights))]
+    inner = {next(i for i, c in enumerate(cumulative) if m * c >= k * cumulative[-1]) for k in range(1, m)}
+    return [0.0, *(score[i] for i in sorted(inner) if i < len(weights) - 1), 1.0]
+
+
+class TestMass:
+    def assert_definition(self, weights, m, floats):
+        score = np.arange(1, len(weights) + 1) / (len(weights) + 1)
+        assert mass_edges(score, np.array(floats), m).tolist() == slow_mass_edges(score.tolist(), weights, m)
+
+    @given(st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(1, 40))
+    def test_counts_follow_the_definition(self, counts, m):
+        self.assert_definition(counts, m, counts)
+
+    @given(
+        st.lists(st.integers(1, 9), min_size=1, max_size=30),
+        st.integers(1, 40),
+        st.sampled_from([0.1, 1 / 3, 0.7, 1e-3, 123.456]),
+    )
+    def test_a_common_factor_of_the_weights_moves_no_edge(self, counts, m, factor):
+        # The rounding of a cumulative weight must not decide: 0.1 + 0.1 + 0.1 > 3 * 0.1.
+        self.assert_definition(counts, m, [count * factor for count in counts])
+
+    @given(st.lists(st.fractions(Fraction(1, 64), 8, max_denominator=64), min_size=1, max_size=20), st.integers(1, 20))
+    def test_unequal_weights_follow_the_definition(self, weights, m):
+        self.assert_definition(weights, m, [float(weight) for weight in weights])
+
+    def test_edges_by_hand(self):
+        # Six rows, three bins of two: {0.1, 0.2}, {0.3, 0.4}, {0.5, 0.6}; the largest score is no inner edge.
+        score, one = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), np.ones(6, int)
+        assert mass_edges(score, one, 3).tolist() == [0.0, 0.2, 0.4, 1.0]
+
+    def test_more_bins_than_rows(self):
+        assert mass_edges(np.array([0.25, 0.5]), np.array([1, 1]), 100).tolist() == [0.0, 0.25, 1.0]
+
+    def test_one_score(self):
+        assert mass_edges(np.array([0.25]), np.array([7]), 3).tolist() == [0.0, 1.0]
+
+    def test_a_heavy_tie_takes_several_bins(self):
+        # Three bins of six rows: the five rows of 0.5 end the first and the second.
+        assert mass_edges(np.array([0.5, 0.75]), np.array([5, 1]), 3).tolist() == [0.0, 0.5, 1.0]
+
+    def test_an_edge_at_zero_is_the_outer_one(self):
+        assert mass_edges(np.array([0.0, 0.5, 1.0]), np.array([2, 2, 2]), 3).tolist() == [0.0, 0.5, 1.0]

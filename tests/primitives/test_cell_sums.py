@@ -1,0 +1,124 @@
+"""The cell of every score, and two bodies that agree."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from calibrant.inputs.weights import unit_weights
+from calibrant.primitives import cell_sums as module
+from calibrant.primitives import dispatch
+from calibrant.primitives.bins import grid_edges, grid_uppers
+from calibrant.primitives.cell_sums import COLUMNS, cell_of, cell_sums
+
+DTYPES = ["float16", "float32", "float64"]
+
+
+def by_search(p):
+    return np.searchsorted(grid_uppers(p.dtype.name), p.astype(float), side="left").tolist()
+
+
+class TestCellOf:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_every_edge_and_its_neighbours(self, dtype):
+        one = np.ones((), dtype)
+        edges = np.concatenate([np.arange(m + 1) / m for m in range(1, 101)]).astype(dtype)
+        scores = np.concatenate([edges, np.nextafter(edges, one), np.nextafter(edges, -one)])
+        scores = scores[(scores >= 0) & (scores <= 1)]
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    def test_every_float16_there_is(self):
+        scores = np.arange(0x3C00 + 1, dtype="uint16").view("float16")
+        assert scores[0] == 0
+        assert scores[-1] == 1
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @given(data=st.data())
+    def test_any_score(self, dtype, data):
+        width = int(dtype[5:])
+        scores = data.draw(st.lists(st.floats(0, 1, width=width, allow_subnormal=True), min_size=1, max_size=50))
+        scores = np.array(scores, dtype)
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    def test_ends(self):
+        last = grid_edges().size - 2
+        assert cell_of(np.array([0.0, -0.0, 5e-324, 1.0])).tolist() == [0, 0, 0, last]
+
+
+def slow_sums(y, p, w):
+    """Return the sums by their definitions, row by row."""
+    sums = np.zeros((len(COLUMNS), grid_edges().size - 1))
+    for cell, y_i, p_i, w_i in zip(by_search(p), y.tolist(), p.astype(float).tolist(), w.tolist(), strict=True):
+        v, r2 = p_i * (1 - p_i), (y_i - p_i) ** 2
+        sums[:, cell] += [
+            *(1, w_i, w_i**2, w_i * p_i, w_i * y_i),
+            *(w_i**2 * y_i, w_i * v, w_i**2 * v, w_i * r2, w_i**2 * r2),
+        ]
+    return sums
+
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])),
+        st.floats(1e-3, 1e3),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def arrays(drawn, dtype, weighted):
+    y, p, w = (np.array(column) for column in zip(*drawn, strict=True))
+    return y.astype(np.uint8), p.astype(dtype), w if weighted else unit_weights(len(y))
+
+
+@given(rows, st.sampled_from(DTYPES), st.booleans())
+@example([(1, 0.0, 1.0), (0, 1.0, 2.0), (1, 1.0, 3.0), (0, 0.0, 4.0)], "float64", True)
+def test_reference_follows_the_definitions(drawn, dtype, weighted):
+    y, p, w = arrays(drawn, dtype, weighted)
+    np.testing.assert_allclose(cell_sums(y, p, w), slow_sums(y, p, w), rtol=1e-11, atol=1e-12 * float(w.max()) ** 2)
+
+
+def test_reference_adds_up_over_chunks():
+    rng = np.random.default_rng(0)
+    y, p, w = rng.integers(0, 2, 40).astype(np.uint8), rng.random(40), rng.random(40)
+    with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, 7)):
+        in_chunks = cell_sums(y, p, w)
+    np.testing.assert_allclose(in_chunks, cell_sums(y, p, w), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("weighted", [False, True], ids=["unit", "weighted"])
+def test_fast_body_equals_reference(require, dtype, weighted):
+    require("numba")
+    rng = np.random.default_rng(1)
+    edges = np.concatenate([np.arange(m + 1) / m for m in (2, 3, 7, 10, 15, 100)])
+    p = np.concatenate([edges, rng.random(5000), np.nextafter(edges[edges < 1], 1.0)]).astype(dtype)
+    y = rng.integers(0, 2, p.size).astype(np.uint8)
+    w = rng.random(p.size) + 0.5 if weighted else unit_weights(p.size)
+    with mock.patch.object(module, "FAST_CHUNK", 999):  # several threads, and a last chunk that is not full
+        fast = module._fast(y, p, w)
+    reference = module._reference(y, p, w)
+    np.testing.assert_array_equal(fast[0], reference[0])
+    np.testing.assert_allclose(fast, reference, rtol=1e-12)
+
+
+def test_fast_body_takes_arrays_that_are_not_contiguous(require):
+    require("numba")
+    p, y = np.linspace(0, 1, 40)[::-2], np.arange(40, dtype=np.uint8)[::2] % 3 % 2
+    np.testing.assert_allclose(module._fast(y, p, p + 1), module._reference(y, p, p + 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("enough", "body"), [(True, "_fast"), (False, "_reference")])
+def test_dispatch_decides_which_body_runs(enough, body):
+    ran = np.zeros((7, 2 * (grid_edges().size - 1)))
+    with (
+        mock.patch.object(module, "takes_fast_body", return_value=enough),
+        mock.patch.object(module, body, return_value=ran) as called,
+    ):
+        cell_sums(np.zeros(3, np.uint8), np.zeros(3), unit_weights(3))
+    called.assert_called_once()

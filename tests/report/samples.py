@@ -1,0 +1,208 @@
+"""Findings to make pages of, as an audit would find them."""
+
+import numpy as np
+
+import calibrant as cb
+from calibrant.results.findings import Figure, Findings, Measurement, Section, Table, Verdict
+
+READINGS = {
+    "reliability": "Each dot is a bin. A dot below the dashed line happens less often than predicted; a dot outside "
+    "its grey bar is off by more than chance would make it.",
+    "isotonic": "The line is the best rising correction. Where it leaves the grey region, it is off.",
+    "cumulative": "Where the line rises, predictions are too low; where it falls, they are too high.",
+}
+
+
+def figures(y, p):
+    curves = {
+        "reliability": cb.reliability_curve(y, p),
+        "isotonic": cb.reliability_curve(y, p, strategy="isotonic", resamples=99),
+        "cumulative": cb.cumulative_differences(y, p),
+    }
+    titles = ("Observed against predicted", "Recalibrated against predicted", "Where the errors add up")
+    return tuple(
+        Figure(name, title, READINGS[name], curve) for (name, curve), title in zip(curves.items(), titles, strict=True)
+    )
+
+
+def measurements(y, p):
+    error = cb.consistency_test(y, p, metric=cb.ece, resamples=199)
+    kuiper = cb.kuiper_test(y, p)
+    return (
+        Measurement(
+            "ece",
+            "Expected calibration error, 15 bins",
+            error.estimate,
+            expected=error.details["expected"],
+            pvalue=error.pvalue,
+            method=error.method,
+        ),
+        Measurement("kuiper_test", "Range of cumulative differences (Kuiper)", kuiper.estimate, pvalue=kuiper.pvalue),
+        Measurement("brier_score", "Brier score", cb.brier_score(y, p), method="mean of (p - y)²"),
+        Measurement("nothing", "Nothing to measure", float("nan")),
+    )
+
+
+def groups(labels, rows=400):
+    n = len(labels)
+    return Table(
+        "groups",
+        "How each group does",
+        {
+            "group": tuple(labels),
+            "rows": (rows,) * n,
+            "predicted": tuple(np.linspace(0.9, 0.2, n).tolist()),
+            "observed": tuple(np.linspace(0.6, 0.2, n).tolist()),
+            "pvalue": tuple(np.linspace(0, 1, n).tolist()),
+        },
+        note="P-values are adjusted for the number of groups.",
+    )
+
+
+def churn():
+    example = cb.examples.churn()
+    return Findings(
+        kind="binary",
+        n=len(example.y),
+        level=0.95,
+        verdict=Verdict(
+            "miscalibrated",
+            "When it says 84 %, it happens 61 % of the time.",
+            (
+                "Over-confident above 0.7, and under-confident below 0.2.",
+                "Calibrated predictions on as many rows would be off by 1.6 points on average; these are off by 5.5.",
+                "Recalibrate on held-out rows before acting on single probabilities; the ranking is not affected.",
+            ),
+        ),
+        sections=(
+            Section(
+                "probabilities",
+                "Probabilities",
+                "Does what was predicted happen as often as predicted?",
+                measurements(example.y, example.p),
+                figures(example.y, example.p),
+            ),
+        ),
+        groups=groups(["student", "business", "family", "basic"]),
+        caveats=(
+            "412 rows share their score with another row.",
+            "With 4,000 rows a miscalibration of 1.2 points or more would have been noticed.",
+        ),
+        names={"outcome": "left", "prediction": "score", "source": "churn.parquet"},
+        version="0.1.0",
+    )
+
+
+def digits():
+    example = cb.examples.digits()
+    correct, confidence = cb.top_label(example.y, example.P)
+    classes = Table(
+        "classes",
+        "Each class against the rest",
+        {
+            "class": tuple(range(10)),
+            "share": tuple(np.bincount(example.y, minlength=10) / len(example.y)),
+            "predicted": tuple(example.P.mean(axis=0)),
+            "interval": tuple((float(share - 0.01), float(share + 0.01)) for share in example.P.mean(axis=0)),
+        },
+    )
+    return Findings(
+        kind="classes",
+        n=len(example.y),
+        level=0.9,
+        verdict=Verdict("cannot tell", "There are too few rows to tell.", ("Collect more.",)),
+        sections=(
+            Section(
+                "confidence",
+                "Confidence",
+                "Is the top class right as often as it says?",
+                measurements(correct, confidence),
+                figures(correct, confidence),
+            ),
+            Section(
+                "classes",
+                "Classes",
+                "One class against all others.",
+                (
+                    Measurement(
+                        "ece",
+                        "Classwise error",
+                        0.012,
+                        expected=0.01,
+                        interval=(0.008, 0.02),
+                        pvalue=0.3,
+                        details={"statistic": 3.25},
+                    ),
+                ),
+                tables=(classes,),
+            ),
+        ),
+        names={"prediction": "P"},
+        version="0.1.0",
+    )
+
+
+def calm():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(size=5000)
+    y = (rng.uniform(size=5000) < p).astype(int)
+    return Findings(
+        kind="binary",
+        n=5000,
+        level=0.95,
+        verdict=Verdict(
+            "no evidence", "Nothing speaks against trusting these probabilities.", ("Use them as they are.",)
+        ),
+        sections=(Section("probabilities", "Probabilities", "", measurements(y, p), figures(y, p)),),
+        version="0.1.0",
+    )
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    """"quoted" and 'quoted' & <b>bold</b>""",
+    "{{ 7 * 7 }}{% raw %}",
+    "👩‍👩‍👧‍👦 déjà vu \u202egnp.exe",
+    "line\u2028separator\u2029 and \x00 and \ud800",
+    "x" * 5000,
+)
+
+
+def hostile(total=100_000):
+    """Names that would run, break or flood a page that trusts them."""
+    example = churn()
+    labels = [f"{HOSTILE[k % len(HOSTILE)]} {k}" for k in range(total)]
+    return Findings(
+        kind=HOSTILE[0],
+        n=10**9,
+        level=0.95,
+        verdict=Verdict(HOSTILE[0], *[(HOSTILE[1]), HOSTILE]),
+        sections=(
+            Section(
+                HOSTILE[1],
+                HOSTILE[0],
+                HOSTILE[2],
+                (Measurement(HOSTILE[0], HOSTILE[1], 1.0, method=HOSTILE[1]),),
+                tuple(
+                    Figure(HOSTILE[0], HOSTILE[k], HOSTILE[1], f.curve)
+                    for k, f in enumerate(example.sections[0].figures)
+                ),
+                (
+                    Table(
+                        HOSTILE[0],
+                        HOSTILE[1],
+                        {HOSTILE[0]: HOSTILE, HOSTILE[1]: tuple(range(len(HOSTILE)))},
+                        HOSTILE[1],
+                    ),
+                ),
+            ),
+        ),
+        groups=groups(labels),
+        caveats=HOSTILE,
+        names=dict(zip(("outcome", "prediction", "source", HOSTILE[0]), HOSTILE, strict=False)),
+        version=HOSTILE[0],
+    )
+
+
+ALL = {"churn": churn, "digits": digits, "calm": calm, "hostile": hostile}

@@ -1,0 +1,272 @@
+"""What a report says, and what it never holds."""
+
+import base64
+import hashlib
+import re
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant import MissingExtraError
+from calibrant.report import render
+from calibrant.results.findings import Findings, Measurement, Section, Table, Verdict
+
+NAMES = ["churn", "digits", "calm", "hostile"]
+LIMIT = 500_000
+
+
+def findings(**changes):
+    verdict = Verdict("no evidence", "Fine.")
+    return replace(Findings(kind="binary", n=10, level=0.95, verdict=verdict, sections=()), **changes)
+
+
+def measured(*measurements):
+    return findings(sections=(Section("s", "S", "", measurements),))
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryPage:
+    def test_is_small(self, page, name):
+        assert len(page(name).encode()) < LIMIT
+
+    def test_repeats_itself(self, page, sample, name):
+        assert render(sample(name)) == page(name)
+
+    def test_refers_to_nothing_outside(self, page, parse, name):
+        for attrs, _ in parse(page(name)).named("a", "use", "link", "img", "script", "iframe", "object"):
+            for key in ("href", "src"):
+                assert attrs.get(key, "#").startswith(("#", "data:image/svg+xml,"))
+        assert "xlink" not in page(name)
+        assert "@import" not in page(name)
+
+    def test_runs_nothing(self, page, parse, name):
+        parsed = parse(page(name))
+        assert [attrs["type"] for attrs, _ in parsed.named("script")] == ["application/json"]
+        assert not [key for _, attrs, _ in parsed.elements for key in attrs if key.startswith("on")]
+
+    def test_has_no_styles_but_the_one_the_policy_names(self, page, parse, name):
+        parsed = parse(page(name))
+        (style,) = re.findall("<style>(.*?)</style>", page(name), re.DOTALL)
+        (policy,) = [a["content"] for a, _ in parsed.named("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:")
+        assert "unsafe" not in policy
+        assert not [tag for tag, attrs, _ in parsed.elements if "style" in attrs]
+
+    def test_ids_are_unique_and_found(self, page, parse, name):
+        parsed = parse(page(name))
+        ids = [attrs["id"] for _, attrs, _ in parsed.elements if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        referred = {
+            identity
+            for _, attrs, _ in parsed.elements
+            for key in ("href", "aria-labelledby", "clip-path")
+            for identity in re.findall(r"#([\w-]+)", attrs.get(key) or "")
+            or ([attrs[key]] if key == "aria-labelledby" and key in attrs else [])
+            if not (attrs.get(key) or "").startswith("data:")
+        }
+        assert referred <= set(ids)
+
+    def test_headings_do_not_skip_a_level(self, page, parse, name):
+        levels = [int(tag[1]) for tag, _, _ in parse(page(name)).elements if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after - before <= 1 for before, after in pairwise(levels))
+
+    def test_pictures_have_words(self, page, parse, name):
+        plots = [attrs for attrs, _ in parse(page(name)).named("svg") if attrs.get("class") == "plot"]
+        assert plots
+        for attrs in plots:
+            assert attrs["role"] == "img"
+            assert len(attrs["aria-label"]) > 60
+
+    def test_tables_have_captions_and_scopes(self, page, parse, name):
+        parsed = parse(page(name))
+        assert len(parsed.named("table")) == len(parsed.named("caption"))
+        assert all(attrs["scope"] in {"col", "row"} for attrs, _ in parsed.named("th"))
+
+
+class TestOrder:
+    def test_verdict_pictures_tables(self, page):
+        text = page("churn")
+        places = [text.index(part) for part in ('id="verdict"', 'class="plot"', 'class="measurements"', 'id="groups"')]
+        assert places == sorted(places)
+
+    @pytest.mark.parametrize(
+        ("name", "word", "tone"),
+        [
+            ("churn", "Miscalibrated", "bad"),
+            ("calm", "No evidence of miscalibration", "good"),
+            ("digits", "Cannot tell", "unsure"),
+        ],
+    )
+    def test_status_is_a_word_and_an_icon(self, page, name, word, tone):
+        status = re.search(r'<p class="status">(.*?)</p>', page(name), re.DOTALL)[1]
+        assert f"<span>{word}</span>" in status
+        assert '<svg class="icon"' in status
+        assert f'class="verdict {tone}"' in page(name)
+
+    def test_each_figure_has_its_sentence_and_its_data(self, page, sample):
+        figures = [figure for section in sample("churn").sections for figure in section.figures]
+        assert page("churn").count("<details>") == len(figures) == 3
+        for figure in figures:
+            assert figure.reading in page("churn")
+            assert f"Data of “{figure.title}”" in page("churn")
+
+    def test_footer(self, page):
+        footer = page("churn")[page("churn").index("<footer") :]
+        for part in ("calibrant 0.1.0", "4,000 rows", "95\u00a0%"):
+            assert part in footer
+
+
+class TestMeasurements:
+    def test_rows(self):
+        text = render(
+            measured(
+                Measurement("ece", "error", 0.08421, expected=0.01, pvalue=1e-9, method="redraws"),
+                Measurement("log_score", "log score", float("nan")),
+            )
+        )
+        rows = re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)
+        cells = [re.findall(r'<td class="n">(.*?)</td>', row) for row in rows]
+        none = '<span aria-hidden="true">–</span><span class="unseen">none</span>'
+        assert cells[1:] == [["0.0842", "0.0100", "&lt; 0.001"], [none] * 3]
+
+    def test_interval_column_is_there_when_there_is_one(self):
+        without = render(measured(Measurement("ece", "error", 0.1)))
+        with_one = render(measured(Measurement("ece", "error", 0.1, interval=(0.05, 0.15))))
+        assert "interval</th>" not in without
+        assert "95\u00a0% interval</th>" in with_one
+        assert "0.0500 to 0.1500" in with_one
+
+    def test_columns_with_nothing_in_them_are_left_out(self):
+        text = render(measured(Measurement("ece", "error", 0.1)))
+        assert "if calibrated</th>" not in text
+        assert "p-value</th>" not in text
+
+    def test_methods_are_notes_once_each(self):
+        text = render(
+            measured(
+                Measurement("a", "a", 1.0, method="redraws"),
+                Measurement("b", "b", 1.0, method="redraws"),
+                Measurement("c", "c", 1.0, method="limit law", details={"statistic": 2.5}),
+            )
+        )
+        assert re.findall(r'<li id="(s1-n\d)">(.*?)</li>', text) == [
+            ("s1-n1", "redraws"),
+            ("s1-n2", "limit law; statistic 2.5000"),
+        ]
+        assert re.findall(r'<a href="#(s1-n\d)">', text) == ["s1-n1", "s1-n1", "s1-n2"]
+
+
+class TestGroups:
+    def test_the_worst_are_shown_and_it_says_so(self, page):
+        text = page("hostile")
+        assert "The page shows the worst 200 of 100,000 groups." in text
+        assert "<code>--json</code>" in text
+        assert "(200 of 100,000 groups)" in text
+
+    def test_few_are_all_there(self, page):
+        text = page("churn")
+        assert "The page shows the worst" not in text
+        for label in ("student", "business", "family", "basic"):
+            assert f'<th scope="row"><bdi>{label}</bdi></th>' in text
+
+    def test_labels_are_no_quantities(self):
+        table = Table("groups", "Groups", {"group": (2024, None), "rows": (1500, None), "p-value": (0.0, None)})
+        text = render(findings(groups=table))
+        assert '<th scope="row"><bdi>2024</bdi></th><td class="n">1,500</td><td class="n">&lt; 0.001</td>' in text
+        assert '<th scope="row"><bdi>–</bdi></th><td class="n"><span aria-hidden="true">–</span>' in text
+
+
+class TestHostileNames:
+    def test_nothing_becomes_an_element(self, page, parse):
+        parsed = parse(page("hostile"))
+        assert not parsed.named("img", "b")
+        assert len(parsed.named("script")) == 1
+
+    def test_everything_is_shown_as_it_is(self, page, samples):
+        for name in samples["HOSTILE"][:5]:
+            escaped = str(name).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            escaped = escaped.replace("'", "&#39;").replace('"', "&#34;")
+            assert escaped in page("hostile")
+
+    def test_templates_in_names_are_not_run(self, page):
+        assert "{{ 7 * 7 }}" in page("hostile")
+
+    def test_what_a_page_cannot_hold(self, page):
+        assert "\x00" not in page("hostile")
+        assert "\ud800" not in page("hostile")
+        page("hostile").encode("utf-8")
+
+    def test_endless_names_are_cut(self, page):
+        assert "x" * 159 + "…" in page("hostile")
+        assert "x" * 2001 not in page("hostile")
+
+
+class TestSize:
+    def test_long_curves(self, samples):
+        rng = np.random.default_rng(0)
+        p = rng.uniform(size=200_000)
+        y = rng.uniform(size=p.size) < p
+        figures = samples["figures"](y, p)
+        page = render(findings(sections=(Section("s", "S", "", (), figures),)))
+        assert len(page.encode()) < LIMIT
+        assert re.search(r"\((\d+) of 200,001 points; the highest and lowest are among them\)", page)
+
+    def test_many_figures(self, sample):
+        (section,) = sample("churn").sections
+        page = render(findings(sections=(replace(section, figures=section.figures * 6),)))
+        assert len(page.encode()) < LIMIT
+        assert page.count('class="plot"') == 18
+
+    def test_long_labels_in_every_table(self):
+        table = Table("t", "T", {"name": tuple(f"<{'&' * 100_000}{k}" for k in range(300)), "value": (1.0,) * 300})
+        page = render(findings(groups=table, sections=(Section("s", "S", "", (), (), (table,) * 3),)))
+        assert len(page.encode()) < LIMIT
+
+
+@pytest.mark.parametrize("p", [[0.5], [0.0, 0.0], [0.0, 1.0], [0.25] * 50])
+def test_few_and_equal_scores(p, samples):
+    y = [0] * len(p)
+    text = render(findings(sections=(Section("s", "S", "", (), samples["figures"](y, p)),)))
+    assert "nan" not in text.lower().replace("rknan", "")
+    assert text.count('class="plot"') == 3
+
+
+def test_a_real_audit():
+    example = cb.examples.churn()
+    result = cb.audit(example.y, example.p, groups={"segment": example.segment}, resamples=99)
+    text = render(result.findings)
+    assert result.verdict.headline.replace("<", "&lt;") in text.replace("\u00a0", " ")
+    assert "segment = student" in text
+    assert len(text.encode()) < LIMIT
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_missing_library(sample, library):
+    found = sample("churn")
+    with (
+        mock.patch.dict(sys.modules, {library: None}),
+        pytest.raises(MissingExtraError, match=r"a report needs .* pip install 'calibrant\[cli\]'"),
+    ):
+        render(found)
+
+
+def test_settings_of_the_user_do_not_matter(page, sample, require):
+    matplotlib = require("matplotlib")
+    with matplotlib.rc_context({"svg.fonttype": "path", "font.size": 30, "axes.facecolor": "red", "text.usetex": True}):
+        before = dict(matplotlib.rcParams)
+        assert render(sample("churn")) == page("churn")
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_kinds_the_page_does_not_know():
+    text = render(findings(kind="quantiles", verdict=Verdict("new status", "New.")))
+    assert "quantiles" in text
+    assert "<span>new status</span>" in text

@@ -1,0 +1,169 @@
+"""What all summaries share: merging, comparing, being frozen."""
+
+import pickle
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Grid, Moments, Ordered, PerLabel, Summary, SummaryError, summarize
+from calibrant.inputs import read_binary, read_probabilities
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])),
+        st.floats(0.1, 10),
+    ),
+    min_size=1,
+    max_size=15,
+)
+
+
+def moments(y, p, w):
+    p = np.asarray(p)
+    return Moments.of({"brier": (np.asarray(y) - p) ** 2, "p": p}, np.asarray(w, dtype=float))
+
+
+def grid(y, p, w):
+    return Grid.of(read_binary(y, p, verb="a test", weights=w))
+
+
+def ordered(y, p, w):
+    return Ordered.of(read_binary(y, p, verb="a test", weights=w))
+
+
+def per_label(y, p, w):
+    p = np.asarray(p)
+    return PerLabel.of(read_probabilities(y, np.stack([1 - p, p], axis=1), weights=w), "top-label", Grid.of)
+
+
+MAKERS = [moments, grid, ordered, per_label]
+ALL_KINDS = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+
+
+def example(make):
+    return make([0, 1, 1], [0.25, 0.25, 0.75], [1.0, 2.0, 0.5])
+
+
+def assert_close(a, b):
+    """Assert that two summaries hold the same numbers to 1e-12."""
+    assert type(a) is type(b)
+    for field in fields(a):
+        ours, theirs = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "parts":
+            for part, other in zip(ours, theirs, strict=True):
+                assert_close(part, other)
+        elif isinstance(ours, np.ndarray):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+        else:
+            assert ours == (pytest.approx(theirs, rel=1e-12) if isinstance(ours, float) else theirs)
+
+
+@ALL_KINDS
+class TestMerge:
+    @given(parts=st.lists(rows, min_size=3, max_size=3))
+    def test_is_associative(self, make, parts):
+        a, b, c = (make(*zip(*part, strict=True)) for part in parts)
+        assert_close((a + b) + c, a + (b + c))
+
+    @given(a=rows, b=rows)
+    def test_is_the_summary_of_all_rows(self, make, a, b):
+        merged = make(*zip(*a, strict=True)) + make(*zip(*b, strict=True))
+        assert_close(merged, make(*zip(*a, *b, strict=True)))
+        assert merged.n == len(a) + len(b)
+
+    def test_zero_is_the_identity(self, make):
+        summary = example(make)
+        zero = type(summary).zero()
+        assert zero.n == 0
+        assert zero + summary == summary
+        assert summary + zero == summary
+        assert zero + zero == zero
+
+    def test_sum_of_a_list(self, make):
+        summary = example(make)
+        assert sum([summary, summary]) == summary + summary
+        assert sum([summary]) == summary
+
+    def test_does_not_change_its_parts(self, make):
+        a, b = example(make), example(make)
+        a + b
+        assert a == b == example(make)
+
+    def test_only_with_its_own_kind(self, make, refusal):
+        summary = example(make)
+        for other in (other for other in MAKERS if other is not make):
+            message = refusal(lambda: summary + example(other), error=SummaryError)  # noqa: B023
+            assert type(summary).__name__ in message
+            assert type(example(other)).__name__ in message
+
+    @pytest.mark.parametrize("other", [1, 0.0, None, "x", np.ones(3)], ids=repr)
+    def test_not_with_other_things(self, make, other):
+        with pytest.raises(TypeError):
+            example(make) + other
+        with pytest.raises(TypeError):
+            other + example(make)
+
+
+@ALL_KINDS
+class TestValue:
+    def test_is_frozen(self, make):
+        summary = example(make)
+        for field in fields(summary):
+            with pytest.raises(FrozenInstanceError):
+                setattr(summary, field.name, None)
+
+    def test_arrays_are_read_only(self, make):
+        summary = example(make)
+        for field in fields(summary):
+            value = getattr(summary, field.name)
+            if isinstance(value, np.ndarray):
+                with pytest.raises(ValueError, match="read-only"):
+                    value[...] = 0
+
+    def test_equal_by_value(self, make):
+        assert example(make) == example(make)
+        assert example(make) != make([0, 1, 0], [0.25, 0.25, 0.75], [1.0, 2.0, 0.5])
+        assert example(make) != 3
+
+    def test_has_no_hash(self, make):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(example(make))
+
+    def test_repr_says_how_many_rows(self, make):
+        summary = example(make)
+        assert repr(summary) == f"{type(summary).__name__}(n=3)"
+
+    def test_bytes_bring_it_back(self, make):
+        summary = example(make)
+        for reader in (Summary, type(summary)):
+            back = reader.from_bytes(summary.to_bytes())
+            assert back == summary
+            assert back.n == 3
+            assert back + summary == summary + summary
+
+    def test_zero_comes_back(self, make):
+        zero = type(example(make)).zero()
+        assert Summary.from_bytes(zero.to_bytes()) == zero
+
+    def test_pickle(self, make):
+        assert pickle.loads(pickle.dumps(example(make))) == example(make)
+
+
+def test_every_kind_is_known_by_its_name():
+    assert {name: Summary.kinds[name] for name in ("Moments", "Grid", "Ordered", "PerLabel")} == {
+        "Moments": Moments,
+        "Grid": Grid,
+        "Ordered": Ordered,
+        "PerLabel": PerLabel,
+    }
+
+
+def test_wrong_kind_of_bytes(refusal):
+    data = summarize("ece", [0, 1], [0.2, 0.7]).to_bytes()
+    message = refusal(Ordered.from_bytes, data, error=SummaryError)
+    assert "Grid; expected" in message
+    assert message.endswith("Ordered")

@@ -1,0 +1,172 @@
+"""What users see: names, signatures, docstrings, errors, and what an import costs."""
+
+import inspect
+import re
+import subprocess
+import sys
+from types import FunctionType, ModuleType
+
+import pytest
+
+import calibrant
+from calibrant.catalogue import ENTRIES, find
+
+EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
+FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}
+ALL_ENTRIES = pytest.mark.parametrize("name", ENTRIES)
+
+
+class TestNames:
+    def test_all_is_what_is_public(self):
+        modules = {name for name, value in EXPORTED.items() if isinstance(value, ModuleType)}
+        public = {
+            name
+            for name, value in vars(calibrant).items()
+            if not name.startswith("_") and not isinstance(value, ModuleType)
+        }
+        assert public | modules == {name for name in calibrant.__all__ if not name.startswith("_")}
+        assert modules == {"examples"}
+
+    def test_all_has_no_twins_and_is_in_order(self):
+        assert list(calibrant.__all__) == sorted(set(calibrant.__all__))
+
+    @ALL_ENTRIES
+    def test_every_verb_is_exported(self, name):
+        assert EXPORTED[name] is ENTRIES[name].verb
+        assert EXPORTED[name].__name__ == name
+        assert find(name) is find(EXPORTED[name]) is ENTRIES[name]
+
+    def test_version(self):
+        assert re.fullmatch(r"\d+\.\d+\.\d+\S*", calibrant.__version__)
+
+
+class TestSignatures:
+    @ALL_ENTRIES
+    def test_outcome_prediction_then_keywords(self, name):
+        y, prediction, *others = inspect.signature(EXPORTED[name]).parameters.values()
+        assert (y.name, prediction.name) == ("y", "prediction")
+        assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in others)
+        assert all(option.default is not inspect.Parameter.empty for option in others)
+        assert {"weights", "classes", "pos_label"} <= {option.name for option in others}
+
+    @ALL_ENTRIES
+    def test_options_of_the_catalogue_are_those_of_the_signature(self, name):
+        entry = ENTRIES[name]
+        parameters = inspect.signature(entry.verb).parameters
+        own = {
+            key: p.default
+            for key, p in parameters.items()
+            if key not in {"y", "prediction", "weights", "classes", "pos_label"}
+        }
+        assert own == dict(entry.options)
+
+    @pytest.mark.parametrize("name", ["consistency_test", "top_label", "one_vs_rest"])
+    def test_other_functions_take_the_outcome_first_too(self, name):
+        assert list(inspect.signature(EXPORTED[name]).parameters)[:2] == ["y", "prediction"]
+
+    @ALL_ENTRIES
+    def test_unknown_options_are_refused_with_the_list(self, name, refusal):
+        message = refusal(EXPORTED[name], [0, 1], [0.2, 0.7], colour="red")
+        assert message.startswith(f"{name} has no option colour; its options are ")
+
+    @ALL_ENTRIES
+    def test_options_are_never_positional(self, name):
+        with pytest.raises(TypeError, match="positional"):
+            EXPORTED[name]([0, 1], [0.2, 0.7], 15)
+
+
+class TestDocstrings:
+    @pytest.mark.parametrize("name", FUNCTIONS)
+    def test_has_an_example_that_runs(self, name):
+        text = inspect.getdoc(FUNCTIONS[name])
+        assert re.search(r"^Parameters\n-+\n", text, re.MULTILINE)
+        examples = re.search(r"^Examples\n-+\n(.*)", text, re.MULTILINE | re.DOTALL)
+        assert examples, f"{name} has no Examples section"
+        assert ">>> " in examples[1]
+
+    @ALL_ENTRIES
+    def test_every_option_is_explained(self, name):
+        text = inspect.getdoc(EXPORTED[name])
+        parameters = re.search(r"^Parameters\n-+\n(.*?)^\w+\n-+\n", text, re.MULTILINE | re.DOTALL)[1]
+        named = {word for line in re.findall(r"^\S.*$", parameters, re.MULTILINE) for word in re.findall(r"\w+", line)}
+        assert set(inspect.signature(EXPORTED[name]).parameters) <= named
+
+    @pytest.mark.parametrize("name", EXPORTED)
+    def test_everything_public_is_documented(self, name):
+        if not name.startswith("_"):
+            assert inspect.getdoc(EXPORTED[name])
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("error", "builtin"),
+        [
+            (calibrant.InputError, ValueError),
+            (calibrant.SummaryError, ValueError),
+            (calibrant.MissingExtraError, ImportError),
+        ],
+    )
+    def test_are_of_their_own_kind_and_of_a_built_in_one(self, error, builtin):
+        assert issubclass(error, calibrant.CalibrantError)
+        assert issubclass(error, builtin)
+
+    def test_base_is_an_exception(self):
+        assert issubclass(calibrant.CalibrantError, Exception)
+
+    def test_missing_extra_names_what_to_install(self):
+        error = calibrant.MissingExtraError("a plot", extra="plot")
+        assert str(error) == ("a plot needs an optional library that is not installed; pip install 'calibrant[plot]'")
+
+
+def imported(statement):
+    """Return the modules that a fresh interpreter has loaded after a statement."""
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+class TestImport:
+    heavy = frozenset({"numba", "matplotlib", "pandas", "polars", "pyarrow", "scipy.stats", "torch", "sklearn"})
+
+    def test_is_light(self):
+        assert not self.heavy & imported("import calibrant")
+
+    def test_measuring_lists_stays_light(self):
+        statement = "import calibrant; calibrant.ece([0, 1], [0.2, 0.7]); calibrant.kuiper_test([0, 1], [0.2, 0.7])"
+        assert not self.heavy & imported(statement)
+
+    def test_writes_nothing(self):
+        done = subprocess.run([sys.executable, "-c", "import calibrant"], capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == ("", "")
+
+
+class TestSummaries:
+    @ALL_ENTRIES
+    def test_other_summaries_are_refused_with_the_way_to_make_one(self, name, refusal):
+        class Foreign(calibrant.Summary):
+            n = 1
+
+        try:
+            message = refusal(EXPORTED[name], Foreign(), error=calibrant.SummaryError)
+        finally:
+            del calibrant.Summary.kinds["Foreign"]
+        assert message.startswith(f"{name} ")
+        assert "Foreign" in message
+        assert all(kind.__name__ in message for kind in ENTRIES[name].reads)
+        assert f"summarize({name!r}, y, prediction)" in message
+
+    @ALL_ENTRIES
+    def test_no_rows(self, name, refusal):
+        assert "there are no rows" in refusal(EXPORTED[name], ENTRIES[name].reads[0].zero())
+
+    @pytest.mark.parametrize("given", ["prediction", "weights", "classes", "pos_label"])
+    def test_nothing_goes_beside_a_summary(self, given, refusal):
+        summary = calibrant.summarize("ece", [0, 1], [0.2, 0.7])
+        message = refusal(calibrant.ece, summary, **{given: [0, 1]})
+        assert message == f"{given} cannot be given with a summary, which holds the rows already"
+
+    @pytest.mark.parametrize("metric", ["ECE", 3, len, None])
+    def test_unknown_verbs(self, metric, refusal):
+        message = refusal(calibrant.summarize, metric, [0, 1], [0.2, 0.7])
+        assert "expected a verb of calibrant or its name" in message
+        assert "ece" in message
