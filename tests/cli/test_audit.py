@@ -167,6 +167,18 @@ def test_only_needed_columns_are_read(run, folder, frame, monkeypatch):
     assert any("PROJECT 3/7 COLUMNS" in plan and "SELECTION: " in plan for plan in plans)
 
 
+def test_decimals_are_numbers(run, folder, frame):
+    import polars as pl
+
+    frame.write_parquet(folder / "data.parquet")
+    frame.with_columns(pl.col("score").cast(pl.Decimal(10, 4))).write_parquet(folder / "decimal.parquet")
+    expected, found = (
+        run("audit", name, *NAMED, "--where", "score > 0.1") for name in ("data.parquet", "decimal.parquet")
+    )
+    assert found == expected
+    assert found.code == 0
+
+
 def test_groups_may_be_missing(run, folder, frame):
     import polars as pl
 

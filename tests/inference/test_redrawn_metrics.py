@@ -5,10 +5,10 @@ import calibrant as cb
 from calibrant.catalogue import find
 from calibrant.inference.redrawn_metrics import MOST_ENTRIES, redrawn_metrics
 
-MEASURES = {
-    "ece": lambda ordered: find("ece").finish(ordered),
-    "mcb": lambda ordered: find("decompose").finish(ordered).mcb,
-}
+MEASURES = [
+    lambda ordered: {"ece": find("ece").finish(ordered)},
+    lambda ordered: {"mcb": find("decompose").finish(ordered).mcb},
+]
 
 
 def run(y, p, weights=None, resamples=299, seed=0):

@@ -30,7 +30,7 @@ def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[Measureme
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
         summary,
-        {key: value for entry in entries for key, value in _growing(entry).items()},
+        [_growing(entry) for entry in entries if Ordered in entry.reads],
         width_bins=WIDTH_BINS,
         resamples=setting.resamples,
         rng=setting.rng,
@@ -49,21 +49,23 @@ def _entries(prediction: str) -> list[Entry]:
     return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
 
 
-def _growing(entry: Entry) -> dict[str, Callable[[Ordered], float]]:
-    """Return the fields that grow with miscalibration, as functions of sorted rows."""
-    if Ordered not in entry.reads:
-        return {}
+def _growing(entry: Entry) -> Callable[[Ordered], dict[str, float]]:
+    """Return the fields that grow with miscalibration, as a function of sorted rows."""
+    fields = [name for name, shown in entry.audit.items() if shown.grows]
 
-    def field_of(name: str) -> Callable[[Ordered], float]:
-        return lambda summary: float(_field(entry.finish(summary, **entry.options), name))
+    def values(summary: Ordered) -> dict[str, float]:
+        if not fields:
+            return {}
+        result = entry.finish(summary, **entry.options)
+        return {_key(entry, name): float(_field(result, name)) for name in fields}
 
-    return {_key(entry, name): field_of(name) for name, shown in entry.audit.items() if shown.grows}
+    return values
 
 
 def _result(entry: Entry, rows: Binary, summary: Ordered) -> Any:
-    if Ordered in entry.reads:
+    if entry.reads[0] is Ordered:
         return entry.finish(summary, **entry.options)
-    return entry.of_rows(rows, entry.options)
+    return entry.of_rows(rows, entry.options)  # what one pass over the rows gives needs no sort
 
 
 def _measured(entry: Entry, result: Any, redrawn: dict[str, Redrawn], how: str) -> list[Measurement]:

@@ -10,6 +10,7 @@ from calibrant.inputs import Binary
 from calibrant.results import Curve, Figure, Section
 from calibrant.summaries import Ordered
 
+MOST_SCORES = 4_000
 TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
 
 
@@ -43,7 +44,15 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
     return curve
 
 
+def _for_figures(summary: Ordered) -> Ordered:
+    """Return at most 4,000 scores: more cannot be told apart in a picture, and the results stay small."""
+    if summary.unique_scores.size <= MOST_SCORES or not summary.has_equal_weights:
+        return summary
+    return summary.coarsened(summary.edges(MOST_SCORES, "mass"))
+
+
 def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
+    cells = _for_figures(summary)
     return (
         Figure(
             "reliability",
@@ -58,13 +67,13 @@ def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
             "Recalibrated",
             "The line shows what each prediction should have been, judged by these rows. Where it leaves the grey "
             "region, chance does not explain the difference.",
-            _reliability(summary, setting, strategy="isotonic"),
+            _reliability(cells, setting, strategy="isotonic"),
         ),
         Figure(
             "cumulative",
             "Cumulative differences",
             "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
             "falls too high, and the steeper the more. No bins are needed.",
-            find("cumulative_differences").finish(summary),
+            find("cumulative_differences").finish(cells),
         ),
     )

@@ -128,8 +128,10 @@ def _sentence(problem: BaseException, command: str) -> str:
         return "there is not enough memory for this; take fewer rows with --where, or a larger machine"
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""
-        return f"{where}{problem.strerror or problem}"
+        remedy = "; check the permissions of it and its folder" if isinstance(problem, PermissionError) else ""
+        return f"{where}{problem.strerror or problem}{remedy}"
+    first_line = next(iter(str(problem).splitlines()), "")
     return (
-        f"something went wrong inside calibrant ({type(problem).__name__}: {problem}); "
+        f"something went wrong inside calibrant ({type(problem).__name__}: {first_line}); "
         "this is a mistake in calibrant: please report it, with what the same command and --debug prints"
     )

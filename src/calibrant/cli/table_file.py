@@ -67,6 +67,7 @@ class TableFile:
             schema = rows.collect_schema()
             number = {name: i for i, name in enumerate(schema)}
             rows = rows.select(pl.nth(number[name]).alias(plain[name]) for name in needed)
+            rows = rows.cast({pl.Decimal: pl.Float64})
             if where is not None:
                 rows = rows.filter(where.expression(schema, plain))
             return rows.select(plain[name] for name in columns).collect()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from calibrant.inference.null import TIE
-from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.bins import width_edges
 from calibrant.primitives.redraw import redraw_events
 from calibrant.summaries import Ordered
 
-MOST_ENTRIES = 10_000  # beyond so many, counts are drawn per cell of that many mass bins
+MOST_ENTRIES = 4_000  # beyond so many, counts are drawn per cell of that many mass bins
 
-Measures = Mapping[str, Callable[[Ordered], float]]
+Measures = Sequence[Callable[[Ordered], Mapping[str, float]]]
+"""Functions that give one or more named numbers."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Redrawn:
 def redrawn_metrics(
     summary: Ordered, measures: Measures, *, width_bins: int, resamples: int, rng: np.random.Generator
 ) -> tuple[dict[str, Redrawn], str]:
-    """Return expectation and p-value of each measure, and how they were found.
+    """Return expectation and p-value of each number, and how they were found.
 
-    Beyond 10,000 entries the redraws are made on cells: mass bins, cut at the edges of the given width bins so that
+    Beyond 4,000 entries the redraws are made on cells: mass bins, cut at the edges of the given width bins so that
     errors of those bins are the same on cells. The observed value is then taken on the cells too, so that like is
     compared with like.
     """
@@ -41,20 +40,20 @@ def redrawn_metrics(
         edges = np.union1d(summary.edges(MOST_ENTRIES, "mass"), width_edges(width_bins))
         cells = summary.coarsened(edges)
         how += f" on {cells.score.size:,} cells"
-    observed = _values(cells, measures)
+    found = _values(cells, measures)
+    observed = np.array(list(found.values()), dtype=np.float64)
     redrawn = np.array(
         [
-            _values(replace(cells, events=row), measures)
+            list(_values(replace(cells, events=row), measures).values())
             for events in redraw_events(cells.pool, resamples, rng)
             for row in events.astype(np.int64)
         ]
     )
     extreme = np.count_nonzero(redrawn >= observed - TIE * np.abs(observed), axis=0)
     pvalues = (1 + extreme) / (resamples + 1)
-    found = zip(measures, redrawn.mean(axis=0), pvalues, strict=True)
-    return {name: Redrawn(float(mean), float(pvalue)) for name, mean, pvalue in found}, how
+    rows = zip(found, redrawn.mean(axis=0), pvalues, strict=True)
+    return {name: Redrawn(float(mean), float(pvalue)) for name, mean, pvalue in rows}, how
 
 
-def _values(summary: Ordered, measures: Measures) -> FloatArray:
-    values: Any = [measure(summary) for measure in measures.values()]
-    return np.array(values, dtype=np.float64)
+def _values(summary: Ordered, measures: Measures) -> dict[str, float]:
+    return {name: value for measure in measures for name, value in measure(summary).items()}

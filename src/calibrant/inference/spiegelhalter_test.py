@@ -53,7 +53,7 @@ def _summarise(rows: Rows, *, null: str, **_: Any) -> Moments | Ordered:
 
 
 @calibration_test(
-    reads=(Moments, Ordered),
+    reads=(Ordered, Moments),
     summarise=_summarise,
     audit={"": Shown("Brier score beyond its expectation (Spiegelhalter)")},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from calibrant.catalogue import Shown, metric, ordered
 from calibrant.errors import InputError
 from calibrant.inputs import check_choice
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.isotonic import isotonic_fit
+from calibrant.primitives.dispatch import chunks
+from calibrant.primitives.isotonic import isotonic_blocks
 from calibrant.results import Decomposition
 from calibrant.summaries import Ordered
 from calibrant.summaries.binned import bin_table, check_bins
+
+Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
 
 
 @metric(
@@ -85,8 +89,10 @@ def decompose(
         return _by_bins(summary, bins, strategy)
     p, w, e = summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score
     rule = _brier if score == "brier" else _log
-    of_p, of_fit = rule(p, w, e), rule(isotonic_fit(e, w), w, e)
-    unc = rule(np.full(p.shape, e.sum() / w.sum()), w, e)
+    blocks = isotonic_blocks(e, w)
+    total, events = w.sum(keepdims=True), e.sum(keepdims=True)
+    of_p, of_fit = _mean_score(rule, p, w, e), _mean_score(rule, blocks.fit, blocks.weight, blocks.event_weight)
+    unc = _mean_score(rule, events / total, total, events)
     return Decomposition(score=of_p, mcb=max(of_p - of_fit, 0.0), dsc=max(unc - of_fit, 0.0), unc=unc)
 
 
@@ -96,17 +102,22 @@ def _by_bins(summary: Ordered, bins: int | str, strategy: str) -> Decomposition:
     rel = float(np.dot(table.share, table.gap**2))
     res = float(np.nansum(table.share * (table.mean_observed - base) ** 2))
     unc = base * (1 - base)
-    total = _brier(summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
+    total = _mean_score(_brier, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
     return Decomposition(score=total, mcb=rel, dsc=res, unc=unc, within=total - rel + res - unc)
 
 
-def _brier(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
-    """Return the mean Brier score of forecasts f for weights w with event weights e."""
-    return float((e * (1 - f) ** 2 + (w - e) * f**2).sum() / w.sum())
+def _mean_score(rule: Rule, f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
+    """Return the mean score of forecasts f for weights w with event weights e."""
+    parts = (float(rule(f[part], w[part], e[part]).sum()) for part in chunks(f.size))
+    return sum(parts) / float(w.sum()) + 0.0
 
 
-def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
-    """Return the mean log score; 0 ln 0 = 0."""
+def _brier(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
+    return np.asarray(e * (1 - f) ** 2 + (w - e) * f**2)
+
+
+def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
+    """Return the log scores; 0 ln 0 = 0."""
     from scipy.special import xlog1py, xlogy
 
-    return float(-(xlogy(e, f).sum() + xlog1py(w - e, -f).sum()) / w.sum()) + 0.0
+    return np.asarray(-(xlogy(e, f) + xlog1py(w - e, -f)))

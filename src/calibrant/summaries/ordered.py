@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,6 +15,7 @@ from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
 from calibrant.primitives.bins import bin_of, mass_edges, rounded, width_edges
 from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.pool import CountArray, Pool, pool_entries, pool_rows
 from calibrant.primitives.walk import Walk, tie_ends, walk
 from calibrant.summaries.base import Summary
@@ -131,16 +133,18 @@ class Ordered(Summary):
 
     def bin_starts(self, edges: FloatArray) -> NDArray[np.intp]:
         """Return the first entry of each bin, and the number of entries; edges are compared as the scores see them."""
-        number = bin_of(self.score, rounded(edges, self.dtype))
-        return np.searchsorted(number, np.arange(edges.size))
+        inner = np.searchsorted(self.score, rounded(edges, self.dtype)[1:-1], side="right")
+        return np.concatenate(([0], inner, [self.score.size])).astype(np.intp)
 
     def bins(self, edges: FloatArray) -> BinTable:
-        """Return the table of the bins between these edges."""
-        starts = self.bin_starts(edges)
-        filled = np.flatnonzero(np.diff(starts))
-        sums = np.zeros((len(COLUMNS), edges.size - 1))
-        for row, column in enumerate(self._columns()):
-            sums[row, filled] = np.add.reduceat(column, starts[filled])
+        """Return the table of the bins between these edges, in chunks so that no column is as long as the data."""
+        seen, m = rounded(edges, self.dtype), edges.size - 1
+        sums = np.zeros((len(COLUMNS), m))
+        for part in chunks(self.score.size):
+            number = bin_of(self.score[part], seen)
+            piece = Pool(self.score[part], self.weight[part], self.count[part], self.events[part])
+            for row, column in enumerate(_columns(piece)):
+                sums[row] += np.bincount(number, column, minlength=m)
         return BinTable(edges, sums)
 
     def coarsened(self, edges: FloatArray) -> Ordered:
@@ -158,10 +162,11 @@ class Ordered(Summary):
         events: Any = wy / weight
         return Ordered(wp / w, weight, rows, events, "float64")
 
-    def _columns(self) -> Any:
-        """Yield the columns of a grid for each entry, one at a time."""
-        p, w, count, events = self.pool
-        v = p * (1 - p)
-        r2 = events * (1 - p) ** 2 + (count - events) * p**2
-        yield from (count, w * count, w * w * count, w * p * count, w * events, w * w * events)
-        yield from (w * v * count, w * w * v * count, w * r2, w * w * r2)
+
+def _columns(pool: Pool) -> Iterator[NDArray[Any]]:
+    """Yield the columns of a grid for each entry, one at a time."""
+    p, w, rows, events = pool
+    v = p * (1 - p)
+    r2 = events * (1 - p) ** 2 + (rows - events) * p**2
+    yield from (rows, w * rows, w * w * rows, w * p * rows, w * events, w * w * events)
+    yield from (w * v * rows, w * w * v * rows, w * r2, w * w * r2)
