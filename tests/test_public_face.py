@@ -67,7 +67,7 @@ class TestSignatures:
     @ALL_ENTRIES
     def test_unknown_options_are_refused_with_the_list(self, name, refusal):
         message = refusal(EXPORTED[name], [0, 1], [0.2, 0.7], colour="red")
-        assert message.startswith(f"{name} has no option colour; its options are ")
+        assert message.startswith(f"{name} has no option colour. Its options are ")
 
     @ALL_ENTRIES
     def test_options_are_never_positional(self, name):

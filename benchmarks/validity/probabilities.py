@@ -38,7 +38,6 @@ TESTS = {test.__name__: test for test in (spiegelhalter_test, kolmogorov_smirnov
 REDRAWS = 999
 CONSISTENCY_REDRAWS = 199
 BAND_ROWS, BAND_BINS, BAND_LEVEL = 500, 10, 0.95
-ROUNDING = 1e-9  # a frequency is a quotient of counts, and so is its band
 
 THREE_TESTS, CONSISTENCY, BAND = "three tests", "consistency_test", "reliability_curve"
 STATE = Path(__file__).parent / ".state" / "probabilities.jsonl"
@@ -100,9 +99,7 @@ def band(y: np.ndarray, p: np.ndarray, rng: np.random.Generator) -> Counts:
 
 
 def bins_outside(curve: object) -> int:
-    below = curve.mean_observed < curve.consistency_low - ROUNDING  # false for the NaN of an empty bin
-    above = curve.mean_observed > curve.consistency_high + ROUNDING
-    return int(np.count_nonzero(below | above))
+    return int(np.count_nonzero(curve.outside))
 
 
 def shown_rate(count: int, repeats: int) -> str:
@@ -231,7 +228,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     for truth in TRUTHS:
         show_rates(report, found, truth)
     show_bands(report, found)
-    show_again(report, found, again)
+    if again:
+        show_again(report, found, again)
     report.say()
     report.say(f"{report.failures} levels not held")
     return report

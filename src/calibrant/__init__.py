@@ -10,7 +10,7 @@ from calibrant.audit import Audit, audit
 from calibrant.catalogue import summarize
 from calibrant.curves.cumulative_differences import cumulative_differences
 from calibrant.curves.reliability_curve import reliability_curve
-from calibrant.errors import CalibrantError, InputError, MissingExtraError, SummaryError
+from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
 from calibrant.inference.consistency_test import consistency_test
 from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
 from calibrant.inference.kuiper_test import kuiper_test
@@ -36,6 +36,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "Moments",
+    "NotApplicableError",
     "Ordered",
     "PerLabel",
     "Summary",

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -19,6 +20,15 @@ from calibrant.summaries import Moments, Ordered, Summary
 R_co = TypeVar("R_co", covariant=True)
 Rows = Binary | Classes
 RowScores = Mapping[str, NDArray[np.float64]]
+
+
+SHARED = ("weights", "classes", "pos_label")  # options of every verb
+LOOKALIKES = {
+    "sample_weight": "weights",
+    "n_bins": "bins",
+    "num_bins": "bins",
+    "labels": "classes",
+}  # of other packages
 
 
 class Verb(Protocol[R_co]):
@@ -95,8 +105,10 @@ class Entry:
         """Return all options, the given ones over the defaults."""
         for name in options:
             if name not in self.options:
-                listed = ", ".join(self.options) or "none"
-                raise InputError(f"{self.name} has no option {name}; its options are {listed}")
+                near = LOOKALIKES.get(name) or next(iter(get_close_matches(name, [*self.options, *SHARED])), "")
+                listed = ", ".join([*self.options, *SHARED])
+                hint = f"Did you mean {near}=? " if near else ""
+                raise InputError(f"{self.name} has no option {name}. {hint}Its options are {listed}")
         return {**self.options, **options}
 
     def of_rows(self, rows: Rows, options: Mapping[str, Any]) -> Any:
@@ -186,11 +198,15 @@ def mean_metric(**properties: Any) -> Callable[[Callable[..., NDArray[np.float64
             return f"{row_scores.__name__}({changed})" if changed else row_scores.__name__
 
         def summarise(rows: Rows, **options: Any) -> Moments:
-            return moments_of(rows, lambda piece: {column(options): row_scores(piece, **options)})
+            # The kind of prediction is part of the name: scores of one probability and of K do not mix.
+            kind = "" if isinstance(rows, Binary) else f"[{rows.K} classes]"
+            return moments_of(rows, lambda piece: {column(options) + kind: row_scores(piece, **options)})
 
         @functools.wraps(row_scores)
         def finish(summary: Moments, **options: Any) -> float:
-            return summary.mean_of(column(options))
+            name = column(options)
+            held = next((other for other in summary.names if other.startswith(f"{name}[")), name)
+            return summary.mean_of(held)
 
         finish.__annotations__ = {**row_scores.__annotations__, "return": "float"}
         finish.__signature__ = inspect.signature(row_scores).replace(return_annotation="float")  # type: ignore[attr-defined]

@@ -13,6 +13,10 @@ class InputError(CalibrantError, ValueError):
     """The data or an option is not what a measurement can be made from."""
 
 
+class NotApplicableError(InputError):
+    """The data are sound, but this measurement says nothing about them."""
+
+
 class SummaryError(CalibrantError, ValueError):
     """A summary cannot be merged, read back, or used for this measurement."""
 

@@ -80,6 +80,37 @@ def test_the_level_of_the_verdict_is_kept():
     assert wrong <= 11
 
 
+def test_the_level_is_kept_with_classes_and_groups():
+    # three families: at most 5 % false alarms; 60 repeats, 3 standard errors above is 13.4 %
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(60):
+        P4 = rng.dirichlet(np.ones(4), 120)
+        y = (rng.random((120, 1)) > P4.cumsum(axis=1)).sum(axis=1)
+        wrong += cb.audit(y, P4, groups=rng.integers(0, 4, 120), resamples=59).verdict.status == "miscalibrated"
+    assert wrong <= 8
+
+
+def test_a_test_that_does_not_apply_is_left_out_and_named():
+    audit = cb.audit([0, 1] * 30, [0.5] * 60, resamples=19)
+    assert "spiegelhalter_test" not in values(audit)
+    assert any("spiegelhalter_test does not apply" in caveat for caveat in audit.findings.caveats)
+
+
+def test_the_smallest_error_that_is_seen_depends_on_the_level():
+    said = [cb.audit(CALIBRATED, P, level=level, resamples=19).findings.caveats[-1] for level in (0.8, 0.99)]
+    assert said[0] != said[1]
+
+
+def test_errors_on_one_side_of_the_middle_are_not_called_extreme():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    truth = p + 0.08 * ((p > 0.1) & (p < 0.25)) - 0.08 * ((p > 0.3) & (p < 0.45))
+    words = " ".join(cb.audit(rng.random(20_000) < truth, p, resamples=19).verdict.sentences)
+    assert "too high between" in words
+    assert "extreme" not in words
+
+
 def test_caveats():
     p = np.repeat([0.0, 0.001, 1.0], 200)
     y = np.zeros(600, int)
@@ -92,7 +123,7 @@ def test_caveats():
     rare = cb.audit([0] * 99 + [1], [0.01] * 100, resamples=99, weights=[1] * 50 + [9] * 50).findings.caveats
     assert "Only 1 events among 100 rows" in rare[0]
     # (50 + 450)^2 / (50 + 50 * 81) = 60.98
-    assert any("information of 61" in caveat for caveat in rare)
+    assert any("100 rows count like 61" in caveat for caveat in rare)
 
 
 def test_classes():
@@ -107,12 +138,12 @@ def test_classes():
     table = audit.findings.sections[1].tables[0]
     assert sorted(table.columns["class"]) == names
     k = names.index(table.columns["class"][0])
-    assert table.columns["p-value"][0] == pytest.approx(
+    assert table.columns["pvalue"][0] == pytest.approx(
         cb.kuiper_test(*cb.one_vs_rest(digits.y, digits.P, k)).pvalue, rel=1e-6
     )
     # Holm: the smallest of ten p-values is multiplied by ten
-    assert table.columns["adjusted p-value"][0] == pytest.approx(10 * table.columns["p-value"][0])
-    assert list(table.columns["adjusted p-value"]) == sorted(table.columns["adjusted p-value"])
+    assert table.columns["pvalue_adjusted"][0] == pytest.approx(10 * table.columns["pvalue"][0])
+    assert list(table.columns["pvalue_adjusted"]) == sorted(table.columns["pvalue_adjusted"])
 
 
 def test_one_class_off_is_found_though_the_top_label_is_right():

@@ -8,6 +8,7 @@ from calibrant import SummaryError, reliability_curve, summarize
 COLUMNS = [
     *("lower", "upper", "count", "weight", "mean_predicted", "mean_observed"),
     *("interval_low", "interval_high", "consistency_low", "consistency_high"),
+    "outside",
 ]
 
 
@@ -30,8 +31,10 @@ class TestTable:
         np.testing.assert_array_equal(self.curve.mean_observed, [0.5, np.nan, np.nan, 1.0])
 
     def test_empty_bins_are_nan_in_every_other_column(self):
-        for name in COLUMNS[3:]:
+        for name in COLUMNS[3:-1]:
             assert np.isnan(self.curve.columns[name]).tolist() == [False, True, True, False]
+        assert self.curve.outside.dtype == bool
+        assert not self.curve.outside[1:3].any()
 
     def test_always_as_many_rows_as_bins(self):
         assert reliability_curve([1], [0.5]).count.size == 15

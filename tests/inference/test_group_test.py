@@ -115,3 +115,24 @@ def test_labels_of_groups():
         ["v = '\"", "v = é"],
         ["u = 1, v = é", "u = 2, v = '\""],
     ]
+
+
+def test_a_group_that_is_off_is_found_among_thousands():
+    rng = np.random.default_rng(8)
+    g = np.repeat(np.arange(2000), 30)
+    p = rng.uniform(0.2, 0.8, g.size)
+    y = rng.random(g.size) < np.where(g == 7, 0.05, p)
+    found = group_findings(y, p, g, resamples=199)
+    assert found.pvalue_adjusted[7] <= 0.05
+    assert np.count_nonzero(found.pvalue_adjusted <= 0.05) == 1
+
+
+def test_family_wise_level_with_many_groups():
+    # 80 groups, calibrated: at most 5 % of repeats find any; 100 repeats, 3 standard errors above is 11.5 %
+    rng = np.random.default_rng(2)
+    alarms = 0
+    for seed in range(100):
+        p = rng.beta(1, 2, 800)
+        found = group_findings(rng.random(800) < p, p, rng.integers(0, 80, 800), resamples=99, seed=seed)
+        alarms += found.pvalue_adjusted.min() <= 0.05
+    assert alarms <= 11

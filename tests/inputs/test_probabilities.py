@@ -96,7 +96,7 @@ def test_out_of_range(refusal, name):
 
 
 NO_PROBABILITIES = {
-    "(n, 1)": (np.full((3, 1), 0.5), ["1-D", "got shape (3, 1)", ".ravel()"]),
+    "(n, 1)": (np.full((3, 1), 0.5), ["1-D", "got shape (3, 1)", "pass its one column"]),
     "0-d": (np.array(0.5), ["1-D", "got shape ()"]),
     "3-D": (np.full((3, 2, 2), 0.5), ["1-D", "got shape (3, 2, 2)"]),
     "no columns": (np.zeros((3, 0)), ["K >= 2", "got shape (3, 0)"]),
@@ -142,8 +142,8 @@ ROWS_THAT_DO_NOT_MATCH = {
     "y shorter": ([0, 1], [0.1, 0.2, 0.3], ["same number of rows", "2 outcomes and 3 predictions"]),
     "y longer": ([0, 1, 1, 0], [0.1, 0.2, 0.3], ["same number of rows", "4 outcomes and 3 predictions"]),
     "one outcome": ([1], [0.1, 0.2, 0.3], ["1 outcomes and 3 predictions"]),  # never broadcast
-    "one-hot": (np.eye(3), np.eye(3), ["1-D", "got shape (3, 3)", "argmax(axis=1)"]),
-    "y as a column": (np.ones((3, 1)), [0.1, 0.2, 0.3], ["1-D", "got shape (3, 1)", "ravel()"]),
+    "one-hot": (np.eye(3), np.eye(3), ["1-D", "got shape (3, 3)", "numpy.argmax(y, axis=1)"]),
+    "y as a column": (np.ones((3, 1)), [0.1, 0.2, 0.3], ["1-D", "got shape (3, 1)", "pass the column of labels"]),
     "0-d y": (np.array(1), [0.1, 0.2, 0.3], ["1-D", "got shape ()"]),
     "empty": ([], [], ["no rows", "at least one row"]),
     "empty matrix": ([], np.zeros((0, 3)), ["no rows", "at least one row"]),

@@ -257,7 +257,10 @@ class TestOptions:
 
     def test_unknown_option(self, refusal):
         message = refusal(ece, Y, P, n_bins=10)
-        assert message == "ece has no option n_bins; its options are bins, strategy, norm, debias, notion, average"
+        assert message == (
+            "ece has no option n_bins. Did you mean bins=? Its options are bins, strategy, norm, debias, notion, "
+            "average, weights, classes, pos_label"
+        )
 
 
 @given(

@@ -39,7 +39,7 @@ def test_one_row():
 
 
 def test_options_are_checked(refusal):
-    assert "mce has no option norm; its options are bins, strategy, notion" in refusal(mce, Y, P, norm="l1")
+    assert "mce has no option norm. Its options are bins, strategy, notion" in refusal(mce, Y, P, norm="l1")
     assert "bins must be at least 1" in refusal(mce, Y, P, bins=0)
     assert "notion='classwise' is for class probabilities" in refusal(mce, Y, P, notion="classwise")
 

@@ -12,11 +12,14 @@ import numpy as np
 from calibrant import plots
 from calibrant.audit.sections import SECTIONS, Setting
 from calibrant.audit.text import as_html_fragment, as_text
+from calibrant.audit.words import with_parts
+from calibrant.errors import InputError, shown
 from calibrant.inference.group_test import group_test
 from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator, read_probabilities
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.labels import read_classes
+from calibrant.inputs.weights import read_weights
 from calibrant.results import Findings, Table, Verdict
 from calibrant.version import __version__
 
@@ -126,10 +129,11 @@ def audit(
 
     Notes
     -----
-    The verdict is "miscalibrated" when one of three tests (Kuiper, Spiegelhalter, and the expected calibration error
-    against redrawn outcomes) rejects at `level`, corrected for their number. It is "no evidence" when none does
-    and an average error of five percentage points would have been found 4 times in 5, else "cannot tell". Not rejecting
-    is never proof of calibration.
+    The verdict is "miscalibrated" when one of three tests of all rows (Kuiper, Spiegelhalter, and the expected
+    calibration error against redrawn outcomes), a class, or a group rejects; p-values are corrected for the number of
+    tests, classes and groups, and for these being up to three families, so that all together hold `level`. It is "no
+    evidence" when none does and an average error of five percentage points would have been found 4 times in 5, else
+    "cannot tell". Not rejecting is never proof of calibration.
 
     Examples
     --------
@@ -144,16 +148,21 @@ def audit(
     level, generated = check_level(level), generator(rng)
     B = check_count("resamples", resamples, least=19)
     check_choice("intersections", intersections, 1, 2)
+    if names is not None and not isinstance(names, Mapping):
+        raise InputError(f"names must be a mapping such as {{'outcome': 'left'}}; got {shown(names)}")
     rows = read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
-    setting = Setting(level, B, generated, _class_names(rows, classes))
+    families = 1 + isinstance(rows, Classes) + (groupings is not None)
+    setting = Setting(level, B, generated, _class_names(rows, classes), families)
     part = SECTIONS[type(rows)](rows, setting)
     table = None if groupings is None else _group_table(rows, groupings, setting)
     findings = Findings(
         kind="binary" if isinstance(rows, Binary) else "classes",
         n=rows.n,
         level=level,
-        verdict=part.verdict if table is None else _with_groups(part.verdict, table, level),
+        verdict=part.verdict
+        if table is None
+        else with_parts(part.verdict, "groups", table.columns["group"], table.columns["pvalue_adjusted"], setting),
         sections=part.sections,
         groups=table,
         caveats=part.caveats,
@@ -173,8 +182,10 @@ def _class_names(rows: Binary | Classes, classes: Any) -> tuple[str, ...]:
 
 def _groupings(rows: Binary | Classes, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
     """Read the labels, less those of rows of weight 0, which the rows have lost already."""
-    kept = None if weights is None else as_array(weights, name="weights") > 0
-    return read_groups(groups, rows.n if kept is None else kept.size, intersections=intersections, keep=kept)
+    if weights is None:
+        return read_groups(groups, rows.n, intersections=intersections, keep=None)
+    n = len(as_array(weights, name="weights"))
+    return read_groups(groups, n, intersections=intersections, keep=read_weights(weights, n) > 0)
 
 
 def _group_table(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Table:
@@ -189,7 +200,7 @@ def _group_table(rows: Binary | Classes, groupings: list[Grouping], setting: Set
     small = int(np.count_nonzero(found.n < SMALL_GROUP))
     note = (
         f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values hold for all "
-        "groups together (step-down minimum p). The last column is the constant error found 4 times in 5."
+        "groups together (step-down, Westfall and Young). The last column is the constant error found 4 times in 5."
     )
     if small:
         note += f" {small:,} groups have fewer than {SMALL_GROUP} rows."
@@ -209,17 +220,3 @@ def _group_table(rows: Binary | Classes, groupings: list[Grouping], setting: Set
         },
         note,
     )
-
-
-def _with_groups(verdict: Verdict, table: Table, level: float) -> Verdict:
-    adjusted = table.columns["pvalue_adjusted"]
-    off = [name for name, p in zip(table.columns["group"], adjusted, strict=True) if p < 1 - level]
-    if not off:
-        sentence = f"None of {len(adjusted):,} groups is off by more than chance."
-        return Verdict(verdict.status, verdict.headline, (*verdict.sentences, sentence))
-    listed = "; ".join(off[:3]) + (f" and {len(off) - 3:,} more" if len(off) > 3 else "")
-    sentence = f"{len(off):,} of {len(adjusted):,} groups are off by more than chance: {listed}."
-    if verdict.status == "miscalibrated":
-        return Verdict(verdict.status, verdict.headline, (*verdict.sentences, sentence))
-    headline = "Some groups of these predictions are not calibrated, though all rows together show no error."
-    return Verdict("miscalibrated", headline, (sentence, *verdict.sentences))

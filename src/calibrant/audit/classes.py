@@ -13,7 +13,7 @@ from calibrant.audit.sections import Part, Setting, audits
 from calibrant.catalogue import find
 from calibrant.inputs import Classes
 from calibrant.inputs.weights import FloatArray
-from calibrant.results import Measurement, Section, Table, Verdict
+from calibrant.results import Measurement, Section, Table
 from calibrant.summaries import Ordered
 
 NOTIONS = {
@@ -41,7 +41,10 @@ def audit_classes(rows: Classes, setting: Setting) -> Part:
         (*(_renamed(m) for m in measure_rows(("brier_score", "log_score"), rows)), *_notions(rows)),
         tables=(table,),
     )
-    return Part((*top.sections, section), _verdict(top.verdict, table, setting.level), (*top.caveats, *_rare(rows)))
+    verdict = words.with_parts(
+        top.verdict, "classes", table.columns["class"], table.columns["pvalue_adjusted"], setting
+    )
+    return Part((*top.sections, section), verdict, (*top.caveats, *_rare(rows)))
 
 
 def _renamed(measurement: Measurement) -> Measurement:
@@ -70,7 +73,7 @@ def _class_table(rows: Classes, setting: Setting) -> Table:
         found.append((k, observed, predicted, ece.finish(summary, **ece.options), test.estimate, test.pvalue))
     order = np.argsort([row[-1] for row in found], kind="stable")
     columns = list(zip(*(found[i] for i in order), strict=True))
-    names = setting.class_names or tuple(str(k) for k in range(rows.K))
+    names = setting.class_names
     return Table(
         "classes",
         "Each class against the rest",
@@ -80,8 +83,8 @@ def _class_table(rows: Classes, setting: Setting) -> Table:
             "predicted": columns[2],
             "ece": columns[3],
             "kuiper estimate": columns[4],
-            "p-value": columns[5],
-            "adjusted p-value": tuple(_holm(np.array(columns[5])).tolist()),
+            "pvalue": columns[5],
+            "pvalue_adjusted": tuple(_holm(np.array(columns[5])).tolist()),
         },
         "Kuiper's test of each class; adjusted p-values hold for all classes together (Holm).",
     )
@@ -90,22 +93,6 @@ def _class_table(rows: Classes, setting: Setting) -> Table:
 def _holm(pvalues: FloatArray) -> FloatArray:
     """Return Holm's adjusted p-values of p-values in ascending order."""
     return np.minimum(np.maximum.accumulate(pvalues * np.arange(pvalues.size, 0, -1)), 1.0)
-
-
-def _verdict(top: Verdict, table: Table, level: float) -> Verdict:
-    adjusted = table.columns["adjusted p-value"]
-    off = [name for name, p in zip(table.columns["class"], adjusted, strict=True) if p < 1 - level]
-    if not off:
-        return top
-    listed = ", ".join(off[:5]) + (f" and {len(off) - 5} more" if len(off) > 5 else "")
-    sentence = f"Probabilities of {len(off)} of {len(adjusted)} classes are off by more than chance: {listed}."
-    if top.status == "miscalibrated":
-        return replace(top, sentences=(*top.sentences, sentence))
-    return Verdict(
-        "miscalibrated",
-        f"These class probabilities are not calibrated ({words.pvalue_words(adjusted[0])}).",
-        (sentence, "The most probable class alone shows no error beyond chance."),
-    )
 
 
 def _rare(rows: Classes) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant.audit.sections import Setting
 from calibrant.catalogue import ENTRIES, Entry, Rows
+from calibrant.errors import NotApplicableError
 from calibrant.inference.redrawn_metrics import Redrawn, redrawn_metrics
 from calibrant.inputs import Binary
 from calibrant.results import Measurement, TestResult
@@ -22,20 +23,26 @@ FIRST = (
     "decompose",
     "log_score",
 )  # then what else the catalogue shows, in its own order
-WIDTH_BINS = 15
 
 
-def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[Measurement, ...]:
-    """Return the measurements of one probability per row, sharing one sort and one set of redraws."""
+def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Return the measurements of one probability per row, and what did not apply: one sort, one set of redraws."""
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
         summary,
         [_growing(entry) for entry in entries if Ordered in entry.reads],
-        width_bins=WIDTH_BINS,
+        width_bins=ENTRIES["ece"].options["bins"],
         resamples=setting.resamples,
         rng=setting.rng,
     )
-    return tuple(found for entry in entries for found in _measured(entry, _result(entry, rows, summary), redrawn, how))
+    found: list[Measurement] = []
+    missing = []
+    for entry in entries:
+        try:
+            found += _measured(entry, _result(entry, rows, summary), redrawn, how)
+        except NotApplicableError as reason:
+            missing.append(f"{entry.name} does not apply: {reason}.")
+    return tuple(found), tuple(missing)
 
 
 def measure_rows(names: tuple[str, ...], rows: Rows) -> tuple[Measurement, ...]:

@@ -30,11 +30,11 @@ def audit_binary(rows: Binary, setting: Setting) -> Part:
 def audit_pairs(rows: Binary, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
     """Audit one probability per row, from one sort."""
     summary = Ordered.of(rows)
-    measurements = measure(rows, summary, setting)
+    measurements, missing = measure(rows, summary, setting)
     tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
-    verdict = words.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, level=setting.level)
+    verdict = words.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
     section = Section(name, title, intro, measurements, _figures(summary, setting))
-    return Part((section,), verdict, tuple(words.caveats(summary, setting.level)))
+    return Part((section,), verdict, (*words.caveats(summary, setting.level), *missing))
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
@@ -44,15 +44,8 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
     return curve
 
 
-def _for_figures(summary: Ordered) -> Ordered:
-    """Return at most 4,000 scores: more cannot be told apart in a picture, and the results stay small."""
-    if summary.unique_scores.size <= MOST_SCORES or not summary.has_equal_weights:
-        return summary
-    return summary.coarsened(summary.edges(MOST_SCORES, "mass"))
-
-
 def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
-    cells = _for_figures(summary)
+    cells = summary.at_most(MOST_SCORES)  # more cannot be told apart in a picture, and the results stay small
     return (
         Figure(
             "reliability",

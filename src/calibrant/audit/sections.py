@@ -19,6 +19,7 @@ class Setting:
     resamples: int
     rng: np.random.Generator
     class_names: tuple[str, ...] = ()
+    families: int = 1  # of tests that the verdict rests on: the rows, the classes, the groups
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-import math
 import textwrap
 
+from calibrant.report.wording import cell, number, pvalue
 from calibrant.results import Findings, Measurement, Table
 
 WIDTH = 88
@@ -15,7 +15,7 @@ WIDEST = 36
 
 
 def as_text(findings: Findings) -> str:
-    """Return the verdict, the tables and the caveats, at most 88 columns wide."""
+    """Return the verdict, the tables and the caveats; sentences are at most 88 columns wide."""
     verdict = findings.verdict
     lines = [f"{MARKS.get(verdict.status, '')} {verdict.headline}"]
     for sentence in verdict.sentences:
@@ -48,22 +48,6 @@ def as_html_fragment(findings: Findings) -> str:
 HEAD = ("measurement", "value", "if calibrated", "p-value")
 
 
-def number(value: object) -> str:
-    """Return a number with four significant digits, or the value as text."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.4f}" if 0.001 <= abs(value) < 1000 or value == 0 else f"{value:.3g}"
-
-
-def pvalue(value: float | None) -> str:
-    """Return a p-value with three decimals."""
-    return "" if value is None else f"{value:.3f}" if value >= 0.001 else "< 0.001"
-
-
 def _cells(m: Measurement) -> tuple[str, str, str, str]:
     return m.label, number(m.value), number(m.expected), pvalue(m.pvalue)
 
@@ -77,7 +61,7 @@ def _measurements(measurements: tuple[Measurement, ...]) -> list[str]:
 def _table(table: Table) -> list[str]:
     names = list(table.columns)
     shown = min(table.length, MOST_ROWS)
-    rows = [names] + [[number(table.columns[name][i])[:WIDEST] for name in names] for i in range(shown)]
+    rows = [names] + [[cell(name, table.columns[name][i])[:WIDEST] for name in names] for i in range(shown)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(names))]
     lines = []
     for first, *others in rows:

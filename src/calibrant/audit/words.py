@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.audit.sections import Setting
+from calibrant.inference.tails import normal_quantile
 from calibrant.inputs.weights import FloatArray
 from calibrant.results import Curve, Measurement, Verdict
 from calibrant.summaries import Ordered
 
-DETECTION = 1.959963984540054 + 0.8416212335729143  # standard deviations seen 4 times in 5 at the 5 % level
+POWER = 0.8  # "found 4 times in 5"
+NAMED = 4  # classes or groups, in a sentence
 NOTABLE = 0.05  # an average error of 5 percentage points
 
 
@@ -31,9 +35,10 @@ def pvalue_words(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def smallest_seen(summary: Ordered) -> float:
-    """Return the smallest constant error that would be found 4 times in 5, (1.96 + 0.84) σ."""
-    return DETECTION * math.sqrt(summary.walk.variance) / summary.total_weight
+def smallest_seen(summary: Ordered, level: float) -> float:
+    """Return the smallest constant error that a test of the mean difference finds 4 times in 5: (z + 0.84) σ."""
+    deviations = normal_quantile((1 + level) / 2) + normal_quantile(POWER)
+    return deviations * math.sqrt(summary.walk.variance) / summary.total_weight
 
 
 def combined(measurements: tuple[Measurement, ...], names: tuple[str, ...]) -> float:
@@ -44,10 +49,7 @@ def combined(measurements: tuple[Measurement, ...], names: tuple[str, ...]) -> f
 
 def outside(curve: Curve) -> FloatArray:
     """Return observed minus predicted where a bin lies outside its band, 0 elsewhere."""
-    gap = np.nan_to_num(curve.mean_observed - curve.mean_predicted)
-    with np.errstate(invalid="ignore"):
-        off = (curve.mean_observed < curve.consistency_low) | (curve.mean_observed > curve.consistency_high)
-    return np.where(off, gap, 0.0)
+    return np.where(curve.outside, np.nan_to_num(curve.mean_observed - curve.mean_predicted), 0.0)
 
 
 def shape(curve: Curve) -> str:
@@ -60,12 +62,13 @@ def shape(curve: Curve) -> str:
         return f"Predictions are too high {_where(curve, high)}."
     if not high.size:
         return f"Predictions are too low {_where(curve, low)}."
-    if low.max() < high.min():
+    middle = 0.5  # too extreme means away from it, too timid towards it
+    if curve.mean_predicted[low].max() < middle < curve.mean_predicted[high].min():
         return (
             f"Predictions are too extreme (over-confident): too low {_where(curve, low)} "
             f"and too high {_where(curve, high)}."
         )
-    if high.max() < low.min():
+    if curve.mean_predicted[high].max() < middle < curve.mean_predicted[low].min():
         return (
             f"Predictions are too timid (under-confident): too high {_where(curve, high)} "
             f"and too low {_where(curve, low)}."
@@ -105,16 +108,16 @@ def verdict(
     *,
     tests: tuple[str, ...],
     happens: str,
-    level: float,
+    setting: Setting,
 ) -> Verdict:
     """Return the verdict on one probability per row."""
-    p, seen = combined(measurements, tests), smallest_seen(summary)
-    if p < 1 - level:
+    p = min(1.0, setting.families * combined(measurements, tests))
+    seen = smallest_seen(summary, setting.level)
+    if p < 1 - setting.level:
         value = {m.name: m.value for m in measurements}
         gain = value["decompose.mcb"] / value["brier_score"] if value.get("brier_score") else 0.0
-        sentences = [example(curve, happens), shape(curve), _gain(gain)]
-        if not example(curve, happens):
-            sentences = ["No single tenth of the rows is off by more than chance, but all together are.", _gain(gain)]
+        hint = "No single tenth of the rows is off by more than chance, but all together are."
+        sentences = [example(curve, happens) or hint, shape(curve), _gain(gain)]
         return Verdict(
             "miscalibrated",
             f"These predictions are not calibrated ({pvalue_words(p)}).",
@@ -139,6 +142,26 @@ def verdict(
     )
 
 
+def with_parts(
+    verdict: Verdict, noun: str, names: tuple[str, ...], adjusted: tuple[float, ...], setting: Setting
+) -> Verdict:
+    """Return a verdict that also speaks of classes or groups, given their adjusted p-values."""
+    off = [n for n, p in zip(names, adjusted, strict=True) if setting.families * p < 1 - setting.level]
+    if not off:
+        return replace(
+            verdict, sentences=(*verdict.sentences, f"None of {len(names):,} {noun} is off by more than chance.")
+        )
+    listed = "; ".join(off[:NAMED]) + (f" and {len(off) - NAMED:,} more" if len(off) > NAMED else "")
+    are = "is" if len(off) == 1 else "are"
+    sentence = f"{len(off):,} of {len(names):,} {noun} {are} off by more than chance: {listed}."
+    if verdict.status == "miscalibrated":
+        return replace(verdict, sentences=(*verdict.sentences, sentence))
+    p = min(1.0, setting.families * min(adjusted))
+    return Verdict(
+        "miscalibrated", f"Some {noun} of these predictions are not calibrated ({pvalue_words(p)}).", (sentence,)
+    )
+
+
 def _gain(gain: float) -> str:
     return (
         f"Recalibration on held-out data (isotonic, Platt or temperature scaling) could take up to {percent(gain)} "
@@ -160,12 +183,13 @@ def caveats(summary: Ordered, level: float) -> list[str]:
     found = []
     if rare < 30:
         kind = "events" if events <= n - events else "non-events"
-        found.append(f"Only {rare} {kind} among {n:,} rows: what is said about them rests on few cases.")
+        few = f"Only {rare}" if rare else "No"
+        found.append(f"{few} {kind} among {n:,} rows: what is said about them rests on few cases.")
     if unique < n / 2:
         found.append(f"There are {unique:,} different scores among {n:,} rows; tied scores are judged together.")
     effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
     if effective < 0.9 * n:
-        found.append(f"The weights leave {n:,} rows with the information of {effective:,.0f}.")
+        found.append(f"With these weights {n:,} rows count like {effective:,.0f}.")
     impossible = int(
         summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
     )
@@ -175,7 +199,7 @@ def caveats(summary: Ordered, level: float) -> list[str]:
             "No prediction should be exactly 0 or 1."
         )
     found.append(
-        f"With this many rows a constant error of {points(smallest_seen(summary))} is found 4 times in 5 "
+        f"With this many rows a constant error of {points(smallest_seen(summary, level))} is found 4 times in 5 "
         f"at the {percent(1 - level)} level; smaller ones may stay unseen."
     )
     return found

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant.audit.text import number, pvalue
 from calibrant.cli.messages import emit, tell
 from calibrant.cli.results_file import measurements, read_results
+from calibrant.report.wording import number, pvalue
 
-NOTHING = "-"
 LONGEST = 44  # so that three numbers fit beside it on 80 columns
 
 
@@ -46,9 +45,9 @@ def _table(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
         *lines, label = textwrap.wrap(next(m["label"] for m in pair if m), LONGEST, break_on_hyphens=False) or [name]
         rows += [(line, "", "", "") for line in lines]
         rows.append((label, *_cells(*pair)))
-        pvalues = [pvalue(_value(m, "pvalue")) for m in pair]
-        if any(pvalues):
-            rows.append(("  p-value", *(text or NOTHING for text in pvalues), ""))
+        pvalues = [_value(m, "pvalue") for m in pair]
+        if any(value is not None for value in pvalues):
+            rows.append(("  p-value", *(pvalue(value) for value in pvalues), ""))
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
     lines = []
     for label, *cells in rows:
@@ -61,7 +60,7 @@ def _cells(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> tuple[st
     x, y = (_value(m, "value") for m in (a, b))
     difference = None if x is None or y is None else y - x
     sign = "+" if difference is not None and difference > 0 else ""
-    return number(x) or NOTHING, number(y) or NOTHING, sign + number(difference) or NOTHING
+    return number(x), number(y), sign + number(difference)
 
 
 def _value(measurement: Mapping[str, Any] | None, field: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -100,6 +101,8 @@ def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> float:
             f"{measurement} has no field {shown(field)} here; it has {listing(list(numbers))}. "
             f"{did_you_mean(field, numbers)}".rstrip()
         )
+    if math.isnan(numbers[field]):
+        raise InputError(f"{name} is not a number in these results, so that it cannot be checked; leave it out")
     return numbers[field]
 
 

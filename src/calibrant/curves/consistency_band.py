@@ -54,14 +54,12 @@ def _resampled(
 
 def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random.Generator) -> Band:
     """Return pointwise quantiles of isotonic fits to redrawn outcomes, one per different score."""
-    score = summary.unique_scores
-    if score.size <= MOST_SCORES:
-        low, high = _refits(summary, resamples, level, rng)
+    cells = summary.at_most(MOST_SCORES)
+    low, high = _refits(cells, resamples, level, rng)
+    if cells is summary:
         return low, high, f"from {resamples} redraws"
     edges = summary.edges(MOST_SCORES, "mass")
-    cells = summary.coarsened(edges)
-    low, high = _refits(cells, resamples, level, rng)
-    place = np.searchsorted(bin_of(cells.score, edges), bin_of(score, edges))
+    place = np.searchsorted(bin_of(cells.score, edges), bin_of(summary.unique_scores, edges))
     return low[place], high[place], f"from {resamples} redraws on {cells.score.size} mass bins"
 
 

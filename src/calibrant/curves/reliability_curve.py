@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.catalogue import curve, ordered
 from calibrant.curves.consistency_band import binned_band, isotonic_band
@@ -16,6 +17,8 @@ from calibrant.primitives.isotonic import isotonic_fit
 from calibrant.results import Curve
 from calibrant.summaries import BinTable, Ordered
 from calibrant.summaries.binned import bin_table, check_bins
+
+ROUNDING = 1e-9
 
 
 @curve(reads=(Ordered,), summarise=ordered)
@@ -56,9 +59,9 @@ def reliability_curve(
     -------
     Curve
         Bins: `lower`, `upper`, `count`, `weight`, `mean_predicted`, `mean_observed`, `interval_low`, `interval_high`
-        (for the frequency), `consistency_low`, `consistency_high` (where the frequency falls if calibrated). An empty
-        bin has count 0 and NaN. Isotonic: `p`, `fitted`, `weight`, `consistency_low`, `consistency_high` per different
-        score.
+        (for the frequency), `consistency_low`, `consistency_high` (where the frequency falls if calibrated), `outside`
+        (whether it does not). An empty bin has count 0 and NaN. Isotonic: `p`, `fitted`, `weight`, `consistency_low`,
+        `consistency_high` per different score.
 
     Notes
     -----
@@ -123,6 +126,7 @@ def _binned(
             "interval_high": high,
             "consistency_low": band_low,
             "consistency_high": band_high,
+            "outside": _outside(table.mean_observed, band_low, band_high),
         },
         method=f"{chosen} intervals; {'simultaneous ' if simultaneous else ''}consistency band {band_method}",
         n=summary.n,
@@ -146,6 +150,11 @@ def _isotonic(summary: Ordered, level: float, resamples: int, rng: np.random.Gen
         n=summary.n,
         details={"level": level},
     )
+
+
+def _outside(observed: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Tell which bins lie outside the band by more than rounding; an empty one does not."""
+    return np.asarray((observed < low - ROUNDING) | (observed > high + ROUNDING))
 
 
 def _blank(column: FloatArray, filled: Any) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.catalogue import Entry, Rows, find, is_verb
 from calibrant.errors import InputError, shown
-from calibrant.inference.null import TIE
+from calibrant.inference.null import reaches
 from calibrant.inputs import Binary, check_count, generator, read_probabilities
 from calibrant.inputs.weights import is_unit
 from calibrant.primitives.redraw import redraw_rows
@@ -94,8 +94,7 @@ def consistency_test(
     redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, rng, name)])
     if np.isnan(redrawn).any():
         raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
-    least = T - TIE * abs(T) if np.isfinite(T) else T
-    extreme = int(np.count_nonzero(redrawn >= least))
+    extreme = int(np.count_nonzero(reaches(redrawn, T)))
     return TestResult(
         statistic=T,
         pvalue=(1 + extreme) / (B + 1),

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.inference.tails import normal_quantile
 from calibrant.inputs import Binary
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.weights import FloatArray
 from calibrant.progress import steps
 
 MOST_NUMBERS = 1 << 22  # drawn at once
-POWER_QUANTILE = 0.8416212335729143  # of the standard normal at 0.8
+MOST_BY_PVALUE = 50  # groups
+POWER = 0.8  # of the minimum detectable error
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,13 @@ class GroupFindings:
 def group_test(
     rows: Binary, groupings: list[Grouping], *, level: float, resamples: int, rng: np.random.Generator
 ) -> GroupFindings:
-    """Test each group by Kuiper's statistic H, with step-down minimum p-values (Westfall and Young 1993).
+    """Test each group by Kuiper's statistic H, with step-down adjustment (Westfall and Young 1993).
 
     Outcomes are redrawn on all rows at once, so that groups may overlap; the law of the statistics of groups that are
-    calibrated does not depend on the others, and the family-wise level holds strongly. The minimum detectable
-    constant error has 80 % power at the adjusted level.
+    calibrated does not depend on the others, and the family-wise level holds strongly. Groups are compared by their
+    redrawn p-values (minimum p); those are multiples of 1/(resamples + 1), and with many groups some group reaches the
+    smallest by chance, so that beyond 50 groups the statistics themselves are compared (maximum H). The minimum
+    detectable constant error has 80 % power at the adjusted level.
     """
     order = np.lexsort([*(grouping.code for grouping in groupings), rows.w, rows.p])
     p, w, y = rows.p[order].astype(np.float64), rows.w[order], rows.y[order]
@@ -48,25 +52,32 @@ def group_test(
     sizes[:, :1] = _sizes(walks, y[None, :])
     for start, stop in steps(resamples, size=max(1, MOST_NUMBERS // p.size), label="redrawing outcomes in groups"):
         sizes[:, start + 1 : stop + 1] = _sizes(walks, rng.random((stop - start, p.size)) < p)
-    ranks = _ranks(sizes)
-    B = resamples + 1
     scale = np.concatenate([walk.scale for walk in walks])
     total = np.concatenate([walk.total for walk in walks])
+    reached = np.count_nonzero(sizes >= sizes[:, :1], axis=1)
     estimate = np.concatenate([walk.extents(y[None, :])[:, 0] for walk in walks]) / total
-    adjusted, threshold = _step_down(ranks, level)
-    quantile = np.quantile(sizes, 1 - threshold, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(scale > 0, estimate / scale, np.where(estimate > 0, np.inf, 0.0))
+    if len(sizes) <= MOST_BY_PVALUE:
+        adjusted, threshold = _step_down(_ranks(sizes), level)
+        needed = np.quantile(sizes, 1 - threshold / (resamples + 1), axis=1) / total
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sizes /= (scale * total)[:, None].astype(np.float32)
+        np.nan_to_num(sizes, copy=False, nan=0.0)
+        np.negative(sizes, out=sizes)
+        adjusted, threshold = _step_down(sizes, level)
+        needed = -threshold * scale
     return GroupFindings(
         names=[name for grouping in groupings for name in grouping.names],
         n=np.concatenate([walk.count for walk in walks]),
-        weight=total,
+        weight=np.concatenate([walk.weight for walk in walks]),
         estimate=estimate,
         statistic=statistic,
-        pvalue=ranks[:, 0] / B,
+        pvalue=reached / (resamples + 1),
         pvalue_adjusted=adjusted,
         bias=np.concatenate([walk.ends(y[None, :])[:, 0] for walk in walks]) / total,
-        minimum_detectable=quantile / total + POWER_QUANTILE * scale,
+        minimum_detectable=needed + normal_quantile(POWER) * scale,
     )
 
 
@@ -78,13 +89,16 @@ class _Walks:
         self.order = np.argsort(code, kind="stable")  # by group, then by score
         sorted_code, self.p, self.w = code[self.order], p[self.order], w[self.order]
         self.starts = np.searchsorted(sorted_code, np.arange(groups))
+        self.weight = np.bincount(code, w, minlength=groups)
+        # Each group in units of its own largest weight: no group's rounding reaches another, and float32 holds them.
+        self.w = self.w / np.maximum.reduceat(self.w, self.starts)[sorted_code]
         last = np.ones(p.size, dtype=bool)  # of the rows of one score in one group
         last[:-1] = (np.diff(self.p) != 0) | (np.diff(sorted_code) != 0)
         self.last = np.flatnonzero(last)
         self.code_at_last = sorted_code[self.last]
         self.first_last = np.searchsorted(self.code_at_last, np.arange(groups))
         self.count = np.bincount(code, minlength=groups)
-        self.total = np.bincount(code, w, minlength=groups)
+        self.total = np.bincount(sorted_code, self.w, minlength=groups)
         variance = np.bincount(sorted_code, self.w**2 * self.p * (1 - self.p), minlength=groups)
         self.scale = np.sqrt(variance) / self.total
 
@@ -114,7 +128,10 @@ def _sizes(walks: list[_Walks], y: NDArray[Any]) -> FloatArray:
 
 
 def _ranks(sizes: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Return, for each group and replicate, how many replicates are at least as large (itself counted)."""
+    """Return, for each group and replicate, how many replicates are at least as large (itself counted).
+
+    The sizes are float32, so that what differs by rounding of a float64 is tied.
+    """
     ranks = np.empty(sizes.shape, dtype=np.uint16)
     B = sizes.shape[1]
     for g, row in enumerate(sizes):
@@ -122,14 +139,17 @@ def _ranks(sizes: NDArray[np.float32]) -> NDArray[np.uint16]:
     return ranks
 
 
-def _step_down(ranks: NDArray[np.uint16], level: float) -> tuple[FloatArray, float]:
-    """Return adjusted p-values, and the p-value one group must fall below to be found among all."""
-    G, B = ranks.shape
-    order = np.argsort(ranks[:, 0], kind="stable")
-    least = np.full(B, np.iinfo(np.uint16).max, dtype=np.uint16)
+def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
+    """Return adjusted p-values, and the value one group must reach to be found among all.
+
+    `extreme` has the data in its first column and is small where a group stands out.
+    """
+    G, B = extreme.shape
+    order = np.argsort(extreme[:, 0], kind="stable")
+    least = extreme[order[-1]].copy()
     adjusted = np.empty(G)
     for g in order[::-1]:
-        np.minimum(least, ranks[g], out=least)
-        adjusted[g] = np.count_nonzero(least <= ranks[g, 0]) / B
+        np.minimum(least, extreme[g], out=least)
+        adjusted[g] = np.count_nonzero(least <= extreme[g, 0]) / B
     adjusted[order] = np.maximum.accumulate(adjusted[order])
-    return adjusted, float(np.quantile(least, 1 - level, method="lower")) / B
+    return adjusted, float(np.quantile(least, 1 - level, method="lower"))

@@ -56,6 +56,13 @@ def ordered_pool(summary: Summary) -> Pool:
     return summary.pool
 
 
+def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_]:
+    """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
+    finite = np.where(np.isfinite(T), T, 0.0)
+    least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)
+    return np.asarray(redrawn >= least)
+
+
 def redrawn_pvalue(
     pool: Pool,
     statistic: float,
@@ -77,6 +84,5 @@ def redrawn_pvalue(
         replicates = (of_flips(flips) for flips in redraw_flips(pool, B, rng))
     else:
         replicates = (of_events(events) for events in redraw_events(pool, B, rng))
-    least = statistic - TIE * max(abs(statistic), scale)
-    extreme = sum(int(np.count_nonzero(values >= least)) for values in replicates)
+    extreme = sum(int(np.count_nonzero(reaches(values, statistic, scale))) for values in replicates)
     return (1 + extreme) / (B + 1)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.inference.null import TIE
-from calibrant.primitives.bins import width_edges
+from calibrant.inference.null import reaches
 from calibrant.primitives.redraw import redraw_events
 from calibrant.summaries import Ordered
 
@@ -35,10 +34,8 @@ def redrawn_metrics(
     errors of those bins are the same on cells. The observed value is then taken on the cells too, so that like is
     compared with like.
     """
-    cells, how = summary, f"{resamples} redraws of the outcomes"
-    if summary.score.size > MOST_ENTRIES:
-        edges = np.union1d(summary.edges(MOST_ENTRIES, "mass"), width_edges(width_bins))
-        cells = summary.coarsened(edges)
+    cells, how = summary.at_most(MOST_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
+    if cells is not summary:
         how += f" on {cells.score.size:,} cells"
     found = _values(cells, measures)
     observed = np.array(list(found.values()), dtype=np.float64)
@@ -49,7 +46,7 @@ def redrawn_metrics(
             for row in events.astype(np.int64)
         ]
     )
-    extreme = np.count_nonzero(redrawn >= observed - TIE * np.abs(observed), axis=0)
+    extreme = np.count_nonzero(reaches(redrawn, observed), axis=0)
     pvalues = (1 + extreme) / (resamples + 1)
     rows = zip(found, redrawn.mean(axis=0), pvalues, strict=True)
     return {name: Redrawn(float(mean), float(pvalue)) for name, mean, pvalue in rows}, how

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from numpy.typing import NDArray
 
 from calibrant.catalogue import Rows, RowScores, Shown, calibration_test, moments_of
-from calibrant.errors import InputError
+from calibrant.errors import NotApplicableError
 from calibrant.inference.null import (
     asymptotic_words,
     check_null,
@@ -165,7 +165,7 @@ def _without_variance(sums: _Sums, alternative: str) -> tuple[float, float, str]
         return math.inf, 1.0 if alternative == "less" else 0.0, "an outcome happened that was ruled out"
     if sums.information == 0:
         return 0.0, 1.0, "all scores are 0 or 1, and right"
-    raise InputError(
+    raise NotApplicableError(
         "every score is 0, 0.5 or 1, where the Brier score cannot vary; expected other scores too. "
         "Use kuiper_test or kolmogorov_smirnov_test"
     )

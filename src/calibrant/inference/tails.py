@@ -7,11 +7,17 @@ series that converges fast on its side of a switch. Relative error below 1e-12 u
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 
 def normal_sf(x: float) -> float:
     """Return P(Z > x) of a standard normal Z."""
     return 0.5 * math.erfc(x / math.sqrt(2))
+
+
+def normal_quantile(share: float) -> float:
+    """Return the value below which a standard normal falls with this probability."""
+    return NormalDist().inv_cdf(share)
 
 
 def brownian_max_sf(x: float) -> float:

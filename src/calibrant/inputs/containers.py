@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 
+NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf")  # read through narwhals
 
 
@@ -24,7 +25,8 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
         raise InputError(f"{name} is missing: expected an array, a list or a column, got None")
     if isinstance(values, (str, bytes, dict, set, frozenset)):
         raise InputError(
-            f"{name} must be an array, a list or a column of values; got the {type(values).__name__} {shown(values)}"
+            f"{name} must be an array, a list or a column of values; got the {type(values).__name__} {shown(values)}. "
+            "Pass the column itself, such as frame['name']"
         )
     package = type(values).__module__.partition(".")[0]
     if package == "torch":
@@ -48,9 +50,12 @@ def numbers_of_objects(array: NDArray[Any]) -> NDArray[Any] | None:
     flat = array.reshape(-1).tolist()
     if flat and all(isinstance(value, (bool, np.bool_)) for value in flat):
         return np.array(flat, dtype=bool).reshape(array.shape)
-    if not all(isinstance(value, (int, float, np.number, np.bool_)) or is_missing(value) for value in flat):
+    if not all(isinstance(value, NUMBERS) or is_missing(value) for value in flat):
         return None
-    numbers = [math.nan if is_missing(value) else float(value) for value in flat]
+    try:
+        numbers = [math.nan if is_missing(value) else float(value) for value in flat]
+    except OverflowError:  # a whole number beyond float64
+        return None
     return np.array(numbers, dtype=np.float64).reshape(array.shape)
 
 

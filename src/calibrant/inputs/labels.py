@@ -22,6 +22,8 @@ def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: 
     if classes is not None and pos_label is not None:
         raise InputError("pass either classes= or pos_label=, not both")
     if pos_label is not None:
+        if np.ndim(pos_label) != 0:
+            raise InputError(f"pos_label must be one label; got {shown(pos_label)}")
         return _events_of_label(y, rows, pos_label)
     if classes is not None:
         names = read_classes(classes, expected=2, given_by="a binary probability")
@@ -63,7 +65,11 @@ def read_classes(classes: Any, *, expected: int, given_by: str) -> list[Any]:
     """Return the labels in the order of the columns, all different."""
     if isinstance(classes, (str, bytes)):
         raise InputError(f"classes must be a list of labels; got the text {shown(classes)}")
-    names = list(classes) if isinstance(classes, Sequence) else as_array(classes, name="classes").tolist()
+    names = (
+        list(classes) if isinstance(classes, Sequence) else np.atleast_1d(as_array(classes, name="classes")).tolist()
+    )
+    if any(np.ndim(name) != 0 for name in names):
+        raise InputError(f"classes must be a list of single labels; got {shown(names)}")
     if len(names) != expected:
         raise InputError(f"classes must name {expected} labels for {given_by}; got {len(names)}: {shown(names)}")
     seen: set[Any] = set()
@@ -77,7 +83,8 @@ def read_classes(classes: Any, *, expected: int, given_by: str) -> list[Any]:
 def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
     y = _numbers(y)
     if y.dtype.kind == "b":
-        return y.view(np.uint8) if y.flags.c_contiguous else y.astype(np.uint8)
+        events = y.view(np.uint8) if y.flags.c_contiguous else y.astype(np.uint8)
+        return events if events.max() <= 1 else (events != 0).astype(np.uint8)  # bytes of a foreign buffer
     if y.dtype.kind not in "iuf":
         _refuse_missing(y, rows)
         i = _first_no_number(y)
@@ -159,6 +166,8 @@ def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:
         missing = np.isnan(y)
     elif y.dtype.kind == "O":
         missing = np.fromiter((is_missing(value) for value in y), bool, len(y))
+    elif y.dtype.kind in "mM":
+        missing = np.isnat(y)
     else:
         return
     if missing.any():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
+from calibrant.inputs.containers import NUMBERS, as_array, is_missing, numbers_of_objects
 from calibrant.inputs.labels import Rows, read_columns, read_events
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights
 
@@ -112,7 +112,7 @@ def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: A
 def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
-        remedy = "pass prediction.ravel() or its one column" if array.ndim == 2 else "reshape it"
+        remedy = "pass its one column as a 1-D array" if array.ndim == 2 else "reshape it"
         raise InputError(
             "prediction must be 1-D (probability of the event) or (n, K) with K >= 2 columns (class probabilities); "
             f"got shape {array.shape}; {remedy}"
@@ -137,7 +137,7 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     """Turn Python numbers into floats (missing ones are judged later, with their row), or name what is none."""
     columns = array.size // array.shape[0]
     for i, value in enumerate(array.reshape(-1).tolist()):
-        if isinstance(value, (bool, np.bool_)) or not (isinstance(value, (int, float, np.number)) or is_missing(value)):
+        if isinstance(value, (bool, np.bool_)) or not (isinstance(value, NUMBERS) or is_missing(value)):
             raise InputError(
                 f"prediction must be numbers in [0, 1]; row {i // columns} is {shown(value)} ({type(value).__name__})"
             )
@@ -148,11 +148,12 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
 def _read_rows(y: Any, n: int, weights: Any) -> tuple[NDArray[Any], FloatArray]:
     outcomes = as_array(y, name="y")
     if outcomes.ndim != 1:
-        hint = "pass y.argmax(axis=1) for one-hot outcomes, y.ravel() for a single column" if outcomes.ndim == 2 else ""
+        hint = "pass the column of labels; for one-hot outcomes numpy.argmax(y, axis=1)" if outcomes.ndim == 2 else ""
         raise InputError(f"y must be 1-D, one outcome per row; got shape {outcomes.shape}; {hint}".rstrip("; "))
     if outcomes.shape[0] != n:
         raise InputError(
-            f"y and prediction must have the same number of rows; got {outcomes.shape[0]} outcomes and {n} predictions"
+            f"y and prediction must have the same number of rows; got {outcomes.shape[0]} outcomes "
+            f"and {n} predictions. Take both from the same table"
         )
     return outcomes, read_weights(weights, n)
 
@@ -198,5 +199,5 @@ def _check_simplex(P: NDArray[Any], rows: Rows | None) -> None:
     raise InputError(
         f"each row of prediction must sum to 1 within {SUM_TOLERANCE:g}; row {row} sums to "
         f"{P[i].sum(dtype=np.float64):.9g}. Renormalise in float64: "
-        "P = P.astype(float); P / P.sum(axis=1, keepdims=True)"
+        "P = numpy.asarray(P, dtype=float); P = P / P.sum(axis=1, keepdims=True)"
     )

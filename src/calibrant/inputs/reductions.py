@@ -62,6 +62,8 @@ def one_vs_rest(y: Any, prediction: Any, k: Any, *, classes: Any = None) -> Pair
 
 
 def _column(k: Any, K: int, classes: Any) -> int:
+    if np.ndim(k) != 0:
+        raise InputError(f"k must be one class; got {shown(k)}")
     if classes is not None:
         names = read_classes(classes, expected=K, given_by=f"{K} columns")
         if k not in names:

@@ -13,6 +13,7 @@ from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 FloatArray = NDArray[np.float64]
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100  # so that neither a weight nor its square leaves the range of float64
+NEGLIGIBLE = 1e-40  # of the largest weight: less than this changes no digit of any result
 
 
 def unit_weights(n: int) -> FloatArray:
@@ -56,6 +57,7 @@ def read_weights(weights: Any, n: int) -> FloatArray:
             f"the largest weight must lie between {LIGHTEST:g} and {HEAVIEST:g}; got {heaviest:g}. "
             "A common factor changes no result: divide the weights by their mean"
         )
+    w[w < NEGLIGIBLE * heaviest] = 0.0  # such rows are dropped with those of weight 0
     return unit_weights(n) if (w == 1).all() else w
 
 

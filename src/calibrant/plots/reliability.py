@@ -102,7 +102,7 @@ def describe(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """Say how many bins are off, and which is the most."""
     column = _filled(columns)
     x, y = column["mean_predicted"], column["mean_observed"]
-    outside = int(np.sum((y < column["consistency_low"]) | (y > column["consistency_high"])))
+    outside = int(np.sum(column["outside"]))
     worst = int(abs(y - x).argmax())
     return (
         f"Observed frequency against predicted probability in {len(x)} bins with rows; {outside} of them lie outside "

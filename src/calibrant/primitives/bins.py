@@ -36,11 +36,11 @@ def mass_ends(score: FloatArray, cumulative: NDArray[Any], m: int) -> IndexArray
     compared exactly. Places that repeat are dropped, so that tied scores are never split, and so is an end at the
     score 0, which is the outer edge.
     """
-    target = np.arange(1, m) * cumulative[-1]
-    if cumulative.dtype.kind == "f":
-        target = target * (1 - MASS_SLACK)
+    k, W = np.arange(1, m), cumulative[-1]
+    # m c >= k W: in the integers c >= ⌈k W / m⌉
+    target = k * (W / m) * (1 - MASS_SLACK) if cumulative.dtype.kind == "f" else -(-k * W // m)
     last = cumulative.size - 1
-    inner = np.minimum(np.searchsorted(cumulative * m, target, side="left"), last)
+    inner = np.minimum(np.searchsorted(cumulative, target, side="left"), last)
     return np.unique(np.append(inner[score[inner] > 0], last))
 
 
@@ -48,6 +48,11 @@ def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
     """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1."""
     inner = score[mass_ends(score, np.cumsum(weight), m)[:-1]]
     return np.concatenate(([0.0], inner, [1.0]))
+
+
+def joined(edges: FloatArray, others: FloatArray) -> FloatArray:
+    """Return all edges of two sets of bins."""
+    return np.union1d(edges, others)
 
 
 @cache

@@ -43,7 +43,7 @@ def _columns(sums: FloatArray) -> FloatArray:
     (n, w, w2, wp, w2p, wv, w2v) = sums.reshape(7, -1, 2).transpose(0, 2, 1)
     wr2 = np.maximum(wp[0] - wv[0], 0) + np.maximum(w[1] - wp[1] - wv[1], 0)
     w2r2 = np.maximum(w2p[0] - w2v[0], 0) + np.maximum(w2[1] - w2p[1] - w2v[1], 0)
-    both = [column.sum(axis=0) for column in (n, w, w2, wp, wv, w2v)]
+    both = [column[0] + column[1] for column in (n, w, w2, wp, wv, w2v)]
     return np.stack([*both[:4], w[1], w2[1], *both[4:], wr2, w2r2])
 
 

@@ -15,6 +15,7 @@ from calibrant.summaries.grid import Grid
 from calibrant.summaries.ordered import Ordered
 
 RULES = ("cube-root", "sweep")
+MOST_BINS = 10_000_000
 ROUNDING = 1e-12  # frequencies this close are equal
 
 
@@ -24,8 +25,8 @@ def check_bins(bins: Any, strategy: Any) -> None:
     if isinstance(bins, str):
         if bins not in RULES:
             raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
-    else:
-        check_count("bins", bins)
+    elif check_count("bins", bins) > MOST_BINS:
+        raise InputError(f"bins must be at most {MOST_BINS:,}; got {bins}")
 
 
 def summarise_bins(rows: Binary, *, bins: Any, strategy: str) -> Grid | Ordered:

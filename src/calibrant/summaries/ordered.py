@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
-from calibrant.primitives.bins import bin_of, mass_edges, rounded, width_edges
+from calibrant.primitives.bins import bin_of, joined, mass_edges, rounded, width_edges
 from calibrant.primitives.cell_sums import COLUMNS
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.pool import CountArray, Pool, pool_entries, pool_rows
@@ -147,18 +147,21 @@ class Ordered(Summary):
                 sums[row] += np.bincount(number, column, minlength=m)
         return BinTable(edges, sums)
 
-    def coarsened(self, edges: FloatArray) -> Ordered:
-        """Return one entry per bin that holds rows, for redraws where every score apart would be too many.
+    def at_most(self, m: int, *, width_bins: int = 1) -> Ordered:
+        """Return the rows themselves if they have at most m entries, else one entry per mass bin, about m of them.
 
-        An entry has the mean score of its bin, the weight Σw²/Σw and (Σw)²/Σw² rows, rounded: redrawn event weights
-        then have the mean and, but for the spread of scores within a bin, the variance they would have row by row.
-        Without weights these are the rows themselves. The events need not be whole numbers.
+        The bins are cut at the edges of the given width bins too, so that sums over those stay exact. An entry has the
+        mean score of its bin, (Σw)²/Σw² rows, rounded, and the weight that makes up Σw: sums of weights, predictions
+        and events stay exact, and redrawn event weights have the mean and nearly the variance they would have row by
+        row. The events need not be whole numbers.
         """
-        table = self.bins(edges)
+        if self.score.size <= m:
+            return self
+        table = self.bins(joined(self.edges(m, "mass"), width_edges(width_bins)))
         filled = table.count > 0
         w, w2, wp, wy = (column[filled] for column in (table.w, table.w2, table.wp, table.wy))
-        weight = unit_weights(w.size) if is_unit(self.weight) else w2 / w
         rows = np.maximum(np.rint(w * w / w2), 1).astype(np.int64)
+        weight = unit_weights(w.size) if is_unit(self.weight) else w / rows
         events: Any = wy / weight
         return Ordered(wp / w, weight, rows, events, "float64")
 

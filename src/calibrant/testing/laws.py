@@ -43,6 +43,9 @@ def check_verb(verb: Any, *, exempt: Collection[str] = (), seed: int = 0, **opti
     AssertionError
         If a law does not hold.
     """
+    unknown = set(exempt) - set(LAWS)
+    if unknown:
+        raise InputError(f"exempt names laws; {sorted(unknown)} are none of {sorted(LAWS)}")
     for name, check in LAWS.items():
         if name in exempt:
             continue
