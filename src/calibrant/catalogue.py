@@ -233,9 +233,9 @@ def is_verb(measurement: Any) -> bool:
 
 def find(measurement: Any) -> Entry:
     """Return the entry of a verb given as the function or its name."""
-    name = measurement if isinstance(measurement, str) else getattr(measurement, "__name__", None)
-    entry = ENTRIES.get(name) if name is not None else None
-    if entry is None or not (isinstance(measurement, str) or measurement is entry.verb):
+    name = measurement.__name__ if is_verb(measurement) else measurement
+    entry = ENTRIES.get(name) if isinstance(name, str) else None
+    if entry is None:
         raise InputError(
             f"expected a verb of calibrant or its name ({', '.join(sorted(ENTRIES))}); got {shown(measurement)}"
         )

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from calibrant import ece, reliability_curve, summarize
 from calibrant.errors import SummaryError
-from calibrant.inputs import read_binary
+from calibrant.inputs import check_bins, read_binary
 from calibrant.summaries import Grid, Moments, Ordered
-from calibrant.summaries.binned import bin_table, check_bins, summarise_bins
+from calibrant.summaries.binned import bin_table, summarise_bins
 
 
 def rows(y, p, weights=None):

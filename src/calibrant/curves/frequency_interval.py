@@ -22,7 +22,7 @@ def clopper_pearson(table: BinTable, level: float) -> tuple[FloatArray, FloatArr
     # An upper limit is 1 minus the lower limit of the non-events, which keeps the digits of a small tail.
     low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
     high = np.where(k < n, 1 - betaincinv(np.maximum(n - k, 1), k + 1, tail), 1.0)
-    return _empty_as_nan(low, n), _empty_as_nan(high, n)
+    return empty_as_nan(low, n), empty_as_nan(high, n)
 
 
 def wilson(table: BinTable, level: float) -> tuple[FloatArray, FloatArray]:
@@ -44,8 +44,9 @@ def wilson(table: BinTable, level: float) -> tuple[FloatArray, FloatArray]:
     scale = 1 + z * z / m
     low, high = np.clip((centre - half) / scale, 0, 1), np.clip((centre + half) / scale, 0, 1)
     low, high = np.where(y <= 0, 0.0, low), np.where(y >= 1, 1.0, high)
-    return _empty_as_nan(low, table.count), _empty_as_nan(high, table.count)
+    return empty_as_nan(low, table.count), empty_as_nan(high, table.count)
 
 
-def _empty_as_nan(limit: FloatArray, count: NDArray[Any]) -> FloatArray:
-    return np.where(count > 0, limit, np.nan)
+def empty_as_nan(column: FloatArray, count: NDArray[Any]) -> FloatArray:
+    """Return a column with NaN where a bin holds no rows."""
+    return np.where(count > 0, column, np.nan)

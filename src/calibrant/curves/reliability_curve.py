@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from calibrant.catalogue import curve, ordered
 from calibrant.curves.consistency_band import binned_band, isotonic_band
-from calibrant.curves.frequency_interval import clopper_pearson, wilson
+from calibrant.curves.frequency_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.errors import InputError
-from calibrant.inputs import check_choice, check_count, check_level, generator
+from calibrant.inputs import check_bins, check_choice, check_count, check_level, generator
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.isotonic import isotonic_fit
 from calibrant.results import Curve
 from calibrant.summaries import BinTable, Ordered
-from calibrant.summaries.binned import bin_table, check_bins
+from calibrant.summaries.binned import bin_table
 
 ROUNDING = 1e-9
 
@@ -119,7 +119,7 @@ def _binned(
             "lower": table.lower,
             "upper": table.upper,
             "count": table.count,
-            "weight": _blank(table.w, filled),
+            "weight": empty_as_nan(table.w, table.count),
             "mean_predicted": table.mean_predicted,
             "mean_observed": table.mean_observed,
             "interval_low": low,
@@ -155,7 +155,3 @@ def _isotonic(summary: Ordered, level: float, resamples: int, rng: np.random.Gen
 def _outside(observed: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
     """Tell which bins lie outside the band by more than rounding; an empty one does not."""
     return np.asarray((observed < low - ROUNDING) | (observed > high + ROUNDING))
-
-
-def _blank(column: FloatArray, filled: Any) -> FloatArray:
-    return np.where(filled, column, np.nan)

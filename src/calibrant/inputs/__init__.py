@@ -1,6 +1,7 @@
 """The one boundary: whatever a user holds comes in, typed and checked predictions come out."""
 
 from calibrant.inputs.options import (
+    check_bins,
     check_choice,
     check_count,
     check_level,
@@ -11,6 +12,7 @@ from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_pr
 __all__ = [
     "Binary",
     "Classes",
+    "check_bins",
     "check_choice",
     "check_count",
     "check_level",

@@ -9,6 +9,9 @@ import numpy as np
 
 from calibrant.errors import InputError, refuse_choice, shown
 
+BIN_RULES = ("cube-root", "sweep")
+MOST_BINS = 10_000_000
+
 
 def check_choice(name: str, value: object, *choices: object) -> None:
     """Refuse an option that is not one of its choices."""
@@ -32,6 +35,16 @@ def check_level(level: Any) -> float:
     if isinstance(level, (bool, np.bool_)) or not isinstance(level, Real) or not 0 < float(level) < 1:
         raise InputError(f"level must lie strictly between 0 and 1, such as 0.95; got {shown(level)}")
     return float(level)
+
+
+def check_bins(bins: Any, strategy: Any) -> None:
+    """Refuse a number of bins that is no whole number and no rule, and an unknown strategy."""
+    check_choice("strategy", strategy, "width", "mass")
+    if isinstance(bins, str):
+        if bins not in BIN_RULES:
+            raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
+    elif check_count("bins", bins) > MOST_BINS:
+        raise InputError(f"bins must be at most {MOST_BINS:,}; got {bins}")
 
 
 def generator(rng: Any) -> np.random.Generator:

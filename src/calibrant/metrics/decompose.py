@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from calibrant.catalogue import Shown, metric, ordered
 from calibrant.errors import InputError
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_bins, check_choice
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.isotonic import isotonic_blocks
 from calibrant.results import Decomposition
 from calibrant.summaries import Ordered
-from calibrant.summaries.binned import bin_table, check_bins
+from calibrant.summaries.binned import bin_table
 
 Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 
 from calibrant.catalogue import Rows, Shown, metric
-from calibrant.inputs import Binary
+from calibrant.inputs import Binary, check_bins
 from calibrant.inputs.weights import FloatArray
 from calibrant.results import Direction
 from calibrant.summaries import BinTable, Grid, Ordered, Summary
-from calibrant.summaries.binned import bin_table, check_bins, summarise_bins
+from calibrant.summaries.binned import bin_table, summarise_bins
 
 
 def _summarise(rows: Rows, *, bins: Any, strategy: str) -> Summary:

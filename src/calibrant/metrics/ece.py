@@ -8,10 +8,10 @@ import numpy as np
 
 from calibrant.catalogue import Rows, Shown, metric
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs import Binary, check_choice
+from calibrant.inputs import Binary, check_bins, check_choice
 from calibrant.inputs.weights import FloatArray
 from calibrant.summaries import BinTable, Grid, Ordered, PerLabel, Summary
-from calibrant.summaries.binned import bin_table, check_bins, summarise_bins
+from calibrant.summaries.binned import bin_table, summarise_bins
 
 ROUNDING = 2.0**-26
 NORMS = ("l1", "l2", "l2-squared", "max")

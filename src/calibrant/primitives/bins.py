@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from calibrant.inputs.weights import FloatArray
+
 IndexArray = NDArray[np.intp]
 
 GRID_ORDER = 100  # every k/m with m <= 100 is an edge of the grid

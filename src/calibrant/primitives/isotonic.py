@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from calibrant.inputs.weights import FloatArray
 
 
 class Blocks(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from calibrant.inputs.weights import FloatArray
 
 EXACT_ROWS = 2000
 SKEWED = 100.0  # below this variance three cumulants do not describe the law

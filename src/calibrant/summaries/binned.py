@@ -6,27 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import InputError, SummaryError
-from calibrant.inputs import Binary, check_choice, check_count
+from calibrant.errors import SummaryError
+from calibrant.inputs import Binary
 from calibrant.primitives.bins import GRID_ORDER, mass_ends
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.grid import Grid
 from calibrant.summaries.ordered import Ordered
 
-RULES = ("cube-root", "sweep")
-MOST_BINS = 10_000_000
 ROUNDING = 1e-12  # frequencies this close are equal
-
-
-def check_bins(bins: Any, strategy: Any) -> None:
-    """Refuse a number of bins that is no whole number and no rule, and an unknown strategy."""
-    check_choice("strategy", strategy, "width", "mass")
-    if isinstance(bins, str):
-        if bins not in RULES:
-            raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
-    elif check_count("bins", bins) > MOST_BINS:
-        raise InputError(f"bins must be at most {MOST_BINS:,}; got {bins}")
 
 
 def summarise_bins(rows: Binary, *, bins: Any, strategy: str) -> Grid | Ordered:
