@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, shown
 from calibrant.inputs.containers import NUMBERS, as_array, is_missing, numbers_of_objects
 from calibrant.inputs.labels import Rows, read_columns, read_events
+from calibrant.inputs.laws.law import Law
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights
 
 SUM_TOLERANCE = 1e-6
@@ -110,6 +111,11 @@ def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: A
 
 
 def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
+    if isinstance(prediction, Law):
+        raise InputError(
+            f"prediction must be probabilities here; got a predictive law, {type(prediction).__name__}. "
+            "skce, ucme, skce_test and cme_test judge laws"
+        )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
         remedy = "pass its one column as a 1-D array" if array.ndim == 2 else "reshape it"

@@ -1,0 +1,161 @@
+"""Draws that stand for a law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.laws.law import Law, Selection, rows_of
+from calibrant.inputs.laws.parameters import read_array, refuse_not_finite, refuse_where
+from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.weights import FloatArray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Samples(Law):
+    """Draws of the predictive law of each row: an ensemble, posterior draws.
+
+    Parameters
+    ----------
+    draws : array_like of shape (n, M), or (n, M, D) for vectors
+        M draws per row, in that order of axes: ``draws[i]`` belongs to outcome i. An array of shape (M, n, D) is
+        turned with ``numpy.swapaxes(draws, 0, 1)``.
+    log_density : array_like of shape (n, M), optional
+        Log density of the predictive law at each draw, where the model can tell it. Held as `log_densities`.
+
+    Notes
+    -----
+    As a law this is the empirical one, with mass 1/M on each draw of the row; it has no density. Draws of one
+    parameter pushed through all rows make the rows dependent, which tests do not allow for.
+
+    Examples
+    --------
+    >>> law = Samples([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]])
+    >>> law.n, law.M
+    (2, 4)
+    >>> law.cdf(2.0)
+    array([0.5, 0.5])
+    >>> law.ppf([0.75, 0.75])
+    array([3., 5.])
+    """
+
+    draws: FloatArray  # (n, M) or (n, M, D)
+    log_densities: FloatArray | None  # (n, M)
+
+    def __init__(self, draws: Any, log_density: Any = None) -> None:
+        array = _read_draws(draws)
+        self._hold(draws=array, log_densities=_read_log_densities(log_density, array.shape[:2]))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.draws)
+
+    @property
+    def M(self) -> int:
+        """Number of draws per row."""
+        return int(self.draws.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one outcome."""
+        return self.draws.shape[2:]
+
+    def take(self, rows: Selection) -> Samples:
+        """Return the law of these rows alone."""
+        known = self.log_densities
+        log_densities = None if known is None else rows_of(known, rows)
+        return self._made(draws=rows_of(self.draws, rows), log_densities=log_densities)
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return the share of draws <= x."""
+        self._refuse_vectors("cdf")
+        return self._share(x, np.less_equal)
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return the share of draws > x."""
+        self._refuse_vectors("sf")
+        return self._share(x, np.greater)
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the smallest draw x with P(Y <= x) >= q."""
+        self._refuse_vectors("ppf")
+        levels = self._levels(q)
+        k = np.ceil(levels * self.M)
+        k -= (k - 1) / self.M >= levels  # the product may have been rounded up
+        k += k / self.M < levels
+        return self._kth(k)
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the smallest draw x with P(Y > x) <= q."""
+        self._refuse_vectors("isf")
+        levels = self._levels(q)
+        above = np.floor(levels * self.M)  # the most draws that may lie above x
+        above += (above + 1) / self.M <= levels
+        above -= above / self.M > levels
+        return self._kth(self.M - above)
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Refuse: draws do not tell a density."""
+        raise NotApplicableError(
+            "Samples has no log_density(...): draws do not tell a density. Use a law that has one, such as Normal; "
+            "densities known at the draws are held as log_densities"
+        )
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
+        chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
+        return np.take_along_axis(self.draws, chosen[..., None] if self.shape else chosen, axis=1)
+
+    def _share(self, x: Any, holds: np.ufunc) -> FloatArray:
+        points = self._points(x)
+        columns = self._columns(points)
+        shares = np.empty(columns.shape)
+        for j, column in enumerate(columns.T):  # one point per row at a time, so that memory does not grow with k
+            shares[:, j] = np.count_nonzero(holds(self.draws, column[:, None]), axis=1)
+        shares /= self.M
+        return shares if points.ndim == 2 else shares[:, 0]
+
+    def _kth(self, k: FloatArray) -> FloatArray:
+        """Return the k-th smallest draw of each row, counted from 1."""
+        place = np.clip(k, 1, self.M).astype(np.intp) - 1
+        found = np.take_along_axis(np.sort(self.draws, axis=1), self._columns(place), axis=1)
+        return found if place.ndim == 2 else found[:, 0]
+
+    def _columns(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return points of shape (), (n,), (1, k) or (n, k) as (n, k)."""
+        columns = points if points.ndim == 2 else np.atleast_1d(points)[:, None]
+        return np.broadcast_to(columns, (self.n, columns.shape[1]))
+
+
+def _read_draws(draws: Any) -> FloatArray:
+    array = read_array(draws, "draws")
+    if array.ndim not in (2, 3):
+        remedy = (
+            "For one draw per row pass draws[:, None], for one row draws[None, :]" if array.ndim == 1 else "Reshape it"
+        )
+        raise InputError(
+            "draws must have shape (n, M), M draws per row, or (n, M, D) for vectors of D coordinates; "
+            f"got shape {array.shape}. {remedy}"
+        )
+    refuse_not_finite(array, "draws", axes=("row", "draw", "coordinate")[: array.ndim])
+    return array
+
+
+def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> FloatArray | None:
+    if log_density is None:
+        return None
+    array = read_array(log_density, "log_density")
+    if array.shape != shape:
+        raise InputError(
+            f"log_density must have one value per draw: shape (n, M) = {shape}; got shape {array.shape}. "
+            "It is the joint density of all coordinates of a draw"
+        )
+    bad = ~(array < np.inf)  # minus infinity is a density of 0
+    remedy = "Drop or repair such rows"
+    refuse_where(bad, array, "log_density must be below infinity and not missing", remedy, axes=("row", "draw"))
+    return array
