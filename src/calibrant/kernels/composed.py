@@ -1,0 +1,154 @@
+"""Which kernel a prediction gets: defaults for what is left out, refusals for what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal
+from calibrant.inputs.weights import FloatArray
+from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.shapes import Delta, Exponential, Gaussian
+
+OF_PROBABILITIES = ("tv", "l1", "euclidean")
+OF_LAWS = ("wasserstein", "embedding")
+
+
+def check_kernel_option(kernel: Any) -> None:
+    """Refuse what is no kernel."""
+    if isinstance(kernel, type) and issubclass(kernel, (Kernel, JointKernel)):
+        raise InputError(f"kernel must be a kernel, not a class: write {kernel.__name__}()")
+    if not (kernel is None or isinstance(kernel, (Kernel, Product, JointKernel))):
+        raise InputError(
+            "kernel must be a kernel on predictions, such as Exponential(0.2), its product with a kernel on targets, "
+            f"such as Exponential(0.2) * Delta(), or None for the default; got {shown(kernel)}"
+        )
+
+
+def probability_kernel(kernel: Kernel | Product | None, K: int) -> Product:
+    """Return the kernels on predictions and targets for K classes (1: one probability per row)."""
+    product = _completed(kernel, Exponential(), Delta())
+    return Product(_on_probabilities(product.prediction, K), _on_classes(product.target))
+
+
+def law_kernel(kernel: Kernel | Product | JointKernel | None, law: Law) -> Product:
+    """Return the kernels on predictions and targets for predictive laws."""
+    if isinstance(kernel, JointKernel):
+        raise NotApplicableError(
+            f"a kernel that is no product has a form for class probabilities only; got {type(law).__name__}. "
+            "Use a product, such as Exponential() * Gaussian()"
+        )
+    target = Exponential() if isinstance(law, Laplace) else Gaussian()
+    product = _completed(kernel, Exponential(), target)
+    return Product(_on_laws(product.prediction, law), _on_reals(product.target, law))
+
+
+def target_matrix(kernel: Kernel, K: int) -> FloatArray | None:
+    """Return G_ab = k_Y(a, b) for K classes, None for the delta kernel."""
+    if isinstance(kernel, Delta):
+        return None
+    a = np.arange(K)
+    if callable(kernel.distance):
+        first, second = (m.reshape(-1) for m in np.meshgrid(a, a, indexing="ij"))
+        d = np.asarray(kernel.distance(first, second), dtype=np.float64).reshape(K, K)
+    else:
+        d = np.abs(a[:, None] - a[None, :]).astype(np.float64)
+    G = kernel.of_distance(d)
+    if not np.isfinite(G).all() or not np.allclose(G, G.T, rtol=1e-10, atol=0):
+        raise InputError("the kernel on classes must be finite and symmetric: k(a, b) = k(b, a)")
+    return G
+
+
+def _completed(kernel: Kernel | Product | None, prediction: Kernel, target: Kernel) -> Product:
+    """Return the product; a kernel alone is one on predictions."""
+    if kernel is None:
+        return Product(prediction, target)
+    return Product(kernel, target) if isinstance(kernel, Kernel) else kernel
+
+
+def _on_probabilities(kernel: Kernel, K: int) -> Kernel:
+    if isinstance(kernel, Delta):
+        raise InputError(
+            "Delta() is a kernel on targets; on predictions use Exponential(), as in Exponential() * Delta()"
+        )
+    if callable(kernel.distance):
+        return kernel
+    distance = kernel.distance or "tv"
+    if distance not in OF_PROBABILITIES:
+        raise InputError(
+            f"distance={distance!r} is no distance of probabilities; use one of {', '.join(OF_PROBABILITIES)}, "
+            "or a function"
+        )
+    if K >= 3 and distance != "euclidean" and not kernel.on_l1:
+        raise InputError(
+            f"{type(kernel).__name__} with distance={distance!r} is not positive definite for {K} classes, so that "
+            f"its error could be negative; use distance='euclidean', or Exponential(distance={distance!r})"
+        )
+    return kernel.with_distance(distance)
+
+
+def _on_classes(kernel: Kernel) -> Kernel:
+    if isinstance(kernel, Delta) or kernel.distance == "labels" or callable(kernel.distance):
+        return kernel
+    raise InputError(
+        f"{kernel!r} is a kernel for real outcomes, and these are classes; use Delta(), or for classes in a meaningful "
+        f"order {type(kernel).__name__}(lengthscale=1.0, distance='labels')"
+    )
+
+
+def _on_laws(kernel: Kernel, law: Law) -> Kernel:
+    name = type(law).__name__
+    if isinstance(kernel, Delta):
+        raise InputError("Delta() is a kernel on classes; predictive laws need one such as Exponential()")
+    if callable(kernel.distance):
+        raise InputError(f"a distance of one's own is for arrays; for {name} use 'wasserstein' or 'embedding'")
+    distance = kernel.distance or _default_distance(law)
+    if distance not in OF_LAWS:
+        raise InputError(f"distance={distance!r} is no distance of {name}; use one of {', '.join(OF_LAWS)}")
+    if distance == "wasserstein":
+        if isinstance(law, Mixture) or (law.shape != () and not isinstance(law, MvNormal)):
+            raise NotApplicableError(
+                f"distance='wasserstein' has no form for {name}"
+                f"{'' if law.shape == () else ' in several dimensions'}; use distance='embedding'"
+            )
+        if isinstance(law, MvNormal) and not isinstance(kernel, Exponential) and not commute(law):
+            raise InputError(
+                f"{type(kernel).__name__} with distance='wasserstein' is not positive definite for MvNormal whose "
+                "covariances do not commute; use distance='embedding', or Exponential"
+            )
+    return kernel.with_distance(distance)
+
+
+def _default_distance(law: Law) -> str:
+    if isinstance(law, (Mixture, MvNormal)) or law.shape != ():
+        return "embedding"
+    return "wasserstein"
+
+
+def _on_reals(kernel: Kernel, law: Law) -> Kernel:
+    if isinstance(kernel, Delta) or kernel.distance == "labels":
+        raise InputError(
+            f"{kernel!r} is a kernel for classes, and these outcomes are real; use Gaussian() or Exponential()"
+        )
+    if kernel.distance not in (None, "euclidean"):
+        raise InputError(
+            f"the kernel on real outcomes uses the Euclidean distance; leave distance out; got {shown(kernel.distance)}"
+        )
+    return kernel.with_distance("euclidean")
+
+
+def commute(law: MvNormal) -> bool:
+    """Tell whether all covariances commute.
+
+    They do if each commutes with one combination of all whose coefficients are in no special relation: a
+    commutator [Σ_a, Σ_b] that is not 0 would show in that of Σ_a with the combination.
+    """
+    if law.is_shared or law.is_diagonal:
+        return True
+    coefficients = np.sqrt(np.arange(2, law.n + 2)) % 1 + 0.5
+    combination = np.einsum("n,nab->ab", coefficients / coefficients.sum(), law.cov)
+    commutator = law.cov @ combination - combination @ law.cov
+    size = np.abs(law.cov).max(axis=(1, 2)) * np.abs(combination).max()
+    return bool((np.abs(commutator).max(axis=(1, 2)) <= 1e-10 * size).all())

@@ -1,0 +1,154 @@
+"""A kernel fitted to rows: first its length scales, then h, ready to be summed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError
+from calibrant.inputs import Binary, Classes
+from calibrant.inputs.laws import Law, Samples
+from calibrant.inputs.outcomes import LawRows
+from calibrant.kernels.composed import law_kernel, probability_kernel, target_matrix
+from calibrant.kernels.distances import Distance, LineDistance, VectorDistance, distance_of_points
+from calibrant.kernels.expectations import TargetMeans, target_means
+from calibrant.kernels.expectations.sampled import SampledMeans
+from calibrant.kernels.forms import Form, JointForm, LawForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.law_distances import EmbeddingDistance, wasserstein
+from calibrant.kernels.median import median_lengthscale, median_rows
+
+AnyKernel = Kernel | Product | JointKernel | None
+KernelRows = Binary | Classes | LawRows
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Draws of a law without a closed form, and the one source of chance of a call."""
+
+    draws: int | None
+    rng: np.random.Generator
+
+
+def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | JointKernel:
+    """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
+    if isinstance(rows, LawRows):
+        return _resolved_for_laws(rows, kernel, chance)
+    if isinstance(kernel, JointKernel):
+        return kernel
+    product = probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
+    if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
+        return product
+    few = rows.take(median_rows(rows.n, chance.rng))
+    points = few.p if isinstance(few, Binary) else few.P
+    prediction = _with_median(
+        product.prediction, distance_of_points(points.astype(np.float64), product.prediction.distance or "tv"), few.n
+    )
+    labels = few.y.astype(np.float64)
+    target = _with_median(product.target, distance_of_points(labels, product.target.distance or "labels"), few.n, True)
+    return Product(prediction, target)
+
+
+def form_of(rows: KernelRows, kernel: Product | JointKernel, chance: Chance) -> Form:
+    """Return h of these rows for resolved kernels."""
+    if isinstance(rows, LawRows):
+        assert isinstance(kernel, Product)
+        return _form_of_laws(rows, kernel, chance)
+    if isinstance(kernel, JointKernel):
+        P = rows.P.astype(np.float64) if isinstance(rows, Classes) else two_columns(rows.p)
+        joint = JointForm(P, rows.y.astype(np.intp), kernel)
+        _check_joint(joint)
+        return joint
+    if isinstance(rows, Binary):
+        x = rows.p.astype(np.float64)
+        return LineForm(x, rows.y - x, kernel.prediction, binary_factor(kernel.target))
+    return VectorForm.of(rows.P, rows.y, kernel.prediction, target_matrix(kernel.target, rows.K))
+
+
+def binary_factor(target: Kernel) -> float:
+    """Return k(0,0) - k(0,1) - k(1,0) + k(1,1), by which residuals of one probability are multiplied."""
+    G = target_matrix(target, 2)
+    return 2.0 if G is None else float(G[0, 0] - G[0, 1] - G[1, 0] + G[1, 1])
+
+
+def two_columns(p: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the class probabilities (1 - p, p)."""
+    q = p.astype(np.float64)
+    return np.column_stack([1 - q, q])
+
+
+def _resolved_for_laws(rows: LawRows, kernel: AnyKernel, chance: Chance) -> Product:
+    product = law_kernel(kernel, rows.law)
+    if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
+        return product
+    few = rows.take(median_rows(rows.n, chance.rng))
+    outcomes = LineDistance(few.y) if few.y.ndim == 1 else VectorDistance(few.y, "euclidean")
+    target = _with_median(product.target, outcomes, few.n, True)
+    if product.prediction.lengthscale != "median":
+        return Product(product.prediction, target)
+    form = _form_of_laws(few, Product(product.prediction.with_lengthscale(1.0), target), chance)
+    forms = (form.first, form.second) if isinstance(form, MeanForm) else (form,)
+    distances = [part.distance for part in forms if isinstance(part, LawForm)]
+    scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
+    return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), target)
+
+
+def _with_median(kernel: Kernel, distance: Distance, n: int, target: bool = False) -> Kernel:
+    if kernel.lengthscale != "median":
+        return kernel
+    what = "the outcomes" if target else "the predictions"
+    return kernel.with_lengthscale(median_lengthscale(distance, np.arange(n), what))
+
+
+def _form_of_laws(rows: LawRows, kernel: Product, chance: Chance) -> Form:
+    if isinstance(rows.law, Samples):
+        return _split(rows, rows.law, kernel)
+    means = target_means(rows.law, kernel.target, draws=chance.draws, rng=chance.rng)
+    distance = _distance(rows.law, kernel, means, chance)
+    return LawForm(rows.y, distance, kernel.prediction, kernel.target, means)
+
+
+def _distance(law: Law, kernel: Product, means: TargetMeans, chance: Chance) -> Distance:
+    if kernel.prediction.distance == "wasserstein":
+        return wasserstein(law)
+    if isinstance(means, SampledMeans):
+        # The draws that enter k_P must not be those that enter h_Y.
+        other = Samples(law.sample(means.draws.shape[1], chance.rng))
+        return EmbeddingDistance(target_means(other, kernel.target))
+    return EmbeddingDistance(means)
+
+
+def _split(rows: LawRows, law: Samples, kernel: Product) -> Form:
+    """Return the mean of k_P of the even draws with h_Y of the odd ones, and the other way round.
+
+    With the same draws in both the error of a calibrated prediction would be biased upwards.
+    """
+    M = law.draws.shape[1]
+    if M < 2:
+        raise InputError(f"a kernel error of Samples needs at least 2 draws per row, half for each kernel; got {M}")
+    halves = [Samples(law.draws[:, start::2]) for start in (0, 1)]
+    means = [target_means(half, kernel.target) for half in halves]
+    distances = [
+        wasserstein(half) if kernel.prediction.distance == "wasserstein" else EmbeddingDistance(mean)
+        for half, mean in zip(halves, means, strict=True)
+    ]
+    first, second = (LawForm(rows.y, distances[k], kernel.prediction, kernel.target, means[1 - k]) for k in (0, 1))
+    return MeanForm(first, second)
+
+
+def _check_joint(form: JointForm, most: int = 24) -> None:
+    rows = np.unique(np.linspace(0, form.n - 1, min(form.n, most)).astype(np.intp))
+    h = form.h(rows[:, None], rows[None, :])
+    if not np.isfinite(h).all():
+        a, b = (int(k) for k in np.argwhere(~np.isfinite(h))[0])
+        raise InputError(f"the kernel must be finite; rows {int(rows[a])} and {int(rows[b])} give {h[a, b]}")
+    off = np.abs(h - h.T) > 1e-10 * max(float(np.abs(h).max()), 1e-300)
+    if off.any():
+        a, b = (int(k) for k in np.argwhere(off)[0])
+        raise InputError(
+            f"the kernel must be symmetric, k((p, a), (q, b)) = k((q, b), (p, a)); rows {int(rows[a])} and "
+            f"{int(rows[b])} give {h[a, b]:.6g} one way and {h[b, a]:.6g} the other"
+        )

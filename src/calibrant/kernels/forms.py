@@ -1,0 +1,196 @@
+"""The pair term h of the squared kernel calibration error, as a function of row numbers.
+
+With Z ~ p and Z' ~ p' independent,
+
+    h((p, y), (p', y')) = k((p, y), (p', y')) - E k((p, Z), (p', y')) - E k((p, y), (p', Z')) + E k((p, Z), (p', Z')).
+
+For a product k_P · k_Y it is k_P(p, p') times a part that looks at targets only. Row numbers broadcast as in
+`distances`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs.weights import FloatArray
+from calibrant.kernels.distances import Distance, Rows, distance_of_points, is_tile
+from calibrant.kernels.expectations import TargetMeans
+from calibrant.kernels.kernel import JointKernel, Kernel
+
+
+class Form(Protocol):
+    """h of pairs of rows."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    def h(self, i: Rows, j: Rows) -> FloatArray:
+        """Return h of rows i and j, which must be different."""
+
+    def diagonal(self) -> FloatArray:
+        """Return h of each row with itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class LineForm:
+    """One number per row: h = factor · e e' k(|x - x'|)."""
+
+    x: FloatArray
+    e: FloatArray
+    kernel: Kernel
+    factor: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.x.size
+
+    @cached_property
+    def distance(self) -> Distance:
+        """The distance of two rows."""
+        return distance_of_points(self.x, self.kernel.distance or "euclidean")
+
+    def h(self, i: Rows, j: Rows) -> FloatArray:
+        """Return h of rows i and j."""
+        return np.asarray(self.factor * self.kernel.of_distance(self.distance(i, j)) * self.e[i] * self.e[j])
+
+    def diagonal(self) -> FloatArray:
+        """Return h of each row with itself."""
+        return np.asarray(self.factor * at_zero(self.kernel) * self.e * self.e)
+
+
+@dataclass(frozen=True, eq=False)
+class VectorForm:
+    """Class probabilities and a product kernel: h = k_P(p, p') · rᵀ G r' with r = e_y - p and S = R G.
+
+    G is None for the delta kernel, S then R itself.
+    """
+
+    P: FloatArray
+    y: NDArray[np.intp]
+    R: FloatArray
+    S: FloatArray
+    G: FloatArray | None
+    kernel: Kernel
+
+    @classmethod
+    def of(cls, P: NDArray[np.floating[Any]], y: NDArray[np.intp], kernel: Kernel, G: FloatArray | None) -> VectorForm:
+        """Build it from predictions and outcomes."""
+        points: FloatArray = np.ascontiguousarray(P, dtype=np.float64)
+        R = -points
+        R[np.arange(y.size), y] += 1.0
+        return cls(points, y, R, R if G is None else R @ G, G, kernel)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.P)
+
+    @cached_property
+    def distance(self) -> Distance:
+        """The distance of two rows."""
+        return distance_of_points(self.P, self.kernel.distance or "tv")
+
+    def h(self, i: Rows, j: Rows) -> FloatArray:
+        """Return h of rows i and j."""
+        target = self.S[i[:, 0]] @ self.R[j[0]].T if is_tile(i, j) else (self.S[i] * self.R[j]).sum(axis=-1)
+        return np.asarray(self.kernel.of_distance(self.distance(i, j)) * target)
+
+    def diagonal(self) -> FloatArray:
+        """Return h of each row with itself."""
+        return np.asarray(at_zero(self.kernel) * (self.S * self.R).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class JointForm:
+    """Class probabilities and a kernel that is no product: h = Σ_ab (1{a=y} - p_a)(1{b=y'} - p'_b) k((p,a),(p',b))."""
+
+    P: FloatArray
+    y: NDArray[np.intp]
+    kernel: JointKernel
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.P)
+
+    def h(self, i: Rows, j: Rows) -> FloatArray:
+        """Return h of rows i and j."""
+        first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
+        K = self.P.shape[1]
+        p, q = self.P[first], self.P[second]
+        h = np.zeros(first.size)
+        for a in range(K):
+            left = (self.y[first] == a) - p[:, a]
+            for b in range(K):
+                labels = np.full(first.size, a), np.full(first.size, b)
+                h += left * ((self.y[second] == b) - q[:, b]) * self.kernel(p, labels[0], q, labels[1])
+        return h.reshape(np.broadcast_shapes(i.shape, j.shape))
+
+    def diagonal(self) -> FloatArray:
+        """Return h of each row with itself."""
+        rows = np.arange(self.n)
+        return self.h(rows, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LawForm:
+    """Predictive laws and a product kernel: h = k_P · (k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z'))."""
+
+    y: FloatArray
+    distance: Distance
+    kernel: Kernel
+    target: Kernel
+    means: TargetMeans
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def h(self, i: Rows, j: Rows) -> FloatArray:
+        """Return h of rows i and j."""
+        t, s = self.y[i], self.y[j]
+        gap = np.abs(t - s) if self.y.ndim == 1 else np.sqrt(np.square(t - s).sum(axis=-1))
+        part = self.target.of_distance(gap) + self.means.double(i, j)
+        part -= self.means.single(i, s)
+        part -= self.means.single(j, t)
+        return np.asarray(self.kernel.of_distance(self.distance(i, j)) * part)
+
+    def diagonal(self) -> FloatArray:
+        """Return h of each row with itself."""
+        rows = np.arange(self.n)
+        part = at_zero(self.target) - 2 * self.means.single(rows, self.y) + self.means.alone(rows)
+        return np.asarray(at_zero(self.kernel) * part)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanForm:
+    """The mean of two forms of the same rows."""
+
+    first: Form
+    second: Form
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.first.n
+
+    def h(self, i: Rows, j: Rows) -> FloatArray:
+        """Return h of rows i and j."""
+        return (self.first.h(i, j) + self.second.h(i, j)) / 2
+
+    def diagonal(self) -> FloatArray:
+        """Return h of each row with itself."""
+        return (self.first.diagonal() + self.second.diagonal()) / 2
+
+
+def at_zero(kernel: Kernel) -> float:
+    """Return the kernel's value at distance 0."""
+    return float(kernel.profile(np.zeros(1))[0])

@@ -1,0 +1,123 @@
+"""What a kernel is: a shape of a distance in units of a length scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.weights import FloatArray
+
+DISTANCES = ("tv", "l1", "euclidean", "labels", "wasserstein", "embedding")
+PairedDistance = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""A distance of a user: of m points and m others, one pair per row, it returns m numbers."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""A kernel k(x, x') = profile(d(x, x') / lengthscale).
+
+    Subclasses give `profile`; everything else follows. A kernel of your own is one small class, and
+    `calibrant.testing.check_kernel` says whether it is one:
+
+    >>> class Cauchy(Kernel):
+    ...     def profile(self, u):
+    ...         return 1 / (1 + u * u)
+    >>> Cauchy(0.5, "euclidean")
+    Cauchy(lengthscale=0.5, distance='euclidean')
+
+    Parameters
+    ----------
+    lengthscale
+        A length in units of the distance, or ``"median"``: the median distance between two rows.
+    distance
+        A name (``"tv"``, ``"l1"``, ``"euclidean"`` for probabilities, ``"labels"`` for ordered classes,
+        ``"wasserstein"``, ``"embedding"`` for laws), a function of m points and m others that returns m distances, or
+        None for the default of the prediction.
+    """
+
+    lengthscale: float | str = "median"
+    distance: str | PairedDistance | None = None
+
+    supremum: ClassVar[float] = 1.0
+    """Largest value of |profile|."""
+    signed: ClassVar[bool] = False
+    """Whether the profile takes negative values."""
+    on_l1: ClassVar[bool] = False
+    """Whether the kernel is positive definite with an L1 distance in any number of dimensions."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
+        if not (self.distance is None or callable(self.distance) or self.distance in DISTANCES):
+            raise InputError(
+                f"distance must be one of {', '.join(DISTANCES)}, a function or None; got {shown(self.distance)}"
+            )
+
+    def profile(self, u: FloatArray) -> FloatArray:
+        """Return the kernel's value at u = distance / lengthscale, element by element."""
+        raise NotImplementedError(f"{type(self).__name__} must define profile(u)")
+
+    def of_distance(self, d: FloatArray) -> FloatArray:
+        """Return the kernel's value at a distance; the length scale must be a number."""
+        with np.errstate(over="ignore"):  # a length scale of 1e-300 makes u infinite and the value that of infinity
+            return np.asarray(self.profile(np.asarray(d, dtype=np.float64) / self.length))
+
+    @property
+    def length(self) -> float:
+        """The length scale as a number."""
+        if isinstance(self.lengthscale, str):
+            raise InputError("lengthscale='median' needs rows to take the median of; give a number here")
+        return self.lengthscale
+
+    def with_lengthscale(self, lengthscale: float) -> Self:
+        """Return the same kernel with another length scale."""
+        return replace(self, lengthscale=lengthscale)
+
+    def with_distance(self, distance: str) -> Self:
+        """Return the same kernel with another distance."""
+        return replace(self, distance=distance)
+
+    def __mul__(self, other: object) -> Product:
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Product(self, other)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A kernel on predictions times one on targets: k((p, y), (p', y')) = k_P(p, p') · k_Y(y, y')."""
+
+    prediction: Kernel
+    target: Kernel
+
+    def __repr__(self) -> str:
+        return f"{self.prediction!r} * {self.target!r}"
+
+
+class JointKernel:
+    """A kernel on pairs (class probabilities, class) that is not a product.
+
+    Subclasses define ``__call__(p, a, q, b)`` for m pairs at a time: p and q of shape (m, K), classes a and b as column
+    numbers of shape (m,); it returns m numbers. Such a kernel costs K² evaluations per pair of rows.
+    """
+
+    supremum: ClassVar[float] = 1.0
+    signed: ClassVar[bool] = False
+
+    def __call__(self, p: FloatArray, a: NDArray[np.intp], q: FloatArray, b: NDArray[np.intp]) -> FloatArray:
+        """Return the kernel of m pairs."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__(p, a, q, b)")
+
+
+def _checked_lengthscale(lengthscale: Any) -> float | str:
+    if isinstance(lengthscale, str) and lengthscale == "median":
+        return lengthscale
+    number = isinstance(lengthscale, Real) and not isinstance(lengthscale, (bool, np.bool_))
+    if not number or not 0 < float(lengthscale) < np.inf:
+        raise InputError(f'lengthscale must be a number above 0 or "median"; got {shown(lengthscale)}')
+    return float(lengthscale)

@@ -1,0 +1,55 @@
+"""The median heuristic: a length scale from the rows. The one owner of this rule."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.weights import FloatArray
+from calibrant.kernels.distances import SCIPY_NAMES, Distance, LineDistance, VectorDistance
+
+MOST_ROWS = 4096
+TILE = 512
+
+
+def median_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the rows whose distances are looked at: all, or 4096 drawn without replacement."""
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    return np.sort(rng.choice(n, MOST_ROWS, replace=False))
+
+
+def median_lengthscale(distance: Distance, rows: NDArray[np.intp], what: str = "the predictions") -> float:
+    """Return the median of the distances over i < j; if that is 0 their mean.
+
+    Rows that are all alike have no scale of their own, and an error asks for one.
+    """
+    if rows.size < 2:
+        raise NotApplicableError(f'lengthscale="median" needs two rows of {what}; got {rows.size}. Give a number')
+    d = _upper_triangle(distance, rows)
+    median = float(np.median(d))
+    scale = median if median > 0 else float(d.mean())
+    if not scale > 0:
+        raise NotApplicableError(
+            f'lengthscale="median" finds no scale: {what} are the same in all {rows.size} rows. '
+            "Give a number, such as Exponential(lengthscale=1.0)"
+        )
+    return scale
+
+
+def _upper_triangle(distance: Distance, rows: NDArray[np.intp]) -> FloatArray:
+    """Return the distances of all pairs i < j of these rows."""
+    if isinstance(distance, (LineDistance, VectorDistance)):
+        from scipy.spatial.distance import pdist
+
+        if isinstance(distance, LineDistance):
+            return np.asarray(pdist(distance.x[rows][:, None], "cityblock"))
+        d = pdist(distance.X[rows], SCIPY_NAMES[distance.name])
+        return np.asarray(d / 2 if distance.name == "tv" else d)
+    pieces = []
+    for start in range(0, rows.size, TILE):
+        for other in range(start, rows.size, TILE):
+            tile = distance(rows[start : start + TILE, None], rows[None, other : other + TILE])
+            pieces.append(tile[np.triu_indices_from(tile, 1)] if other == start else tile.reshape(-1))
+    return np.concatenate(pieces)
