@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import Binary, Classes
+from calibrant.inputs.laws import Samples
+from calibrant.inputs.outcomes import LawRows
 from calibrant.primitives.pool import Pool
 from calibrant.progress import steps
 
+AnyRows = Binary | Classes | LawRows
 MOST_NUMBERS = 1 << 21  # drawn at once: 16 MiB of float64
 
 
@@ -25,8 +28,10 @@ def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Itera
         yield rng.random(shape) < score if single else rng.binomial(count, score, size=shape)
 
 
-def redraw_rows(rows: Binary | Classes, rng: np.random.Generator) -> Binary | Classes:
+def redraw_rows(rows: AnyRows, rng: np.random.Generator) -> AnyRows:
     """Return the same rows with outcomes drawn from their own predictions."""
+    if isinstance(rows, LawRows):
+        return redraw_outcomes(rows, rng)
     u = rng.random(rows.n)
     if isinstance(rows, Binary):
         return Binary((u < rows.p).view(np.uint8), rows.p, rows.w)
@@ -38,3 +43,20 @@ def redraw_rows(rows: Binary | Classes, rng: np.random.Generator) -> Binary | Cl
         cumulative += rows.P[:, k]
         passed += u * total >= cumulative
     return Classes(passed, rows.P, rows.w)
+
+
+def redraw_outcomes(rows: LawRows, rng: np.random.Generator) -> LawRows:
+    """Return the same rows with outcomes drawn from their laws.
+
+    Of draws the law itself is not known: the outcome and the draws are then pooled and one of them, drawn at random,
+    changes place with the outcome, which leaves their joint law as it is if the draws are calibrated.
+    """
+    law = rows.law
+    if not isinstance(law, Samples):
+        return LawRows(law.sample(1, rng)[:, 0], law, rows.w)
+    draws, y = law.draws.copy(), rows.y.copy()
+    chosen = rng.integers(law.M + 1, size=rows.n)
+    moved = np.flatnonzero(chosen < law.M)
+    y[moved] = law.draws[moved, chosen[moved]]
+    draws[moved, chosen[moved]] = rows.y[moved]
+    return LawRows(y, Samples(draws), rows.w)
