@@ -259,7 +259,7 @@ class TestOptions:
         message = refusal(ece, Y, P, n_bins=10)
         assert message == (
             "ece has no option n_bins. Did you mean bins=? Its options are bins, strategy, norm, debias, notion, "
-            "average, weights, classes, pos_label"
+            "average, distance, weights, classes, pos_label"
         )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from calibrant.catalogue import find, metric
+from calibrant.inputs import check_choice
 from calibrant.metrics import ece as ece_module
 from calibrant.summaries import Grid, Ordered, PerLabel, Summary
 
 
 @metric(
     reads=(Grid, Ordered, PerLabel),
-    summarise=ece_module.summarise,
+    summarise=ece_module.summarise_reduced,
     predictions=("binary", "classes"),
     range=(0.0, 1.0),
     mean=True,
@@ -25,7 +26,7 @@ def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", noti
     Parameters
     ----------
     y, prediction, bins, strategy, notion, weights, classes, pos_label
-        As in `ece`.
+        As in `ece`, without the canonical notion, most of whose cells hold a single row.
 
     Returns
     -------
@@ -43,5 +44,6 @@ def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", noti
     >>> mce([0, 0, 0, 1], [0.25, 0.25, 0.625, 0.875], bins=2)
     0.25
     """
+    check_choice("notion", notion, None, *ece_module.REDUCTIONS)
     value = find("ece").finish(summary, bins=bins, strategy=strategy, norm="max", notion=notion)
     return float(value)

@@ -2,9 +2,24 @@
 
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
+from calibrant.summaries.blocks import Blocks
 from calibrant.summaries.grid import Grid
+from calibrant.summaries.kept import Kept
+from calibrant.summaries.kept_laws import KeptLaws
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
 from calibrant.summaries.per_label import PerLabel
+from calibrant.summaries.simplex_cells import SimplexCells
 
-__all__ = ["BinTable", "Grid", "Moments", "Ordered", "PerLabel", "Summary"]
+__all__ = [
+    "BinTable",
+    "Blocks",
+    "Grid",
+    "Kept",
+    "KeptLaws",
+    "Moments",
+    "Ordered",
+    "PerLabel",
+    "SimplexCells",
+    "Summary",
+]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
-from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
+from calibrant.inputs.weights import FloatArray, is_unit, take_weights, unit_weights
 from calibrant.primitives.bins import bin_of, joined, mass_edges, rounded, width_edges
 from calibrant.primitives.cell_sums import COLUMNS
 from calibrant.primitives.dispatch import chunks
@@ -97,6 +97,13 @@ class Ordered(Summary):
     def total_weight(self) -> float:
         """Sum of the weights."""
         return float(self.n) if is_unit(self.weight) else float((self.weight * self.count).sum())
+
+    def rows_at(self, numbers: NDArray[np.intp]) -> Binary:
+        """Return rows by their number in the order of (score, weight); of equal ones those with an event come first."""
+        ends = np.cumsum(self.count)
+        entry = np.searchsorted(ends, numbers, side="right")
+        y = numbers - (ends[entry] - self.count[entry]) < self.events[entry]
+        return Binary(y.view(np.uint8), self.score[entry], take_weights(self.weight, entry))
 
     def starts(self) -> NDArray[np.intp]:
         """Return the first entry of each different score."""

@@ -1,0 +1,103 @@
+"""Sums per cell of the simplex."""
+
+import pickle
+from dataclasses import FrozenInstanceError, fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Summary, SummaryError
+from calibrant.inputs import read_probabilities
+from calibrant.summaries import Kept, SimplexCells
+
+Y, P, W = [0, 2, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.75, 0.25, 0.0]], [1.0, 2.0, 0.5]
+
+
+def of(y, prediction, weights=None, m=2):
+    return SimplexCells.of(read_probabilities(y, prediction, weights=weights), m)
+
+
+def test_by_hand():
+    # The first two rows share the cell of the lower halves.
+    found = of(Y, P, W)
+    assert found.keys.tolist() == [[0, 0, 0], [1, 0, 0]]
+    assert found.count.tolist() == [2, 1]
+    assert found.w.tolist() == [3.0, 0.5]
+    assert found.wp.tolist() == [[1.0, 1.25, 0.75], [0.375, 0.125, 0.0]]
+    assert found.wy.tolist() == [[1.0, 0.0, 2.0], [0.0, 0.5, 0.0]]
+    assert (found.n, found.K, found.bins) == (3, 3, 2)
+    assert repr(found) == "SimplexCells(n=3)"
+
+
+def test_two_columns_are_the_second():
+    y, p = [0, 1, 1], np.array([0.25, 0.5, 0.75])
+    assert of(y, np.stack([1 - p, p], axis=1)) == of(y, p)
+    assert of(y, p).keys.tolist() == [[0], [1]]
+    assert of(y, p).wp.tolist() == [[1.25, 0.75], [0.25, 0.75]]
+
+
+def test_the_first_of_two_columns_is_not_looked_at():
+    # It is off by rounding, which must not make another cell.
+    assert of([0, 1], [[0.5 + 1e-9, 0.5], [0.5, 0.5]]).keys.tolist() == [[0]]
+
+
+rows = st.lists(
+    st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 4)] * 2), st.integers(1, 4)), min_size=1, max_size=20
+)
+
+
+def columns(drawn):
+    y, thirds, w = zip(*drawn, strict=True)
+    a, b = np.array(thirds).T / 8
+    return np.array(y), np.stack([a, b, 1 - a - b], axis=1), np.array(w)
+
+
+@given(st.lists(rows, min_size=3, max_size=3), st.integers(1, 9))
+def test_merge_equals_the_whole_in_any_order(drawn, m):
+    # Eighths and whole weights: the sums are exact, and so is the comparison.
+    a, b, c = (of(*columns(part), m) for part in drawn)
+    whole = of(*columns([row for part in drawn for row in part]), m)
+    assert (a + b) + c == a + (b + c) == (c + a) + b == sum([b, c, a]) == whole
+
+
+def test_zero():
+    zero = SimplexCells.zero()
+    assert zero.n == 0
+    assert zero + of(Y, P) == of(Y, P) + zero == of(Y, P)
+    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
+
+
+def test_bytes_and_pickle():
+    found = of(Y, P, W)
+    for back in (Summary.from_bytes(found.to_bytes()), pickle.loads(pickle.dumps(found))):
+        assert back == found
+        assert back + found == found + found
+    assert found != of(Y, P)
+
+
+def test_is_frozen():
+    found = of(Y, P, W)
+    for field in fields(found):
+        with pytest.raises(FrozenInstanceError):
+            setattr(found, field.name, None)
+    with pytest.raises(ValueError, match="read-only"):
+        found.wp[...] = 0
+
+
+def test_other_cells_do_not_merge(refusal):
+    message = refusal(lambda: of(Y, P) + of(Y, P, m=3), error=SummaryError)
+    assert message == "cells of 2 bins and 3 classes do not merge with cells of 3 bins and 3 classes"
+    message = refusal(lambda: of(Y, P) + of([0], [0.5]), error=SummaryError)
+    assert message == "cells of 2 bins and 3 classes do not merge with cells of 2 bins and 2 classes"
+    message = refusal(lambda: of(Y, P) + Kept.of(read_probabilities(Y, P)), error=SummaryError)
+    assert "SimplexCells and Kept" in message
+
+
+def test_columns_belong_together(refusal):
+    found = of(Y, P)
+    for name in ("keys", "count", "w", "wp", "wy"):
+        column = getattr(found, name)
+        assert "the same cells" in refusal(replace, found, error=SummaryError, **{name: column[:1]})
+        assert "the same cells" in refusal(replace, found, error=SummaryError, **{name: column[None]})
