@@ -11,40 +11,80 @@ from calibrant.catalogue import summarize
 from calibrant.curves.cumulative_differences import cumulative_differences
 from calibrant.curves.reliability_curve import reliability_curve
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
+from calibrant.inference.cme_test import cme_test
 from calibrant.inference.consistency_test import consistency_test
 from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
 from calibrant.inference.kuiper_test import kuiper_test
+from calibrant.inference.skce_test import skce_test
 from calibrant.inference.spiegelhalter_test import spiegelhalter_test
+from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
+from calibrant.inputs.median_variance import MedianVariance
 from calibrant.inputs.reductions import one_vs_rest, top_label
+from calibrant.kernels import (
+    Delta,
+    Exponential,
+    Gaussian,
+    JointKernel,
+    Kernel,
+    Matern32,
+    Matern52,
+    Product,
+    RationalQuadratic,
+)
 from calibrant.metrics.brier_score import brier_score
 from calibrant.metrics.decompose import decompose
 from calibrant.metrics.direction import direction
 from calibrant.metrics.ece import ece
 from calibrant.metrics.log_score import log_score
 from calibrant.metrics.mce import mce
+from calibrant.metrics.mmce import mmce
+from calibrant.metrics.skce import skce
+from calibrant.metrics.ucme import ucme
 from calibrant.results import Curve, Decomposition, Direction, TestResult
-from calibrant.summaries import Grid, Moments, Ordered, PerLabel, Summary
+from calibrant.summaries import Blocks, Grid, Kept, KeptLaws, Moments, Ordered, PerLabel, SimplexCells, Summary
 from calibrant.version import __version__
 
 __all__ = [
     "Audit",
+    "Blocks",
     "CalibrantError",
     "Curve",
     "Decomposition",
+    "Delta",
     "Direction",
+    "Exponential",
+    "Gaussian",
     "Grid",
     "InputError",
+    "JointKernel",
+    "Kept",
+    "KeptLaws",
+    "Kernel",
+    "Laplace",
+    "Law",
+    "Matern32",
+    "Matern52",
+    "MedianVariance",
     "MissingExtraError",
+    "Mixture",
     "Moments",
+    "MvNormal",
+    "Normal",
     "NotApplicableError",
     "Ordered",
     "PerLabel",
+    "Product",
+    "RationalQuadratic",
+    "Samples",
+    "ScipyLaw",
+    "SimplexCells",
     "Summary",
     "SummaryError",
     "TestResult",
     "__version__",
     "audit",
     "brier_score",
+    "cme_test",
     "consistency_test",
     "cumulative_differences",
     "decompose",
@@ -55,9 +95,13 @@ __all__ = [
     "kuiper_test",
     "log_score",
     "mce",
+    "mmce",
     "one_vs_rest",
     "reliability_curve",
+    "skce",
+    "skce_test",
     "spiegelhalter_test",
     "summarize",
     "top_label",
+    "ucme",
 ]

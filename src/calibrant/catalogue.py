@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs import Binary, Classes, read_binary, read_probabilities
+from calibrant.inputs.laws import Law
+from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.primitives.dispatch import chunks
 from calibrant.summaries import Moments, Ordered, Summary
 
 R_co = TypeVar("R_co", covariant=True)
 Rows = Binary | Classes
+AnyRows = Rows | LawRows
 RowScores = Mapping[str, NDArray[np.float64]]
 
 
@@ -71,13 +74,18 @@ class Entry:
     reads
         The kinds of summary it is a function of; the first is what it makes of rows by default.
     predictions
-        "binary", "classes" or both.
+        Which of "binary", "classes" and "laws" it judges.
     range, perfect
         Between which values it lies, and its value for predictions that are certain and right.
     mean
         Whether a row of weight 2 counts like two rows.
     audit
         The fields of the result that an audit shows; "" is the result itself.
+    audit_options
+        The options an audit uses for these rows, where they depend on their number.
+    redrawn
+        The metric of sorted rows for many redrawn outcomes at once, event counts (replicates, entries), where that is
+        quicker than one at a time.
     verb, summarise
         The public function; the function from checked rows and options to the summary.
     """
@@ -90,13 +98,19 @@ class Entry:
     perfect: float
     mean: bool
     audit: Mapping[str, Shown]
+    audit_options: Callable[[AnyRows], Mapping[str, Any]]
+    redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None
     verb: Verb[Any]
     summarise: Callable[..., Summary]
     finish: Callable[..., Any]
     options: Mapping[str, Any]
 
-    def read(self, y: Any, prediction: Any, **given: Any) -> Rows:
+    def read(self, y: Any, prediction: Any, **given: Any) -> AnyRows:
         """Take data through the boundary."""
+        if isinstance(prediction, Law) and "laws" in self.predictions:
+            weights = given.pop("weights", None)
+            _refuse_labels(given)
+            return read_outcomes(y, prediction, weights=weights)
         if "classes" in self.predictions:
             return read_probabilities(y, prediction, **given)
         return read_binary(y, prediction, verb=self.name, **given)
@@ -111,7 +125,7 @@ class Entry:
                 raise InputError(f"{self.name} has no option {name}. {hint}Its options are {listed}")
         return {**self.options, **options}
 
-    def of_rows(self, rows: Rows, options: Mapping[str, Any]) -> Any:
+    def of_rows(self, rows: AnyRows, options: Mapping[str, Any]) -> Any:
         """Measure checked rows."""
         return self.finish(self.summarise(rows, **options), **options)
 
@@ -141,6 +155,8 @@ def verb(
     perfect: float = 0.0,
     mean: bool = False,
     audit: Mapping[str, Shown] | None = None,
+    audit_options: Callable[[AnyRows], Mapping[str, Any]] = lambda rows: {},
+    redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None = None,
 ) -> Callable[[Callable[..., Any]], Verb[Any]]:
     """Make the public verb of a function of a summary, and enter it into the catalogue.
 
@@ -174,7 +190,20 @@ def verb(
         public.__signature__ = _signature(own, finish)  # type: ignore[attr-defined]
         options = {parameter.name: parameter.default for parameter in own}
         entry = Entry(
-            name, kind, reads, predictions, range, perfect, mean, audit or {}, public, summarise, finish, options
+            name,
+            kind,
+            reads,
+            predictions,
+            range,
+            perfect,
+            mean,
+            audit or {},
+            audit_options,
+            redrawn,
+            public,
+            summarise,
+            finish,
+            options,
         )
         ENTRIES[name] = entry
         return public
@@ -297,6 +326,12 @@ def moments_of(rows: Rows, row_scores: Callable[[Rows], RowScores]) -> Moments:
             piece = Classes(rows.y[part], rows.P[part].astype(np.float64, copy=False), rows.w[part])
         total += Moments.of(row_scores(piece), piece.w)
     return total
+
+
+def _refuse_labels(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name}= is for labels; the outcomes of a predictive law are numbers: leave it out")
 
 
 def _refuse_beside_summary(**given: Any) -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from calibrant.inputs.probabilities import two_columns
 from calibrant.primitives.median_variance import median_variance_bins
-from calibrant.primitives.simplex_cells import two_columns
 
 
 def by_queue(P, minsize, maxbins):

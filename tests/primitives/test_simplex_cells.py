@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from calibrant.inputs.probabilities import two_columns
 from calibrant.primitives import simplex_cells
-from calibrant.primitives.simplex_cells import added_cells, bin_numbers, distinct, sums_by_cell, two_columns
+from calibrant.primitives.simplex_cells import added_cells, bin_numbers, distinct, sums_by_cell
 
 
 class TestBinNumbers:

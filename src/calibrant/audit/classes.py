@@ -34,17 +34,18 @@ def audit_classes(rows: Classes, setting: Setting) -> Part:
         happens="it is right",
     )
     table = _class_table(rows, setting)
+    whole, missing = measure_rows(("skce_test", "brier_score", "log_score"), rows)
     section = Section(
         "classes",
         "All classes",
         "Does each class happen as often as predicted?",
-        (*(_renamed(m) for m in measure_rows(("brier_score", "log_score"), rows)), *_notions(rows)),
+        (*(_renamed(m) for m in whole), *_notions(rows)),
         tables=(table,),
     )
     verdict = words.with_parts(
         top.verdict, "classes", table.columns["class"], table.columns["pvalue_adjusted"], setting
     )
-    return Part((*top.sections, section), verdict, (*top.caveats, *_rare(rows)))
+    return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(rows)))
 
 
 def _renamed(measurement: Measurement) -> Measurement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from calibrant.audit.sections import Setting
@@ -19,6 +19,8 @@ FIRST = (
     "kuiper_test",
     "kolmogorov_smirnov_test",
     "spiegelhalter_test",
+    "skce_test",
+    "mmce",
     "brier_score",
     "decompose",
     "log_score",
@@ -30,25 +32,37 @@ def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[tuple[Mea
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
         summary,
-        [_growing(entry) for entry in entries if Ordered in entry.reads],
+        [_growing(entry) for entry in entries if Ordered in entry.reads and entry.redrawn is None],
+        {entry.name: entry.redrawn for entry in entries if entry.redrawn is not None},
         width_bins=ENTRIES["ece"].options["bins"],
         resamples=setting.resamples,
         rng=setting.rng,
     )
+    return _collected(entries, lambda entry: _result(entry, rows, summary), redrawn, how)
+
+
+def measure_rows(names: tuple[str, ...], rows: Rows) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Return the measurements of these verbs on the rows themselves, and what did not apply."""
+    return _collected(
+        [ENTRIES[name] for name in names],
+        lambda entry: entry.of_rows(rows, entry.completed(entry.audit_options(rows))),
+    )
+
+
+def _collected(
+    entries: list[Entry],
+    result: Callable[[Entry], Any],
+    redrawn: Mapping[str, Redrawn] | None = None,
+    how: str = "",
+) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     found: list[Measurement] = []
     missing = []
     for entry in entries:
         try:
-            found += _measured(entry, _result(entry, rows, summary), redrawn, how)
+            found += _measured(entry, result(entry), redrawn or {}, how)
         except NotApplicableError as reason:
             missing.append(f"{entry.name} does not apply: {reason}.")
     return tuple(found), tuple(missing)
-
-
-def measure_rows(names: tuple[str, ...], rows: Rows) -> tuple[Measurement, ...]:
-    """Return the measurements of these verbs on the rows themselves."""
-    entries = (ENTRIES[name] for name in names)
-    return tuple(m for entry in entries for m in _measured(entry, entry.of_rows(rows, entry.options), {}, ""))
 
 
 def _entries(prediction: str) -> list[Entry]:
@@ -70,12 +84,13 @@ def _growing(entry: Entry) -> Callable[[Ordered], dict[str, float]]:
 
 
 def _result(entry: Entry, rows: Binary, summary: Ordered) -> Any:
-    if entry.reads[0] is Ordered:
+    chosen = entry.audit_options(rows)
+    if entry.reads[0] is Ordered and not chosen:
         return entry.finish(summary, **entry.options)
-    return entry.of_rows(rows, entry.options)  # what one pass over the rows gives needs no sort
+    return entry.of_rows(rows, entry.completed(chosen))  # what one pass over the rows gives needs no sort
 
 
-def _measured(entry: Entry, result: Any, redrawn: dict[str, Redrawn], how: str) -> list[Measurement]:
+def _measured(entry: Entry, result: Any, redrawn: Mapping[str, Redrawn], how: str) -> list[Measurement]:
     if isinstance(result, TestResult):
         details = {"statistic": result.statistic, **_numbers(result)}
         shown = entry.audit[""]

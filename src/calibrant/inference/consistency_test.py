@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.catalogue import Entry, Rows, find, is_verb
+from calibrant.catalogue import AnyRows, Entry, find, is_verb
 from calibrant.errors import InputError, shown
 from calibrant.inference.null import reaches
 from calibrant.inputs import Binary, check_count, generator, read_probabilities
+from calibrant.inputs.laws import Law
+from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import is_unit
+from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.redraw import redraw_rows
 from calibrant.progress import steps
 from calibrant.results import Decomposition, Direction, TestResult
 from calibrant.summaries import Summary
 
-Measure = Callable[[Rows], float]
+Measure = Callable[[AnyRows], float]
 
 
 def consistency_test(
@@ -46,7 +47,8 @@ def consistency_test(
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`: one probability per row, or class probabilities (n, K).
+        As in `ece`: one probability per row, or class probabilities (n, K); or a predictive law, for metrics such as
+        `skce` that judge one.
     metric
         A metric of calibrant or its name (of `decompose` the `mcb` is used), or a function
         ``metric(y, prediction)``, which gets outcomes as 0 and 1 or as column numbers (and ``weights=`` if there are
@@ -86,7 +88,7 @@ def consistency_test(
         entry = find(metric)
         rows, measure = entry.read(y, prediction, **given), _of_entry(entry, options)
     else:
-        rows, measure = read_probabilities(y, prediction, **given), _of_function(metric, options)
+        rows, measure = _read(y, prediction, **given), _of_function(metric, options)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
     T = measure(rows)
     if np.isnan(T):
@@ -105,19 +107,18 @@ def consistency_test(
     )
 
 
-def _redraws(rows: Rows, B: int, rng: np.random.Generator, name: str) -> Iterator[Rows]:
+def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> AnyRows:
+    if isinstance(prediction, Law):
+        return read_outcomes(y, prediction, weights=weights)
+    return read_probabilities(y, prediction, weights=weights, **labels)
+
+
+def _redraws(rows: AnyRows, B: int, rng: np.random.Generator, name: str) -> Iterator[AnyRows]:
     """Yield the rows with redrawn outcomes, drawn in an order that does not depend on that of the rows."""
-    order = _canonical_order(rows)
-    ordered = rows.take(order)
+    order = canonical_order(rows)
+    ordered, back = rows.take(order), np.argsort(order)
     for _ in steps(B, size=1, label=f"redrawing outcomes for {name}"):
-        y = np.empty_like(rows.y)
-        y[order] = redraw_rows(ordered, rng).y
-        yield replace(rows, y=y)  # type: ignore[arg-type]  # y has the type rows.y had
-
-
-def _canonical_order(rows: Rows) -> NDArray[np.intp]:
-    columns = [rows.p] if isinstance(rows, Binary) else [rows.P[:, k] for k in range(rows.K)]
-    return np.lexsort([rows.w, *columns])
+        yield redraw_rows(ordered, rng).take(back)
 
 
 def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
@@ -125,7 +126,7 @@ def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
         raise InputError(f"metric must be a number that grows with miscalibration; {entry.name} is a {entry.kind}")
     completed = entry.completed(options)
 
-    def measure(rows: Rows) -> float:
+    def measure(rows: AnyRows) -> float:
         value = entry.of_rows(rows, completed)
         if isinstance(value, Direction):
             raise InputError(
@@ -141,9 +142,11 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
     if not callable(function):
         raise InputError(f"metric must be a verb of calibrant, its name, or a function; got {shown(function)}")
 
-    def measure(rows: Rows) -> float:
+    def measure(rows: AnyRows) -> float:
         # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
         weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
+        if isinstance(rows, LawRows):
+            return _number(function(rows.y.copy(), rows.law, **weighted, **options), "the metric")
         prediction = rows.p if isinstance(rows, Binary) else rows.P
         return _number(function(rows.y.astype(np.int64), prediction.copy(), **weighted, **options), "the metric")
 

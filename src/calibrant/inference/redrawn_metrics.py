@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.inference.null import reaches
+from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.redraw import redraw_events
 from calibrant.summaries import Ordered
 
@@ -15,6 +18,9 @@ MOST_ENTRIES = 4_000  # beyond so many, counts are drawn per cell of that many m
 
 Measures = Sequence[Callable[[Ordered], Mapping[str, float]]]
 """Functions that give one or more named numbers."""
+
+Batched = Mapping[str, Callable[[Ordered, NDArray[Any]], FloatArray]]
+"""Functions that give a named number for each row of redrawn event counts."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,13 @@ class Redrawn:
 
 
 def redrawn_metrics(
-    summary: Ordered, measures: Measures, *, width_bins: int, resamples: int, rng: np.random.Generator
+    summary: Ordered,
+    measures: Measures,
+    batched: Batched,
+    *,
+    width_bins: int,
+    resamples: int,
+    rng: np.random.Generator,
 ) -> tuple[dict[str, Redrawn], str]:
     """Return expectation and p-value of each number, and how they were found.
 
@@ -37,15 +49,17 @@ def redrawn_metrics(
     cells, how = summary.at_most(MOST_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
     if cells is not summary:
         how += f" on {cells.score.size:,} cells"
-    found = _values(cells, measures)
+    found = {
+        **_values(cells, measures),
+        **{name: float(of_events(cells, cells.events[None])[0]) for name, of_events in batched.items()},
+    }
     observed = np.array(list(found.values()), dtype=np.float64)
-    redrawn = np.array(
-        [
-            list(_values(replace(cells, events=row), measures).values())
-            for events in redraw_events(cells.pool, resamples, rng)
-            for row in events.astype(np.int64)
-        ]
-    )
+    pieces = []
+    for events in redraw_events(cells.pool, resamples, rng):
+        counts = events.astype(np.int64)
+        one_by_one = [list(_values(replace(cells, events=row), measures).values()) for row in counts]
+        pieces.append(np.column_stack([one_by_one, *(of_events(cells, counts) for of_events in batched.values())]))
+    redrawn = np.concatenate(pieces)
     extreme = np.count_nonzero(reaches(redrawn, observed), axis=0)
     pvalues = (1 + extreme) / (resamples + 1)
     rows = zip(found, redrawn.mean(axis=0), pvalues, strict=True)

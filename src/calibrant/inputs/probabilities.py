@@ -73,6 +73,12 @@ class Classes:
         return tuple(rows.take(np.flatnonzero(top == k)) for k in range(self.K))
 
 
+def two_columns(p: NDArray[np.floating[Any]]) -> FloatArray:
+    """Return the class probabilities (1 - p, p) that one probability per row stands for."""
+    q = p.astype(np.float64, copy=False)
+    return np.stack([1 - q, q], axis=1)
+
+
 def read_probabilities(
     y: Any, prediction: Any, *, weights: Any = None, classes: Any = None, pos_label: Any = None
 ) -> Binary | Classes:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.laws import Law, Samples
 from calibrant.inputs.outcomes import LawRows
+from calibrant.inputs.probabilities import two_columns
 from calibrant.kernels.composed import law_kernel, probability_kernel, target_matrix
 from calibrant.kernels.distances import Distance, LineDistance, VectorDistance, distance_of_points
 from calibrant.kernels.expectations import TargetMeans, target_means
@@ -72,12 +71,6 @@ def binary_factor(target: Kernel) -> float:
     """Return k(0,0) - k(0,1) - k(1,0) + k(1,1), by which residuals of one probability are multiplied."""
     G = target_matrix(target, 2)
     return 2.0 if G is None else float(G[0, 0] - G[0, 1] - G[1, 0] + G[1, 1])
-
-
-def two_columns(p: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the class probabilities (1 - p, p)."""
-    q = p.astype(np.float64)
-    return np.column_stack([1 - q, q])
 
 
 def _resolved_for_laws(rows: LawRows, kernel: AnyKernel, chance: Chance) -> Product:

@@ -10,9 +10,10 @@ import numpy as np
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs import Binary, Classes, check_bins, check_choice
 from calibrant.inputs.median_variance import MedianVariance
+from calibrant.inputs.probabilities import two_columns
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.median_variance import median_variance_bins
-from calibrant.primitives.simplex_cells import CellSums, sums_by_cell, two_columns
+from calibrant.primitives.simplex_cells import CellSums, sums_by_cell
 from calibrant.summaries import Kept, SimplexCells, Summary
 
 DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {

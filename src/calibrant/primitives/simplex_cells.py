@@ -24,12 +24,6 @@ class CellSums(NamedTuple):
     wy: FloatArray  # (c, K) Σw e_y
 
 
-def two_columns(p: NDArray[np.floating[Any]]) -> FloatArray:
-    """Return the vectors (1 - p, p) that one probability per row stands for."""
-    q = p.astype(np.float64, copy=False)
-    return np.stack([1 - q, q], axis=1)
-
-
 def bin_numbers(P: NDArray[np.floating[Any]], m: int) -> KeyArray:
     """Return the width bin of every component, an array of the shape of P; edges are compared in its dtype."""
     edges = rounded(width_edges(m), P.dtype.name)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary, Classes
+from calibrant.inputs.probabilities import two_columns
 from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
-from calibrant.primitives.simplex_cells import two_columns
 from calibrant.summaries.base import Summary
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary, Classes
+from calibrant.inputs.probabilities import two_columns
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.simplex_cells import (
     CellSums,
@@ -17,7 +18,6 @@ from calibrant.primitives.simplex_cells import (
     bin_numbers,
     distinct,
     sums_by_cell,
-    two_columns,
 )
 from calibrant.summaries.base import Summary
 

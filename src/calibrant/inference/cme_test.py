@@ -1,0 +1,154 @@
+"""Test of calibration by the calibration mean embedding at test locations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from calibrant.catalogue import AnyRows, calibration_test
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inference.null import monte_carlo_words, reaches
+from calibrant.inputs import Binary, check_choice, check_count, generator
+from calibrant.inputs.laws import Samples
+from calibrant.inputs.outcomes import LawRows
+from calibrant.inputs.weights import FloatArray
+from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
+from calibrant.kernels.kernel import Product
+from calibrant.kernels.locations import Locations, LocationScores, location_scores
+from calibrant.metrics.skce import check_options, kept_rows
+from calibrant.metrics.ucme import located
+from calibrant.primitives.canonical import canonical_order
+from calibrant.primitives.redraw import redraw_rows
+from calibrant.progress import steps
+from calibrant.results import TestResult
+from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
+
+DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
+ROWS_PER_RANK = 100
+
+
+def _summarise(rows: AnyRows, **_: Any) -> Summary:
+    if isinstance(rows, Binary):
+        return Ordered.of(rows)
+    return KeptLaws.of(rows) if isinstance(rows, LawRows) else Kept.of(rows)
+
+
+@calibration_test(reads=(Ordered, Kept, KeptLaws), summarise=_summarise, predictions=("binary", "classes", "laws"))
+def cme_test(
+    summary: Summary,
+    *,
+    locations: Any = 10,
+    kernel: AnyKernel = None,
+    null: str = "monte-carlo",
+    resamples: int = 999,
+    draws: int | None = None,
+    rng: Any = 0,
+) -> TestResult:
+    r"""Test calibration by the calibration mean embedding at J test locations.
+
+    With the row scores :math:`Z_i \in R^J` of `ucme`, their mean :math:`\bar z` and sample covariance S,
+
+    .. math:: Q = n\, \bar z^T S^+ \bar z ,
+
+    where eigenvalues of S below 1e-10 of the largest are dropped and r is the rank kept.
+
+    Parameters
+    ----------
+    y, prediction, locations, kernel, draws, weights, classes, pos_label
+        As in `ucme`.
+    null
+        ``"monte-carlo"``: outcomes redrawn from the predictions, everything else fixed; exact. ``"asymptotic"``:
+        :math:`\frac{n - r}{r(n - 1)} Q` against F(r, n - r); refused below 100 rows per rank.
+    resamples
+        Number of redraws.
+    rng
+        A Generator or a whole number.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is Q, `estimate` the UCME; `details` has `rank` and `locations`.
+
+    Notes
+    -----
+    The chi-square limit that other packages use rejects calibrated predictions up to 88 times in 100 (16 rows, 10
+    locations; Widmann, Lindsten and Zachariah 2021); it is not offered. More rows than locations are needed.
+
+    Examples
+    --------
+    >>> y, p = [0] * 40, [0.9, 0.8, 0.7, 0.6] * 10
+    >>> cme_test(y, p, locations=2).pvalue
+    0.001
+    """
+    check_options(kernel=kernel, unbiased=True, shuffle=False, draws=draws)
+    check_choice("null", null, "monte-carlo", "asymptotic")
+    B, chance = check_count("resamples", resamples), Chance(draws, generator(rng))
+    rows = _rows(summary)
+    product, places = located(rows, locations, kernel, chance)
+    if rows.n <= places.J:
+        raise InputError(f"cme_test needs more rows than locations; got {rows.n} rows and {places.J} locations")
+    scores = location_scores(rows, places, product, chance)
+    v = rows.w / rows.w.mean()
+    Z = scores.of(rows.y) * v[:, None]
+    Q, rank = statistic(Z)
+    if null == "asymptotic":
+        pvalue, how = _limit(Q, rank, rows.n), f"F({rank}, {rows.n - rank}) limit"
+    else:
+        redrawn = np.array(
+            [statistic(Z_b * v[:, None])[0] for Z_b in _redraws(rows, places, product, scores, B, chance)]
+        )
+        pvalue, how = (1 + int(np.count_nonzero(reaches(redrawn, Q)))) / (B + 1), monte_carlo_words(B)
+    return TestResult(
+        statistic=Q,
+        pvalue=pvalue,
+        estimate=float(np.square(Z.mean(axis=0)).mean()),
+        method=f"kernel test of calibration at {places.J} locations (CME); {how}",
+        n=rows.n,
+        details={"rank": rank, "locations": places.J},
+    )
+
+
+def statistic(Z: FloatArray) -> tuple[float, int]:
+    """Return Q and the rank of the covariance."""
+    n, mean = len(Z), Z.mean(axis=0)
+    centred = Z - mean
+    values, vectors = np.linalg.eigh(centred.T @ centred / (n - 1))
+    kept = values > DROPPED * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return (0.0, 0) if not mean.any() else (np.inf, 0)
+    projected = vectors[:, kept].T @ mean
+    return float(n * (projected**2 / values[kept]).sum()), int(kept.sum())
+
+
+def _limit(Q: float, rank: int, n: int) -> float:
+    if n < ROWS_PER_RANK * max(rank, 1):
+        raise NotApplicableError(
+            f'null="asymptotic" holds its level from {ROWS_PER_RANK} rows per rank on; got {n} rows and rank {rank}. '
+            'Use null="monte-carlo" or fewer locations'
+        )
+    if rank == 0:
+        return 1.0 if Q == 0 else 0.0
+    from scipy.special import fdtrc
+
+    return float(fdtrc(rank, n - rank, (n - rank) / (rank * (n - 1)) * Q))
+
+
+def _redraws(
+    rows: KernelRows, places: Locations, product: Product, scores: LocationScores, B: int, chance: Chance
+) -> Iterator[FloatArray]:
+    """Yield Z for redrawn outcomes; draws change with the outcome, so that all has to be computed anew."""
+    for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
+        redrawn = redraw_rows(rows, chance.rng)
+        if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
+            yield location_scores(redrawn, Locations(places.rows), product, chance).of(redrawn.y)
+        else:
+            yield scores.of(redrawn.y)
+
+
+def _rows(summary: Summary) -> KernelRows:
+    if isinstance(summary, Ordered):
+        return summary.rows_at(np.arange(summary.n))
+    rows = kept_rows(summary)
+    return rows.take(canonical_order(rows))

@@ -1,0 +1,306 @@
+"""Tests of calibration by the squared kernel calibration error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from calibrant.catalogue import AnyRows, Shown, calibration_test
+from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
+from calibrant.inference.null import monte_carlo_words
+from calibrant.inference.skce_bootstrap import bootstrapped
+from calibrant.inference.skce_bound import biased_pvalue, largest_h, unbiased_pvalue
+from calibrant.inference.skce_resample import resampled
+from calibrant.inputs import Binary, check_choice, check_count, generator
+from calibrant.inputs.outcomes import LawRows
+from calibrant.inputs.weights import is_unit
+from calibrant.kernels.composed import law_kernel, probability_kernel
+from calibrant.kernels.fitted import AnyKernel, Chance
+from calibrant.kernels.kernel import JointKernel
+from calibrant.metrics.skce import check_options, kept_rows, skce
+from calibrant.metrics.skce import summarise as summarise_error
+from calibrant.results import TestResult
+from calibrant.summaries import Blocks, Kept, KeptLaws, Ordered, Summary
+from calibrant.summaries.blocks import outcome_variance
+
+METHODS = ("resample", "bootstrap", "block", "bound")
+FEWEST_BLOCKS = 10
+BLOCK_VARIANCE, BOOTSTRAP_VARIANCE, BOOTSTRAP_ROWS = 8.0, 20.0, 16
+LEVEL = 0.95  # of the lower confidence bound that a block test reports
+MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
+
+
+def summarise(rows: AnyRows, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any) -> Summary:
+    """Return the blocks for a block test, else what `skce` reads."""
+    chosen = _method(method, isinstance(rows, LawRows))
+    _check(chosen, blocksize, unbiased)
+    if chosen == "block" and blocksize is None:
+        blocksize = 2
+        if rows.n < 2 * FEWEST_BLOCKS:
+            raise _too_few_blocks(rows.n // 2, 2, rows.n)
+    return summarise_error(rows, blocksize=blocksize, unbiased=unbiased, **options)
+
+
+def _by_size(rows: AnyRows) -> Mapping[str, Any]:
+    """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows."""
+    most = MOST_BINARY if isinstance(rows, Binary) else MOST_CLASSES
+    return {} if rows.n <= most else {"method": "block", "shuffle": True}
+
+
+@calibration_test(
+    reads=(Ordered, Kept, KeptLaws, Blocks),
+    summarise=summarise,
+    predictions=("binary", "classes", "laws"),
+    audit={"": Shown("squared kernel calibration error (SKCE)")},
+    audit_options=_by_size,
+)
+def skce_test(
+    summary: Summary,
+    *,
+    kernel: AnyKernel = None,
+    method: str | None = None,
+    unbiased: bool = True,
+    blocksize: int | Callable[[int], int] | None = None,
+    shuffle: bool = False,
+    resamples: int = 999,
+    bound: float | None = None,
+    draws: int | None = None,
+    rng: Any = 0,
+) -> TestResult:
+    r"""Test calibration of the whole prediction by the squared kernel calibration error.
+
+    Large values of `skce` speak against calibration. Its law under calibration is found in one of four ways:
+
+    ``"resample"``
+        Outcomes are redrawn from the predictions, which stay fixed; :math:`T = n \cdot \mathrm{SKCE}` (unbiased) is
+        recomputed, and :math:`p = (1 + \#\{T^*_b \ge T\})/(B + 1)`. Exact at any n; the default for probabilities.
+    ``"bootstrap"``
+        The bootstrap of degenerate U-statistics (Arcones and Giné 1992); with multinomial counts C, the matrix H of h,
+        its diagonal d, row means r and mean b,
+        :math:`T^*_b = [C H C - C d - 2(n-1) C r + n(n-1) b]/n`. The default for laws.
+    ``"block"``
+        The mean over blocks of rows divided by its standard error is standard normal. O(n) for small blocks.
+    ``"bound"``
+        A distribution-free bound of the p-value: never wrong, seldom small.
+
+    Parameters
+    ----------
+    y, prediction, kernel, draws, weights, classes, pos_label
+        As in `skce`.
+    method
+        One of the four above; None for the default.
+    unbiased
+        With ``"bound"``: which estimator is bounded. The other methods use the unbiased one.
+    blocksize
+        Rows of a block, or a function of n: for ``"block"`` (default 2) and ``"bound"`` (default: no blocks).
+    shuffle
+        With blocks: permute the rows first, as rows sorted by score or outcome must be.
+    resamples
+        Number of redraws or bootstrap replicates, B.
+    bound
+        With ``"bound"``: a bound of |h|. Default: twice the largest value of the kernel, four times for kernels with
+        negative values.
+    rng
+        A Generator or a whole number.
+
+    Returns
+    -------
+    TestResult
+        `estimate` is the unbiased `skce` (the block mean, the bounded estimate); `statistic` is T, the z-value of the
+        blocks, or the estimate. `n` counts the rows used. `details` has `variance`, the outcome variance expected
+        under calibration, Σp(1-p) for one probability per row; for blocks also `blocks`, `blocksize`,
+        `standard_error` and `lower_bound`, below which the error lies with a confidence of at most 5 %.
+
+    Notes
+    -----
+    The limit laws need outcomes that vary, not only rows: with scores of 0.01 and 100 rows the bootstrap and the
+    blocks reject calibrated predictions 4 times in 10. They are refused if the variance is below 20 (bootstrap) or 8
+    (block), with fewer than 16 rows of laws, or with fewer than 10 blocks; ``"resample"`` always answers. Rows must be
+    independent given the predictions. CalibrationTests.jl 0.6.3 reports a bootstrap p-value of #/B, which can be 0, and
+    lowers the p-value of its bound for negative estimates.
+
+    Examples
+    --------
+    >>> y, p = [0] * 10, [0.9] * 5 + [0.8] * 5
+    >>> skce_test(y, p).pvalue
+    0.001
+    """
+    check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
+    if isinstance(summary, Blocks):
+        method = method or "block"
+    method = _method(method, isinstance(summary, KeptLaws))
+    B = check_count("resamples", resamples)
+    chance = Chance(draws, generator(rng))
+    if method == "block":
+        return _block_test(summary)
+    if method == "bound":
+        return _bound_test(summary, kernel, unbiased, bound, chance)
+    if isinstance(summary, Blocks):
+        raise SummaryError(f'method={method!r} needs the rows; this summary holds sums of blocks, for method="block"')
+    if bound is not None:
+        raise InputError('bound= belongs to method="bound"')
+    if summary.n < 2:
+        raise InputError(f"skce_test needs at least 2 rows; got {summary.n}")
+    return _replicated(summary, kernel, method, B, chance)
+
+
+def _replicated(summary: Summary, kernel: AnyKernel, method: str, B: int, chance: Chance) -> TestResult:
+    n, (w, variance) = summary.n, _variance(summary)
+    if method == "resample":
+        pairs, extreme = resampled(summary, kernel, B, chance)
+        T = pairs / ((n - 1) * w * w)
+    else:
+        _check_bootstrap(summary, variance)
+        T, extreme = bootstrapped(summary, kernel, B, chance)
+    how = monte_carlo_words(B) if method == "resample" else f"{B} bootstrap replicates"
+    details: dict[str, Any] = {"resamples": B}
+    if not isinstance(summary, KeptLaws):
+        details["variance"] = variance
+    return TestResult(
+        statistic=float(T),
+        pvalue=(1 + extreme) / (B + 1),
+        estimate=float(T / n),
+        method=f"kernel test of calibration (SKCE); {how}",
+        n=n,
+        details=details,
+    )
+
+
+def _variance(summary: Summary) -> tuple[float, float]:
+    """Return the mean weight, and the outcome variance expected under calibration in units of the largest weight."""
+    if isinstance(summary, Ordered):
+        p, w, rows, _ = summary.pool
+        return summary.total_weight / summary.n, float((w * w * rows * p * (1 - p)).sum()) / summary.weight_max**2
+    kept = kept_rows(summary)
+    w = np.asarray(kept.w)
+    return float(w.mean()), float((w * w * outcome_variance(kept)).sum() / w.max() ** 2)
+
+
+def _check_bootstrap(summary: Summary, variance: float) -> None:
+    if isinstance(summary, KeptLaws):
+        if summary.n < BOOTSTRAP_ROWS:
+            raise NotApplicableError(
+                f'method="bootstrap" holds its level from {BOOTSTRAP_ROWS} rows on; got {summary.n}. '
+                'Use method="resample"'
+            )
+    elif variance < BOOTSTRAP_VARIANCE:
+        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance)
+
+
+def _block_test(summary: Summary) -> TestResult:
+    if not isinstance(summary, Blocks):
+        raise SummaryError(
+            'method="block" reads a summary of blocks; '
+            'make it with summarize("skce_test", y, prediction, method="block")'
+        )
+    if not summary.unbiased:
+        raise InputError('method="block" uses the unbiased estimator; leave unbiased at True')
+    s, m = summary.blocks, summary.m
+    if s < FEWEST_BLOCKS:
+        raise _too_few_blocks(s, m, summary.n)
+    variance = summary.variance / summary.heaviest**2
+    if summary.kind != "laws" and variance < BLOCK_VARIANCE:
+        raise _too_rare("block", BLOCK_VARIANCE, variance)
+    mean_weight = summary.weight / summary.used
+    unit = m * (m - 1) * mean_weight**2
+    mean, se = summary.mean / unit, summary.standard_error / unit
+    if se == 0 and mean > 0:
+        raise NotApplicableError(
+            f"all {s} blocks have the same value, {mean:g}, so that it has no standard error; use method='resample'"
+        )
+    from scipy.special import ndtr, ndtri
+
+    z = mean / se if se > 0 else 0.0
+    details = {
+        "blocks": s,
+        "blocksize": m,
+        "standard_error": se,
+        "lower_bound": max(0.0, mean - float(ndtri(LEVEL)) * se),
+        "variance": variance,
+    }
+    if summary.kind == "laws":
+        del details["variance"]
+    return TestResult(
+        statistic=z,
+        pvalue=float(ndtr(-z)) if se > 0 else 1.0,
+        estimate=mean,
+        method=f"kernel test of calibration (SKCE); {s:,} blocks of {m} rows, normal limit",
+        n=summary.used,
+        details=details,
+    )
+
+
+def _bound_test(summary: Summary, kernel: AnyKernel, unbiased: bool, bound: Any, chance: Chance) -> TestResult:
+    if not _has_equal_weights(summary):
+        raise InputError('method="bound" has no form with weights; leave weights out or use method="resample"')
+    blocks = isinstance(summary, Blocks)
+    if blocks and not unbiased:
+        raise InputError("the bound of the biased estimator is for all pairs; leave blocksize out")
+    Bd = _largest(summary, kernel) if bound is None else _checked_bound(bound)
+    t = skce(summary, kernel=kernel, unbiased=unbiased, draws=chance.draws, rng=chance.rng)
+    n = summary.used if isinstance(summary, Blocks) else summary.n
+    m = summary.m if isinstance(summary, Blocks) else n
+    pvalue = unbiased_pvalue(t, n=n, m=m, bound=Bd) if unbiased else biased_pvalue(t, n=n, bound=Bd)
+    return TestResult(
+        statistic=t,
+        pvalue=pvalue,
+        estimate=t,
+        method=f"kernel test of calibration (SKCE); distribution-free bound, |h| <= {Bd:g}",
+        n=n,
+        details={"bound": Bd},
+    )
+
+
+def _largest(summary: Summary, kernel: AnyKernel) -> float:
+    if isinstance(summary, Blocks):
+        return largest_h(summary.kernel)
+    if isinstance(kernel, JointKernel):
+        return largest_h(kernel)
+    if isinstance(summary, KeptLaws):
+        return largest_h(law_kernel(kernel, summary.rows.law))
+    return largest_h(probability_kernel(kernel, 1 if isinstance(summary, Ordered) else kept_rows(summary).K))  # type: ignore[union-attr]
+
+
+def _has_equal_weights(summary: Summary) -> bool:
+    if isinstance(summary, Ordered):
+        return summary.has_equal_weights
+    if isinstance(summary, Blocks):
+        return bool(np.isclose(summary.weight, summary.heaviest * summary.used, rtol=1e-12))
+    w = kept_rows(summary).w
+    return is_unit(w) or bool(w.min() == w.max())
+
+
+def _method(method: Any, is_law: bool) -> str:
+    check_choice("method", method, None, *METHODS)
+    return str(method) if method is not None else ("bootstrap" if is_law else "resample")
+
+
+def _check(method: str, blocksize: Any, unbiased: bool) -> None:
+    if blocksize is not None and method not in ("block", "bound"):
+        raise InputError(f'blocksize belongs to method="block" and "bound"; got method={method!r}')
+    if unbiased is False and method != "bound":
+        raise InputError(f"method={method!r} uses the unbiased estimator; leave unbiased at True")
+
+
+def _checked_bound(bound: Any) -> float:
+    number = isinstance(bound, Real) and not isinstance(bound, (bool, np.bool_))
+    if not number or not 0 < float(bound) < np.inf:
+        raise InputError(f"bound must be a number above 0 that |h| never exceeds; got {shown(bound)}")
+    return float(bound)
+
+
+def _too_few_blocks(s: int, m: int, n: int) -> NotApplicableError:
+    return NotApplicableError(
+        f'method="block" needs at least {FEWEST_BLOCKS} blocks; {n} rows make {s} of {m} rows. '
+        'Use smaller blocks or method="resample"'
+    )
+
+
+def _too_rare(method: str, limit: float, variance: float) -> NotApplicableError:
+    return NotApplicableError(
+        f"method={method!r} holds its level if the outcome variance expected under calibration is at least {limit:g}; "
+        f'it is {variance:.3g}. Use method="resample"'
+    )
