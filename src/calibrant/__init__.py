@@ -17,9 +17,13 @@ from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
 from calibrant.inference.kuiper_test import kuiper_test
 from calibrant.inference.skce_test import skce_test
 from calibrant.inference.spiegelhalter_test import spiegelhalter_test
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
 from calibrant.inputs.median_variance import MedianVariance
+from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.reductions import one_vs_rest, top_label
+from calibrant.inputs.sets import Sets
 from calibrant.kernels import (
     Delta,
     Exponential,
@@ -32,6 +36,7 @@ from calibrant.kernels import (
     RationalQuadratic,
 )
 from calibrant.metrics.brier_score import brier_score
+from calibrant.metrics.coverage import coverage
 from calibrant.metrics.decompose import decompose
 from calibrant.metrics.direction import direction
 from calibrant.metrics.ece import ece
@@ -48,6 +53,7 @@ __all__ = [
     "Audit",
     "Blocks",
     "CalibrantError",
+    "CdfValues",
     "Curve",
     "Decomposition",
     "Delta",
@@ -56,6 +62,7 @@ __all__ = [
     "Gaussian",
     "Grid",
     "InputError",
+    "Intervals",
     "JointKernel",
     "Kept",
     "KeptLaws",
@@ -74,9 +81,11 @@ __all__ = [
     "Ordered",
     "PerLabel",
     "Product",
+    "Quantiles",
     "RationalQuadratic",
     "Samples",
     "ScipyLaw",
+    "Sets",
     "SimplexCells",
     "Summary",
     "SummaryError",
@@ -86,6 +95,7 @@ __all__ = [
     "brier_score",
     "cme_test",
     "consistency_test",
+    "coverage",
     "cumulative_differences",
     "decompose",
     "direction",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import AnyRows, calibration_test
+from calibrant.catalogue import calibration_test
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inference.null import monte_carlo_words, reaches
 from calibrant.inputs import Binary, check_choice, check_count, generator
@@ -29,13 +29,15 @@ DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
 ROWS_PER_RANK = 100
 
 
-def _summarise(rows: AnyRows, **_: Any) -> Summary:
+def _summarise(rows: KernelRows, **_: Any) -> Summary:
     if isinstance(rows, Binary):
         return Ordered.of(rows)
     return KeptLaws.of(rows) if isinstance(rows, LawRows) else Kept.of(rows)
 
 
-@calibration_test(reads=(Ordered, Kept, KeptLaws), summarise=_summarise, predictions=("binary", "classes", "laws"))
+@calibration_test(
+    reads=(Ordered, Kept, KeptLaws), summarise=_summarise, predictions=("binary", "classes", "laws", "samples")
+)
 def cme_test(
     summary: Summary,
     *,

@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from calibrant.catalogue import AnyRows, Entry, find, is_verb
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inference.null import reaches
 from calibrant.inputs import Binary, check_count, generator, read_probabilities
+from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Law
 from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import is_unit
+from calibrant.kernels.fitted import KernelRows
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.redraw import redraw_rows
 from calibrant.progress import steps
 from calibrant.results import Decomposition, Direction, TestResult
 from calibrant.summaries import Summary
 
-Measure = Callable[[AnyRows], float]
+Measure = Callable[[KernelRows], float]
 
 
 def consistency_test(
@@ -86,7 +88,7 @@ def consistency_test(
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if isinstance(metric, str) or is_verb(metric):
         entry = find(metric)
-        rows, measure = entry.read(y, prediction, **given), _of_entry(entry, options)
+        rows, measure = _with_law(entry.read(y, prediction, **given)), _of_entry(entry, options)
     else:
         rows, measure = _read(y, prediction, **given), _of_function(metric, options)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
@@ -107,13 +109,22 @@ def consistency_test(
     )
 
 
-def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> AnyRows:
+def _with_law(rows: AnyRows) -> KernelRows:
+    if isinstance(rows, Judged):
+        raise NotApplicableError(
+            f"{type(rows.prediction).__name__} do not say how outcomes are drawn, so that they cannot be redrawn; "
+            "consistency_test needs probabilities or a law"
+        )
+    return rows
+
+
+def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> KernelRows:
     if isinstance(prediction, Law):
         return read_outcomes(y, prediction, weights=weights)
     return read_probabilities(y, prediction, weights=weights, **labels)
 
 
-def _redraws(rows: AnyRows, B: int, rng: np.random.Generator, name: str) -> Iterator[AnyRows]:
+def _redraws(rows: KernelRows, B: int, rng: np.random.Generator, name: str) -> Iterator[KernelRows]:
     """Yield the rows with redrawn outcomes, drawn in an order that does not depend on that of the rows."""
     order = canonical_order(rows)
     ordered, back = rows.take(order), np.argsort(order)
@@ -126,7 +137,7 @@ def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
         raise InputError(f"metric must be a number that grows with miscalibration; {entry.name} is a {entry.kind}")
     completed = entry.completed(options)
 
-    def measure(rows: AnyRows) -> float:
+    def measure(rows: KernelRows) -> float:
         value = entry.of_rows(rows, completed)
         if isinstance(value, Direction):
             raise InputError(
@@ -142,7 +153,7 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
     if not callable(function):
         raise InputError(f"metric must be a verb of calibrant, its name, or a function; got {shown(function)}")
 
-    def measure(rows: AnyRows) -> float:
+    def measure(rows: KernelRows) -> float:
         # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
         weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
         if isinstance(rows, LawRows):

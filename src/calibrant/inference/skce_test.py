@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import AnyRows, Shown, calibration_test
+from calibrant.catalogue import Shown, calibration_test
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inference.null import monte_carlo_words
 from calibrant.inference.skce_bootstrap import bootstrapped
@@ -18,7 +18,7 @@ from calibrant.inputs import Binary, check_choice, check_count, generator
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import is_unit
 from calibrant.kernels.composed import law_kernel, probability_kernel
-from calibrant.kernels.fitted import AnyKernel, Chance
+from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
 from calibrant.kernels.kernel import JointKernel
 from calibrant.metrics.skce import check_options, kept_rows, skce
 from calibrant.metrics.skce import summarise as summarise_error
@@ -33,7 +33,7 @@ LEVEL = 0.95  # of the lower confidence bound that a block test reports
 MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
 
 
-def summarise(rows: AnyRows, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any) -> Summary:
+def summarise(rows: KernelRows, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any) -> Summary:
     """Return the blocks for a block test, else what `skce` reads."""
     chosen = _method(method, isinstance(rows, LawRows))
     _check(chosen, blocksize, unbiased)
@@ -44,7 +44,7 @@ def summarise(rows: AnyRows, *, method: str | None, blocksize: Any, unbiased: bo
     return summarise_error(rows, blocksize=blocksize, unbiased=unbiased, **options)
 
 
-def _by_size(rows: AnyRows) -> Mapping[str, Any]:
+def _by_size(rows: KernelRows) -> Mapping[str, Any]:
     """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows."""
     most = MOST_BINARY if isinstance(rows, Binary) else MOST_CLASSES
     return {} if rows.n <= most else {"method": "block", "shuffle": True}
@@ -53,7 +53,7 @@ def _by_size(rows: AnyRows) -> Mapping[str, Any]:
 @calibration_test(
     reads=(Ordered, Kept, KeptLaws, Blocks),
     summarise=summarise,
-    predictions=("binary", "classes", "laws"),
+    predictions=("binary", "classes", "laws", "samples"),
     audit={"": Shown("squared kernel calibration error (SKCE)")},
     audit_options=_by_size,
 )

@@ -53,10 +53,10 @@ def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
         values = outcomes.astype(np.float64, copy=False)
     if is_unit(w) or w.min() > 0:
-        _check_finite(values, None)
+        refuse_not_finite_outcome(values, None)
         return LawRows(values, law, w)
     rows = np.flatnonzero(w)
-    _check_finite(values[rows], rows)
+    refuse_not_finite_outcome(values[rows], rows)
     return LawRows(values, law, w).take(rows)
 
 
@@ -89,7 +89,8 @@ def _shape_remedy(y: NDArray[Any], law: Law) -> str:
     return "Take outcomes and law from the same table"
 
 
-def _check_finite(y: FloatArray, rows: Rows | None) -> None:
+def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
+    """Raise an error that shows the first missing or infinite outcome; `rows` are the caller's row numbers."""
     bad = ~np.isfinite(y)
     if not bad.any():
         return

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.catalogue import AnyRows, metric
+from calibrant.catalogue import metric
 from calibrant.errors import InputError
 from calibrant.inputs import Classes, check_choice, check_count, generator
 from calibrant.inputs.blocksize import read_blocksize
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
-from calibrant.kernels.fitted import AnyKernel, Chance, binary_factor, form_of, resolved
+from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, binary_factor, form_of, resolved
 from calibrant.kernels.forms import at_zero
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
@@ -33,7 +33,7 @@ class Sums(NamedTuple):
 
 
 def summarise(
-    rows: AnyRows,
+    rows: KernelRows,
     *,
     kernel: AnyKernel,
     unbiased: bool,
@@ -65,7 +65,10 @@ def summarise(
 
 
 @metric(
-    reads=(Ordered, Kept, KeptLaws, Blocks), summarise=summarise, predictions=("binary", "classes", "laws"), perfect=0.0
+    reads=(Ordered, Kept, KeptLaws, Blocks),
+    summarise=summarise,
+    predictions=("binary", "classes", "laws", "samples"),
+    perfect=0.0,
 )
 def skce(
     summary: Summary,
@@ -222,7 +225,7 @@ def check_options(*, kernel: Any, unbiased: Any, shuffle: Any, draws: Any) -> No
         check_count("draws", draws, least=2)
 
 
-def check_rows(rows: AnyRows, unbiased: bool) -> None:
+def check_rows(rows: KernelRows, unbiased: bool) -> None:
     """Refuse draws too few for a biased estimate."""
     if not unbiased and isinstance(rows, LawRows) and isinstance(rows.law, Samples):
         M = rows.law.draws.shape[1]

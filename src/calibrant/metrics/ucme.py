@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import AnyRows, metric
+from calibrant.catalogue import metric
 from calibrant.errors import InputError, shown
 from calibrant.inputs import Binary, Classes, check_count, generator, read_binary, read_probabilities
 from calibrant.inputs.laws import Law
@@ -23,7 +23,7 @@ from calibrant.primitives.redraw import redraw_rows
 from calibrant.summaries import Moments
 
 
-def summarise(rows: AnyRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
+def summarise(rows: KernelRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
     """Return the moments of the row scores Z_j of each location."""
     chance = Chance(draws, generator(rng))
     product, places = located(rows, locations, kernel, chance)
@@ -38,7 +38,11 @@ def summarise(rows: AnyRows, *, locations: Any, kernel: AnyKernel, draws: int | 
 
 
 @metric(
-    reads=(Moments,), summarise=summarise, predictions=("binary", "classes", "laws"), range=(0.0, np.inf), mean=True
+    reads=(Moments,),
+    summarise=summarise,
+    predictions=("binary", "classes", "laws", "samples"),
+    range=(0.0, np.inf),
+    mean=True,
 )
 def ucme(
     summary: Moments,
@@ -93,7 +97,7 @@ def ucme(
     return float(np.mean([summary.mean_of(name) ** 2 for name in names]))
 
 
-def located(rows: AnyRows, locations: Any, kernel: AnyKernel, chance: Chance) -> tuple[Product, Locations]:
+def located(rows: KernelRows, locations: Any, kernel: AnyKernel, chance: Chance) -> tuple[Product, Locations]:
     """Return the kernels with numbers for length scales, and the locations."""
     check_kernel_option(kernel)
     if isinstance(kernel, JointKernel):
@@ -108,7 +112,7 @@ def located(rows: AnyRows, locations: Any, kernel: AnyKernel, chance: Chance) ->
     return product, Locations(_read_like(rows, *locations))
 
 
-def _drawn(rows: AnyRows, J: int, rng: np.random.Generator) -> Locations:
+def _drawn(rows: KernelRows, J: int, rng: np.random.Generator) -> Locations:
     """Return J rows drawn with `rng`, whatever their order, each with a target drawn from its own prediction."""
     if rows.n < J:
         raise InputError(f"locations={J} draws {J} different rows; there are {rows.n}. Pass fewer")

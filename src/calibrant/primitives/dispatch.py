@@ -72,7 +72,7 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
     """
     total = m * (m + 1) // 2
     ends = np.cumsum(np.arange(m, 0, -1))  # of the tiles (I, I), ..., (I, m - 1) when all stand in one line
-    size = max(4, total // MOST_TASKS)
+    size = max(8, total // MOST_TASKS)  # fewer tiles do not pay for a thread
 
     def run(part: slice) -> T:
         at = np.arange(part.start, part.stop)

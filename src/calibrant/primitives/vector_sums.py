@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Exponential, Gaussian, Matern32, Matern52
-from calibrant.kernels.distances import distance_of_points
+from calibrant.kernels.distances import SCIPY_NAMES, distance_of_points
 from calibrant.kernels.forms import VectorForm
 from calibrant.primitives.dispatch import on_tiles, takes_fast_double_sum
 
@@ -35,14 +35,31 @@ PROFILES: dict[type, tuple[float, float, float]] = {
 
 def prediction_tile(form: VectorForm) -> Tile:
     """Return the values of k_P as a function of two ranges of rows."""
-    kernel, own = form.kernel, callable(form.kernel.distance)
-    distance = distance_of_points(form.P, form.kernel.distance or "tv")
+    P, kernel = form.P, form.kernel
+    if callable(kernel.distance):
+        return _own_tile(form)
+    from scipy.spatial.distance import cdist
+
+    name = kernel.distance or "tv"
+    scale = kernel.length * (2 if name == "tv" else 1)
+
+    def tile(rows: slice, columns: slice) -> FloatArray:
+        d = cdist(P[rows], P[columns], SCIPY_NAMES[name])
+        with np.errstate(over="ignore"):  # as in `Kernel.of_distance`
+            d /= scale
+            return np.asarray(kernel.profile(d))
+
+    return tile
+
+
+def _own_tile(form: VectorForm) -> Tile:
+    """Return `prediction_tile` for a distance of the user, which gets copies of both rows of every pair."""
+    kernel, distance = form.kernel, distance_of_points(form.P, form.kernel.distance or "tv")
 
     def tile(rows: slice, columns: slice) -> FloatArray:
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(columns.start, columns.stop)[None, :]
-        step = max(1, MOST_COPIED // (j.size * form.P.shape[1])) if own else i.size
-        parts = [kernel.of_distance(distance(i[s : s + step], j)) for s in range(0, i.size, step)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        step = max(1, MOST_COPIED // (j.size * form.P.shape[1]))
+        return np.concatenate([kernel.of_distance(distance(i[s : s + step], j)) for s in range(0, i.size, step)])
 
     return tile
 

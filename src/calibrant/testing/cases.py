@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.catalogue import Entry
+from calibrant.inputs.laws import Law, Normal
 
 
 @dataclass(frozen=True)
@@ -21,25 +22,32 @@ class Case:
     def rows(self, chosen: Any) -> Case:
         """Return the chosen rows."""
         weights = None if self.weights is None else self.weights[chosen]
-        return Case(self.y[chosen], self.prediction[chosen], weights)
+        prediction = self.prediction.take(chosen) if self.is_law else self.prediction[chosen]
+        return Case(self.y[chosen], prediction, weights)
 
     def weighted(self, weights: Any) -> Case:
         """Return the same rows with these weights."""
         return replace(self, weights=weights)
 
+    @property
+    def is_law(self) -> bool:
+        """Whether the prediction is a law, whose outcomes are real numbers."""
+        return isinstance(self.prediction, Law)
+
 
 def cases(entry: Entry, rng: np.random.Generator, n: int = 210) -> list[Case]:
     """Return one case per kind of prediction the verb takes: ties, zeros and ones among the probabilities.
 
-    All probabilities are multiples of 1/32, which float16 holds exactly.
+    All probabilities and real outcomes are multiples of 1/32, which float16 holds exactly.
     """
-    return [_binary(rng, n) if kind == "binary" else _classes(rng, n) for kind in entry.predictions]
+    return [MAKERS[kind](rng, n) for kind in entry.predictions]
 
 
 def certain(entry: Entry) -> list[Case]:
-    """Return predictions that are certain and right."""
+    """Return predictions that are certain and right; a law never is."""
     y = np.array([0, 1, 1, 0, 1, 0, 0])
-    return [Case(y, y.astype(float)) if kind == "binary" else Case(y, np.eye(3)[y]) for kind in entry.predictions]
+    found = {"binary": Case(y, y.astype(float)), "classes": Case(y, np.eye(3)[y])}
+    return [found[kind] for kind in entry.predictions if kind in found]
 
 
 def on_edges(rng: np.random.Generator, m: int) -> Case:
@@ -59,3 +67,13 @@ def _classes(rng: np.random.Generator, n: int, K: int = 4) -> Case:
     P = rng.multinomial(32, rng.dirichlet(np.full(K, 0.7), size=n)) / 32
     y = np.array([rng.choice(K, p=row) for row in 0.8 * P + 0.2 / K])
     return Case(y, P)
+
+
+def _laws(rng: np.random.Generator, n: int) -> Case:
+    law = Normal(rng.integers(-64, 65, n) / 32, rng.integers(8, 65, n) / 32)
+    # No two outcomes are alike: rows are told apart by them.
+    y = rng.choice(np.arange(-128, 129), n, replace=False) / 32
+    return Case(y, law)
+
+
+MAKERS = {"binary": _binary, "classes": _classes, "laws": _laws}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.catalogue import Entry, find, summarize
 from calibrant.errors import CalibrantError, InputError
+from calibrant.inputs.laws import Law as PredictiveLaw
 from calibrant.summaries import Summary
 from calibrant.testing.cases import Case, cases, certain, on_edges
 from calibrant.testing.numbers import numbers
@@ -160,6 +161,8 @@ def containers_are_read_by_position(entry: Entry, options: Options, rng: np.rand
 
 
 def _containers(y: Any, P: Any, w: Any) -> dict[str, tuple[Any, Any, Any]]:
+    if isinstance(P, PredictiveLaw):  # what its own parameters may come in is a matter of the law
+        return {name: (outcomes, P, weights) for name, (outcomes, _, weights) in _containers(y, y, w).items()}
     found = {
         "lists": (y.tolist(), P.tolist(), w.tolist()),
         "strided arrays": tuple(np.repeat(a, 2, axis=0)[::2] for a in (y, P, w)),
@@ -199,10 +202,11 @@ def precision_of_the_input_does_not_matter(entry: Entry, options: Options, rng: 
     """Probabilities that float16 holds give the same numbers in every precision, and so do labels of any type."""
     for case in cases(entry, rng):
         expected = value(entry, options, case)
-        for dtype in ("float16", "float32", "float64", "longdouble"):
+        floats = ("float16", "float32", "float64", "longdouble")
+        for dtype in () if case.is_law else floats:
             other = Case(case.y, case.prediction.astype(dtype))
             same(entry, value(entry, options, other), expected, f"probabilities as {dtype}")
-        for dtype in ("int8", "uint16", "int64", "float32"):
+        for dtype in floats if case.is_law else ("int8", "uint16", "int64", "float32"):
             same(entry, value(entry, options, Case(case.y.astype(dtype), case.prediction)), expected, f"y as {dtype}")
 
 
@@ -228,9 +232,10 @@ def scores_on_bin_edges_stay_in_their_bin(entry: Entry, options: Options, rng: n
 def inputs_stay_as_they_are(entry: Entry, options: Options, rng: np.random.Generator) -> None:
     """No array of the caller is written to."""
     for case in cases(entry, rng):
-        given = [case.y.copy(), case.prediction.copy(), rng.uniform(0, 3, len(case.y))]
+        w = rng.uniform(0, 3, len(case.y))
+        given = [case.y.copy(), w] if case.is_law else [case.y.copy(), w, case.prediction.copy()]
         before = [array.copy() for array in given]
-        value(entry, options, Case(*given))
+        value(entry, options, Case(given[0], case.prediction if case.is_law else given[2], w))
         for array, copy in zip(given, before, strict=True):
             assert np.array_equal(array, copy), f"{entry.name}: an input was modified"
 
@@ -296,7 +301,11 @@ def missing_values_are_refused(entry: Entry, options: Options, rng: np.random.Ge
 
 
 def _spoilt(case: Case) -> list[Case]:
-    y, P, w = case.y.astype(float), case.prediction.copy(), np.ones(len(case.y))
+    y, w = case.y.astype(float), np.ones(len(case.y))
     y[17], w[17] = np.nan, np.nan
-    P[17, ...] = np.nan
-    return [Case(y, case.prediction), Case(case.y, P), Case(case.y, case.prediction, w)]
+    spoilt = [Case(y, case.prediction), Case(case.y, case.prediction, w)]
+    if not case.is_law:  # a law refuses missing parameters itself
+        P = case.prediction.copy()
+        P[17, ...] = np.nan
+        spoilt.append(Case(case.y, P))
+    return spoilt

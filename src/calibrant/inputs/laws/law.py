@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.laws.parameters import locked, refuse_where
 from calibrant.inputs.weights import FloatArray
+
+if TYPE_CHECKING:
+    from calibrant.inputs.intervals import Intervals
+    from calibrant.inputs.quantiles import Quantiles
 
 Selection = NDArray[np.intp] | NDArray[np.bool_] | slice
 
@@ -89,6 +93,25 @@ class Law(ABC):
     def sample(self, size: int, rng: Any) -> FloatArray:
         """Return `size` independent draws of every row, of shape ``(n, size, *shape)``."""
         raise self._lacks("sample")
+
+    def interval(self, level: Any) -> Intervals:
+        """Return the central intervals of one level, or of several."""
+        from calibrant.inputs.intervals import Intervals
+        from calibrant.inputs.levels import read_levels
+
+        levels, single = read_levels(level)
+        tail = np.broadcast_to((1 - levels) / 2, (self.n, levels.size))
+        low, high = self.ppf(tail), self.isf(tail)
+        return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
+
+    def quantiles(self, levels: Any) -> Quantiles:
+        """Return the quantiles of these levels, which must increase."""
+        from calibrant.inputs.levels import read_levels
+        from calibrant.inputs.quantiles import Quantiles
+
+        found, single = read_levels(levels, "levels")
+        values = self.ppf(np.broadcast_to(found, (self.n, found.size)))
+        return Quantiles(values[:, 0], levels) if single else Quantiles(values, found)
 
     def _lacks(self, method: str) -> NotApplicableError:
         reason = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from calibrant.inputs.laws.law import Law, Selection, rows_of
 from calibrant.inputs.laws.parameters import read_array, refuse_not_finite, refuse_where
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
+
+if TYPE_CHECKING:
+    from calibrant.inputs.intervals import Intervals
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -110,6 +113,24 @@ class Samples(Law):
         """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
         chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
         return np.take_along_axis(self.draws, chosen[..., None] if self.shape else chosen, axis=1)
+
+    def interval(self, level: Any) -> Intervals:
+        """Return intervals between order statistics that exchangeable draws cover with at least the level.
+
+        [x_(a), x_(b)] with a = ⌊(M + 1) α/2⌋ and b = ⌈(M + 1)(1 - α/2)⌉, where x_(0) = -inf and x_(M+1) = inf, covers
+        with probability (b - a)/(M + 1). The products are rounded to 1e-10 first: 20 · 0.05 is to be 1.
+        """
+        from calibrant.inputs.intervals import Intervals
+        from calibrant.inputs.levels import read_levels
+
+        self._refuse_vectors("interval")
+        levels, single = read_levels(level)
+        a = np.floor(((self.M + 1) * (1 - levels) / 2).round(10)).astype(np.intp)
+        b = np.ceil(((self.M + 1) * (1 + levels) / 2).round(10)).astype(np.intp)
+        ends = np.full((self.n, 1), np.inf)
+        ordered = np.concatenate([-ends, np.sort(self.draws, axis=1), ends], axis=1)
+        low, high = ordered[:, a], ordered[:, b]
+        return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
 
     def _share(self, x: Any, holds: np.ufunc) -> FloatArray:
         points = self._points(x)

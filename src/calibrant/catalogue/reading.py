@@ -1,0 +1,88 @@
+"""From outcomes and predictions to checked rows, for the kinds of prediction that a verb judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs import Binary, Classes, read_binary, read_probabilities
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.judged import Judged, read_judged, without_outcome
+from calibrant.inputs.laws import Law, Samples
+from calibrant.inputs.outcomes import LawRows, read_outcomes
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.sets import Sets
+
+Rows = Binary | Classes
+AnyRows = Rows | LawRows | Judged
+
+KINDS = {
+    "binary": "one probability per row (a 1-D array)",
+    "classes": "class probabilities (an array (n, K))",
+    "intervals": "Intervals",
+    "sets": "Sets",
+    "quantiles": "Quantiles",
+    "samples": "Samples",
+    "laws": "a law such as Normal",
+    "cdf": "CdfValues",
+}
+"""The kinds of prediction, in words."""
+
+
+def kind_of(prediction: Any) -> str | None:
+    """Return the kind of a typed prediction, None for what can only be an array."""
+    types = {Intervals: "intervals", Sets: "sets", Quantiles: "quantiles", CdfValues: "cdf", Samples: "samples"}
+    if type(prediction) in types:
+        return types[type(prediction)]
+    return "laws" if isinstance(prediction, Law) else None
+
+
+def read(
+    verb: str, accepted: tuple[str, ...], y: Any, prediction: Any, *, weights: Any, classes: Any, pos_label: Any
+) -> AnyRows:
+    """Return checked rows of a prediction that the verb judges; others are refused by name."""
+    kind = kind_of(prediction)
+    if kind is None:
+        if "classes" in accepted:
+            return read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+        if "binary" in accepted:
+            return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
+        raise InputError(
+            f"{verb} judges {listed(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
+            "A plain array is only ever taken as probabilities"
+        )
+    if kind not in accepted:
+        raise InputError(f"{verb} judges {listed(accepted)}; got {type(prediction).__name__}")
+    if pos_label is not None or (classes is not None and kind != "sets"):
+        name = "pos_label" if pos_label is not None else "classes"
+        raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
+    if isinstance(prediction, Law):
+        return read_outcomes(y, prediction, weights=weights)
+    return read_judged(y, prediction, weights=weights, classes=classes)
+
+
+def read_alone(verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any) -> Judged:
+    """Return rows of predictions without outcomes."""
+    if kind_of(prediction) not in accepted:
+        raise InputError(
+            f"{verb} takes {listed(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__})"
+        )
+    return without_outcome(prediction, weights=weights)
+
+
+def part_of(rows: Any, part: slice) -> Any:
+    """Return consecutive rows without copying them, probabilities in float64."""
+    if isinstance(rows, Binary):
+        return Binary(rows.y[part], rows.p[part].astype("float64", copy=False), rows.w[part])
+    if isinstance(rows, Classes):
+        return Classes(rows.y[part], rows.P[part].astype("float64", copy=False), rows.w[part])
+    if isinstance(rows, LawRows):
+        return LawRows(rows.y[part], rows.law.take(part), rows.w[part])
+    return rows.take(part)
+
+
+def listed(accepted: tuple[str, ...]) -> str:
+    """Return the kinds of prediction in words."""
+    words = [KINDS[kind] for kind in KINDS if kind in accepted]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

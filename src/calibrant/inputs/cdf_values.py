@@ -1,0 +1,56 @@
+"""Values of a distribution function at the outcome, for laws that calibrant does not know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.inputs.laws.law import Selection
+from calibrant.inputs.laws.parameters import read_columns, refuse_where
+from calibrant.inputs.weights import FloatArray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class CdfValues:
+    """F(y) of the predictive law of each row, and F(y-) where the law has atoms.
+
+    Parameters
+    ----------
+    at : array_like of shape (n,)
+        P(Y <= y) at the outcome y of the row.
+    below : array_like of shape (n,), optional
+        P(Y < y); default: the law has no jump at y.
+
+    Examples
+    --------
+    >>> CdfValues([0.2, 0.9], below=[0.0, 0.7])
+    CdfValues(n=2)
+    """
+
+    at: FloatArray  # (n,)
+    below: FloatArray  # (n,)
+
+    def __init__(self, at: Any, below: Any = None) -> None:
+        high, low = read_columns(at=at, below=at if below is None else below)
+        for values, name in ((high, "at"), (low, "below")):
+            refuse_where(~((values >= 0) & (values <= 1)), values, f"{name} must lie in [0, 1]", "It is a probability")
+        refuse_where(low > high, low, "below must not exceed at", "It is P(Y < y), and at is P(Y <= y)")
+        self._hold(high, low)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.at)
+
+    def take(self, rows: Selection) -> CdfValues:
+        """Return these rows alone."""
+        made = object.__new__(CdfValues)
+        made._hold(self.at[rows], self.below[rows])
+        return made
+
+    def __repr__(self) -> str:
+        return f"CdfValues(n={self.n})"
+
+    def _hold(self, at: FloatArray, below: FloatArray) -> None:
+        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "below", below)

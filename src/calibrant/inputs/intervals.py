@@ -1,0 +1,121 @@
+"""Prediction intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.bounds import read_bounds
+from calibrant.inputs.laws.law import Selection
+from calibrant.inputs.laws.parameters import locked
+from calibrant.inputs.levels import place_of, read_levels
+from calibrant.inputs.options import check_choice
+from calibrant.inputs.weights import FloatArray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Intervals:
+    """Prediction intervals with nominal coverage, at one level or several.
+
+    Parameters
+    ----------
+    lower, upper : array_like of shape (n,), or (n, L) for L levels
+        Bounds, both inside the interval. `lower` may be -inf and `upper` inf.
+    level : float, or a sequence of L
+        Nominal coverage of each column, strictly between 0 and 1: 0.9, never alpha.
+    crossed : {"raise", "swap"}
+        What to do where lower > upper: refuse, or exchange the two.
+
+    Examples
+    --------
+    >>> forecast = Intervals([0.0, 1.0], [2.0, 5.0], 0.9)
+    >>> forecast
+    Intervals(n=2, level=0.9)
+    >>> both = Intervals([[1.0, 0.0]], [[2.0, 3.0]], [0.5, 0.9])
+    >>> both.at(0.9).upper[:, 0]
+    array([3.])
+    """
+
+    lower: FloatArray  # (n, L), columns contiguous
+    upper: FloatArray  # (n, L)
+    levels: FloatArray  # (L,)
+    single: bool  # one level, given as a number: results are numbers, not arrays
+    eps: float  # of the dtype the bounds came in
+
+    def __init__(self, lower: Any, upper: Any, level: Any, crossed: str = "raise") -> None:
+        check_choice("crossed", crossed, "raise", "swap")
+        levels, one = read_levels(level)
+        low, flat, eps = read_bounds(lower, "lower")
+        high, _, eps2 = read_bounds(upper, "upper")
+        if low.shape != high.shape:
+            raise InputError(f"lower and upper must have the same shape; got {low.shape} and {high.shape}")
+        if low.shape[1] != levels.size:
+            raise InputError(
+                f"level must give one number per column of the bounds; got {levels.size} for {low.shape[1]} columns"
+            )
+        if one and not flat:
+            raise InputError(f"bounds of shape {low.shape} need a list of levels, one per column; got {shown(level)}")
+        _refuse_infinite(low, np.inf, "lower")
+        _refuse_infinite(high, -np.inf, "upper")
+        low, high = _uncrossed(low, high, crossed)
+        self._hold(locked(low), locked(high), levels, one, max(eps, eps2))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.lower)
+
+    def at(self, level: float) -> Intervals:
+        """Return the intervals of one level."""
+        k = place_of(level, self.levels)
+        return self._made(self.lower[:, k : k + 1], self.upper[:, k : k + 1], self.levels[k : k + 1], True)
+
+    def take(self, rows: Selection) -> Intervals:
+        """Return the intervals of these rows alone."""
+        return self._made(np.asfortranarray(self.lower[rows]), np.asfortranarray(self.upper[rows]))
+
+    def __repr__(self) -> str:
+        level = self.levels[0] if self.single else [float(f"{level:.10g}") for level in self.levels]
+        return f"Intervals(n={self.n}, level={level})"
+
+    def _made(
+        self, lower: FloatArray, upper: FloatArray, levels: FloatArray | None = None, single: bool | None = None
+    ) -> Intervals:
+        made = object.__new__(Intervals)
+        made._hold(
+            lower,
+            upper,
+            self.levels if levels is None else levels,
+            self.single if single is None else single,
+            self.eps,
+        )
+        return made
+
+    def _hold(self, lower: FloatArray, upper: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
+        for name, value in {"lower": lower, "upper": upper, "levels": levels, "single": single, "eps": eps}.items():
+            object.__setattr__(self, name, value)
+
+
+def _refuse_infinite(columns: FloatArray, wrong: float, name: str) -> None:
+    bad = columns == wrong
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0])
+        right = "-inf or finite" if wrong > 0 else "inf or finite"
+        raise InputError(f"{name} must be {right}; row {row} is {wrong}. No interval has such a bound")
+
+
+def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[FloatArray, FloatArray]:
+    bad = lower > upper
+    if not bad.any():
+        return lower, upper
+    if crossed == "swap":
+        return np.asfortranarray(np.minimum(lower, upper)), np.asfortranarray(np.maximum(lower, upper))
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    where = f"row {row}" + (f", column {column}" if lower.shape[1] > 1 else "")
+    raise InputError(
+        f"lower must not exceed upper; {where} has lower {shown(lower[row, column])} and upper "
+        f"{shown(upper[row, column])}. Pass crossed='swap' to exchange such bounds"
+    )

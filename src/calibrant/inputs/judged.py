@@ -1,0 +1,151 @@
+"""Outcomes judged by intervals, sets, quantiles or values of a distribution function: checked rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.labels import Rows, read_columns
+from calibrant.inputs.laws.parameters import read_numbers
+from calibrant.inputs.outcomes import refuse_not_finite_outcome
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.sets import Sets
+from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights, unit_weights
+
+J = TypeVar("J", bound="Judged")
+Prediction = Intervals | Sets | Quantiles | CdfValues
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Outcomes y, what was predicted for them, weights w: one per row, all legal."""
+
+    y: NDArray[Any]
+    prediction: Any
+    w: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.prediction.n)
+
+    def take(self, rows: Rows | slice) -> Self:
+        """Return these rows alone; a slice shares memory."""
+        w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
+        return type(self)(self.y[rows], self.prediction.take(rows), w)
+
+
+class IntervalRows(Judged):
+    """Real outcomes and prediction intervals."""
+
+    prediction: Intervals
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the outcome lies in the interval, bounds included, (n, L)."""
+        y = self.y[:, None]
+        return np.asarray((self.prediction.lower <= y) & (y <= self.prediction.upper))
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Width of each interval, (n, L); infinite if a bound is."""
+        return np.asarray(self.prediction.upper - self.prediction.lower)
+
+
+class QuantileRows(Judged):
+    """Real outcomes and quantile forecasts."""
+
+    prediction: Quantiles
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the outcome is at most the quantile, (n, Q)."""
+        return np.asarray(self.y[:, None] <= self.prediction.values)
+
+
+class SetRows(Judged):
+    """Labels as column numbers, and prediction sets."""
+
+    prediction: Sets
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the outcome is in the set, (n, L)."""
+        return np.asarray(self.prediction.mask[np.arange(self.n), self.y])
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Number of labels in each set, (n, L)."""
+        return self.prediction.sizes.astype(np.float64)
+
+
+class CdfRows(Judged):
+    """Values of a distribution function; y is not needed and holds nothing."""
+
+    prediction: CdfValues
+
+
+def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> Judged:
+    """Return checked rows; rows of weight 0 are dropped."""
+    n = prediction.n
+    w = read_weights(weights, n)
+    rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
+    if isinstance(prediction, Sets):
+        return _read_sets(y, prediction, w, rows, classes)
+    if classes is not None:
+        raise InputError(f"classes= is for labels; the outcomes of {type(prediction).__name__} are numbers")
+    if isinstance(prediction, CdfValues):
+        if y is not None:
+            raise InputError("CdfValues hold the outcome already; pass None for y")
+        return _kept(CdfRows(np.zeros((n, 0)), prediction, w), rows)
+    outcomes = read_numbers(y, "y")
+    _check_length(outcomes, prediction)
+    with np.errstate(over="ignore"):
+        values = outcomes.astype(np.float64, copy=False)
+    kind: type[Judged] = IntervalRows if isinstance(prediction, Intervals) else QuantileRows
+    kept = _kept(kind(values, prediction, w), rows)
+    refuse_not_finite_outcome(kept.y, rows)
+    return kept
+
+
+def without_outcome(prediction: Any, *, weights: Any = None) -> Judged:
+    """Return rows of predictions alone, for measurements that look at no outcome."""
+    n = prediction.n
+    w = read_weights(weights, n)
+    rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
+    return _kept(Judged(np.zeros((n, 0)), prediction, w), rows)
+
+
+def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: Any) -> SetRows:
+    outcomes = as_array(y, name="y")
+    _check_length(outcomes, sets)
+    labels = read_columns(outcomes if rows is None else outcomes[rows], rows, K=sets.K, classes=classes)
+    if rows is None:
+        return SetRows(labels, sets, w)
+    return SetRows(labels, sets.take(rows), take_weights(w, rows))
+
+
+def _kept(judged: J, rows: Rows | None) -> J:
+    if rows is None:
+        return judged
+    kept = judged.take(rows)
+    return type(kept)(kept.y, kept.prediction, unit_weights(kept.n) if (kept.w == 1).all() else kept.w)
+
+
+def _check_length(y: NDArray[Any], prediction: Prediction) -> None:
+    name = type(prediction).__name__
+    if y.ndim != 1:
+        remedy = "Pass its one column as y[:, 0]" if y.ndim == 2 and y.shape[1] == 1 else "Pass one outcome per row"
+        raise InputError(f"y must be 1-D, one outcome per row; got shape {y.shape}. {remedy}")
+    if y.shape[0] != prediction.n:
+        raise InputError(
+            f"y and {name} must have the same number of rows; got {y.shape[0]} outcomes and {prediction.n} "
+            "predictions. Take both from the same table"
+        )

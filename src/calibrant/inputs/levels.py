@@ -1,0 +1,40 @@
+"""Nominal levels: numbers strictly between 0 and 1, compared after rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.laws.parameters import locked, read_numbers
+from calibrant.inputs.weights import FloatArray
+
+DIGITS = 10  # levels are equal if they agree to so many: 1 - 0.9 is 0.09999999999999998
+
+
+def read_levels(levels: Any, name: str = "level") -> tuple[FloatArray, bool]:
+    """Return levels (L,) in the given order, all different, and whether a single number was given."""
+    given = read_numbers(levels, name)
+    if given.ndim > 1 or given.size == 0:
+        raise InputError(f"{name} must be a number or a list of numbers; got shape {given.shape}")
+    found = np.atleast_1d(given).astype(np.float64)
+    bad = ~((found > 0) & (found < 1))
+    if bad.any():
+        value = found[np.argmax(bad)]
+        remedy = "Divide percentages by 100" if 1 < value <= 100 else "It is nominal coverage, such as 0.9, never alpha"
+        raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}. {remedy}")
+    if np.unique(found.round(DIGITS)).size < found.size:
+        raise InputError(f"{name} must not hold a value twice; got {shown(found.tolist())}")
+    return locked(found), given.ndim == 0
+
+
+def place_of(level: Any, levels: FloatArray, name: str = "level") -> int:
+    """Return where a level stands among others."""
+    wanted, single = read_levels(level, name)
+    if not single:
+        raise InputError(f"{name} must be one number; got {shown(level)}")
+    found = np.flatnonzero(levels.round(DIGITS) == wanted[0].round(DIGITS))
+    if found.size == 0:
+        raise InputError(f"there is no {name} {shown(level)}; there are {', '.join(f'{v:.10g}' for v in levels)}")
+    return int(found[0])

@@ -1,0 +1,112 @@
+"""Quantile forecasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.bounds import read_bounds
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.laws.law import Selection
+from calibrant.inputs.laws.parameters import locked
+from calibrant.inputs.levels import DIGITS, place_of, read_levels
+from calibrant.inputs.options import check_choice
+from calibrant.inputs.weights import FloatArray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Quantiles:
+    """Quantile forecasts: values that the outcome stays at or below with given probabilities.
+
+    Parameters
+    ----------
+    values : array_like of shape (n, Q), or (n,) for one level
+        The quantiles of each row, not decreasing from left to right; infinite ones are legal.
+    levels : sequence of Q, or a float
+        Their probabilities, strictly increasing, strictly between 0 and 1.
+    crossed : {"raise", "sort"}
+        What to do with a row whose values decrease: refuse, or sort it (rearrangement).
+
+    Examples
+    --------
+    >>> forecast = Quantiles([[1.0, 2.0, 4.0], [0.0, 3.0, 6.0]], [0.1, 0.5, 0.9])
+    >>> forecast
+    Quantiles(n=2, levels=[0.1, 0.5, 0.9])
+    >>> forecast.intervals()
+    Intervals(n=2, level=[0.8])
+    """
+
+    values: FloatArray  # (n, Q), columns contiguous
+    levels: FloatArray  # (Q,)
+    single: bool
+
+    def __init__(self, values: Any, levels: Any, crossed: str = "raise") -> None:
+        check_choice("crossed", crossed, "raise", "sort")
+        found, one = read_levels(levels, "levels")
+        columns, flat, _ = read_bounds(values, "values")
+        if columns.shape[1] != found.size or one != flat:
+            raise InputError(
+                f"values must have shape (n, {found.size}), one column per level; got {np.shape(values)} "
+                f"for levels {shown(levels)}"
+            )
+        if (np.diff(found) <= 0).any():
+            raise InputError(f"levels must increase from left to right; got {shown(found.tolist())}")
+        self._hold(locked(_uncrossed(columns, crossed)), found, one)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.values)
+
+    def at(self, level: float) -> Quantiles:
+        """Return the quantile of one level."""
+        k = place_of(level, self.levels, "levels")
+        return self._made(self.values[:, k : k + 1], self.levels[k : k + 1], True)
+
+    def take(self, rows: Selection) -> Quantiles:
+        """Return the quantiles of these rows alone."""
+        return self._made(np.asfortranarray(self.values[rows]), self.levels, self.single)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the columns (τ, 1 - τ) that make central intervals, the widest first."""
+        low = np.flatnonzero(self.levels.round(DIGITS) < 0.5)
+        mirror = {float(level): k for k, level in enumerate((1 - self.levels).round(DIGITS))}
+        found = ((int(k), mirror.get(float(self.levels[k].round(DIGITS)))) for k in low)
+        return [(k, other) for k, other in found if other is not None]
+
+    def intervals(self) -> Intervals:
+        """Return the central intervals that pairs of levels τ and 1 - τ make, of level 1 - 2τ."""
+        pairs = self.pairs()
+        if not pairs:
+            raise InputError(f"no two levels mirror each other, such as 0.1 and 0.9; got {shown(self.levels.tolist())}")
+        low, high = (np.array(side) for side in zip(*pairs, strict=True))
+        levels = (self.levels[high] - self.levels[low]).round(DIGITS + 2)
+        return Intervals(self.values[:, low], self.values[:, high], levels)
+
+    def __repr__(self) -> str:
+        return f"Quantiles(n={self.n}, levels={[float(f'{level:.10g}') for level in self.levels]})"
+
+    def _made(self, values: FloatArray, levels: FloatArray, single: bool) -> Quantiles:
+        made = object.__new__(Quantiles)
+        made._hold(values, levels, single)
+        return made
+
+    def _hold(self, values: FloatArray, levels: FloatArray, single: bool) -> None:
+        for name, value in {"values": values, "levels": levels, "single": single}.items():
+            object.__setattr__(self, name, value)
+
+
+def _uncrossed(values: FloatArray, crossed: str) -> FloatArray:
+    bad = values[:, 1:] < values[:, :-1]
+    if not bad.any():
+        return values
+    if crossed == "sort":
+        return np.asfortranarray(np.sort(values, axis=1))
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    raise InputError(
+        f"quantiles must not decrease with their level; row {row} has {shown(values[row, column])} and then "
+        f"{shown(values[row, column + 1])}. Pass crossed='sort' to sort such rows"
+    )

@@ -1,0 +1,107 @@
+"""Prediction sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.laws.law import Selection
+from calibrant.inputs.levels import place_of, read_levels
+from calibrant.inputs.weights import FloatArray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Sets:
+    """Prediction sets of class labels, at one level, several, or none that is known.
+
+    Parameters
+    ----------
+    mask : array_like of bool, of shape (n, K), or (n, K, L) for L levels
+        Which labels are in the set of each row. Empty and full sets are legal.
+    level : float, or a sequence of L, optional
+        Nominal coverage. Without it, what compares with a nominal level is refused.
+
+    Examples
+    --------
+    >>> Sets([[True, False, True], [False, False, False]], 0.9)
+    Sets(n=2, K=3, level=0.9)
+    """
+
+    mask: NDArray[np.bool_]  # (n, K, L)
+    levels: FloatArray | None  # (L,)
+    single: bool
+
+    def __init__(self, mask: Any, level: Any = None) -> None:
+        array = as_array(mask, name="mask")
+        if array.dtype != np.bool_:
+            such_as = f", such as {shown(array.reshape(-1)[0])}" if array.size else ""
+            raise InputError(
+                f"mask must hold True and False, whether a label is in the set; got values of type {array.dtype}"
+                f"{such_as}. A matrix of probabilities is no set: compare it with a threshold first"
+            )
+        if array.ndim not in (2, 3) or array.shape[1] < 2:
+            raise InputError(f"mask must have shape (n, K), or (n, K, L) for L levels, K >= 2; got shape {array.shape}")
+        if array.size == 0:
+            raise InputError(f"there are no rows: mask is empty (shape {array.shape}); at least one row is needed")
+        flat = array.ndim == 2
+        held = np.array(array[:, :, None] if flat else array, order="C", copy=True)
+        held.flags.writeable = False
+        levels = None if level is None else _levels(level, held.shape[2], flat)
+        self._hold(held, levels, flat)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.mask)
+
+    @property
+    def K(self) -> int:
+        """Number of labels."""
+        return int(self.mask.shape[1])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of labels in each set, (n, L)."""
+        return np.asarray(self.mask.sum(axis=1, dtype=np.int64))
+
+    def at(self, level: float) -> Sets:
+        """Return the sets of one level."""
+        if self.levels is None:
+            raise InputError("these sets have no level; pass Sets(mask, level)")
+        k = place_of(level, self.levels)
+        return self._made(self.mask[:, :, k : k + 1], self.levels[k : k + 1], True)
+
+    def take(self, rows: Selection) -> Sets:
+        """Return the sets of these rows alone."""
+        return self._made(self.mask[rows], self.levels, self.single)
+
+    def __repr__(self) -> str:
+        if self.levels is None:
+            return f"Sets(n={self.n}, K={self.K})"
+        level = self.levels[0] if self.single else [float(f"{level:.10g}") for level in self.levels]
+        return f"Sets(n={self.n}, K={self.K}, level={level})"
+
+    def _made(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> Sets:
+        made = object.__new__(Sets)
+        made._hold(mask, levels, single)
+        return made
+
+    def _hold(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> None:
+        for name, value in {"mask": mask, "levels": levels, "single": single}.items():
+            object.__setattr__(self, name, value)
+
+
+def _levels(level: Any, L: int, flat: bool) -> FloatArray:
+    levels, one = read_levels(level)
+    if flat and not one:
+        raise InputError(f"a mask of shape (n, K) has one level; got {shown(level)}")
+    if not flat and one:
+        raise InputError(f"a mask of shape (n, K, {L}) needs a list of {L} levels; got {shown(level)}")
+    if levels.size != L:
+        raise InputError(f"level must give one number per last axis of mask; got {levels.size} for {L}")
+    return levels
