@@ -20,7 +20,7 @@ from calibrant.inputs.weights import is_unit
 from calibrant.kernels.composed import law_kernel, probability_kernel
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
 from calibrant.kernels.kernel import JointKernel
-from calibrant.metrics.skce import check_options, kept_rows, skce
+from calibrant.metrics.skce import check_made_with, check_options, kept_rows, skce
 from calibrant.metrics.skce import summarise as summarise_error
 from calibrant.results import TestResult
 from calibrant.summaries import Blocks, Kept, KeptLaws, Ordered, Summary
@@ -84,7 +84,7 @@ def skce_test(
     ``"block"``
         The mean over blocks of rows divided by its standard error is standard normal. O(n) for small blocks.
     ``"bound"``
-        A distribution-free bound of the p-value: never wrong, seldom small.
+        A distribution-free bound of the p-value: never too small, and seldom small.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def skce_test(
     resamples
         Number of redraws or bootstrap replicates, B.
     bound
-        With ``"bound"``: a bound of |h|. Default: twice the largest value of the kernel, four times for kernels with
-        negative values.
+        With ``"bound"``: a bound of the absolute value of h. Default: twice the largest value of the kernel, four
+        times for kernels with negative values.
     rng
         A Generator or a whole number.
 
@@ -112,7 +112,7 @@ def skce_test(
         `estimate` is the unbiased `skce` (the block mean, the bounded estimate); `statistic` is T, the z-value of the
         blocks, or the estimate. `n` counts the rows used. `details` has `variance`, the outcome variance expected
         under calibration, Σp(1-p) for one probability per row; for blocks also `blocks`, `blocksize`,
-        `standard_error` and `lower_bound`, below which the error lies with a confidence of at most 5 %.
+        `standard_error` and `lower_bound`, which the true error exceeds with a confidence of 95 %.
 
     Notes
     -----
@@ -131,6 +131,7 @@ def skce_test(
     check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
     if isinstance(summary, Blocks):
         method = method or "block"
+        check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
     method = _method(method, isinstance(summary, KeptLaws))
     B = check_count("resamples", resamples)
     chance = Chance(draws, generator(rng))

@@ -45,7 +45,7 @@ class Kernel:
     distance: str | PairedDistance | None = None
 
     supremum: ClassVar[float] = 1.0
-    """Largest value of |profile|."""
+    """Largest absolute value of the profile."""
     signed: ClassVar[bool] = False
     """Whether the profile takes negative values."""
     on_l1: ClassVar[bool] = False

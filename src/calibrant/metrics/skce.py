@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.catalogue import metric
-from calibrant.errors import InputError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs import Classes, check_choice, check_count, generator
 from calibrant.inputs.blocksize import read_blocksize
 from calibrant.inputs.laws import Samples
@@ -18,6 +18,7 @@ from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, binary_facto
 from calibrant.kernels.forms import at_zero
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
+from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.primitives.pair_sums import pair_sum
 from calibrant.summaries import Blocks, Kept, KeptLaws, Ordered, Summary
@@ -159,6 +160,7 @@ def skce(
     0.1587
     """
     check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
+    check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
     if isinstance(summary, Blocks):
         if not summary.blocks:
             raise InputError(f"there is no full block: {summary.n} rows are fewer than blocksize {summary.m}")
@@ -178,6 +180,7 @@ def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance) -> tuple
         sums = line_sums(summary, *line_kernel(summary, kernel, chance))
         return sums, summary.total_weight, float((summary.count * summary.weight**2).sum())
     rows = kept_rows(summary)
+    rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
     form = form_of(rows, resolved(rows, kernel, chance), chance)
     w = np.asarray(rows.w)
     return (
@@ -223,6 +226,27 @@ def check_options(*, kernel: Any, unbiased: Any, shuffle: Any, draws: Any) -> No
     check_choice("shuffle", shuffle, False, True)
     if draws is not None:
         check_count("draws", draws, least=2)
+
+
+def check_made_with(summary: Summary, *, kernel: AnyKernel, unbiased: bool, blocksize: Any) -> None:
+    """Refuse options that contradict those a summary was made with."""
+    if not isinstance(summary, Blocks):
+        if blocksize is not None:
+            raise SummaryError(
+                f"this {type(summary).__name__} was made without blocks; got blocksize={blocksize!r}. "
+                "Pass blocksize to summarize as well"
+            )
+        return
+    if summary.unbiased != unbiased:
+        raise SummaryError(f"these blocks were summed with unbiased={summary.unbiased}; got unbiased={unbiased}")
+    if isinstance(blocksize, int) and blocksize != summary.m:
+        raise SummaryError(f"these blocks have {summary.m} rows; got blocksize={blocksize}")
+    if kernel is None or isinstance(kernel, JointKernel) or isinstance(summary.kernel, JointKernel):
+        return
+    given = kernel.prediction if isinstance(kernel, Product) else kernel
+    made = summary.kernel.prediction
+    if type(given) is not type(made) or given.lengthscale not in ("median", made.lengthscale):
+        raise SummaryError(f"these blocks were summed with {summary.kernel!r}; got kernel={kernel!r}")
 
 
 def check_rows(rows: KernelRows, unbiased: bool) -> None:

@@ -26,8 +26,8 @@ def check_kernel(kernel: Kernel | JointKernel, *, points: Any = None, K: int = 4
     kernel
         A kernel with a number for its length scale, or a `JointKernel`.
     points
-        Points (m,) or (m, c) to check on; default: probabilities of K classes, one probability, and real numbers, as
-        the kernel's distance allows.
+        Points (m,) or (m, c) to check on; default: probabilities of K classes, and numbers where the distance has a
+        name that allows them.
     K
         Number of classes of the default points.
     seed
@@ -81,7 +81,7 @@ def _points(kernel: Kernel, K: int, rng: np.random.Generator) -> list[FloatArray
     if kernel.distance == "labels":
         return [np.arange(K, dtype=np.float64)]
     vectors = [simplex]
-    return vectors if kernel.distance == "tv" else [line, *vectors]
+    return vectors if kernel.distance == "tv" or callable(kernel.distance) else [line, *vectors]
 
 
 def _subsets(K: int) -> FloatArray:

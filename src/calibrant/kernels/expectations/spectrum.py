@@ -18,7 +18,8 @@ from calibrant.inputs.weights import FloatArray
 
 HIGHEST = 8.6  # frequencies beyond have less than 1e-17 of the mass
 MARGIN = 8.8  # in length scales; a copy that far away is below 1e-16
-MOST_COLUMNS = 512
+MOST_COLUMNS, FEW_COLUMNS = 8192, 512
+MOST_NUMBERS = 1 << 24  # of features, 128 MiB; few columns are always affordable
 SLACK = 0.25  # how much wider than the points the interval is on each side, so that outcomes lie in it too
 CHUNK = 1 << 17
 
@@ -37,7 +38,8 @@ class Spectrum:
         low, high = float(points.min()), float(points.max())
         slack = SLACK * (high - low) + length
         found = cls(low - slack, high + slack, length)
-        return found if MOST_COLUMNS // 2 * found.step > HIGHEST else None
+        most = max(FEW_COLUMNS, min(MOST_COLUMNS, MOST_NUMBERS // len(points)))
+        return found if most // 2 * found.step > HIGHEST else None
 
     @property
     def step(self) -> float:
