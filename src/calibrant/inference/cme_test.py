@@ -14,7 +14,8 @@ from calibrant.inputs import Binary, check_choice, check_count, generator
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
+from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows
 from calibrant.kernels.kernel import Product
 from calibrant.kernels.locations import Locations, LocationScores, location_scores
 from calibrant.metrics.skce import check_options, kept_rows
@@ -29,7 +30,7 @@ DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
 ROWS_PER_RANK = 100
 
 
-def _summarise(rows: KernelRows, **_: Any) -> Summary:
+def _summarise(rows: DrawnRows, **_: Any) -> Summary:
     if isinstance(rows, Binary):
         return Ordered.of(rows)
     return KeptLaws.of(rows) if isinstance(rows, LawRows) else Kept.of(rows)
@@ -138,7 +139,7 @@ def _limit(Q: float, rank: int, n: int) -> float:
 
 
 def _redraws(
-    rows: KernelRows, places: Locations, product: Product, scores: LocationScores, B: int, chance: Chance
+    rows: DrawnRows, places: Locations, product: Product, scores: LocationScores, B: int, chance: Chance
 ) -> Iterator[FloatArray]:
     """Yield Z for redrawn outcomes; draws change with the outcome, so that all has to be computed anew."""
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
@@ -149,8 +150,9 @@ def _redraws(
             yield scores.of(redrawn.y)
 
 
-def _rows(summary: Summary) -> KernelRows:
+def _rows(summary: Summary) -> DrawnRows:
     if isinstance(summary, Ordered):
         return summary.rows_at(np.arange(summary.n))
     rows = kept_rows(summary)
+    assert not isinstance(rows, CoverageRows)  # no such summary is read
     return rows.take(canonical_order(rows))

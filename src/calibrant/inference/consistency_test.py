@@ -15,14 +15,14 @@ from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Law
 from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import is_unit
-from calibrant.kernels.fitted import KernelRows
+from calibrant.kernels.fitted import DrawnRows
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.redraw import redraw_rows
 from calibrant.progress import steps
 from calibrant.results import Decomposition, Direction, TestResult
 from calibrant.summaries import Summary
 
-Measure = Callable[[KernelRows], float]
+Measure = Callable[[DrawnRows], float]
 
 
 def consistency_test(
@@ -109,7 +109,7 @@ def consistency_test(
     )
 
 
-def _with_law(rows: AnyRows) -> KernelRows:
+def _with_law(rows: AnyRows) -> DrawnRows:
     if isinstance(rows, Judged):
         raise NotApplicableError(
             f"{type(rows.prediction).__name__} do not say how outcomes are drawn, so that they cannot be redrawn; "
@@ -118,13 +118,13 @@ def _with_law(rows: AnyRows) -> KernelRows:
     return rows
 
 
-def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> KernelRows:
+def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> DrawnRows:
     if isinstance(prediction, Law):
         return read_outcomes(y, prediction, weights=weights)
     return read_probabilities(y, prediction, weights=weights, **labels)
 
 
-def _redraws(rows: KernelRows, B: int, rng: np.random.Generator, name: str) -> Iterator[KernelRows]:
+def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:
     """Yield the rows with redrawn outcomes, drawn in an order that does not depend on that of the rows."""
     order = canonical_order(rows)
     ordered, back = rows.take(order), np.argsort(order)
@@ -137,7 +137,7 @@ def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
         raise InputError(f"metric must be a number that grows with miscalibration; {entry.name} is a {entry.kind}")
     completed = entry.completed(options)
 
-    def measure(rows: KernelRows) -> float:
+    def measure(rows: DrawnRows) -> float:
         value = entry.of_rows(rows, completed)
         if isinstance(value, Direction):
             raise InputError(
@@ -153,7 +153,7 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
     if not callable(function):
         raise InputError(f"metric must be a verb of calibrant, its name, or a function; got {shown(function)}")
 
-    def measure(rows: KernelRows) -> float:
+    def measure(rows: DrawnRows) -> float:
         # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
         weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
         if isinstance(rows, LawRows):

@@ -32,6 +32,7 @@ def resampled(summary: Summary, kernel: AnyKernel, B: int, chance: Chance) -> tu
     rows = rows.take(canonical_order(rows))
     if isinstance(rows, LawRows):
         return _of_laws(rows, kernel, B, chance)
+    assert isinstance(rows, Classes)  # coverage cannot be redrawn, and is refused before
     return _of_classes(rows, kernel, B, chance)
 
 

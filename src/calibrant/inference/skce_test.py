@@ -15,15 +15,16 @@ from calibrant.inference.skce_bootstrap import bootstrapped
 from calibrant.inference.skce_bound import biased_pvalue, largest_h, unbiased_pvalue
 from calibrant.inference.skce_resample import resampled
 from calibrant.inputs import Binary, check_choice, check_count, generator
+from calibrant.inputs.judged import Judged
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import is_unit
-from calibrant.kernels.composed import law_kernel, probability_kernel
+from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
 from calibrant.kernels.kernel import JointKernel
 from calibrant.metrics.skce import check_made_with, check_options, kept_rows, skce
 from calibrant.metrics.skce import summarise as summarise_error
 from calibrant.results import TestResult
-from calibrant.summaries import Blocks, Kept, KeptLaws, Ordered, Summary
+from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
 from calibrant.summaries.blocks import outcome_variance
 
 METHODS = ("resample", "bootstrap", "block", "bound")
@@ -33,9 +34,11 @@ LEVEL = 0.95  # of the lower confidence bound that a block test reports
 MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
 
 
-def summarise(rows: KernelRows, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any) -> Summary:
+def summarise(
+    rows: KernelRows | Judged, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any
+) -> Summary:
     """Return the blocks for a block test, else what `skce` reads."""
-    chosen = _method(method, isinstance(rows, LawRows))
+    chosen = _method(method, isinstance(rows, (LawRows, Judged)))
     _check(chosen, blocksize, unbiased)
     if chosen == "block" and blocksize is None:
         blocksize = 2
@@ -51,9 +54,9 @@ def _by_size(rows: KernelRows) -> Mapping[str, Any]:
 
 
 @calibration_test(
-    reads=(Ordered, Kept, KeptLaws, Blocks),
+    reads=(Ordered, Kept, KeptLaws, KeptCoverage, Blocks),
     summarise=summarise,
-    predictions=("binary", "classes", "laws", "samples"),
+    predictions=("binary", "classes", "laws", "samples", "intervals", "sets", "quantiles"),
     audit={"": Shown("squared kernel calibration error (SKCE)")},
     audit_options=_by_size,
 )
@@ -132,7 +135,7 @@ def skce_test(
     if isinstance(summary, Blocks):
         method = method or "block"
         check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
-    method = _method(method, isinstance(summary, KeptLaws))
+    method = _method(method, isinstance(summary, (KeptLaws, KeptCoverage)))
     B = check_count("resamples", resamples)
     chance = Chance(draws, generator(rng))
     if method == "block":
@@ -151,6 +154,11 @@ def skce_test(
 def _replicated(summary: Summary, kernel: AnyKernel, method: str, B: int, chance: Chance) -> TestResult:
     n, (w, variance) = summary.n, _variance(summary)
     if method == "resample":
+        if isinstance(summary, KeptCoverage):
+            raise NotApplicableError(
+                "intervals, sets and quantiles do not say how outcomes are drawn, so that they cannot be redrawn; "
+                'use method="bootstrap"'
+            )
         pairs, extreme = resampled(summary, kernel, B, chance)
         T = pairs / ((n - 1) * w * w)
     else:
@@ -262,6 +270,8 @@ def _largest(summary: Summary, kernel: AnyKernel) -> float:
         return largest_h(kernel)
     if isinstance(summary, KeptLaws):
         return largest_h(law_kernel(kernel, summary.rows.law))
+    if isinstance(summary, KeptCoverage):
+        return largest_h(coverage_kernel(kernel))
     return largest_h(probability_kernel(kernel, 1 if isinstance(summary, Ordered) else kept_rows(summary).K))  # type: ignore[union-attr]
 
 

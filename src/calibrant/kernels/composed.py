@@ -45,6 +45,22 @@ def law_kernel(kernel: Kernel | Product | JointKernel | None, law: Law) -> Produ
     return Product(_on_laws(product.prediction, law), _on_reals(product.target, law))
 
 
+def coverage_kernel(kernel: Kernel | Product | JointKernel | None) -> Product:
+    """Return the kernels on predictions and on hits for intervals, sets and quantiles."""
+    if isinstance(kernel, JointKernel):
+        raise NotApplicableError("a kernel that is no product has a form for class probabilities only; use a product")
+    product = _completed(kernel, Exponential(), Delta())
+    prediction, target = product.prediction, product.target
+    if isinstance(prediction, Delta) or prediction.distance not in (None, "euclidean"):
+        raise InputError(
+            "the kernel on intervals, sets and quantiles uses the Euclidean distance of their bounds, sizes or "
+            f"values; got {prediction!r}"
+        )
+    if not isinstance(target, Delta):
+        raise InputError(f"what is judged is hit or miss: the kernel on targets is Delta(); got {target!r}")
+    return Product(prediction.with_distance("euclidean"), target)
+
+
 def target_matrix(kernel: Kernel, K: int) -> FloatArray | None:
     """Return G_ab = k_Y(a, b) for K classes, None for the delta kernel."""
     if isinstance(kernel, Delta):

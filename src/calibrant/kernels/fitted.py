@@ -11,7 +11,8 @@ from calibrant.inputs import Binary, Classes
 from calibrant.inputs.laws import Law, Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.probabilities import two_columns
-from calibrant.kernels.composed import law_kernel, probability_kernel, target_matrix
+from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel, target_matrix
+from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.distances import Distance, LineDistance, VectorDistance, distance_of_points
 from calibrant.kernels.expectations import TargetMeans, target_means
 from calibrant.kernels.expectations.sampled import SampledMeans
@@ -21,7 +22,9 @@ from calibrant.kernels.law_distances import EmbeddingDistance, wasserstein
 from calibrant.kernels.median import median_lengthscale, median_rows
 
 AnyKernel = Kernel | Product | JointKernel | None
-KernelRows = Binary | Classes | LawRows
+DrawnRows = Binary | Classes | LawRows
+"""Rows whose predictions say how outcomes are drawn."""
+KernelRows = DrawnRows | CoverageRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,8 @@ def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | J
     """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
     if isinstance(rows, LawRows):
         return _resolved_for_laws(rows, kernel, chance)
+    if isinstance(rows, CoverageRows):
+        return _resolved_for_coverage(rows, kernel, chance)
     if isinstance(kernel, JointKernel):
         return kernel
     product = probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
@@ -56,6 +61,9 @@ def form_of(rows: KernelRows, kernel: Product | JointKernel, chance: Chance) -> 
     if isinstance(rows, LawRows):
         assert isinstance(kernel, Product)
         return _form_of_laws(rows, kernel, chance)
+    if isinstance(rows, CoverageRows):
+        assert isinstance(kernel, Product)
+        return _form_of_coverage(rows, kernel.prediction)
     if isinstance(kernel, JointKernel):
         P = rows.P.astype(np.float64) if isinstance(rows, Classes) else two_columns(rows.p)
         joint = JointForm(P, rows.y.astype(np.intp), kernel)
@@ -83,10 +91,35 @@ def _resolved_for_laws(rows: LawRows, kernel: AnyKernel, chance: Chance) -> Prod
     if product.prediction.lengthscale != "median":
         return Product(product.prediction, target)
     form = _form_of_laws(few, Product(product.prediction.with_lengthscale(1.0), target), chance)
-    forms = (form.first, form.second) if isinstance(form, MeanForm) else (form,)
+    forms = form.forms if isinstance(form, MeanForm) else (form,)
     distances = [part.distance for part in forms if isinstance(part, LawForm)]
     scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
     return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), target)
+
+
+def _resolved_for_coverage(rows: CoverageRows, kernel: AnyKernel, chance: Chance) -> Product:
+    """Return the kernels; the median distance is taken per level, and the mean of these."""
+    product = coverage_kernel(kernel)
+    if product.prediction.lengthscale != "median":
+        return product
+    few = rows.take(median_rows(rows.n, chance.rng))
+    scales = [
+        median_lengthscale(VectorDistance(few.points[:, k], "euclidean"), np.arange(few.n))
+        for k in range(few.levels.size)
+    ]
+    return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), product.target)
+
+
+def _form_of_coverage(rows: CoverageRows, kernel: Kernel) -> Form:
+    forms: list[Form] = []
+    for k in range(rows.levels.size):
+        points, e = rows.points[:, k], rows.e[:, k]
+        if points.shape[1] == 1:
+            forms.append(LineForm(np.ascontiguousarray(points[:, 0]), e, kernel, 2.0))
+        else:
+            R = np.column_stack([np.sqrt(2) * e, np.zeros(rows.n)])
+            forms.append(VectorForm(np.ascontiguousarray(points), np.zeros(rows.n, np.intp), R, R, None, kernel))
+    return forms[0] if len(forms) == 1 else MeanForm(*forms)
 
 
 def _with_median(kernel: Kernel, distance: Distance, n: int, target: bool = False) -> Kernel:

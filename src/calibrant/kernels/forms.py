@@ -170,25 +170,24 @@ class LawForm:
         return np.asarray(at_zero(self.kernel) * part)
 
 
-@dataclass(frozen=True, eq=False)
 class MeanForm:
-    """The mean of two forms of the same rows."""
+    """The mean of forms of the same rows."""
 
-    first: Form
-    second: Form
+    def __init__(self, *forms: Form) -> None:
+        self.forms = forms
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self.first.n
+        return self.forms[0].n
 
     def h(self, i: Rows, j: Rows) -> FloatArray:
         """Return h of rows i and j."""
-        return (self.first.h(i, j) + self.second.h(i, j)) / 2
+        return np.asarray(sum(form.h(i, j) for form in self.forms) / len(self.forms))
 
     def diagonal(self) -> FloatArray:
         """Return h of each row with itself."""
-        return (self.first.diagonal() + self.second.diagonal()) / 2
+        return np.asarray(sum(form.diagonal() for form in self.forms) / len(self.forms))
 
 
 def at_zero(kernel: Kernel) -> float:

@@ -15,7 +15,7 @@ from calibrant.inputs.laws.columns import joined
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray, unit_weights
 from calibrant.kernels.composed import target_matrix
-from calibrant.kernels.fitted import Chance, KernelRows, form_of
+from calibrant.kernels.fitted import Chance, DrawnRows, form_of
 from calibrant.kernels.forms import LawForm, LineForm, MeanForm, VectorForm
 from calibrant.kernels.kernel import Product
 
@@ -24,7 +24,7 @@ from calibrant.kernels.kernel import Product
 class Locations:
     """J pairs T_j = (t_j, u_j) of a prediction and a target; `rows` holds both, one row per location."""
 
-    rows: KernelRows
+    rows: DrawnRows
     chosen: NDArray[np.intp] | None = None  # the rows of the data that they are, if they are
 
     @property
@@ -73,7 +73,7 @@ class LocationScores:
         return self.product.target.of_distance(np.abs(gap) if y.ndim == 1 else np.sqrt(np.square(gap).sum(axis=-1)))
 
 
-def location_scores(rows: KernelRows, locations: Locations, kernel: Product, chance: Chance) -> LocationScores:
+def location_scores(rows: DrawnRows, locations: Locations, kernel: Product, chance: Chance) -> LocationScores:
     """Compare rows with locations, for kernels whose length scales are numbers."""
     n, J = rows.n, locations.J
     form = form_of(_together(rows, locations), kernel, chance)
@@ -85,7 +85,7 @@ def location_scores(rows: KernelRows, locations: Locations, kernel: Product, cha
         G = np.eye(K) if G is None else G
         P = np.column_stack([1 - form.x, form.x])[:n] if isinstance(form, LineForm) else form.P[:n]
         return LocationScores((kernel.prediction.of_distance(form.distance(i, j)),), ((P @ G)[:, u],), u, kernel, G)
-    forms = (form.first, form.second) if isinstance(form, MeanForm) else (form,)
+    forms = form.forms if isinstance(form, MeanForm) else (form,)
     kernels, expectations = [], []
     for part in forms:
         assert isinstance(part, LawForm)
@@ -94,7 +94,7 @@ def location_scores(rows: KernelRows, locations: Locations, kernel: Product, cha
     return LocationScores(tuple(kernels), tuple(expectations), u, kernel, None)
 
 
-def _together(rows: KernelRows, locations: Locations) -> KernelRows:
+def _together(rows: DrawnRows, locations: Locations) -> DrawnRows:
     """Return the rows, then the locations, as one."""
     others = locations.rows
     w = unit_weights(rows.n + others.n)

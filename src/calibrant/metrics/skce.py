@@ -11,9 +11,11 @@ from calibrant.catalogue import metric
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs import Classes, check_choice, check_count, generator
 from calibrant.inputs.blocksize import read_blocksize
+from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
+from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, binary_factor, form_of, resolved
 from calibrant.kernels.forms import at_zero
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
@@ -21,7 +23,7 @@ from calibrant.kernels.median import median_rows
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.primitives.pair_sums import pair_sum
-from calibrant.summaries import Blocks, Kept, KeptLaws, Ordered, Summary
+from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
 
 BIASED_DRAWS = 4
 
@@ -34,7 +36,7 @@ class Sums(NamedTuple):
 
 
 def summarise(
-    rows: KernelRows,
+    rows: KernelRows | Judged,
     *,
     kernel: AnyKernel,
     unbiased: bool,
@@ -46,6 +48,8 @@ def summarise(
 ) -> Summary:
     """Sort one probability per row, sum blocks, or keep the rows."""
     check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
+    if isinstance(rows, Judged):
+        rows = CoverageRows.of(rows)
     check_rows(rows, unbiased)
     if blocksize is not None:
         chance = Chance(draws, generator(rng))
@@ -55,6 +59,8 @@ def summarise(
         return Blocks.of(rows, resolved(rows, kernel, chance), m, unbiased, chance)
     if isinstance(rows, LawRows):
         return KeptLaws.of(rows)
+    if isinstance(rows, CoverageRows):
+        return KeptCoverage.of(rows)
     if isinstance(kernel, JointKernel):
         return Kept.of(rows)
     if isinstance(rows, Classes):
@@ -66,9 +72,9 @@ def summarise(
 
 
 @metric(
-    reads=(Ordered, Kept, KeptLaws, Blocks),
+    reads=(Ordered, Kept, KeptLaws, KeptCoverage, Blocks),
     summarise=summarise,
-    predictions=("binary", "classes", "laws", "samples"),
+    predictions=("binary", "classes", "laws", "samples", "intervals", "sets", "quantiles"),
     perfect=0.0,
 )
 def skce(
@@ -104,7 +110,9 @@ def skce(
         by `summarize`.
     prediction
         P(y = 1) as a 1-D array, class probabilities (n, K), or a law: `Normal`, `Laplace`, `MvNormal`, `Mixture`,
-        `Samples`, `ScipyLaw`, or a subclass of `Law`.
+        `Samples`, `ScipyLaw`, or a subclass of `Law`. `Intervals`, `Sets` and `Quantiles` carry no law: judged is
+        coverage given the prediction, h = 2 k(p, p') e e' with e = 1 - level for a hit and -level for a miss, in the
+        mean over levels, and k on the bounds, the size or the value.
     kernel
         A kernel on predictions times one on targets, such as ``Exponential(0.2) * Delta()``; one on predictions alone
         is multiplied by the default on targets. Default: for probabilities ``Exponential("median", "tv") * Delta()``;
@@ -211,9 +219,9 @@ def line_sums(summary: Ordered, kernel: Kernel, factor: float) -> Sums:
     return Sums(float(factor * (total - own)), float(factor * own))
 
 
-def kept_rows(summary: Summary) -> Classes | LawRows:
+def kept_rows(summary: Summary) -> Classes | LawRows | CoverageRows:
     """Return the rows that a summary keeps."""
-    if isinstance(summary, KeptLaws):
+    if isinstance(summary, (KeptLaws, KeptCoverage)):
         return summary.rows
     assert isinstance(summary, Kept)
     return Classes(summary.y.astype(np.intp, copy=False), summary.P, summary.w)

@@ -14,7 +14,7 @@ from calibrant.inputs.laws import Law
 from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import unit_weights
 from calibrant.kernels.composed import check_kernel_option
-from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, resolved
+from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows, resolved
 from calibrant.kernels.kernel import JointKernel, Product
 from calibrant.kernels.locations import Locations, location_scores
 from calibrant.primitives.canonical import canonical_order
@@ -23,7 +23,7 @@ from calibrant.primitives.redraw import redraw_rows
 from calibrant.summaries import Moments
 
 
-def summarise(rows: KernelRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
+def summarise(rows: DrawnRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
     """Return the moments of the row scores Z_j of each location."""
     chance = Chance(draws, generator(rng))
     product, places = located(rows, locations, kernel, chance)
@@ -97,7 +97,7 @@ def ucme(
     return float(np.mean([summary.mean_of(name) ** 2 for name in names]))
 
 
-def located(rows: KernelRows, locations: Any, kernel: AnyKernel, chance: Chance) -> tuple[Product, Locations]:
+def located(rows: DrawnRows, locations: Any, kernel: AnyKernel, chance: Chance) -> tuple[Product, Locations]:
     """Return the kernels with numbers for length scales, and the locations."""
     check_kernel_option(kernel)
     if isinstance(kernel, JointKernel):
@@ -112,7 +112,7 @@ def located(rows: KernelRows, locations: Any, kernel: AnyKernel, chance: Chance)
     return product, Locations(_read_like(rows, *locations))
 
 
-def _drawn(rows: KernelRows, J: int, rng: np.random.Generator) -> Locations:
+def _drawn(rows: DrawnRows, J: int, rng: np.random.Generator) -> Locations:
     """Return J rows drawn with `rng`, whatever their order, each with a target drawn from its own prediction."""
     if rows.n < J:
         raise InputError(f"locations={J} draws {J} different rows; there are {rows.n}. Pass fewer")
@@ -120,7 +120,7 @@ def _drawn(rows: KernelRows, J: int, rng: np.random.Generator) -> Locations:
     return Locations(redraw_rows(replace(rows.take(chosen), w=unit_weights(J)), rng), chosen)
 
 
-def _read_like(rows: KernelRows, prediction: Any, y: Any) -> KernelRows:
+def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
     """Read locations as the prediction itself was read."""
     if isinstance(rows, LawRows):
         if not isinstance(prediction, Law):

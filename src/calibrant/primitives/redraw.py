@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
+from calibrant.kernels.fitted import DrawnRows
 from calibrant.primitives.pool import Pool
 from calibrant.progress import steps
 
-AnyRows = Binary | Classes | LawRows
 MOST_NUMBERS = 1 << 21  # drawn at once: 16 MiB of float64
 
 
@@ -28,7 +28,7 @@ def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Itera
         yield rng.random(shape) < score if single else rng.binomial(count, score, size=shape)
 
 
-def redraw_rows(rows: AnyRows, rng: np.random.Generator) -> AnyRows:
+def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
     """Return the same rows with outcomes drawn from their own predictions."""
     if isinstance(rows, LawRows):
         return redraw_outcomes(rows, rng)

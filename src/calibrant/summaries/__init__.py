@@ -5,6 +5,7 @@ from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.blocks import Blocks
 from calibrant.summaries.grid import Grid
 from calibrant.summaries.kept import Kept
+from calibrant.summaries.kept_coverage import KeptCoverage
 from calibrant.summaries.kept_laws import KeptLaws
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
@@ -16,6 +17,7 @@ __all__ = [
     "Blocks",
     "Grid",
     "Kept",
+    "KeptCoverage",
     "KeptLaws",
     "Moments",
     "Ordered",

@@ -12,6 +12,7 @@ from calibrant.inputs import Binary, Classes
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Delta, Exponential, JointKernel, Product
+from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.fitted import Chance, KernelRows, form_of
 from calibrant.kernels.text import kernel_of, text_of
 from calibrant.primitives.block_sums import block_sums
@@ -20,6 +21,7 @@ from calibrant.progress import steps
 from calibrant.summaries import codec
 from calibrant.summaries.base import Summary
 from calibrant.summaries.kept import Kept
+from calibrant.summaries.kept_coverage import KeptCoverage
 from calibrant.summaries.kept_laws import KeptLaws
 
 
@@ -37,7 +39,7 @@ class Blocks(Summary):
     m: int
     unbiased: bool
     draws: int | None
-    kind: str  # "binary", "classes", "laws"; "": no rows yet
+    kind: str  # "binary", "classes", "laws", "coverage"; "": no rows yet
     blocks: int
     mean: float
     spread: float
@@ -53,7 +55,7 @@ class Blocks(Summary):
         full = rows.n // m * m
         left = rows.take(np.arange(full, rows.n))
         rest: tuple[Summary, ...] = (_kept(left),) if left.n else ()
-        kind = {Binary: "binary", Classes: "classes", LawRows: "laws"}[type(rows)]
+        kind = {Binary: "binary", Classes: "classes", LawRows: "laws", CoverageRows: "coverage"}[type(rows)]
         total = replace(cls.zero(), kernel=kernel, m=m, unbiased=unbiased, draws=chance.draws, kind=kind)
         size = max(m, CHUNK_ROWS // m * m)
         for start, stop in steps(full, size=size, label="summing blocks of rows"):
@@ -152,7 +154,7 @@ class Blocks(Summary):
         )
 
     def _rows(self, left: Summary) -> KernelRows:
-        if isinstance(left, KeptLaws):
+        if isinstance(left, (KeptLaws, KeptCoverage)):
             return left.rows
         assert isinstance(left, Kept)
         if self.kind == "binary":
@@ -173,14 +175,21 @@ class Blocks(Summary):
 
 
 def _kept(rows: KernelRows) -> Summary:
+    if isinstance(rows, CoverageRows):
+        return KeptCoverage.of(rows)
     return KeptLaws.of(rows) if isinstance(rows, LawRows) else Kept.of(rows)
 
 
 def outcome_variance(rows: KernelRows) -> FloatArray:
-    """Return the variance of each row's outcome if calibrated: p(1 - p), or half of 1 - Σp²; 1 for laws."""
+    """Return the variance of each row's outcome if calibrated: p(1 - p), or half of 1 - Σp²; 1 for laws.
+
+    For intervals, sets and quantiles that of a hit, in the mean over levels.
+    """
     if isinstance(rows, Binary):
         p = rows.p.astype(np.float64)
         return np.asarray(p * (1 - p))
     if isinstance(rows, Classes):
         return np.asarray(0.5 * (1 - np.square(rows.P.astype(np.float64)).sum(axis=1)))
+    if isinstance(rows, CoverageRows):
+        return np.full(rows.n, float((rows.levels * (1 - rows.levels)).mean()))
     return np.ones(rows.n)
