@@ -5,7 +5,9 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from calibrant import Laplace, MvNormal, Normal, Samples
 from calibrant.inputs import Binary, Classes
+from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import unit_weights
 from calibrant.primitives import redraw
 from calibrant.primitives.pool import Pool
@@ -84,3 +86,51 @@ class TestRows:
         rng = mock.Mock(random=lambda n: np.full(n, np.nextafter(1.0, 0.0)))
         y = redraw_rows(Classes(np.zeros(B, np.intp), P, unit_weights(B)), rng).y
         assert (y == 0).all()
+
+
+class TestLaws:
+    @pytest.mark.parametrize(
+        ("law", "mean", "variance"),
+        [
+            (Normal(np.full(B, 3.0), 2.0), 3.0, 4.0),
+            (Laplace(np.full(B, -1.0), 0.5), -1.0, 0.5),
+            (MvNormal(np.tile([0.0, 5.0], (B, 1)), np.diag([1.0, 9.0])), [0.0, 5.0], [1.0, 9.0]),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_outcomes_follow_the_law(self, law, mean, variance):
+        rows = read_outcomes(np.zeros((B, *law.shape)), law, weights=np.arange(1, B + 1))
+        new = redraw_rows(rows, np.random.default_rng(0))
+        assert isinstance(new, LawRows)
+        assert new.law is law
+        assert new.w is rows.w
+        assert new.y.shape == rows.y.shape
+        y = new.y.reshape(B, -1)
+        assert_mean(y, mean, variance)
+        fourth = 6 * np.square(variance)  # that of a Laplace law, the largest of these
+        assert_mean((y - mean) ** 2, variance, fourth)
+
+    @pytest.mark.parametrize("shape", [(B, 3), (B, 3, 2)])
+    def test_draws_and_outcome_are_pooled(self, shape):
+        draws = np.broadcast_to(np.arange(1.0, 4.0).reshape(1, 3, *(1,) * (len(shape) - 2)), shape)
+        rows = read_outcomes(np.zeros((B, *shape[2:])), Samples(draws))
+        new = redraw_rows(rows, np.random.default_rng(0))
+        # Each of 0, 1, 2, 3 becomes the outcome once in four, and what it was takes its place among the draws.
+        y = new.y.reshape(B, -1)[:, 0]
+        assert_mean(y[:, None] == np.arange(4), np.full(4, 0.25), np.full(4, 0.25 * 0.75))
+        pooled = np.sort(np.concatenate([new.law.draws, new.y[:, None]], axis=1), axis=1)
+        assert (pooled.reshape(B, 4, -1) == np.arange(4)[None, :, None]).all()
+        for row in range(20):
+            at = int(new.y[row].reshape(-1)[0])
+            expected = np.arange(1.0, 4.0)
+            if at:
+                expected[at - 1] = 0.0
+            np.testing.assert_array_equal(new.law.draws[row].reshape(3, -1)[:, 0], expected)
+
+    def test_inputs_stay(self):
+        draws, y = np.random.default_rng(0).normal(size=(50, 4)), np.zeros(50)
+        rows = read_outcomes(y, Samples(draws))
+        before = rows.law.draws.copy()
+        redraw_rows(rows, np.random.default_rng(0))
+        np.testing.assert_array_equal(rows.law.draws, before)
+        assert not y.any()

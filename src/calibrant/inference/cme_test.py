@@ -27,6 +27,7 @@ from calibrant.results import TestResult
 from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
 
 DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
+ROUNDING = 1e-14
 ROWS_PER_RANK = 100
 
 
@@ -118,7 +119,8 @@ def statistic(Z: FloatArray) -> tuple[float, int]:
     n, mean = len(Z), Z.mean(axis=0)
     centred = Z - mean
     values, vectors = np.linalg.eigh(centred.T @ centred / (n - 1))
-    kept = values > DROPPED * max(float(values[-1]), 0.0)
+    # Rows that differ by rounding only have no covariance.
+    kept = (values > DROPPED * max(float(values[-1]), 0.0)) & (values > (ROUNDING * np.abs(Z).max()) ** 2)
     if not kept.any():
         return (0.0, 0) if not mean.any() else (np.inf, 0)
     projected = vectors[:, kept].T @ mean

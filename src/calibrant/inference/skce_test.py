@@ -21,7 +21,7 @@ from calibrant.inputs.weights import is_unit
 from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
 from calibrant.kernels.kernel import JointKernel
-from calibrant.metrics.skce import check_made_with, check_options, kept_rows, skce
+from calibrant.metrics.skce import check_full_block, check_made_with, check_options, kept_rows, skce
 from calibrant.metrics.skce import summarise as summarise_error
 from calibrant.results import TestResult
 from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
@@ -30,6 +30,7 @@ from calibrant.summaries.blocks import outcome_variance
 METHODS = ("resample", "bootstrap", "block", "bound")
 FEWEST_BLOCKS = 10
 BLOCK_VARIANCE, BOOTSTRAP_VARIANCE, BOOTSTRAP_ROWS = 8.0, 20.0, 16
+ROUNDING = 1e-12
 LEVEL = 0.95  # of the lower confidence bound that a block test reports
 MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
 
@@ -42,8 +43,6 @@ def summarise(
     _check(chosen, blocksize, unbiased)
     if chosen == "block" and blocksize is None:
         blocksize = 2
-        if rows.n < 2 * FEWEST_BLOCKS:
-            raise _too_few_blocks(rows.n // 2, 2, rows.n)
     return summarise_error(rows, blocksize=blocksize, unbiased=unbiased, **options)
 
 
@@ -136,6 +135,8 @@ def skce_test(
         method = method or "block"
         check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
     method = _method(method, isinstance(summary, (KeptLaws, KeptCoverage)))
+    if bound is not None and method != "bound":
+        raise InputError(f'bound= belongs to method="bound"; got method={method!r}')
     B = check_count("resamples", resamples)
     chance = Chance(draws, generator(rng))
     if method == "block":
@@ -144,8 +145,6 @@ def skce_test(
         return _bound_test(summary, kernel, unbiased, bound, chance)
     if isinstance(summary, Blocks):
         raise SummaryError(f'method={method!r} needs the rows; this summary holds sums of blocks, for method="block"')
-    if bound is not None:
-        raise InputError('bound= belongs to method="bound"')
     if summary.n < 2:
         raise InputError(f"skce_test needs at least 2 rows; got {summary.n}")
     return _replicated(summary, kernel, method, B, chance)
@@ -208,6 +207,7 @@ def _block_test(summary: Summary) -> TestResult:
     if not summary.unbiased:
         raise InputError('method="block" uses the unbiased estimator; leave unbiased at True')
     s, m = summary.blocks, summary.m
+    check_full_block(summary)
     if s < FEWEST_BLOCKS:
         raise _too_few_blocks(s, m, summary.n)
     variance = summary.variance / summary.heaviest**2
@@ -216,6 +216,8 @@ def _block_test(summary: Summary) -> TestResult:
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
+    if se <= ROUNDING * abs(mean):  # blocks that differ by rounding only
+        se = 0.0
     if se == 0 and mean > 0:
         raise NotApplicableError(
             f"all {s} blocks have the same value, {mean:g}, so that it has no standard error; use method='resample'"

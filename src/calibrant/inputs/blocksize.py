@@ -11,7 +11,10 @@ from calibrant.errors import InputError, shown
 
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
-    """Return the number of rows of a block: a whole number, or what a function of n returns."""
+    """Return the number of rows of a block: a whole number, or what a function of n returns.
+
+    It may exceed n: a batch of a stream can be smaller than a block.
+    """
     m = blocksize(n) if callable(blocksize) else blocksize
     if isinstance(m, (bool, np.bool_)) or not isinstance(m, Integral):
         came = f"blocksize({n}) returned {shown(m)}" if callable(blocksize) else f"got {shown(m)}"
@@ -23,6 +26,4 @@ def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
     if m < least:
         which = "the unbiased estimator (unbiased=True)" if unbiased else "the biased estimator (unbiased=False)"
         raise InputError(f"blocksize must be at least {least} for {which}; got {m}")
-    if m > n:
-        raise InputError(f"blocksize must be at most the number of rows; got blocksize {m} for {n} rows")
     return m

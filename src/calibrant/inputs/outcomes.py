@@ -47,6 +47,8 @@ def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
             "prediction must be a law, such as Normal(mean, std), MvNormal(mean, cov) or Samples(draws); "
             f"got {shown(law)} ({type(law).__name__})"
         )
+    if law.n == 0:
+        raise InputError("there are no rows: prediction is empty; at least one row is needed")
     outcomes = read_numbers(y, "y")
     _check_shape(outcomes, law)
     w = read_weights(weights, law.n)
@@ -91,6 +93,9 @@ def _shape_remedy(y: NDArray[Any], law: Law) -> str:
 
 def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
     """Raise an error that shows the first missing or infinite outcome; `rows` are the caller's row numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(y.sum()):  # then all are; one pass that writes nothing
+            return
     bad = ~np.isfinite(y)
     if not bad.any():
         return

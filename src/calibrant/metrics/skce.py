@@ -170,20 +170,19 @@ def skce(
     check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
     check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
     if isinstance(summary, Blocks):
-        if not summary.blocks:
-            raise InputError(f"there is no full block: {summary.n} rows are fewer than blocksize {summary.m}")
+        check_full_block(summary)
         return summary.estimate
     if unbiased and summary.n < 2:
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
-    sums, w, w2 = kernel_sums_of(summary, kernel, Chance(draws, generator(rng)))
+    sums, w, w2 = kernel_sums_of(summary, kernel, Chance(draws, generator(rng)), own=not unbiased)
     value = sums.pairs / (w * w - w2) if unbiased else (sums.pairs + sums.own) / (w * w)
     if not np.isfinite(value):
         raise InputError("the kernel gave a value that is not a finite number; check its profile and distance")
     return float(value)
 
 
-def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance) -> tuple[Sums, float, float]:
-    """Return the sums of w w' h, Σw and Σw²."""
+def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance, *, own: bool) -> tuple[Sums, float, float]:
+    """Return the sums of w w' h (over rows with themselves if asked), Σw and Σw²."""
     if isinstance(summary, Ordered):
         sums = line_sums(summary, *line_kernel(summary, kernel, chance))
         return sums, summary.total_weight, float((summary.count * summary.weight**2).sum())
@@ -191,11 +190,8 @@ def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance) -> tuple
     rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
     form = form_of(rows, resolved(rows, kernel, chance), chance)
     w = np.asarray(rows.w)
-    return (
-        Sums(2 * pair_sum(form, rows.w), float((w * w * form.diagonal()).sum())),
-        float(w.sum()),
-        float((w * w).sum()),
-    )
+    diagonal = float((w * w * form.diagonal()).sum()) if own else 0.0
+    return Sums(2 * pair_sum(form, rows.w), diagonal), float(w.sum()), float((w * w).sum())
 
 
 def line_kernel(summary: Ordered, kernel: AnyKernel, chance: Chance) -> tuple[Kernel, float]:
@@ -255,6 +251,14 @@ def check_made_with(summary: Summary, *, kernel: AnyKernel, unbiased: bool, bloc
     made = summary.kernel.prediction
     if type(given) is not type(made) or given.lengthscale not in ("median", made.lengthscale):
         raise SummaryError(f"these blocks were summed with {summary.kernel!r}; got kernel={kernel!r}")
+
+
+def check_full_block(summary: Blocks) -> None:
+    """Refuse fewer rows than one block has."""
+    if not summary.blocks:
+        raise InputError(
+            f"blocksize must be at most the number of rows; got blocksize {summary.m} for {summary.n} rows"
+        )
 
 
 def check_rows(rows: KernelRows, unbiased: bool) -> None:

@@ -13,10 +13,10 @@ from calibrant.inputs import Binary, Classes, check_count, generator, read_binar
 from calibrant.inputs.laws import Law
 from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import unit_weights
-from calibrant.kernels.composed import check_kernel_option
 from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows, resolved
 from calibrant.kernels.kernel import JointKernel, Product
 from calibrant.kernels.locations import Locations, location_scores
+from calibrant.metrics.skce import check_options
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.redraw import redraw_rows
@@ -25,6 +25,7 @@ from calibrant.summaries import Moments
 
 def summarise(rows: DrawnRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
     """Return the moments of the row scores Z_j of each location."""
+    check_options(kernel=kernel, unbiased=True, shuffle=False, draws=draws)
     chance = Chance(draws, generator(rng))
     product, places = located(rows, locations, kernel, chance)
     name = f"ucme[{places.digest(product)}]"
@@ -99,7 +100,6 @@ def ucme(
 
 def located(rows: DrawnRows, locations: Any, kernel: AnyKernel, chance: Chance) -> tuple[Product, Locations]:
     """Return the kernels with numbers for length scales, and the locations."""
-    check_kernel_option(kernel)
     if isinstance(kernel, JointKernel):
         raise InputError("test locations need a product of kernels, such as Exponential() * Delta()")
     product = resolved(rows, kernel, chance)

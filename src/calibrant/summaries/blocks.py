@@ -78,7 +78,7 @@ class Blocks(Summary):
                 f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). Give blocksize as a number: "
                 "a function of n differs from batch to batch"
             )
-        if self.kernel != other.kernel:
+        if self.kernel != other.kernel or self.draws != other.draws:
             raise SummaryError(
                 f"blocks summed with {self.kernel!r} do not merge with blocks summed with {other.kernel!r}. "
                 'Give the length scales as numbers: "median" differs from batch to batch'

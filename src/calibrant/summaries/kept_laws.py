@@ -27,7 +27,7 @@ class KeptLaws(Summary):
     @classmethod
     def of(cls, rows: LawRows) -> Self:
         """Keep these rows."""
-        return cls(rows.y, rows.law, rows.w)
+        return cls(rows.y.copy(), rows.law, rows.w if is_unit(rows.w) else rows.w.copy())
 
     @classmethod
     def zero(cls) -> Self:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.catalogue import Entry
-from calibrant.inputs.laws import Law, Normal
+from calibrant.inputs.laws import Law, Normal, Samples
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,12 @@ class Case:
 
 
 def cases(entry: Entry, rng: np.random.Generator, n: int = 210) -> list[Case]:
-    """Return one case per kind of prediction the verb takes: ties, zeros and ones among the probabilities.
+    """Return one case per kind of prediction that the verb takes and there are data for.
 
-    All probabilities and real outcomes are multiples of 1/32, which float16 holds exactly.
+    There are ties, zeros and ones among the probabilities. They and real outcomes are multiples of 1/32, which float16
+    holds exactly.
     """
-    return [MAKERS[kind](rng, n) for kind in entry.predictions]
+    return [MAKERS[kind](rng, n) for kind in entry.predictions if kind in MAKERS]
 
 
 def certain(entry: Entry) -> list[Case]:
@@ -70,10 +72,16 @@ def _classes(rng: np.random.Generator, n: int, K: int = 4) -> Case:
 
 
 def _laws(rng: np.random.Generator, n: int) -> Case:
-    law = Normal(rng.integers(-64, 65, n) / 32, rng.integers(8, 65, n) / 32)
-    # No two outcomes are alike: rows are told apart by them.
-    y = rng.choice(np.arange(-128, 129), n, replace=False) / 32
-    return Case(y, law)
+    return Case(_outcomes(rng, n), Normal(rng.integers(-64, 65, n) / 32, rng.integers(8, 65, n) / 32))
 
 
-MAKERS = {"binary": _binary, "classes": _classes, "laws": _laws}
+def _samples(rng: np.random.Generator, n: int, M: int = 6) -> Case:
+    return Case(_outcomes(rng, n), Samples(rng.integers(-64, 65, (n, M)) / 32))
+
+
+def _outcomes(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    """Return outcomes of which no two are alike: rows are told apart by them."""
+    return np.asarray(rng.choice(np.arange(-128, 129), n, replace=False) / 32)
+
+
+MAKERS = {"binary": _binary, "classes": _classes, "laws": _laws, "samples": _samples}

@@ -1,0 +1,327 @@
+"""The kernel test: blocks by hand, every refusal, and what goes with what."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+import calibrant as cb
+from calibrant import (
+    Delta,
+    Exponential,
+    Gaussian,
+    Normal,
+    NotApplicableError,
+    Samples,
+    SummaryError,
+    audit,
+    consistency_test,
+    skce,
+    skce_test,
+    summarize,
+)
+
+RNG = np.random.default_rng(0)
+n = 101
+P1 = RNG.random(n)
+Y1 = (RNG.random(n) < P1).astype(int)
+P3 = RNG.dirichlet(np.ones(3), n)
+Y3 = np.array([RNG.choice(3, p=row) for row in P3])
+LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+REAL = LAW.sample(1, 0)[:, 0]
+W = RNG.uniform(0.8, 1.2, n)
+CASES = {
+    "binary": (Y1, P1, Exponential(0.3)),
+    "classes": (Y3, P3, Exponential(0.3) * Gaussian(1.0, "labels")),
+    "laws": (REAL, LAW, Exponential(1.0) * Gaussian(1.0)),
+}
+
+
+def taken(prediction, rows):
+    return prediction.take(rows) if isinstance(prediction, cb.Law) else prediction[rows]
+
+
+class TestBlock:
+    def eta(self, name, m, w=None):
+        """Return the unbiased error of each block, weighted as the test weighs."""
+        y, prediction, kernel = CASES[name]
+        found = []
+        for a in range(0, n - m + 1, m):
+            rows = slice(a, a + m)
+            part = None if w is None else w[rows]
+            value = skce(y[rows], taken(prediction, rows), kernel=kernel, weights=part)
+            pairs = m * (m - 1) if w is None else part.sum() ** 2 - (part**2).sum()
+            mean = 1.0 if w is None else w[: n // m * m].mean()
+            found.append(value * pairs / (m * (m - 1) * mean**2))
+        return np.array(found)
+
+    @pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
+    @pytest.mark.parametrize("m", [2, 5, 10])
+    @pytest.mark.parametrize("name", CASES)
+    def test_by_hand(self, name, m, w):
+        y, prediction, kernel = CASES[name]
+        eta = self.eta(name, m, w)
+        s = n // m
+        mean, se = eta.mean(), eta.std(ddof=1) / math.sqrt(s)
+        result = skce_test(y, prediction, kernel=kernel, method="block", blocksize=m, weights=w)
+        assert result.estimate == pytest.approx(mean, rel=1e-9, abs=1e-13)
+        assert result.statistic == pytest.approx(mean / se, rel=1e-8)
+        assert result.pvalue == pytest.approx(ndtr(-mean / se), rel=1e-8)
+        assert result.n == s * m
+        details = result.details
+        assert (details["blocks"], details["blocksize"]) == (s, m)
+        assert details["standard_error"] == pytest.approx(se, rel=1e-9)
+        assert details["lower_bound"] == pytest.approx(max(0, mean - ndtri(0.95) * se), rel=1e-9, abs=1e-13)
+        if name == "laws":
+            assert "variance" not in details
+        else:
+            p, rows = np.asarray(prediction)[: s * m], slice(0, s * m)
+            v = p * (1 - p) if p.ndim == 1 else (1 - (p**2).sum(axis=1)) / 2
+            weights = np.ones(s * m) if w is None else w[rows]
+            assert details["variance"] == pytest.approx((weights**2 * v).sum() / weights.max() ** 2)
+        assert f"{s} blocks of {m} rows, normal limit" in result.method
+
+    def test_two_rows_by_default(self):
+        for y, prediction, kernel in CASES.values():
+            found, given = (skce_test(y, prediction, kernel=kernel, method="block", blocksize=m) for m in (None, 2))
+            assert found == given
+            assert found.n == 100
+
+    def test_a_clear_case(self):
+        result = skce_test(1 - Y1, P1, method="block", kernel=Exponential(0.3))
+        assert result.pvalue < 0.02
+        assert 0 < result.details["lower_bound"] < result.estimate
+
+    def test_shuffle(self):
+        order = np.argsort(P1)
+        y, p = Y1[order], P1[order]
+        options = {"method": "block", "kernel": Exponential(0.3)}
+        plain = skce_test(y, p, **options)
+        first, again, other = (skce_test(y, p, shuffle=True, rng=seed, **options) for seed in (0, 0, 1))
+        assert first == again
+        assert len({plain.pvalue, first.pvalue, other.pvalue}) == 3
+
+    def test_a_function_of_n(self):
+        result = skce_test(Y1, P1, method="block", blocksize=lambda k: int(k**0.5))
+        assert (result.details["blocksize"], result.details["blocks"], result.n) == (10, 10, 100)
+
+    def test_blocks_that_are_all_alike(self, refusal):
+        y, p = [1, 1] * 20, [0.25, 0.5] * 20
+        message = refusal(skce_test, y, p, method="block", kernel=Exponential(1.0), error=NotApplicableError)
+        assert "all 20 blocks have the same value" in message
+        assert "resample" in message
+        # no error, no spread: p = 1
+        y = [1, 0] * 40
+        result = skce_test(y, [0.5, 0.5] * 40, method="block", kernel=Exponential(1.0))
+        assert (result.pvalue, result.statistic) == (1.0, 0.0)
+        assert result.estimate < 0
+
+    def test_level(self):
+        rng = np.random.default_rng(3)
+        found = []
+        for _ in range(300):
+            p = rng.random(120)
+            y = (rng.random(120) < p).astype(int)
+            found.append(skce_test(y, p, method="block", kernel=Exponential(0.3)).pvalue)
+        share = np.mean(np.array(found) <= 0.1)
+        assert abs(share - 0.1) <= 5 * math.sqrt(0.1 * 0.9 / 300)
+
+    def test_a_summary(self):
+        options = {"method": "block", "kernel": Exponential(0.3)}
+        parts = [summarize(skce_test, Y1[rows], P1[rows], **options) for rows in (slice(0, 40), slice(40, n))]
+        whole = skce_test(Y1, P1, **options)
+        assert skce_test(sum(parts), **options).statistic == pytest.approx(whole.statistic, rel=1e-9)
+        assert skce_test(sum(parts)).pvalue == pytest.approx(whole.pvalue, rel=1e-9)
+
+
+class TestLimits:
+    """Each refusal names the limit, the value, and what to do."""
+
+    def test_fewer_than_ten_blocks(self, refusal):
+        for y, p, m in ((Y1[:19], P1[:19], None), (Y1, P1, 11), (REAL, LAW, 50)):
+            message = refusal(skce_test, y, p, method="block", blocksize=m, error=NotApplicableError)
+            assert "at least 10 blocks" in message
+            assert f"{len(y)} rows make {len(y) // (m or 2)} of {m or 2} rows" in message
+            assert 'method="resample"' in message
+        assert skce_test(REAL[:20], LAW.take(slice(20)), method="block").n == 20
+
+    def test_too_little_variance_for_blocks(self, refusal):
+        p = np.full(200, 0.01)
+        p[0] = 0.02
+        message = refusal(skce_test, np.zeros(200, int), p, method="block", error=NotApplicableError)
+        assert "at least 8; it is 1.99" in message
+        assert 'method="resample"' in message
+
+    def test_too_little_variance_for_the_bootstrap(self, refusal):
+        p = np.full(100, 0.25)
+        p[:50] = 0.2
+        V = 50 * 0.1875 + 50 * 0.16
+        for prediction in (p, np.column_stack([1 - p, p]), np.column_stack([0 * p, 1 - p, p])):
+            y = np.zeros(100, int) + (prediction.ndim == 2 and prediction.shape[1] == 3)
+            message = refusal(skce_test, y, prediction, method="bootstrap", error=NotApplicableError)
+            assert f"at least 20; it is {V:.3g}" in message
+            assert 'method="resample"' in message
+
+    def test_enough_variance(self):
+        p = np.full(80, 0.5)
+        p[0] = 0.51
+        y = np.arange(80) % 2
+        assert skce_test(y, np.append(p, 0.5)[1:], method="bootstrap", kernel=Exponential(1.0), resamples=19).pvalue > 0
+        with pytest.raises(NotApplicableError):
+            skce_test(y, p, method="bootstrap", resamples=19)
+
+    def test_weights_count_in_the_variance(self, refusal):
+        # 100 rows of variance 1/4, but nearly all of the weight is in one of them.
+        w = np.ones(100)
+        w[0] = 100
+        p = np.linspace(0.45, 0.55, 100)
+        message = refusal(skce_test, np.arange(100) % 2, p, weights=w, method="bootstrap", error=NotApplicableError)
+        assert "it is 0.2" in message
+
+    def test_fewer_than_sixteen_rows_of_laws(self, refusal):
+        y, law = REAL[:15], LAW.take(slice(15))
+        for method in (None, "bootstrap"):
+            message = refusal(skce_test, y, law, method=method, error=NotApplicableError)
+            assert "from 16 rows on; got 15" in message
+            assert 'method="resample"' in message
+        assert 0 < skce_test(REAL[:16], LAW.take(slice(16)), resamples=19).pvalue <= 1
+
+    def test_one_row(self, refusal):
+        assert "at least 2 rows; got 1" in refusal(skce_test, [1], [0.5])
+        assert "at least 2 rows; got 1" in refusal(skce_test, [1], [[0.5, 0.25, 0.25]])
+
+
+class TestOptions:
+    def test_unknown_method(self, refusal):
+        message = refusal(skce_test, Y1, P1, method="exact")
+        for word in ("None", "'resample'", "'bootstrap'", "'block'", "'bound'", "'exact'"):
+            assert word in message
+
+    @pytest.mark.parametrize("method", [None, "resample", "bootstrap"])
+    def test_blocksize_belongs_to_blocks(self, method, refusal):
+        message = refusal(skce_test, Y1, P1, method=method, blocksize=5)
+        assert 'blocksize belongs to method="block" and "bound"' in message
+
+    @pytest.mark.parametrize("method", [None, "resample", "bootstrap", "block"])
+    def test_the_biased_one_belongs_to_the_bound(self, method, refusal):
+        assert "uses the unbiased estimator" in refusal(skce_test, Y1, P1, method=method, unbiased=False)
+
+    @pytest.mark.parametrize("resamples", [0, -1, 9.0, True, "99"])
+    def test_resamples(self, resamples, refusal):
+        assert "resamples must be" in refusal(skce_test, Y1, P1, resamples=resamples)
+
+    @pytest.mark.parametrize(
+        ("kernel", "words"),
+        [
+            ("exponential", "kernel must be a kernel"),
+            (Exponential, "not a class"),
+            (Delta(), "Delta() is a kernel on targets"),
+            (Gaussian(1.0), "not positive definite for 3 classes"),
+            (Exponential() * Gaussian(1.0), "these are classes"),
+        ],
+    )
+    @pytest.mark.parametrize("method", ["resample", "bootstrap", "block", "bound"])
+    def test_kernels(self, kernel, words, method, refusal):
+        assert words in refusal(skce_test, Y3, P3, kernel=kernel, method=method)
+
+    def test_draws(self):
+        from scipy import stats
+
+        law = cb.ScipyLaw(stats.gamma(2.0, scale=np.linspace(1, 2, 20)))
+        y, kernel = law.sample(1, 0)[:, 0], Exponential(1.0) * Exponential(1.0)
+        with pytest.raises(NotApplicableError, match="draws="):
+            skce_test(y, law, kernel=kernel)
+        assert 0 < skce_test(y, law, kernel=kernel, draws=20, resamples=19).pvalue <= 1
+
+
+class TestSummaries:
+    def test_a_block_test_of_rows_is_refused(self, refusal):
+        kept = summarize(skce_test, Y3, P3)
+        message = refusal(skce_test, kept, method="block", error=SummaryError)
+        assert 'summarize("skce_test", y, prediction, method="block")' in message
+
+    @pytest.mark.parametrize("method", ["resample", "bootstrap"])
+    def test_rows_cannot_be_had_from_blocks(self, method, refusal):
+        blocks = summarize(skce_test, Y3, P3, method="block")
+        assert "needs the rows" in refusal(skce_test, blocks, method=method, error=SummaryError)
+
+    def test_biased_blocks(self, refusal):
+        blocks = summarize(skce, Y3, P3, blocksize=2, unbiased=False)
+        assert "unbiased" in refusal(skce_test, blocks, error=SummaryError)
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_rows_in_batches(self, name):
+        y, prediction, _ = CASES[name]
+        rows = [slice(0, 30), slice(30, n)]
+        total = sum(summarize(skce_test, y[part], taken(prediction, part)) for part in rows)
+        assert skce_test(total, resamples=49).pvalue == skce_test(y, prediction, resamples=49).pvalue
+
+
+def module_of(entry):
+    """Return the module that a test stands in."""
+    return sys.modules[entry.finish.__module__]
+
+
+class TestElsewhere:
+    @pytest.mark.parametrize(("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, LAW)], ids=CASES)
+    def test_consistency_test_of_skce(self, y, prediction):
+        result = consistency_test(y, prediction, metric="skce", resamples=39)
+        assert result.estimate == skce(y, prediction)
+        assert result.pvalue > 1 / 40
+        worse = REAL + 5 if prediction is LAW else np.where(y == 0, 1, 0)
+        assert consistency_test(worse, prediction, metric=skce, resamples=39).pvalue == 1 / 40
+
+    def test_consistency_test_is_the_resample_test(self):
+        p, y = P1[:12], Y1[:12]
+        first = consistency_test(y, p, metric=skce, resamples=999, kernel=Exponential(0.3)).pvalue
+        second = skce_test(y, p, kernel=Exponential(0.3)).pvalue
+        assert first == pytest.approx(second, abs=0.1)
+
+    def test_consistency_test_with_a_function_of_laws(self):
+        def spread(y, law):
+            return float(np.mean(((y - law.mean) / law.std) ** 2))
+
+        assert consistency_test(REAL, LAW, metric=spread, resamples=39).pvalue > 1 / 40
+        assert consistency_test(REAL + 5, LAW, metric=spread, resamples=39).pvalue == 1 / 40
+
+    def test_consistency_test_of_draws(self):
+        draws = Samples(LAW.sample(6, 1))
+        assert consistency_test(REAL, draws, metric="skce", resamples=19).pvalue > 1 / 20
+
+    @pytest.mark.parametrize("verb", [cb.ece, cb.brier_score, cb.mmce, cb.kuiper_test, cb.mce])
+    def test_a_law_is_refused_by_verbs_of_probabilities(self, verb, refusal):
+        message = refusal(verb, REAL, LAW)
+        assert "Normal" in message
+
+    def test_a_law_is_refused_by_audit(self):
+        with pytest.raises(cb.CalibrantError, match="Normal"):
+            audit(REAL, LAW)
+
+    def test_rows_of_an_audit(self):
+        y, p = Y1, P1
+        found = {m.name: m for m in audit(y, p).findings.measurements}
+        assert found["skce_test"].value == skce_test(y, p).estimate
+        assert found["skce_test"].pvalue == skce_test(y, p).pvalue
+        assert found["mmce"].value == cb.mmce(y, p)
+        assert 0 < found["mmce"].pvalue <= 1
+
+    def test_rows_of_an_audit_of_classes(self):
+        found = {m.name: m for m in audit(Y3, P3).findings.measurements}
+        assert found["classes.skce_test"].value == skce_test(Y3, P3).estimate
+        assert found["classes.skce_test"].pvalue == skce_test(Y3, P3).pvalue
+
+    def test_many_rows_of_an_audit_go_into_blocks(self, monkeypatch):
+        entry = cb.catalogue.find("skce_test")
+        for y, p, name in ((Y1, P1, "MOST_BINARY"), (Y3, P3, "MOST_CLASSES")):
+            rows = entry.read(y, p)
+            assert entry.audit_options(rows) == {}
+            monkeypatch.setattr(module_of(entry), name, 100)
+            assert entry.audit_options(rows) == {"method": "block", "shuffle": True}
+
+
+def test_the_limits_are_those_of_the_page():
+    constants = module_of(cb.catalogue.find("skce_test"))
+    assert (constants.FEWEST_BLOCKS, constants.BLOCK_VARIANCE) == (10, 8.0)
+    assert (constants.BOOTSTRAP_VARIANCE, constants.BOOTSTRAP_ROWS) == (20.0, 16)

@@ -1,0 +1,227 @@
+"""Which kernel a prediction gets, and every refusal of what does not fit."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibrant as cb
+from calibrant import (
+    Delta,
+    Exponential,
+    Gaussian,
+    InputError,
+    JointKernel,
+    Laplace,
+    Matern32,
+    Matern52,
+    Mixture,
+    MvNormal,
+    Normal,
+    NotApplicableError,
+    RationalQuadratic,
+    Samples,
+    ScipyLaw,
+)
+from calibrant.kernels.composed import check_kernel_option, commute, law_kernel, probability_kernel, target_matrix
+
+NORMAL = Normal([0.0, 1.0], 1.0)
+TURNED = MvNormal(np.zeros((2, 2)), [np.diag([1.0, 2.0]), [[1.0, 0.3], [0.3, 1.0]]])
+
+
+class Joint(JointKernel):
+    def __call__(self, p, a, q, b):
+        return np.ones(len(p))
+
+
+class TestOption:
+    @pytest.mark.parametrize("kernel", [None, Exponential(), Gaussian(1.0) * Delta(), Joint()])
+    def test_kernels(self, kernel):
+        check_kernel_option(kernel)
+
+    @pytest.mark.parametrize("kernel", [Exponential, Delta, Joint])
+    def test_a_class(self, kernel, refusal):
+        assert refusal(check_kernel_option, kernel) == (
+            f"kernel must be a kernel, not a class: write {kernel.__name__}()"
+        )
+
+    @pytest.mark.parametrize("kernel", ["exponential", 0.2, np.exp, (Exponential(), Delta()), int])
+    def test_what_is_no_kernel(self, kernel, refusal):
+        message = refusal(check_kernel_option, kernel)
+        assert "Exponential(0.2) * Delta()" in message
+        assert repr(kernel)[:20] in message
+
+    @pytest.mark.parametrize("verb", [cb.skce, cb.ucme, cb.skce_test, cb.cme_test])
+    @pytest.mark.parametrize("kernel", ["exponential", Exponential])
+    def test_verbs_refuse_them(self, verb, kernel, refusal):
+        assert "kernel must be a kernel" in refusal(verb, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], kernel=kernel)
+
+
+class TestProbabilities:
+    def test_defaults(self):
+        assert probability_kernel(None, 3) == Exponential("median", "tv") * Delta()
+        assert probability_kernel(Matern32(0.5), 1) == Matern32(0.5, "tv") * Delta()
+        assert probability_kernel(Gaussian(0.5, "euclidean") * Gaussian(1.0, "labels"), 4) == (
+            Gaussian(0.5, "euclidean") * Gaussian(1.0, "labels")
+        )
+
+    @pytest.mark.parametrize("shape", [Gaussian, Matern32, Matern52, RationalQuadratic])
+    @pytest.mark.parametrize("distance", ["tv", "l1"])
+    def test_smooth_shapes_with_an_l1_distance(self, shape, distance, refusal):
+        kernel = shape(lengthscale=1.0, distance=distance)
+        for K in (1, 2):
+            assert probability_kernel(kernel, K).prediction == kernel
+        message = refusal(probability_kernel, kernel, 3)
+        assert f"{shape.__name__} with distance='{distance}' is not positive definite for 3 classes" in message
+        assert f"distance='euclidean', or Exponential(distance='{distance}')" in message
+
+    @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(1.0, "tv"), Exponential(1.0, "l1")])
+    def test_valid_for_many_classes(self, kernel):
+        assert probability_kernel(kernel, 10).prediction == kernel
+
+    def test_the_default_distance_of_a_smooth_shape_is_refused_too(self, refusal):
+        assert "not positive definite for 4 classes" in refusal(probability_kernel, Gaussian(), 4)
+
+    def test_delta_on_predictions(self, refusal):
+        for kernel in (Delta(), Delta() * Delta()):
+            assert "Delta() is a kernel on targets" in refusal(probability_kernel, kernel, 3)
+
+    @pytest.mark.parametrize("distance", ["wasserstein", "embedding", "labels"])
+    def test_distances_of_something_else(self, distance, refusal):
+        message = refusal(probability_kernel, Exponential(1.0, distance), 3)
+        assert f"distance={distance!r} is no distance of probabilities; use one of tv, l1, euclidean" in message
+
+    def test_a_kernel_of_real_outcomes(self, refusal):
+        message = refusal(probability_kernel, Exponential() * Gaussian(1.0), 3)
+        assert "these are classes; use Delta()" in message
+        assert "Gaussian(lengthscale=1.0, distance='labels')" in message
+
+    def test_a_function_is_taken_as_it_is(self):
+        kernel = Gaussian(1.0, lambda a, b: a) * Exponential(1.0, lambda a, b: a)
+        assert probability_kernel(kernel, 5) == kernel
+
+
+class TestLaws:
+    @pytest.mark.parametrize(
+        ("law", "distance", "target"),
+        [
+            (NORMAL, "wasserstein", Gaussian),
+            (Laplace([0.0], 1.0), "wasserstein", Exponential),
+            (ScipyLaw(stats.gamma([2.0, 3.0])), "wasserstein", Gaussian),
+            (Samples(np.zeros((2, 4))), "wasserstein", Gaussian),
+            (Samples(np.zeros((2, 4, 3))), "embedding", Gaussian),
+            (MvNormal(np.zeros((2, 2)), np.eye(2)), "embedding", Gaussian),
+            (Mixture([NORMAL, NORMAL], [0.5, 0.5]), "embedding", Gaussian),
+        ],
+        ids=lambda value: getattr(value, "__name__", type(value).__name__),
+    )
+    def test_defaults(self, law, distance, target):
+        assert law_kernel(None, law) == Exponential("median", distance) * target("median", "euclidean")
+
+    def test_one_on_predictions_alone(self):
+        assert law_kernel(Matern52(2.0), NORMAL) == Matern52(2.0, "wasserstein") * Gaussian("median", "euclidean")
+
+    def test_a_joint_kernel(self, refusal):
+        message = refusal(law_kernel, Joint(), NORMAL, error=NotApplicableError)
+        assert "for class probabilities only; got Normal" in message
+
+    def test_delta_on_laws(self, refusal):
+        assert "Delta() is a kernel on classes" in refusal(law_kernel, Delta(), NORMAL)
+
+    def test_a_function_on_laws(self, refusal):
+        message = refusal(law_kernel, Exponential(1.0, lambda a, b: a), NORMAL)
+        assert "for Normal use 'wasserstein' or 'embedding'" in message
+
+    @pytest.mark.parametrize("distance", ["tv", "euclidean", "labels", "l1"])
+    def test_distances_of_something_else(self, distance, refusal):
+        message = refusal(law_kernel, Exponential(1.0, distance), NORMAL)
+        assert f"distance={distance!r} is no distance of Normal; use one of wasserstein, embedding" in message
+
+    def test_wasserstein_of_a_mixture(self, refusal):
+        law = Mixture([NORMAL, NORMAL], [0.5, 0.5])
+        message = refusal(law_kernel, Exponential(1.0, "wasserstein"), law, error=NotApplicableError)
+        assert message == "distance='wasserstein' has no form for Mixture; use distance='embedding'"
+
+    def test_wasserstein_of_draws_of_vectors(self, refusal):
+        law = Samples(np.zeros((2, 4, 3)))
+        message = refusal(law_kernel, Exponential(1.0, "wasserstein"), law, error=NotApplicableError)
+        assert "no form for Samples in several dimensions" in message
+
+    @pytest.mark.parametrize("shape", [Gaussian, Matern32, Matern52, RationalQuadratic])
+    def test_wasserstein_of_covariances_that_do_not_commute(self, shape, refusal):
+        kernel = shape(lengthscale=1.0, distance="wasserstein")
+        message = refusal(law_kernel, kernel, TURNED)
+        assert "covariances do not commute; use distance='embedding', or Exponential" in message
+        assert law_kernel(kernel, MvNormal(np.zeros((2, 2)), np.eye(2))).prediction == kernel
+
+    def test_the_exponential_of_covariances_that_do_not_commute(self):
+        assert law_kernel(Exponential(1.0, "wasserstein"), TURNED).prediction.distance == "wasserstein"
+
+    @pytest.mark.parametrize("target", [Delta(), Gaussian(1.0, "labels")])
+    def test_targets_of_classes(self, target, refusal):
+        assert "these outcomes are real; use Gaussian()" in refusal(law_kernel, Exponential() * target, NORMAL)
+
+    @pytest.mark.parametrize("distance", ["tv", "l1", lambda a, b: a])
+    def test_targets_use_the_euclidean_distance(self, distance, refusal):
+        assert "leave distance out" in refusal(law_kernel, Exponential() * Gaussian(1.0, distance), NORMAL)
+
+    def test_euclidean_may_be_said(self):
+        kernel = Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean")
+        assert law_kernel(kernel, NORMAL) == kernel
+
+
+class TestTargetMatrix:
+    def test_delta_is_none(self):
+        assert target_matrix(Delta(), 3) is None
+
+    def test_labels(self):
+        e = np.exp(-np.arange(3) / 2)
+        expected = [[e[0], e[1], e[2]], [e[1], e[0], e[1]], [e[2], e[1], e[0]]]
+        np.testing.assert_allclose(target_matrix(Exponential(2.0, "labels"), 3), expected, rtol=1e-15)
+
+    def test_a_function_of_labels(self):
+        cost = np.array([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+        found = target_matrix(Exponential(1.0, lambda a, b: cost[a, b]), 3)
+        np.testing.assert_allclose(found, np.exp(-cost))
+
+    def test_not_symmetric(self, refusal):
+        message = refusal(target_matrix, Exponential(1.0, lambda a, b: np.maximum(a - b, 0)), 3)
+        assert "finite and symmetric" in message
+
+    def test_not_finite(self, refusal):
+        assert "finite" in refusal(target_matrix, Exponential(1.0, lambda a, b: np.where(a == b, 0, np.nan)), 3)
+
+
+class TestCommute:
+    def test_shared_and_diagonal(self):
+        assert commute(MvNormal(np.zeros((3, 2)), [[1.0, 0.3], [0.3, 1.0]]))
+        assert commute(MvNormal(np.zeros((2, 2)), [np.diag([1.0, 2.0]), np.diag([3.0, 0.5])]))
+
+    def test_one_frame_of_axes(self):
+        Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
+        covariances = [Q @ np.diag(values) @ Q.T for values in ([1, 2, 3], [5, 1, 0.1], [1, 1, 1])]
+        assert commute(MvNormal(np.zeros((3, 3)), covariances))
+
+    def test_other_frames(self):
+        assert not commute(TURNED)
+
+    def test_one_row_that_differs_among_many(self):
+        covariances = np.array([np.diag([1.0 + i, 2.0]) for i in range(50)])
+        covariances[31] = [[1.0, 1e-3], [1e-3, 2.0]]
+        assert not commute(MvNormal(np.zeros((50, 2)), covariances))
+
+    def test_small_covariances(self):
+        assert not commute(MvNormal(np.zeros((2, 2)), 1e-12 * np.asarray(TURNED.cov)))
+
+
+def test_wasserstein_may_fail_where_covariances_do_not_commute():
+    # 0.99 u uᵀ + 0.01 I at six angles: the eigenvalue -0.055 that the refusal is for.
+    from calibrant.kernels.law_distances import wasserstein
+
+    angles = np.deg2rad(np.arange(0, 180, 30))
+    u = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    law = MvNormal(np.zeros((6, 2)), 0.99 * u[:, :, None] * u[:, None, :] + 0.01 * np.eye(2))
+    rows = np.arange(6)
+    G = Gaussian(1.0).of_distance(wasserstein(law)(rows[:, None], rows[None, :]))
+    assert np.linalg.eigvalsh(G)[0] == pytest.approx(-0.055, abs=5e-4)
+    with pytest.raises(InputError):
+        law_kernel(Gaussian(1.0, "wasserstein"), law)

@@ -1,0 +1,99 @@
+"""A kernel is a shape of a distance in units of a length scale; a product joins predictions and targets."""
+
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from calibrant import Delta, Exponential, Gaussian, InputError, JointKernel, Kernel, Product
+
+
+class Cauchy(Kernel):
+    def profile(self, u):
+        return 1 / (1 + u * u)
+
+
+def test_of_distance_divides_by_the_length_scale():
+    assert Cauchy(2.0).of_distance([0.0, 2.0, 4.0]).tolist() == [1.0, 0.5, 0.2]
+
+
+def test_the_defaults():
+    assert (Cauchy().lengthscale, Cauchy().distance) == ("median", None)
+
+
+@pytest.mark.parametrize("lengthscale", [1, np.float32(1), np.int64(1), Fraction(1)])
+def test_any_real_number_is_a_length_scale(lengthscale):
+    assert Cauchy(lengthscale) == Cauchy(1.0)
+    assert type(Cauchy(lengthscale).lengthscale) is float
+
+
+@pytest.mark.parametrize("lengthscale", [0, -1.0, np.nan, np.inf, True, "mean", None, [1.0], 1j])
+def test_what_is_no_length_scale(lengthscale, refusal):
+    message = refusal(Cauchy, lengthscale)
+    assert 'a number above 0 or "median"' in message
+    assert repr(lengthscale)[:10] in message
+
+
+@pytest.mark.parametrize("distance", ["manhattan", 3, "TV"])
+def test_what_is_no_distance(distance, refusal):
+    message = refusal(Cauchy, 1.0, distance)
+    assert "tv, l1, euclidean, labels, wasserstein, embedding, a function or None" in message
+    assert repr(distance) in message
+
+
+def test_median_needs_rows(refusal):
+    assert "give a number" in refusal(Cauchy().of_distance, [1.0])
+
+
+def test_a_kernel_without_a_profile():
+    with pytest.raises(NotImplementedError, match="Kernel must define profile"):
+        Kernel(1.0).of_distance([0.0])
+
+
+def test_a_tiny_length_scale_gives_the_value_at_infinity():
+    assert Exponential(1e-300).of_distance([0.0, 1e10]).tolist() == [1.0, 0.0]
+    assert Cauchy(1e-300).of_distance([0.0, 1e10]).tolist() == [1.0, 0.0]
+
+
+def test_the_distance_is_not_written_to():
+    d = np.array([0.0, 1.0])
+    d.flags.writeable = False
+    Gaussian(0.5).of_distance(d)
+    assert d.tolist() == [0.0, 1.0]
+
+
+def test_with_returns_another():
+    kernel = Exponential(1.0, "tv")
+    assert kernel.with_lengthscale(2) == Exponential(2.0, "tv")
+    assert kernel.with_distance("l1") == Exponential(1.0, "l1")
+    assert kernel == Exponential(1.0, "tv")
+
+
+def test_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        Exponential(1.0).lengthscale = 2.0
+
+
+def test_a_product():
+    product = Exponential(1.0) * Delta()
+    assert isinstance(product, Product)
+    assert (product.prediction, product.target) == (Exponential(1.0), Delta())
+    assert repr(product) == "Exponential(lengthscale=1.0, distance=None) * Delta()"
+    assert product == Exponential(1.0) * Delta() != Delta() * Exponential(1.0)
+
+
+@pytest.mark.parametrize("other", [2.0, "delta", Delta, Exponential(1.0) * Delta()])
+def test_no_product_with_what_is_no_kernel(other):
+    with pytest.raises(TypeError):
+        Exponential(1.0) * other
+
+
+def test_a_joint_kernel_without_a_call():
+    with pytest.raises(NotImplementedError, match="must define __call__"):
+        JointKernel()(np.eye(2), np.zeros(2, int), np.eye(2), np.zeros(2, int))
+
+
+def test_the_error_is_one_of_calibrant():
+    with pytest.raises(InputError):
+        Gaussian(-0.1)
