@@ -37,14 +37,23 @@ from calibrant.kernels import (
 )
 from calibrant.metrics.brier_score import brier_score
 from calibrant.metrics.coverage import coverage
+from calibrant.metrics.coverage_gap import coverage_gap
+from calibrant.metrics.coverage_hsic import coverage_hsic
+from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
 from calibrant.metrics.decompose import decompose
 from calibrant.metrics.direction import direction
 from calibrant.metrics.ece import ece
+from calibrant.metrics.interval_score import interval_score
 from calibrant.metrics.log_score import log_score
 from calibrant.metrics.mce import mce
 from calibrant.metrics.mmce import mmce
+from calibrant.metrics.quantile_score import quantile_score
+from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
 from calibrant.metrics.skce import skce
 from calibrant.metrics.ucme import ucme
+from calibrant.metrics.weighted_interval_score import weighted_interval_score
+from calibrant.metrics.width import width
+from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
 from calibrant.results import Curve, Decomposition, Direction, TestResult
 from calibrant.summaries import Blocks, Grid, Kept, KeptLaws, Moments, Ordered, PerLabel, SimplexCells, Summary
 from calibrant.version import __version__
@@ -96,22 +105,31 @@ __all__ = [
     "cme_test",
     "consistency_test",
     "coverage",
+    "coverage_gap",
+    "coverage_hsic",
+    "coverage_width_criterion",
     "cumulative_differences",
     "decompose",
     "direction",
     "ece",
     "examples",
+    "interval_score",
     "kolmogorov_smirnov_test",
     "kuiper_test",
     "log_score",
     "mce",
     "mmce",
     "one_vs_rest",
+    "quantile_score",
     "reliability_curve",
+    "size_stratified_coverage",
     "skce",
     "skce_test",
     "spiegelhalter_test",
     "summarize",
     "top_label",
     "ucme",
+    "weighted_interval_score",
+    "width",
+    "worst_slab_coverage",
 ]

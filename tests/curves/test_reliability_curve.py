@@ -129,7 +129,7 @@ class TestOptions:
         grid = summarize("ece", [0, 1], [0.25, 0.5])
         message = refusal(reliability_curve, grid, error=SummaryError)
         assert message.startswith("reliability_curve ")
-        assert "Ordered; got" in message
+        assert "Ordered or KeptQuantiles; got" in message
         assert "Grid" in message
 
     def test_a_generator_moves_on(self):

@@ -6,7 +6,8 @@ import pytest
 
 from calibrant import examples
 
-LOADERS = [examples.churn, examples.digits]
+LOADERS = [examples.churn, examples.digits, examples.house_prices, examples.demand]
+FILES = ["churn.npz", "digits.npz", "house_prices.npz", "demand.npz"]
 
 
 def test_churn_has_the_documented_shapes_and_dtypes():
@@ -65,11 +66,65 @@ def test_digits_is_over_confident():
     assert example.P.max(axis=1).mean() - accuracy > 0.03
 
 
+def test_house_prices_have_the_documented_shapes_and_dtypes():
+    example = examples.house_prices()
+    assert example.y.shape == example.size.shape == (3000,)
+    assert example.y.dtype == np.float64
+    assert example.prediction.lower.shape == example.prediction.upper.shape == (3000, 2)
+    assert example.prediction.levels.tolist() == [0.8, 0.9]
+    names, counts = np.unique(example.size, return_counts=True)
+    assert names.tolist() == ["large", "medium", "small"]
+    assert counts.min() >= 500
+
+
+def test_house_prices_are_covered_on_average_only():
+    example = examples.house_prices()
+    y, bounds = example.y[:, None], example.prediction
+    covered = (bounds.lower <= y) & (y <= bounds.upper)
+    assert np.abs(covered.mean(axis=0) - bounds.levels).max() < 0.01
+    assert (covered[example.size == "small"].mean(axis=0) > bounds.levels + 0.07).all()
+    assert (covered[example.size == "large"].mean(axis=0) < bounds.levels - 0.1).all()
+
+
+def test_intervals_of_house_prices_are_nested_and_differ_in_width():
+    low, high = examples.house_prices().prediction.lower.T, examples.house_prices().prediction.upper.T
+    assert (low[1] < low[0]).all()
+    assert (high[1] > high[0]).all()
+    assert np.unique((high - low)[1]).size > 1000
+
+
+def test_demand_has_the_documented_shapes_and_dtypes():
+    example = examples.demand()
+    assert example.y.shape == example.product.shape == (3000,)
+    assert example.y.dtype == np.int16
+    assert example.prediction.values.shape == (3000, 5)
+    assert example.prediction.levels.tolist() == [0.05, 0.25, 0.5, 0.75, 0.95]
+    assert np.unique(example.product).tolist() == ["bread", "fruit", "ice cream"]
+    assert example.y.min() >= 0
+    assert example.prediction.values.min() > 0
+
+
+def test_demand_is_too_narrow_for_every_product():
+    example = examples.demand()
+    below = example.y[:, None] <= example.prediction.values
+    for product in np.unique(example.product):
+        low, *_, high = below[example.product == product].mean(axis=0)
+        assert low > 0.05 + 0.02
+        assert high < 0.95 - 0.04
+
+
+def _arrays(example):
+    for field in fields(example):
+        value = getattr(example, field.name)
+        if isinstance(value, np.ndarray):
+            yield value
+        else:
+            yield from (value.lower, value.upper) if hasattr(value, "lower") else (value.values,)
+
+
 @pytest.mark.parametrize("load", LOADERS)
 def test_arrays_are_read_only(load):
-    example = load()
-    for field in fields(example):
-        array = getattr(example, field.name)
+    for array in _arrays(load()):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
 
@@ -80,7 +135,7 @@ def test_examples_are_frozen(load):
         load().y = None
 
 
-@pytest.mark.parametrize("name", ["churn.npz", "digits.npz"])
+@pytest.mark.parametrize("name", FILES)
 def test_files_hold_no_pickles(name):
     with files("calibrant.examples").joinpath(name).open("rb") as stream:
         archive = np.load(stream, allow_pickle=False)
@@ -89,4 +144,4 @@ def test_files_hold_no_pickles(name):
 
 def test_files_are_small():
     folder = files("calibrant.examples")
-    assert sum(len(folder.joinpath(name).read_bytes()) for name in ("churn.npz", "digits.npz")) < 300_000
+    assert sum(len(folder.joinpath(name).read_bytes()) for name in FILES) < 300_000

@@ -20,8 +20,8 @@ from calibrant import (
     skce,
     skce_test,
 )
-from calibrant.inference.skce_resample import redrawn_labels
 from calibrant.inputs import read_probabilities
+from calibrant.primitives.redraw import redraw_labels as redrawn_labels
 
 RNG = np.random.default_rng(0)
 B = 1999

@@ -31,7 +31,7 @@ def test_any_real_number_is_a_length_scale(lengthscale):
 @pytest.mark.parametrize("lengthscale", [0, -1.0, np.nan, np.inf, True, "mean", None, [1.0], 1j])
 def test_what_is_no_length_scale(lengthscale, refusal):
     message = refusal(Cauchy, lengthscale)
-    assert 'a number above 0 or "median"' in message
+    assert 'a number above 0, such as 1.0, or "median"' in message
     assert repr(lengthscale)[:10] in message
 
 

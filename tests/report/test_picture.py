@@ -9,14 +9,19 @@ import pytest
 
 import calibrant as cb
 from calibrant import plots
+from calibrant.curves.pit_histogram import pit_histogram
 from calibrant.plots import palette
 from calibrant.report.picture import picture
 
 CHURN = cb.examples.churn()
+ERRORS = np.random.default_rng(0).normal(size=200)
+FORECAST = cb.Normal(np.arange(200) / 20, 1.0)
 CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
     "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
     "cumulative": cb.cumulative_differences(CHURN.y, CHURN.p),
+    "pit_histogram": pit_histogram(FORECAST.mean + ERRORS, FORECAST),
+    "quantile_reliability": cb.reliability_curve(FORECAST.mean + ERRORS, FORECAST.quantiles([0.1, 0.5, 0.9])),
 }
 
 
@@ -41,6 +46,8 @@ def test_text_is_text(root, kind):
         "reliability": ("predicted probability", "observed frequency"),
         "isotonic": ("predicted probability", "recalibrated probability"),
         "cumulative": ("share of rows, by score", "cumulative observed minus predicted", "score"),
+        "pit_histogram": ("probability integral transform", "share of rows over expected share"),
+        "quantile_reliability": ("forecast quantile", "recalibrated quantile"),
     }
     assert set(ax_labels[kind]) <= set(texts)
 

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Moments, SummaryError, brier_score, log_score, summarize
+from calibrant.inputs.weights import unit_weights
+from calibrant.primitives.interval_sums import IntervalSums
 
 
 def of(scores, weights=None):
@@ -69,3 +71,23 @@ class TestRefused:
     def test_nothing(self, refusal):
         message = refusal(Moments.zero().mean_of, "s", error=SummaryError)
         assert message.startswith("these moments hold nothing, not s")
+
+
+class TestHits:
+    def test_true_and_false_are_one_and_zero(self):
+        hits = np.array([True, False, True, True])
+        for w in (unit_weights(4), np.array([1.0, 2.0, 3.0, 4.0])):
+            found, expected = (Moments.of({"s": s}, w) for s in (hits, hits.astype(float)))
+            for field in ("mean", "mean2", "spread2", "infinite"):
+                np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-14)
+
+    def test_weights_of_one_are_the_case_of_all_weights(self):
+        s = np.array([1.0, 4.0, np.inf, 2.5])
+        found, expected = Moments.of({"s": s}, unit_weights(4)), Moments.of({"s": s}, np.ones(4))
+        assert found == expected
+
+    def test_sums_of_one_pass(self):
+        sums = IntervalSums(n=4, hits=0, mean=2.0, spread=3.0, infinite=1, low=0.0, high=0.0)
+        found = Moments.of_sums(["s"], [sums])
+        assert (found.n, found.w, found.w2, found.weight_max) == (4, 4.0, 4.0, 1.0)
+        assert (found.mean[0], found.spread2[0], found.mean_of("s")) == (2.0, 3.0, np.inf)

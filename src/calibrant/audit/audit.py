@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from calibrant import plots
 from calibrant.audit.sections import SECTIONS, Setting
 from calibrant.audit.text import as_html_fragment, as_text
 from calibrant.audit.words import with_parts
+from calibrant.catalogue.reading import KINDS, AnyRows, kind_of, read
 from calibrant.errors import InputError, shown
-from calibrant.inference.group_test import group_test
-from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator, read_probabilities
+from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.groups import Grouping, read_groups
+from calibrant.inputs.judged import SetRows
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.weights import read_weights
 from calibrant.results import Findings, Table, Verdict
 from calibrant.version import __version__
 
-GROUP_RESAMPLES = 1999
-SMALL_GROUP = 30
+AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
+INSTEAD = {"cdf": "Audit the law itself, or look at pit_histogram(None, CdfValues(...))"}
+CONFORMAL = ("intervals", "sets")
 
 
 class Audit:
@@ -68,7 +68,7 @@ class Audit:
         """Draw all figures side by side and return the Matplotlib figure."""
         figures = [figure for section in self.findings.sections for figure in section.figures]
         canvas = plots.new_figure(5.0 * len(figures), 5.4)
-        for figure, ax in zip(figures, canvas.subplots(1, len(figures)), strict=True):
+        for figure, ax in zip(figures, canvas.subplots(1, len(figures), squeeze=False)[0], strict=True):
             figure.curve.plot(ax)
             ax.set_title(figure.title)
         return canvas
@@ -98,6 +98,7 @@ def audit(
     level: float = 0.95,
     classes: Any = None,
     pos_label: Any = None,
+    calibration_size: int | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -106,8 +107,10 @@ def audit(
 
     Parameters
     ----------
-    y, prediction, weights, classes, pos_label
-        As in `ece`: one probability per row, or class probabilities (n, K).
+    y, weights, classes, pos_label
+        As in `ece` and `coverage`.
+    prediction
+        One probability per row, class probabilities (n, K), `Intervals`, `Sets`, `Quantiles`, `Samples` or a law.
     groups
         Labels of rows, or a mapping (a data frame) from names to labels. Every group is tested, with p-values that
         hold for all groups together; groups of different columns may overlap.
@@ -115,6 +118,9 @@ def audit(
         2 also tests the groups of each pair of columns.
     level
         Confidence level of tests and bands.
+    calibration_size
+        For intervals and sets of split conformal prediction: the number of calibration scores. Without it their
+        coverage is taken as a promise, not as one that holds on average over calibration sets; see `coverage_test`.
     resamples
         Redraws of the outcomes behind the values expected if calibrated.
     names
@@ -129,11 +135,15 @@ def audit(
 
     Notes
     -----
-    The verdict is "miscalibrated" when one of three tests of all rows (Kuiper, Spiegelhalter, and the expected
+    Probabilities are "miscalibrated" when one of three tests of all rows (Kuiper, Spiegelhalter, and the expected
     calibration error against redrawn outcomes), a class, or a group rejects; p-values are corrected for the number of
     tests, classes and groups, and for these being up to three families, so that all together hold `level`. It is "no
     evidence" when none does and an average error of five percentage points would have been found 4 times in 5, else
     "cannot tell". Not rejecting is never proof of calibration.
+
+    Intervals, sets, quantiles and laws are judged by coverage: that of each level (Holm) and all levels jointly, that
+    of rows with predictions of about one width or size, and that of groups, corrected in the same way. Laws are read at
+    nine quantiles and the central intervals between them. Tests of coverage need equal weights.
 
     Examples
     --------
@@ -150,19 +160,31 @@ def audit(
     check_choice("intersections", intersections, 1, 2)
     if names is not None and not isinstance(names, Mapping):
         raise InputError(f"names must be a mapping such as {{'outcome': 'left'}}; got {shown(names)}")
-    rows = read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+    m = None if calibration_size is None else check_count("calibration_size", calibration_size)
+    rows = read(
+        "audit",
+        AUDITED,
+        y,
+        prediction,
+        weights=weights,
+        classes=classes,
+        pos_label=pos_label,
+        instead=INSTEAD,
+    )
+    kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
+    if m is not None and kind not in CONFORMAL:
+        raise InputError(f"calibration_size= is for Intervals and Sets; leave it out for {KINDS[kind]}")
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
-    families = 1 + isinstance(rows, Classes) + (groupings is not None)
-    setting = Setting(level, B, generated, _class_names(rows, classes), families)
-    part = SECTIONS[type(rows)](rows, setting)
-    table = None if groupings is None else _group_table(rows, groupings, setting)
+    how = SECTIONS[type(rows)]
+    families = how.families + (groupings is not None)
+    setting = Setting(level, B, generated, _class_names(rows, classes), families, m)
+    part = how.sections(rows, setting)
+    table = None if groupings is None else how.groups(rows, groupings, setting)
     findings = Findings(
-        kind="binary" if isinstance(rows, Binary) else "classes",
+        kind=kind,
         n=rows.n,
         level=level,
-        verdict=part.verdict
-        if table is None
-        else with_parts(part.verdict, "groups", table.columns["group"], table.columns["pvalue_adjusted"], setting),
+        verdict=part.verdict if table is None else _with_groups(part.verdict, table, setting),
         sections=part.sections,
         groups=table,
         caveats=part.caveats,
@@ -172,51 +194,30 @@ def audit(
     return Audit(findings)
 
 
-def _class_names(rows: Binary | Classes, classes: Any) -> tuple[str, ...]:
-    if isinstance(rows, Binary):
+def _with_groups(verdict: Verdict, table: Table, setting: Setting) -> Verdict:
+    """Let the groups speak; one with several lines, of several levels, by its smallest p-value."""
+    smallest: dict[str, float] = {}
+    for group, p in zip(table.columns["group"], table.columns["pvalue_adjusted"], strict=True):
+        if p is not None:
+            smallest[group] = min(p, smallest.get(group, 1.0))
+    return with_parts(verdict, "groups", tuple(smallest), tuple(smallest.values()), setting) if smallest else verdict
+
+
+def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
+    if isinstance(rows, Classes):
+        K = rows.K
+    elif isinstance(rows, SetRows):
+        K = rows.prediction.K
+    else:
         return ()
     if classes is None:
-        return tuple(str(k) for k in range(rows.K))
-    return tuple(str(name) for name in read_classes(classes, expected=rows.K, given_by=f"{rows.K} columns"))
+        return tuple(str(k) for k in range(K))
+    return tuple(str(name) for name in read_classes(classes, expected=K, given_by=f"{K} columns"))
 
 
-def _groupings(rows: Binary | Classes, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
+def _groupings(rows: AnyRows, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
     """Read the labels, less those of rows of weight 0, which the rows have lost already."""
     if weights is None:
         return read_groups(groups, rows.n, intersections=intersections, keep=None)
     n = len(as_array(weights, name="weights"))
     return read_groups(groups, n, intersections=intersections, keep=read_weights(weights, n) > 0)
-
-
-def _group_table(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Table:
-    """Return one row per group, the most suspicious first."""
-    pairs = rows if isinstance(rows, Binary) else rows.top_label()
-    found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
-    order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])
-
-    def column(values: Any) -> tuple[Any, ...]:
-        return tuple(np.asarray(values)[order].tolist())
-
-    small = int(np.count_nonzero(found.n < SMALL_GROUP))
-    note = (
-        f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values hold for all "
-        "groups together (step-down, Westfall and Young). The last column is the constant error found 4 times in 5."
-    )
-    if small:
-        note += f" {small:,} groups have fewer than {SMALL_GROUP} rows."
-    return Table(
-        "groups",
-        "Groups",
-        {
-            "group": tuple(found.names[i] for i in order),
-            "n": column(found.n),
-            "weight": column(found.weight),
-            "estimate": column(found.estimate),
-            "statistic": column(found.statistic),
-            "pvalue": column(found.pvalue),
-            "pvalue_adjusted": column(found.pvalue_adjusted),
-            "bias": column(found.bias),
-            "minimum_detectable": column(found.minimum_detectable),
-        },
-        note,
-    )

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant.audit import words
+from calibrant.audit.groups import kuiper_table
 from calibrant.audit.measurements import measure_rows
 from calibrant.audit.probabilities import audit_pairs
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.catalogue import find
 from calibrant.inputs import Classes
-from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.multiplicity import holm
 from calibrant.results import Measurement, Section, Table
 from calibrant.summaries import Ordered
 
@@ -22,7 +23,7 @@ NOTIONS = {
 }
 
 
-@audits(Classes)
+@audits(Classes, groups=kuiper_table, families=2)
 def audit_classes(rows: Classes, setting: Setting) -> Part:
     """Return what there is to say about class probabilities: the most probable class first, then each class."""
     top = audit_pairs(
@@ -85,15 +86,10 @@ def _class_table(rows: Classes, setting: Setting) -> Table:
             "ece": columns[3],
             "kuiper estimate": columns[4],
             "pvalue": columns[5],
-            "pvalue_adjusted": tuple(_holm(np.array(columns[5])).tolist()),
+            "pvalue_adjusted": tuple(holm(np.array(columns[5])).tolist()),
         },
         "Kuiper's test of each class; adjusted p-values hold for all classes together (Holm).",
     )
-
-
-def _holm(pvalues: FloatArray) -> FloatArray:
-    """Return Holm's adjusted p-values of p-values in ascending order."""
-    return np.minimum(np.maximum.accumulate(pvalues * np.arange(pvalues.size, 0, -1)), 1.0)
 
 
 def _rare(rows: Classes) -> list[str]:

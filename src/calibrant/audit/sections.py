@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.results import Section, Verdict
+from calibrant.inputs.groups import Grouping
+from calibrant.results import Section, Table, Verdict
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Setting:
     resamples: int
     rng: np.random.Generator
     class_names: tuple[str, ...] = ()
-    families: int = 1  # of tests that the verdict rests on: the rows, the classes, the groups
+    families: int = 1  # of tests that the verdict rests on, such as the rows, the classes, the groups
+    calibration_size: int | None = None  # scores behind split-conformal predictions
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,31 @@ class Part:
     caveats: tuple[str, ...] = field(default=())
 
 
-SECTIONS: dict[type, Callable[[Any, Setting], Part]] = {}
-"""The function from checked rows to their part of the audit, by the type of the rows."""
+Sections = Callable[[Any, Setting], Part]
+GroupTable = Callable[[Any, list[Grouping], Setting], Table]
 
 
-def audits(kind: type) -> Callable[[Callable[[Any, Setting], Part]], Callable[[Any, Setting], Part]]:
+class Kind(NamedTuple):
+    """How a kind of prediction is audited.
+
+    `sections` makes its part of the audit, `groups` the table of groups, and `families` is the number of families of
+    tests that its verdict rests on, groups not counted.
+    """
+
+    sections: Sections
+    groups: GroupTable
+    families: int
+
+
+SECTIONS: dict[type, Kind] = {}
+"""How rows are audited, by their type."""
+
+
+def audits(kind: type, *, groups: GroupTable, families: int = 1) -> Callable[[Sections], Sections]:
     """Enter the function that audits rows of a type."""
 
-    def enter(function: Callable[[Any, Setting], Part]) -> Callable[[Any, Setting], Part]:
-        SECTIONS[kind] = function
+    def enter(function: Sections) -> Sections:
+        SECTIONS[kind] = Kind(function, groups, families)
         return function
 
     return enter

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.audit.sections import Setting
 from calibrant.inference.tails import normal_quantile
 from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.multiplicity import bonferroni
 from calibrant.results import Curve, Measurement, Verdict
 from calibrant.summaries import Ordered
 
@@ -43,8 +44,7 @@ def smallest_seen(summary: Ordered, level: float) -> float:
 
 def combined(measurements: tuple[Measurement, ...], names: tuple[str, ...]) -> float:
     """Return the p-value of several tests together: the smallest, times their number (Bonferroni)."""
-    found = [m.pvalue for m in measurements if m.name in names and m.pvalue is not None]
-    return min(1.0, len(found) * min(found)) if found else 1.0
+    return bonferroni([m.pvalue for m in measurements if m.name in names and m.pvalue is not None])
 
 
 def outside(curve: Curve) -> FloatArray:

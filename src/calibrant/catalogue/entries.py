@@ -81,6 +81,8 @@ class Entry:
         quicker than one at a time.
     row_scores
         The function from checked rows to the scores whose mean it is, if it is a mean.
+    instead
+        What to do with kinds of prediction that it refuses, in words.
     verb, summarise
         The public function; the function from checked rows and options to the summary.
     """
@@ -101,15 +103,16 @@ class Entry:
     summarise: Callable[..., Summary]
     finish: Callable[..., Any]
     options: Mapping[str, Any]
+    instead: Mapping[str, str]
 
     def read(
         self, y: Any, prediction: Any, *, weights: Any = None, classes: Any = None, pos_label: Any = None
     ) -> AnyRows:
         """Take data through the boundary."""
         if not self.outcome:
-            return read_alone(self.name, self.predictions, prediction, weights=weights)
+            return read_alone(self.name, self.predictions, prediction, weights=weights, instead=self.instead)
         labels = {"classes": classes, "pos_label": pos_label}
-        return read(self.name, self.predictions, y, prediction, weights=weights, **labels)
+        return read(self.name, self.predictions, y, prediction, weights=weights, instead=self.instead, **labels)
 
     def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options, the given ones over the defaults."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +19,29 @@ from calibrant.inputs import Binary, Classes
 from calibrant.inputs.judged import Judged
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.sets import Sets
-from calibrant.primitives.dispatch import chunks
-from calibrant.summaries import Moments
+from calibrant.primitives.dispatch import CHUNK_ROWS, chunks, on_threads
+from calibrant.primitives.interval_sums import IntervalSums, sums_in_one_pass
+from calibrant.summaries import Moments, Summary
 
-RowScores = Mapping[str, NDArray[np.float64]]
+S = TypeVar("S", bound=Summary)
+Scores = NDArray[np.float64] | NDArray[np.bool_]
+RowScores = Mapping[str, Scores]
+SERIAL_CHUNKS = 4  # fewer end before the threads have begun
 SEVERAL = "several "
 """Marks the columns of a metric that is an array: one column per level."""
 
 
-def mean_metric(**properties: Any) -> Callable[[Callable[..., NDArray[np.float64]]], Verb[Any]]:
+def mean_metric(
+    *, fused: Callable[..., list[IntervalSums] | None] | None = None, **properties: Any
+) -> Callable[[Callable[..., Scores]], Verb[Any]]:
     """Enter a metric that is the mean of row scores, given as the function from checked rows to those scores.
 
-    The scores have shape (n,), or (n, L) for predictions of L levels; the metric is then a number, or an array (L,) if
-    the prediction has several levels.
+    The scores, numbers or True and False, have shape (n,), or (n, L) for predictions of L levels; the metric is then a
+    number, or an array (L,) if the prediction has several levels. `fused(rows, **options)` may give the sums of those
+    scores in one pass, one entry per level, where there are so many rows of weight 1 that it pays.
     """
 
-    def decorate(row_scores: Callable[..., NDArray[np.float64]]) -> Verb[Any]:
+    def decorate(row_scores: Callable[..., Scores]) -> Verb[Any]:
         signature = inspect.signature(row_scores)
         defaults = {p.name: p.default for p in list(signature.parameters.values())[1:]}
 
@@ -41,13 +50,20 @@ def mean_metric(**properties: Any) -> Callable[[Callable[..., NDArray[np.float64
             return f"{row_scores.__name__}({changed})" if changed else row_scores.__name__
 
         def summarise(rows: AnyRows, **options: Any) -> Moments:
+            def names(L: int | None) -> list[str]:
+                return [column(options) + name for name in column_names(rows, L)]
+
             def named(piece: AnyRows) -> RowScores:
                 scores = row_scores(piece, **options)
-                names = column_names(rows, None if scores.ndim == 1 else scores.shape[1])
-                columns = [scores] if scores.ndim == 1 else list(scores.T)
-                return {column(options) + name: s for name, s in zip(names, columns, strict=True)}
+                if scores.ndim == 1:
+                    return {names(None)[0]: scores}
+                return dict(zip(names(scores.shape[1]), scores.T, strict=True))
 
-            return moments_of(rows, named)
+            sums = fused(rows, **options) if fused and sums_in_one_pass(rows.n, rows.w) else None
+            return moments_of(rows, named) if sums is None else Moments.of_sums(names(len(sums)), sums)
+
+        def numbers(rows: AnyRows, **options: Any) -> NDArray[np.float64]:
+            return np.asarray(row_scores(rows, **options), dtype=np.float64)
 
         @functools.wraps(row_scores)
         def finish(summary: Moments, **options: Any) -> Any:
@@ -60,7 +76,7 @@ def mean_metric(**properties: Any) -> Callable[[Callable[..., NDArray[np.float64
         returns = properties.pop("returns", returns)
         finish.__annotations__ = {**row_scores.__annotations__, "return": returns}
         finish.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]
-        return metric(reads=(Moments,), summarise=summarise, mean=True, row_scores=row_scores, **properties)(finish)
+        return metric(reads=(Moments,), summarise=summarise, mean=True, row_scores=numbers, **properties)(finish)
 
     return decorate
 
@@ -89,9 +105,16 @@ def _level_names(rows: Judged, L: int | None) -> list[str]:
 
 
 def moments_of(rows: Any, row_scores: Callable[[Any], RowScores]) -> Moments:
-    """Return the moments of row scores, folded chunk by chunk so that no score array is as long as the data."""
-    total = Moments.zero()
-    for part in chunks(rows.n):
-        piece = part_of(rows, part)
-        total += Moments.of(row_scores(piece), piece.w)
-    return total
+    """Return the moments of row scores, chunk by chunk so that no score array is as long as the data."""
+    return folded(rows, lambda piece: Moments.of(row_scores(piece), piece.w), Moments.zero())
+
+
+def folded(rows: Any, summarise: Callable[[Any], S], zero: S) -> S:
+    """Return the sum of the summaries of chunks, computed on all cores and merged in their order."""
+
+    def of(part: slice) -> S:
+        return summarise(part_of(rows, part))
+
+    few = rows.n <= SERIAL_CHUNKS * CHUNK_ROWS
+    parts = map(of, chunks(rows.n)) if few else on_threads(of, rows.n, size=CHUNK_ROWS)
+    return reduce(add, parts, zero)

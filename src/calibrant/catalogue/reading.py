@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from calibrant.errors import InputError, shown
@@ -28,6 +30,7 @@ KINDS = {
     "cdf": "CdfValues",
 }
 """The kinds of prediction, in words."""
+NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 
 
 def kind_of(prediction: Any) -> str | None:
@@ -39,9 +42,17 @@ def kind_of(prediction: Any) -> str | None:
 
 
 def read(
-    verb: str, accepted: tuple[str, ...], y: Any, prediction: Any, *, weights: Any, classes: Any, pos_label: Any
+    verb: str,
+    accepted: tuple[str, ...],
+    y: Any,
+    prediction: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    instead: Mapping[str, str] = NO_ADVICE,
 ) -> AnyRows:
-    """Return checked rows of a prediction that the verb judges; others are refused by name."""
+    """Return checked rows of a prediction that the verb judges; others are refused by name, with what to do instead."""
     kind = kind_of(prediction)
     if kind is None:
         if "classes" in accepted:
@@ -53,7 +64,8 @@ def read(
             "A plain array is only ever taken as probabilities"
         )
     if kind not in accepted:
-        raise InputError(f"{verb} judges {listed(accepted)}; got {type(prediction).__name__}")
+        advice = f". {instead[kind]}" if kind in instead else ""
+        raise InputError(f"{verb} judges {listed(accepted)}; got {type(prediction).__name__}{advice}")
     if pos_label is not None or (classes is not None and kind != "sets"):
         name = "pos_label" if pos_label is not None else "classes"
         raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
@@ -62,11 +74,15 @@ def read(
     return read_judged(y, prediction, weights=weights, classes=classes)
 
 
-def read_alone(verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any) -> Judged:
+def read_alone(
+    verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any, instead: Mapping[str, str] = NO_ADVICE
+) -> Judged:
     """Return rows of predictions without outcomes."""
-    if kind_of(prediction) not in accepted:
+    kind = kind_of(prediction)
+    if kind not in accepted:
+        advice = f". {instead[kind]}" if kind is not None and kind in instead else ""
         raise InputError(
-            f"{verb} takes {listed(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__})"
+            f"{verb} takes {listed(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
         )
     return without_outcome(prediction, weights=weights)
 

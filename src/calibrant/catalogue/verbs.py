@@ -31,6 +31,7 @@ def verb(
     audit_options: Callable[[AnyRows], Mapping[str, Any]] = lambda rows: {},
     redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None = None,
     row_scores: Callable[..., NDArray[np.float64]] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Verb[Any]]:
     """Make the public verb of a function of a summary, and enter it into the catalogue.
 
@@ -86,6 +87,7 @@ def verb(
             summarise,
             finish,
             options,
+            instead or {},
         )
         ENTRIES[name] = entry
         return cast(Verb[Any], shown)

@@ -7,23 +7,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import curve, ordered
+from calibrant.catalogue import AnyRows, curve, ordered
 from calibrant.curves.consistency_band import binned_band, isotonic_band
 from calibrant.curves.frequency_interval import clopper_pearson, empty_as_nan, wilson
-from calibrant.errors import InputError
+from calibrant.curves.quantile_reliability import quantile_reliability
+from calibrant.errors import InputError, shown
 from calibrant.inputs import check_bins, check_choice, check_count, check_level, generator
+from calibrant.inputs.judged import QuantileRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.isotonic import isotonic_fit
 from calibrant.results import Curve
 from calibrant.summaries import BinTable, Ordered
 from calibrant.summaries.binned import bin_table
+from calibrant.summaries.kept_quantiles import KeptQuantiles
 
 ROUNDING = 1e-9
+OF_PROBABILITIES = {
+    "bins": 15,
+    "strategy": "width",
+    "level": 0.95,
+    "method": None,
+    "simultaneous": False,
+    "resamples": 999,
+}  # the options, which have no meaning for quantiles, and their defaults
 
 
-@curve(reads=(Ordered,), summarise=ordered)
+def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles:
+    """Return the summary that holds what the curve needs, which is all rows."""
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
+
+
+@curve(reads=(Ordered, KeptQuantiles), summarise=sorted_rows, predictions=("binary", "quantiles"))
 def reliability_curve(
-    summary: Ordered,
+    summary: Ordered | KeptQuantiles,
     *,
     bins: int | str = 15,
     strategy: str = "width",
@@ -38,7 +54,7 @@ def reliability_curve(
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`; one probability per row.
+        As in `ece`, one probability per row; or outcomes and `Quantiles`, for which there are no options.
     bins
         Number of bins, ``"cube-root"`` or ``"sweep"``, as in `ece`; without meaning for ``strategy="isotonic"``.
     strategy
@@ -61,7 +77,8 @@ def reliability_curve(
         Bins: `lower`, `upper`, `count`, `weight`, `mean_predicted`, `mean_observed`, `interval_low`, `interval_high`
         (for the frequency), `consistency_low`, `consistency_high` (where the frequency falls if calibrated), `outside`
         (whether it does not). An empty bin has count 0 and NaN. Isotonic: `p`, `fitted`, `weight`, `consistency_low`,
-        `consistency_high` per different score.
+        `consistency_high` per different score. Quantiles: `level`, `forecast` (its different values, ascending),
+        `recalibrated_low`, `recalibrated_high` and `count`, level by level.
 
     Notes
     -----
@@ -70,6 +87,12 @@ def reliability_curve(
     per bin, by three cumulants and rounded outwards beyond), so that a frequency outside it is evidence against
     calibration. An isotonic fit is drawn towards rising shapes and flattens a dip in the truth; its region is one
     around the diagonal, not around the fit.
+
+    For quantiles the curve shows which quantile of the outcomes would have been right, given the forecast (Gneiting et
+    al. 2023): their isotonic regression, in which rows of equal forecasts are pooled first and the quantile is found
+    anew for every stretch of forecasts. Where a stretch has a whole interval of quantiles, `recalibrated_low` and
+    `recalibrated_high` are its ends. Calibrated forecasts scatter around the diagonal. Whether outcomes stay below the
+    quantiles often enough on the whole is seen by `coverage_curve`.
 
     Examples
     --------
@@ -81,7 +104,19 @@ def reliability_curve(
 
     >>> round(float(curve.interval_low[1]), 6)
     0.158114
+
+    Medians 1, 2, 3 for outcomes 3, 1, 5: the first two fall and are pooled, and all of [1, 3] are medians of them.
+
+    >>> from calibrant import Quantiles
+    >>> curve = reliability_curve([3.0, 1.0, 5.0], Quantiles([1.0, 2.0, 3.0], 0.5))
+    >>> curve.recalibrated_low.tolist(), curve.recalibrated_high.tolist()
+    ([1.0, 1.0, 5.0], [3.0, 3.0, 5.0])
     """
+    if isinstance(summary, KeptQuantiles):
+        _refuse_options(
+            bins=bins, strategy=strategy, level=level, method=method, simultaneous=simultaneous, resamples=resamples
+        )
+        return quantile_reliability(summary)
     level, resamples, rng = check_level(level), check_count("resamples", resamples, least=19), generator(rng)
     check_choice("simultaneous", simultaneous, False, True)
     check_choice("method", method, None, "clopper-pearson", "wilson")
@@ -94,6 +129,12 @@ def reliability_curve(
     return _binned(
         summary, bin_table(summary, bins=bins, strategy=strategy), level, method, simultaneous, resamples, rng
     )
+
+
+def _refuse_options(**given: Any) -> None:
+    for name, value in given.items():
+        if value != OF_PROBABILITIES[name]:
+            raise InputError(f"{name}= is for probabilities; got {shown(value)} with Quantiles. Leave it out")
 
 
 def _binned(

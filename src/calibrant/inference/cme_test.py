@@ -9,22 +9,22 @@ import numpy as np
 
 from calibrant.catalogue import calibration_test
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inference.null import monte_carlo_words, reaches
+from calibrant.inference.null import monte_carlo_words, reaches, resampled_pvalue
 from calibrant.inputs import Binary, check_choice, check_count, generator
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows
 from calibrant.kernels.kernel import Product
 from calibrant.kernels.locations import Locations, LocationScores, location_scores
-from calibrant.metrics.skce import check_options, kept_rows
+from calibrant.metrics.skce import check_options
 from calibrant.metrics.ucme import located
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.redraw import redraw_rows
 from calibrant.progress import steps
 from calibrant.results import TestResult
 from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
+from calibrant.summaries.keeping import kept
 
 DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
 ROUNDING = 1e-14
@@ -32,9 +32,7 @@ ROWS_PER_RANK = 100
 
 
 def _summarise(rows: DrawnRows, **_: Any) -> Summary:
-    if isinstance(rows, Binary):
-        return Ordered.of(rows)
-    return KeptLaws.of(rows) if isinstance(rows, LawRows) else Kept.of(rows)
+    return Ordered.of(rows) if isinstance(rows, Binary) else kept(rows)
 
 
 @calibration_test(
@@ -103,7 +101,7 @@ def cme_test(
         redrawn = np.array(
             [statistic(Z_b * v[:, None])[0] for Z_b in _redraws(rows, places, product, scores, B, chance)]
         )
-        pvalue, how = (1 + int(np.count_nonzero(reaches(redrawn, Q)))) / (B + 1), monte_carlo_words(B)
+        pvalue, how = resampled_pvalue(int(np.count_nonzero(reaches(redrawn, Q))), B), monte_carlo_words(B)
     return TestResult(
         statistic=Q,
         pvalue=pvalue,
@@ -155,6 +153,6 @@ def _redraws(
 def _rows(summary: Summary) -> DrawnRows:
     if isinstance(summary, Ordered):
         return summary.rows_at(np.arange(summary.n))
-    rows = kept_rows(summary)
-    assert not isinstance(rows, CoverageRows)  # no such summary is read
+    assert isinstance(summary, (Kept, KeptLaws))
+    rows: DrawnRows = summary.rows
     return rows.take(canonical_order(rows))

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.catalogue import AnyRows, Entry, find, is_verb
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inference.null import reaches
+from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inputs import Binary, check_count, generator, read_probabilities
 from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Law
@@ -101,7 +101,7 @@ def consistency_test(
     extreme = int(np.count_nonzero(reaches(redrawn, T)))
     return TestResult(
         statistic=T,
-        pvalue=(1 + extreme) / (B + 1),
+        pvalue=resampled_pvalue(extreme, B),
         estimate=T,
         method=f"consistency test of {name}; {B} redraws of the outcomes, predictions fixed",
         n=rows.n,

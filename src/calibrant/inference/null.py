@@ -63,6 +63,11 @@ def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_
     return np.asarray(redrawn >= least)
 
 
+def resampled_pvalue(extreme: Any, resamples: int) -> Any:
+    """Return (1 + extreme) / (B + 1): the observed value is one of those it is compared with, so p is never 0."""
+    return (1 + extreme) / (resamples + 1)
+
+
 def redrawn_pvalue(
     pool: Pool,
     statistic: float,
@@ -85,4 +90,4 @@ def redrawn_pvalue(
     else:
         replicates = (of_events(events) for events in redraw_events(pool, B, rng))
     extreme = sum(int(np.count_nonzero(reaches(values, statistic, scale))) for values in replicates)
-    return (1 + extreme) / (B + 1)
+    return float(resampled_pvalue(extreme, B))

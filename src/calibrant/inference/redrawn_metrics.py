@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.null import reaches
+from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.redraw import redraw_events
 from calibrant.summaries import Ordered
@@ -61,7 +61,7 @@ def redrawn_metrics(
         pieces.append(np.column_stack([one_by_one, *(of_events(cells, counts) for of_events in batched.values())]))
     redrawn = np.concatenate(pieces)
     extreme = np.count_nonzero(reaches(redrawn, observed), axis=0)
-    pvalues = (1 + extreme) / (resamples + 1)
+    pvalues = resampled_pvalue(extreme, resamples)
     rows = zip(found, redrawn.mean(axis=0), pvalues, strict=True)
     return {name: Redrawn(float(mean), float(pvalue)) for name, mean, pvalue in rows}, how
 

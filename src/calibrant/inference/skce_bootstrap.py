@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from calibrant.inference.null import reaches
 from calibrant.inputs.weights import FloatArray, is_unit
 from calibrant.kernels.distances import Rows
-from calibrant.kernels.fitted import AnyKernel, Chance, form_of, resolved
+from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, form_of, resolved
 from calibrant.kernels.forms import Form, LineForm, VectorForm
-from calibrant.metrics.skce import kept_rows, line_kernel
+from calibrant.metrics.skce import line_kernel
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.kernel_sums import kernel_product, kernel_sum
 from calibrant.primitives.pair_sums import counted_sums, multinomial_counts
 from calibrant.progress import steps
-from calibrant.summaries import Ordered, Summary
+from calibrant.summaries import Kept, KeptCoverage, KeptLaws, Ordered, Summary
 
 MOST_NUMBERS = 1 << 21
 
@@ -74,7 +74,8 @@ def _form(summary: Summary, kernel: AnyKernel, chance: Chance) -> Form:
         rows = summary.rows_at(np.arange(summary.n))
         e = (rows.y - rows.p) * (rows.w / rows.w.mean())
         return LineForm(np.asarray(rows.p, dtype=np.float64), e, fitted, factor)
-    kept = kept_rows(summary)
+    assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))
+    kept: KernelRows = summary.rows
     kept = kept.take(canonical_order(kept, with_outcomes=True))
     form = form_of(kept, resolved(kept, kernel, chance), chance)
     if is_unit(kept.w):

@@ -12,14 +12,14 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.fitted import AnyKernel, Chance, form_of, resolved
 from calibrant.kernels.forms import VectorForm, at_zero
 from calibrant.kernels.kernel import Kernel
-from calibrant.metrics.skce import kept_rows, line_kernel, line_sums
+from calibrant.metrics.skce import line_kernel, line_sums
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.primitives.pair_sums import pair_sum
-from calibrant.primitives.redraw import redraw_events, redraw_outcomes, redraw_rows
+from calibrant.primitives.redraw import redraw_events, redraw_labels, redraw_outcomes, redraw_rows
 from calibrant.primitives.redrawn_pairs import redrawn_sums
 from calibrant.progress import steps
-from calibrant.summaries import Ordered, Summary
+from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
 
 LABEL = "redrawing outcomes for skce_test"
 
@@ -28,12 +28,12 @@ def resampled(summary: Summary, kernel: AnyKernel, B: int, chance: Chance) -> tu
     """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
     if isinstance(summary, Ordered):
         return _of_line(summary, kernel, B, chance)
-    rows = kept_rows(summary)
-    rows = rows.take(canonical_order(rows))
-    if isinstance(rows, LawRows):
-        return _of_laws(rows, kernel, B, chance)
-    assert isinstance(rows, Classes)  # coverage cannot be redrawn, and is refused before
-    return _of_classes(rows, kernel, B, chance)
+    if isinstance(summary, KeptLaws):
+        laws = summary.rows
+        return _of_laws(laws.take(canonical_order(laws)), kernel, B, chance)
+    assert isinstance(summary, Kept)  # coverage cannot be redrawn, and is refused before
+    rows = summary.rows
+    return _of_classes(rows.take(canonical_order(rows)), kernel, B, chance)
 
 
 def _of_line(summary: Ordered, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
@@ -67,25 +67,13 @@ def _of_classes(rows: Classes, kernel: AnyKernel, B: int, chance: Chance) -> tup
     T = 2 * pair_sum(form, rows.w)
     size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
     if isinstance(form, VectorForm):
-        redrawn = redrawn_sums(form, redrawn_labels(rows, B, chance.rng), rows.w)
+        redrawn = redrawn_sums(form, redraw_labels(rows, B, chance.rng), rows.w)
         return T, int(np.count_nonzero(reaches(redrawn, T, size)))
     extreme = 0
     for _ in steps(B, size=1, label=LABEL):
         anew = form_of(redraw_rows(rows, chance.rng), product, chance)
         extreme += bool(reaches(np.asarray(2 * pair_sum(anew, rows.w)), T, size))
     return T, extreme
-
-
-def redrawn_labels(rows: Classes, B: int, rng: np.random.Generator) -> NDArray[np.uint16]:
-    """Return labels (B, n), each drawn from the prediction of its row."""
-    P = rows.P.astype(np.float64)
-    cumulative = np.cumsum(P, axis=1)
-    labels = np.empty((B, rows.n), dtype=np.uint16)
-    last = rows.K - 1 - np.argmax(P[:, ::-1] > 0, axis=1)  # the last class that can happen
-    for i in range(rows.n):
-        u = rng.random(B) * cumulative[i, -1]
-        labels[:, i] = np.minimum(np.searchsorted(cumulative[i], u, side="right"), last[i])
-    return labels
 
 
 def _of_laws(rows: LawRows, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:

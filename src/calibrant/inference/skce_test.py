@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from calibrant.catalogue import Shown, calibration_test
-from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
-from calibrant.inference.null import monte_carlo_words
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inference.null import monte_carlo_words, resampled_pvalue
 from calibrant.inference.skce_bootstrap import bootstrapped
 from calibrant.inference.skce_bound import biased_pvalue, largest_h, unbiased_pvalue
 from calibrant.inference.skce_resample import resampled
-from calibrant.inputs import Binary, check_choice, check_count, generator
+from calibrant.inputs import Binary, check_choice, check_count, check_positive, generator
 from calibrant.inputs.judged import Judged
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import is_unit
 from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
 from calibrant.kernels.kernel import JointKernel
-from calibrant.metrics.skce import check_full_block, check_made_with, check_options, kept_rows, skce
+from calibrant.metrics.skce import check_full_block, check_made_with, check_options, skce
 from calibrant.metrics.skce import summarise as summarise_error
 from calibrant.results import TestResult
 from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
@@ -111,10 +110,12 @@ def skce_test(
     Returns
     -------
     TestResult
-        `estimate` is the unbiased `skce` (the block mean, the bounded estimate); `statistic` is T, the z-value of the
-        blocks, or the estimate. `n` counts the rows used. `details` has `variance`, the outcome variance expected
-        under calibration, Σp(1-p) for one probability per row; for blocks also `blocks`, `blocksize`,
-        `standard_error` and `lower_bound`, which the true error exceeds with a confidence of 95 %.
+        `statistic` is T, the z-value of the blocks, or the bounded estimate. `estimate` is the unbiased `skce` (T/n,
+        the mean over blocks) or the bounded estimate; with weights h is taken as w w' h / mean(w)², which differs a
+        little from the ratio that `skce` returns. `n` counts the rows used. `details` has `resamples` (redraws,
+        bootstrap), `bound`, or `blocks`, `blocksize`, `standard_error` and `lower_bound`, which the true error exceeds
+        with a confidence of 95 %; and, but for laws and bounds, `variance`: the outcome variance expected under
+        calibration, Σp(1-p) for one probability per row, in units of the largest squared weight.
 
     Notes
     -----
@@ -169,7 +170,7 @@ def _replicated(summary: Summary, kernel: AnyKernel, method: str, B: int, chance
         details["variance"] = variance
     return TestResult(
         statistic=float(T),
-        pvalue=(1 + extreme) / (B + 1),
+        pvalue=resampled_pvalue(extreme, B),
         estimate=float(T / n),
         method=f"kernel test of calibration (SKCE); {how}",
         n=n,
@@ -182,9 +183,9 @@ def _variance(summary: Summary) -> tuple[float, float]:
     if isinstance(summary, Ordered):
         p, w, rows, _ = summary.pool
         return summary.total_weight / summary.n, float((w * w * rows * p * (1 - p)).sum()) / summary.weight_max**2
-    kept = kept_rows(summary)
-    w = np.asarray(kept.w)
-    return float(w.mean()), float((w * w * outcome_variance(kept)).sum() / w.max() ** 2)
+    kept = _kept_rows(summary)
+    weights = np.asarray(kept.w)
+    return float(weights.mean()), float((weights**2 * outcome_variance(kept)).sum() / weights.max() ** 2)
 
 
 def _check_bootstrap(summary: Summary, variance: float) -> None:
@@ -250,7 +251,7 @@ def _bound_test(summary: Summary, kernel: AnyKernel, unbiased: bool, bound: Any,
     blocks = isinstance(summary, Blocks)
     if blocks and not unbiased:
         raise InputError("the bound of the biased estimator is for all pairs; leave blocksize out")
-    Bd = _largest(summary, kernel) if bound is None else _checked_bound(bound)
+    Bd = _largest(summary, kernel) if bound is None else check_positive("bound", bound, "which |h| never exceeds")
     t = skce(summary, kernel=kernel, unbiased=unbiased, draws=chance.draws, rng=chance.rng)
     n = summary.used if isinstance(summary, Blocks) else summary.n
     m = summary.m if isinstance(summary, Blocks) else n
@@ -274,7 +275,7 @@ def _largest(summary: Summary, kernel: AnyKernel) -> float:
         return largest_h(law_kernel(kernel, summary.rows.law))
     if isinstance(summary, KeptCoverage):
         return largest_h(coverage_kernel(kernel))
-    return largest_h(probability_kernel(kernel, 1 if isinstance(summary, Ordered) else kept_rows(summary).K))  # type: ignore[union-attr]
+    return largest_h(probability_kernel(kernel, summary.K if isinstance(summary, Kept) else 1))
 
 
 def _has_equal_weights(summary: Summary) -> bool:
@@ -282,8 +283,13 @@ def _has_equal_weights(summary: Summary) -> bool:
         return summary.has_equal_weights
     if isinstance(summary, Blocks):
         return bool(np.isclose(summary.weight, summary.heaviest * summary.used, rtol=1e-12))
-    w = kept_rows(summary).w
+    w = _kept_rows(summary).w
     return is_unit(w) or bool(w.min() == w.max())
+
+
+def _kept_rows(summary: Summary) -> KernelRows:
+    assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))  # what else is read has been dealt with
+    return summary.rows
 
 
 def _method(method: Any, is_law: bool) -> str:
@@ -296,13 +302,6 @@ def _check(method: str, blocksize: Any, unbiased: bool) -> None:
         raise InputError(f'blocksize belongs to method="block" and "bound"; got method={method!r}')
     if unbiased is False and method != "bound":
         raise InputError(f"method={method!r} uses the unbiased estimator; leave unbiased at True")
-
-
-def _checked_bound(bound: Any) -> float:
-    number = isinstance(bound, Real) and not isinstance(bound, (bool, np.bool_))
-    if not number or not 0 < float(bound) < np.inf:
-        raise InputError(f"bound must be a number above 0 that |h| never exceeds; got {shown(bound)}")
-    return float(bound)
 
 
 def _too_few_blocks(s: int, m: int, n: int) -> NotApplicableError:

@@ -5,6 +5,7 @@ from calibrant.inputs.options import (
     check_choice,
     check_count,
     check_level,
+    check_positive,
     generator,
 )
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
@@ -16,6 +17,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_level",
+    "check_positive",
     "generator",
     "read_binary",
     "read_probabilities",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.bounds import read_bounds
+from calibrant.inputs.bounds import read_bounds, taken
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.laws.parameters import locked
 from calibrant.inputs.levels import place_of, read_levels
@@ -74,8 +74,14 @@ class Intervals:
         return self._made(self.lower[:, k : k + 1], self.upper[:, k : k + 1], self.levels[k : k + 1], True)
 
     def take(self, rows: Selection) -> Intervals:
-        """Return the intervals of these rows alone."""
-        return self._made(np.asfortranarray(self.lower[rows]), np.asfortranarray(self.upper[rows]))
+        """Return the intervals of these rows alone; a slice shares memory."""
+        return self._made(taken(self.lower, rows), taken(self.upper, rows))
+
+    def of_precision(self, eps: float) -> Intervals:
+        """Return the same intervals, whose bounds came with this rounding."""
+        made = object.__new__(Intervals)
+        made._hold(self.lower, self.upper, self.levels, self.single, eps)
+        return made
 
     def __repr__(self) -> str:
         level = self.levels[0] if self.single else [float(f"{level:.10g}") for level in self.levels]

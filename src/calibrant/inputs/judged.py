@@ -19,17 +19,29 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights, unit_weights
 
+AS_INTERVALS = {
+    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
+    "laws": "Call .interval(level) on it",
+    "samples": "Call .interval(level) on it",
+}
+"""What verbs of intervals advise for other kinds of prediction."""
+
 J = TypeVar("J", bound="Judged")
 Prediction = Intervals | Sets | Quantiles | CdfValues
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Outcomes y, what was predicted for them, weights w: one per row, all legal."""
+    """Outcomes y, what was predicted for them, weights w: one per row, all legal.
+
+    `keep` marks which of the caller's rows these are, None if all of them: what else the caller gives per row, such as
+    groups, is cut by it. Rows taken later do not know it.
+    """
 
     y: NDArray[Any]
     prediction: Any
     w: FloatArray
+    keep: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -56,7 +68,8 @@ class IntervalRows(Judged):
     @property
     def sizes(self) -> FloatArray:
         """Width of each interval, (n, L); infinite if a bound is."""
-        return np.asarray(self.prediction.upper - self.prediction.lower)
+        with np.errstate(over="ignore"):
+            return np.asarray(self.prediction.upper - self.prediction.lower)
 
 
 class QuantileRows(Judged):
@@ -120,7 +133,8 @@ def without_outcome(prediction: Any, *, weights: Any = None) -> Judged:
     n = prediction.n
     w = read_weights(weights, n)
     rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
-    return _kept(Judged(np.zeros((n, 0)), prediction, w), rows)
+    kinds: dict[type, type[Judged]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
+    return _kept(kinds.get(type(prediction), Judged)(np.zeros((n, 0)), prediction, w), rows)
 
 
 def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: Any) -> SetRows:
@@ -129,14 +143,19 @@ def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: An
     labels = read_columns(outcomes if rows is None else outcomes[rows], rows, K=sets.K, classes=classes)
     if rows is None:
         return SetRows(labels, sets, w)
-    return SetRows(labels, sets.take(rows), take_weights(w, rows))
+    return SetRows(labels, sets.take(rows), _weights_of(w, rows), w > 0)
 
 
 def _kept(judged: J, rows: Rows | None) -> J:
     if rows is None:
         return judged
     kept = judged.take(rows)
-    return type(kept)(kept.y, kept.prediction, unit_weights(kept.n) if (kept.w == 1).all() else kept.w)
+    return type(kept)(kept.y, kept.prediction, _weights_of(judged.w, rows), judged.w > 0)
+
+
+def _weights_of(w: FloatArray, rows: Rows) -> FloatArray:
+    chosen = take_weights(w, rows)
+    return unit_weights(chosen.size) if (chosen == 1).all() else chosen
 
 
 def _check_length(y: NDArray[Any], prediction: Prediction) -> None:

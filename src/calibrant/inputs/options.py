@@ -30,6 +30,14 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     return int(value)
 
 
+def check_positive(name: str, value: Any, such_as: str) -> float:
+    """Return a finite number above 0; True is no number."""
+    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not number or not 0 < float(value) < np.inf:
+        raise InputError(f"{name} must be a number above 0, {such_as}; got {shown(value)}")
+    return float(value)
+
+
 def check_level(level: Any) -> float:
     """Return a confidence level in (0, 1)."""
     if isinstance(level, (bool, np.bool_)) or not isinstance(level, Real) or not 0 < float(level) < 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.bounds import read_bounds
+from calibrant.inputs.bounds import read_bounds, taken
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.laws.parameters import locked
@@ -42,11 +42,12 @@ class Quantiles:
     values: FloatArray  # (n, Q), columns contiguous
     levels: FloatArray  # (Q,)
     single: bool
+    eps: float  # of the dtype the values came in
 
     def __init__(self, values: Any, levels: Any, crossed: str = "raise") -> None:
         check_choice("crossed", crossed, "raise", "sort")
         found, one = read_levels(levels, "levels")
-        columns, flat, _ = read_bounds(values, "values")
+        columns, flat, eps = read_bounds(values, "values")
         if columns.shape[1] != found.size or one != flat:
             raise InputError(
                 f"values must have shape (n, {found.size}), one column per level; got {np.shape(values)} "
@@ -54,7 +55,7 @@ class Quantiles:
             )
         if (np.diff(found) <= 0).any():
             raise InputError(f"levels must increase from left to right; got {shown(found.tolist())}")
-        self._hold(locked(_uncrossed(columns, crossed)), found, one)
+        self._hold(locked(_uncrossed(columns, crossed)), found, one, eps)
 
     @property
     def n(self) -> int:
@@ -67,8 +68,8 @@ class Quantiles:
         return self._made(self.values[:, k : k + 1], self.levels[k : k + 1], True)
 
     def take(self, rows: Selection) -> Quantiles:
-        """Return the quantiles of these rows alone."""
-        return self._made(np.asfortranarray(self.values[rows]), self.levels, self.single)
+        """Return the quantiles of these rows alone; a slice shares memory."""
+        return self._made(taken(self.values, rows), self.levels, self.single)
 
     def pairs(self) -> list[tuple[int, int]]:
         """Return the columns (τ, 1 - τ) that make central intervals, the widest first."""
@@ -84,18 +85,18 @@ class Quantiles:
             raise InputError(f"no two levels mirror each other, such as 0.1 and 0.9; got {shown(self.levels.tolist())}")
         low, high = (np.array(side) for side in zip(*pairs, strict=True))
         levels = (self.levels[high] - self.levels[low]).round(DIGITS + 2)
-        return Intervals(self.values[:, low], self.values[:, high], levels)
+        return Intervals(self.values[:, low], self.values[:, high], levels).of_precision(self.eps)
 
     def __repr__(self) -> str:
         return f"Quantiles(n={self.n}, levels={[float(f'{level:.10g}') for level in self.levels]})"
 
     def _made(self, values: FloatArray, levels: FloatArray, single: bool) -> Quantiles:
         made = object.__new__(Quantiles)
-        made._hold(values, levels, single)
+        made._hold(values, levels, single, self.eps)
         return made
 
-    def _hold(self, values: FloatArray, levels: FloatArray, single: bool) -> None:
-        for name, value in {"values": values, "levels": levels, "single": single}.items():
+    def _hold(self, values: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
+        for name, value in {"values": values, "levels": levels, "single": single, "eps": eps}.items():
             object.__setattr__(self, name, value)
 
 

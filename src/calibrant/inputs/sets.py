@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array
+from calibrant.inputs.containers import as_array, numbers_of_objects
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.levels import place_of, read_levels
 from calibrant.inputs.weights import FloatArray
+
+FEW_LABELS = 32
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -38,10 +40,13 @@ class Sets:
 
     def __init__(self, mask: Any, level: Any = None) -> None:
         array = as_array(mask, name="mask")
+        if array.dtype.kind == "O":  # such as a pandas frame of nullable columns
+            numbers = numbers_of_objects(array)
+            array = array if numbers is None else numbers
         if array.dtype != np.bool_:
             such_as = f", such as {shown(array.reshape(-1)[0])}" if array.size else ""
             raise InputError(
-                f"mask must hold True and False, whether a label is in the set; got values of type {array.dtype}"
+                f"mask must be bool, whether a label is in the set; got values of type {array.dtype}"
                 f"{such_as}. A matrix of probabilities is no set: compare it with a threshold first"
             )
         if array.ndim not in (2, 3) or array.shape[1] < 2:
@@ -67,7 +72,13 @@ class Sets:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of labels in each set, (n, L)."""
-        return np.asarray(self.mask.sum(axis=1, dtype=np.int64))
+        bits = self.mask.view(np.uint8)
+        if self.K > FEW_LABELS:
+            return np.asarray(bits.sum(axis=1, dtype=np.uint32), dtype=np.int64)
+        total = bits[:, 0].copy()
+        for k in range(1, self.K):  # NumPy is slow to sum along a short axis
+            total += bits[:, k]
+        return total.astype(np.int64)
 
     def at(self, level: float) -> Sets:
         """Return the sets of one level."""

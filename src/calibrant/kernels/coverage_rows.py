@@ -20,7 +20,7 @@ from calibrant.inputs.weights import FloatArray, take_weights
 
 @dataclass(frozen=True, eq=False)
 class CoverageRows:
-    """Points of the predictions (n, L, c), residuals e of the hits (n, L), their variance if right, and weights."""
+    """Points of the predictions (n, L, c), residuals e of the hits (n, L), the levels (L,), and weights."""
 
     points: FloatArray
     e: FloatArray
@@ -40,7 +40,7 @@ class CoverageRows:
             row = int(np.argwhere(bad)[0][0])
             raise InputError(
                 f"a kernel on {type(prediction).__name__} measures distances between them, so that they must be "
-                f"finite; row {row} is infinite. Leave such rows out, or use coverage_hsic"
+                f"finite; row {row} of those with a weight is infinite. Leave such rows out, or use coverage_hsic"
             )
         return cls(points, rows.covered - prediction.levels, prediction.levels, rows.w)
 

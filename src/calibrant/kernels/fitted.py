@@ -166,15 +166,21 @@ def _split(rows: LawRows, law: Samples, kernel: Product) -> Form:
 
 
 def _check_joint(form: JointForm, most: int = 24) -> None:
+    """Refuse a kernel that is not finite or not symmetric on some of the rows, with classes in turn."""
     rows = np.unique(np.linspace(0, form.n - 1, min(form.n, most)).astype(np.intp))
-    h = form.h(rows[:, None], rows[None, :])
-    if not np.isfinite(h).all():
-        a, b = (int(k) for k in np.argwhere(~np.isfinite(h))[0])
-        raise InputError(f"the kernel must be finite; rows {int(rows[a])} and {int(rows[b])} give {h[a, b]}")
-    off = np.abs(h - h.T) > 1e-10 * max(float(np.abs(h).max()), 1e-300)
-    if off.any():
-        a, b = (int(k) for k in np.argwhere(off)[0])
+    i, j = (side.reshape(-1) for side in np.meshgrid(rows, rows, indexing="ij"))
+    K = form.P.shape[1]
+    a, b = i % K, (j + 1) % K
+    k = np.asarray(form.kernel(form.P[i], a, form.P[j], b))
+    back = np.asarray(form.kernel(form.P[j], b, form.P[i], a))
+    if k.shape != i.shape:
+        raise InputError(f"the kernel must return one number per pair: expected shape {i.shape}, got {k.shape}")
+    at = int(np.argmax(~np.isfinite(k)))
+    if not np.isfinite(k[at]):
+        raise InputError(f"the kernel must be finite; rows {int(i[at])} and {int(j[at])} give {k[at]}")
+    at = int(np.argmax(np.abs(k - back)))
+    if abs(k[at] - back[at]) > 1e-10 * float(np.abs(k).max()):
         raise InputError(
-            f"the kernel must be symmetric, k((p, a), (q, b)) = k((q, b), (p, a)); rows {int(rows[a])} and "
-            f"{int(rows[b])} give {h[a, b]:.6g} one way and {h[b, a]:.6g} the other"
+            f"the kernel must be symmetric, k((p, a), (q, b)) = k((q, b), (p, a)); rows {int(i[at])} and "
+            f"{int(j[at])} give {k[at]:.6g} one way and {back[at]:.6g} the other"
         )

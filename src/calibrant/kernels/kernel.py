@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
+from calibrant.inputs.options import check_positive
 from calibrant.inputs.weights import FloatArray
 
 DISTANCES = ("tv", "l1", "euclidean", "labels", "wasserstein", "embedding")
@@ -117,7 +117,4 @@ class JointKernel:
 def _checked_lengthscale(lengthscale: Any) -> float | str:
     if isinstance(lengthscale, str) and lengthscale == "median":
         return lengthscale
-    number = isinstance(lengthscale, Real) and not isinstance(lengthscale, (bool, np.bool_))
-    if not number or not 0 < float(lengthscale) < np.inf:
-        raise InputError(f'lengthscale must be a number above 0 or "median"; got {shown(lengthscale)}')
-    return float(lengthscale)
+    return check_positive("lengthscale", lengthscale, 'such as 1.0, or "median"')

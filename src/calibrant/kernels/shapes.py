@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.errors import InputError, shown
+from calibrant.inputs.options import check_positive
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.kernel import Kernel
 
@@ -83,10 +82,7 @@ class RationalQuadratic(Kernel):
     alpha: float = 1.0
 
     def __init__(self, alpha: float = 1.0, lengthscale: float | str = "median", distance: Any = None) -> None:
-        number = isinstance(alpha, Real) and not isinstance(alpha, (bool, np.bool_))
-        if not number or not 0 < float(alpha) < np.inf:
-            raise InputError(f"alpha must be a number above 0; got {shown(alpha)}")
-        object.__setattr__(self, "alpha", float(alpha))
+        object.__setattr__(self, "alpha", check_positive("alpha", alpha, "such as 1.0"))
         object.__setattr__(self, "lengthscale", lengthscale)
         object.__setattr__(self, "distance", distance)
         self.__post_init__()

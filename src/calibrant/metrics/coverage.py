@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.catalogue import mean_metric
 from calibrant.inputs.judged import IntervalRows, QuantileRows, SetRows
-from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.interval_sums import IntervalSums, sums_of_levels
+
+
+def fused(rows: IntervalRows | SetRows | QuantileRows) -> list[IntervalSums] | None:
+    """Return the sums of many intervals in one pass."""
+    return [sums.of_hits for sums in sums_of_levels(rows, "hits")] if isinstance(rows, IntervalRows) else None
 
 
 @mean_metric(
-    predictions=("intervals", "sets", "quantiles"), range=(0.0, 1.0), perfect=1.0, returns="float | FloatArray"
+    predictions=("intervals", "sets", "quantiles"),
+    range=(0.0, 1.0),
+    perfect=1.0,
+    returns="float | FloatArray",
+    fused=fused,
 )
-def coverage(rows: IntervalRows | SetRows | QuantileRows) -> FloatArray:
+def coverage(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
     r"""Share of outcomes that lie in the predicted interval or set, or at most at the predicted quantile.
 
     .. math:: \hat c_l = \frac{1}{W} \sum_i w_i\, 1\{\text{lower}_{il} \le y_i \le \text{upper}_{il}\},
@@ -52,4 +62,4 @@ def coverage(rows: IntervalRows | SetRows | QuantileRows) -> FloatArray:
     >>> round(coverage([1.0, 2.0, 9.0], Intervals([1.0, 0.0, 3.0], [2.0, 3.0, 4.0], 0.9)), 4)
     0.6667
     """
-    return rows.covered.astype(np.float64)
+    return rows.covered

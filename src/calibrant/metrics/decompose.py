@@ -8,23 +8,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import Shown, metric, ordered
-from calibrant.errors import InputError
+from calibrant.catalogue import AnyRows, Shown, metric, ordered
+from calibrant.errors import InputError, shown
 from calibrant.inputs import check_bins, check_choice
+from calibrant.inputs.judged import QuantileRows
+from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
+from calibrant.metrics.decompose_crps import decompose_crps
+from calibrant.metrics.decompose_quantiles import decompose_quantiles
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.isotonic import isotonic_blocks
-from calibrant.results import Decomposition
-from calibrant.summaries import Ordered
+from calibrant.results.records import CrpsDecomposition, Decomposition, QuantileDecomposition
+from calibrant.summaries import KeptLaws, Ordered
 from calibrant.summaries.binned import bin_table
+from calibrant.summaries.kept_quantiles import KeptQuantiles
 
 Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
 
+OF_PROBABILITIES = {"score": "brier", "bins": 15, "strategy": "width"}  # what has no meaning for other predictions
+
+
+def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptLaws:
+    """Return the summary of rows that holds what their decomposition needs, which is all of them."""
+    if isinstance(rows, LawRows):
+        return KeptLaws.of(rows)
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
+
 
 @metric(
-    reads=(Ordered,),
-    summarise=ordered,
-    range=(-1.0, np.inf),
+    reads=(Ordered, KeptQuantiles, KeptLaws),
+    summarise=decomposed_rows,
+    predictions=("binary", "quantiles", "samples", "laws"),
     mean=True,
     audit={
         "mcb": Shown("miscalibration part of the Brier score", grows=True),
@@ -32,17 +46,18 @@ Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
     },
 )
 def decompose(
-    summary: Ordered,
+    summary: Ordered | KeptQuantiles | KeptLaws,
     *,
     score: str = "brier",
     method: str = "isotonic",
     bins: int | str = 15,
     strategy: str = "width",
-) -> Decomposition:
+    levels: Any = None,
+) -> Decomposition | QuantileDecomposition | CrpsDecomposition:
     r"""Split a mean score into miscalibration, discrimination and uncertainty (CORP).
 
-    With S(f) the mean score of a forecast f, :math:`\hat y` the isotonic regression of the outcomes on the scores, and
-    :math:`\bar y` the base rate,
+    With S(f) the mean score of a forecast f, :math:`\hat y` the isotonic regression of the outcomes on the forecasts,
+    and :math:`\bar y` the best constant forecast (the base rate, or a quantile of the outcomes),
 
     .. math:: \mathrm{mcb} = S(p) - S(\hat y), \quad \mathrm{dsc} = S(\bar y) - S(\hat y), \quad
               \mathrm{unc} = S(\bar y), \qquad S(p) = \mathrm{mcb} - \mathrm{dsc} + \mathrm{unc}.
@@ -50,26 +65,40 @@ def decompose(
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`; one probability per row.
+        As in `ece`, one probability per row; or outcomes and `Quantiles`, `Samples` or a law.
     score
-        ``"brier"`` or ``"log"``.
+        ``"brier"`` or ``"log"``, for probabilities. Quantiles are split by their quantile scores, draws and laws by
+        their CRPS.
     method
-        ``"isotonic"`` (Dimitriadis, Gneiting and Jordan 2021), or ``"bins"`` (Murphy 1973, Brier score only):
-        mcb = Σ f(ȳ_b - p̄_b)², dsc = Σ f(ȳ_b - ȳ)², unc = ȳ(1 - ȳ), and `within` is what is left, so that
-        score = mcb - dsc + unc + within exactly.
+        ``"isotonic"`` (Dimitriadis, Gneiting and Jordan 2021; Gneiting et al. 2023 for quantiles).
+        Probabilities have also ``"bins"`` (Murphy 1973, Brier score only): mcb = Σ f(ȳ_b - p̄_b)²,
+        dsc = Σ f(ȳ_b - ȳ)², unc = ȳ(1 - ȳ), and `within` is what is left, so that score = mcb - dsc + unc + within
+        exactly. Draws have also ``"hersbach"`` (Hersbach 2000), without weights.
     bins, strategy
         The bins of ``method="bins"``, as in `ece`.
+    levels
+        At which levels a law is read; default (m - ½)/99 for m = 1..99. Draws are their own quantiles, at (m - ½)/M.
 
     Returns
     -------
     Decomposition
         `score`, `mcb`, `dsc`, `unc`, `within`.
+    QuantileDecomposition
+        For quantiles: `score`, `mcb`, `dsc`, `unc` of each level, and `wis`, twice their means.
+    CrpsDecomposition
+        For draws and laws: `score`, `mcb`, `dsc`, `unc`, and `discretisation`, what the levels of a law leave over.
 
     Notes
     -----
-    mcb is never negative and is biased up in samples: for a calibrated model with 200 uniform scores its mean is 0.015.
-    ``consistency_test(y, p, metric="decompose")`` gives its p-value. An outcome that was given probability 0 makes the
-    log score and its mcb infinite; dsc and unc stay finite.
+    mcb of isotonic fits is never negative and is biased up in samples: for a calibrated model with 200 uniform scores
+    its mean is 0.015. ``consistency_test(y, p, metric="decompose")`` gives its p-value. An outcome that was given
+    probability 0 makes the log score and its mcb infinite, and so does an infinite quantile to the quantile score; dsc
+    and unc stay finite.
+
+    The isotonic fit of a quantile is the same quantile of the outcomes of a stretch of neighbouring forecasts, and
+    never a mean of quantiles. The CRPS of M draws is exactly 2/M times the sum of the quantile scores of its order
+    statistics, and its parts are sums of theirs. Hersbach's parts compare, between neighbouring order statistics, how
+    often the outcome lies below with the i/M expected; that dsc may be negative.
 
     Examples
     --------
@@ -79,7 +108,32 @@ def decompose(
     >>> parts = decompose([0, 1, 1, 1], [0.2, 0.2, 0.8, 0.8])
     >>> round(parts.score, 6), round(parts.mcb, 6), parts.dsc, parts.unc
     (0.19, 0.065, 0.0625, 0.1875)
+
+    Medians that are the outcomes shifted by 1 lose that 1/2 to miscalibration and discriminate fully:
+
+    >>> from calibrant import Quantiles
+    >>> parts = decompose([0.0, 1.0, 2.0, 5.0], Quantiles([1.0, 2.0, 3.0, 6.0], 0.5))
+    >>> parts.score, parts.mcb, parts.dsc, parts.unc
+    (0.5, 0.5, 0.75, 0.75)
     """
+    if not isinstance(summary, Ordered):
+        _refuse_options(summary, score=score, bins=bins, strategy=strategy)
+        if isinstance(summary, KeptQuantiles):
+            return decompose_quantiles(summary, method=method, levels=levels)
+        return decompose_crps(summary, method=method, levels=levels)
+    if levels is not None:
+        raise InputError("levels= is for laws; leave it out for probabilities")
+    return _of_probabilities(summary, score, method, bins, strategy)
+
+
+def _refuse_options(summary: KeptQuantiles | KeptLaws, **given: Any) -> None:
+    for name, value in given.items():
+        if value != OF_PROBABILITIES[name]:
+            kind = "Quantiles" if isinstance(summary, KeptQuantiles) else type(summary.law).__name__
+            raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
+
+
+def _of_probabilities(summary: Ordered, score: str, method: str, bins: int | str, strategy: str) -> Decomposition:
     check_choice("score", score, "brier", "log")
     check_choice("method", method, "isotonic", "bins")
     check_bins(bins, strategy)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.catalogue import AnyRows, Shown, metric
-from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs import Binary, Classes, check_choice
+from calibrant.errors import NotApplicableError
+from calibrant.inputs import Binary, Classes, check_choice, check_positive
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Exponential
 from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.summaries import Ordered
 
 BANDWIDTH = 0.2
+DEFAULT = Exponential(BANDWIDTH)
 
 
 def _summarise(rows: AnyRows, **_: Any) -> Ordered:
     return Ordered.of(rows.top_label() if isinstance(rows, Classes) else cast(Binary, rows))
 
 
-def _redrawn(summary: Ordered, events: NDArray[Any]) -> FloatArray:
+def _of_events(summary: Ordered, events: NDArray[Any], kernel: Exponential = DEFAULT) -> FloatArray:
+    """Return the error for event counts (replicates, entries)."""
     r, w, rows, _ = summary.pool
-    Q = kernel_sum(r, w * (events - rows * r), Exponential(BANDWIDTH))
+    Q = kernel_sum(r, w * (events - rows * r), kernel)
     return np.asarray(np.sqrt(np.maximum(Q, 0.0)) / summary.total_weight)
 
 
@@ -36,7 +37,7 @@ def _redrawn(summary: Ordered, events: NDArray[Any]) -> FloatArray:
     range=(0.0, 1.0),
     mean=True,
     audit={"": Shown("maximum mean calibration error (MMCE), bandwidth 0.2", grows=True)},
-    redrawn=_redrawn,
+    redrawn=_of_events,
 )
 def mmce(summary: Ordered, *, bandwidth: float = BANDWIDTH, balanced: bool = False) -> float:
     r"""Maximum mean calibration error: a kernel average of the residuals, without bins.
@@ -82,7 +83,7 @@ def mmce(summary: Ordered, *, bandwidth: float = BANDWIDTH, balanced: bool = Fal
     >>> mmce([0, 1], [0.5, 0.5])
     0.0
     """
-    kernel = Exponential(_checked_bandwidth(bandwidth))
+    kernel = Exponential(check_positive("bandwidth", bandwidth, "such as 0.2"))
     check_choice("balanced", balanced, False, True)
     r, w, rows, events = summary.pool
     if balanced:
@@ -93,12 +94,4 @@ def mmce(summary: Ordered, *, bandwidth: float = BANDWIDTH, balanced: bool = Fal
             )
         a = w * (events * (1 - r) / right - (rows - events) * r / wrong)
         return float(np.sqrt(max(0.0, float(kernel_sum(r, a, kernel)))))
-    Q = float(kernel_sum(r, w * (events - rows * r), kernel))
-    return float(np.sqrt(max(0.0, Q)) / summary.total_weight)
-
-
-def _checked_bandwidth(bandwidth: Any) -> float:
-    number = isinstance(bandwidth, Real) and not isinstance(bandwidth, (bool, np.bool_))
-    if not number or not 0 < float(bandwidth) < np.inf:
-        raise InputError(f"bandwidth must be a number above 0, such as 0.2; got {shown(bandwidth)}")
-    return float(bandwidth)
+    return float(_of_events(summary, events[None], kernel)[0])

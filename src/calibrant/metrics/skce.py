@@ -20,10 +20,12 @@ from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, binary_facto
 from calibrant.kernels.forms import at_zero
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
+from calibrant.kernels.shapes import Delta
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.primitives.pair_sums import pair_sum
 from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
+from calibrant.summaries.keeping import kept
 
 BIASED_DRAWS = 4
 
@@ -57,16 +59,12 @@ def summarise(
         if shuffle:
             rows = rows.take(chance.rng.permutation(rows.n))
         return Blocks.of(rows, resolved(rows, kernel, chance), m, unbiased, chance)
-    if isinstance(rows, LawRows):
-        return KeptLaws.of(rows)
-    if isinstance(rows, CoverageRows):
-        return KeptCoverage.of(rows)
-    if isinstance(kernel, JointKernel):
-        return Kept.of(rows)
+    if isinstance(rows, (LawRows, CoverageRows)) or isinstance(kernel, JointKernel):
+        return kept(rows)
     if isinstance(rows, Classes):
         product = probability_kernel(kernel, rows.K)
         if rows.K > 2 or product.prediction.distance != "tv":
-            return Kept.of(rows)
+            return kept(rows)
         rows = rows.one_vs_rest(1)  # the total variation distance of (1 - p, p) is |p - p'|
     return Ordered.of(rows)
 
@@ -186,7 +184,8 @@ def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance, *, own: 
     if isinstance(summary, Ordered):
         sums = line_sums(summary, *line_kernel(summary, kernel, chance))
         return sums, summary.total_weight, float((summary.count * summary.weight**2).sum())
-    rows = kept_rows(summary)
+    assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))
+    rows: KernelRows = summary.rows
     rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
     form = form_of(rows, resolved(rows, kernel, chance), chance)
     w = np.asarray(rows.w)
@@ -215,14 +214,6 @@ def line_sums(summary: Ordered, kernel: Kernel, factor: float) -> Sums:
     return Sums(float(factor * (total - own)), float(factor * own))
 
 
-def kept_rows(summary: Summary) -> Classes | LawRows | CoverageRows:
-    """Return the rows that a summary keeps."""
-    if isinstance(summary, (KeptLaws, KeptCoverage)):
-        return summary.rows
-    assert isinstance(summary, Kept)
-    return Classes(summary.y.astype(np.intp, copy=False), summary.P, summary.w)
-
-
 def check_options(*, kernel: Any, unbiased: Any, shuffle: Any, draws: Any) -> None:
     """Refuse options that are none."""
     check_kernel_option(kernel)
@@ -243,14 +234,30 @@ def check_made_with(summary: Summary, *, kernel: AnyKernel, unbiased: bool, bloc
         return
     if summary.unbiased != unbiased:
         raise SummaryError(f"these blocks were summed with unbiased={summary.unbiased}; got unbiased={unbiased}")
-    if isinstance(blocksize, int) and blocksize != summary.m:
-        raise SummaryError(f"these blocks have {summary.m} rows; got blocksize={blocksize}")
-    if kernel is None or isinstance(kernel, JointKernel) or isinstance(summary.kernel, JointKernel):
-        return
-    given = kernel.prediction if isinstance(kernel, Product) else kernel
-    made = summary.kernel.prediction
-    if type(given) is not type(made) or given.lengthscale not in ("median", made.lengthscale):
+    if blocksize is not None and (m := read_blocksize(blocksize, summary.n, unbiased=unbiased)) != summary.m:
+        raise SummaryError(f"these blocks have {summary.m} rows; got blocksize={m}")
+    if kernel is not None and not _matches(kernel, summary.kernel):
         raise SummaryError(f"these blocks were summed with {summary.kernel!r}; got kernel={kernel!r}")
+
+
+def _matches(given: Kernel | Product | JointKernel, made: Product | JointKernel) -> bool:
+    """Tell whether a kernel can be the one that was resolved: what it leaves open may be anything."""
+    if isinstance(given, JointKernel) or isinstance(made, JointKernel):
+        return given == made
+    if isinstance(given, Kernel):
+        return _resolves_to(given, made.prediction)
+    return _resolves_to(given.prediction, made.prediction) and _resolves_to(given.target, made.target)
+
+
+def _resolves_to(given: Kernel, made: Kernel) -> bool:
+    if isinstance(given, Delta) or isinstance(made, Delta):
+        return type(given) is type(made)
+    completed = given
+    if given.lengthscale == "median":
+        completed = completed.with_lengthscale(made.length)
+    if given.distance is None and isinstance(made.distance, str):
+        completed = completed.with_distance(made.distance)
+    return completed == made
 
 
 def check_full_block(summary: Blocks) -> None:

@@ -2,6 +2,7 @@
 
 A module per kind of curve, each with the same four names: `draw` puts the curve on axes; `marks` lists the places whose
 values a reader can ask for; `describe` says in words what is seen; `THINNED` names the columns that `thin` goes by.
+Where there are several lines, `LINES` names the column that tells them apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from calibrant.errors import MissingExtraError
 from calibrant.plots.mark import Mark
 from calibrant.plots.thin import kept
 
-KINDS = ("reliability", "isotonic", "cumulative")
+KINDS = ("reliability", "isotonic", "cumulative", "pit_histogram", "quantile_reliability", "coverage")
 
 
 def draw(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Any = None) -> Any:
@@ -61,8 +62,21 @@ def describe(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) 
 def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
     """Return at most `most` points of a curve, such that its picture stays the same or nearly so."""
     x, *heights = _module(kind).THINNED
-    places = kept(columns, x, heights, most)
+    groups = _lines(columns, getattr(_module(kind), "LINES", None))
+    found = []
+    for rows in groups:
+        line = {name: np.asarray(columns[name])[rows] for name in (x, *heights)}
+        found.append(rows[kept(line, x, heights, most // len(groups))])
+    places = np.concatenate(found)
     return {name: np.asarray(column)[places] for name, column in columns.items()}
+
+
+def _lines(columns: Mapping[str, Any], name: str | None) -> list[Any]:
+    """Return the places of each line; a column tells which points make one."""
+    if name is None:
+        return [np.arange(len(next(iter(columns.values()))))]
+    label = np.asarray(columns[name])
+    return [np.flatnonzero(label == value) for value in np.unique(label)]
 
 
 def _module(kind: str) -> Any:

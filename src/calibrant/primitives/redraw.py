@@ -45,6 +45,19 @@ def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
     return Classes(passed, rows.P, rows.w)
 
 
+def redraw_labels(rows: Classes, resamples: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return labels (resamples, n), each drawn from the prediction of its row, in the smallest type that holds them."""
+    P = rows.P.astype(np.float64)
+    cumulative = np.cumsum(P, axis=1)
+    last = rows.K - 1 - np.argmax(P[:, ::-1] > 0, axis=1)  # the last class that can happen
+    labels = np.empty((resamples, rows.n), dtype=np.min_scalar_type(rows.K - 1))
+    for start, stop in steps(rows.n, size=256, label="redrawing outcomes"):
+        for i in range(start, stop):
+            u = rng.random(resamples) * cumulative[i, -1]
+            labels[:, i] = np.minimum(np.searchsorted(cumulative[i], u, side="right"), last[i])
+    return labels
+
+
 def redraw_outcomes(rows: LawRows, rng: np.random.Generator) -> LawRows:
     """Return the same rows with outcomes drawn from their laws.
 

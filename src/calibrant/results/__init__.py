@@ -1,11 +1,13 @@
 """What a measurement returns besides a plain number."""
 
+from calibrant.results.confidence_interval import ConfidenceInterval
 from calibrant.results.curve import Curve
 from calibrant.results.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.results.records import Decomposition, Direction
 from calibrant.results.result_of_test import TestResult
 
 __all__ = [
+    "ConfidenceInterval",
     "Curve",
     "Decomposition",
     "Direction",

@@ -20,6 +20,7 @@ from calibrant.primitives.dispatch import CHUNK_ROWS
 from calibrant.progress import steps
 from calibrant.summaries import codec
 from calibrant.summaries.base import Summary
+from calibrant.summaries.keeping import kept
 from calibrant.summaries.kept import Kept
 from calibrant.summaries.kept_coverage import KeptCoverage
 from calibrant.summaries.kept_laws import KeptLaws
@@ -54,7 +55,7 @@ class Blocks(Summary):
         """Sum h over the blocks of these rows, for kernels whose length scales are numbers."""
         full = rows.n // m * m
         left = rows.take(np.arange(full, rows.n))
-        rest: tuple[Summary, ...] = (_kept(left),) if left.n else ()
+        rest: tuple[Summary, ...] = (kept(left),) if left.n else ()
         kind = {Binary: "binary", Classes: "classes", LawRows: "laws", CoverageRows: "coverage"}[type(rows)]
         total = replace(cls.zero(), kernel=kernel, m=m, unbiased=unbiased, draws=chance.draws, kind=kind)
         size = max(m, CHUNK_ROWS // m * m)
@@ -78,7 +79,11 @@ class Blocks(Summary):
                 f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). Give blocksize as a number: "
                 "a function of n differs from batch to batch"
             )
-        if self.kernel != other.kernel or self.draws != other.draws:
+        if self.draws is not None or other.draws is not None:
+            raise SummaryError(
+                "blocks of a law whose means are taken over draws do not merge; pass all rows in one call"
+            )
+        if self.kernel != other.kernel:
             raise SummaryError(
                 f"blocks summed with {self.kernel!r} do not merge with blocks summed with {other.kernel!r}. "
                 'Give the length scales as numbers: "median" differs from batch to batch'
@@ -88,7 +93,7 @@ class Blocks(Summary):
         if len(left) < 2:
             return replace(total, left=tuple(left))
         rows = self._rows(left[0] + left[1])
-        more = type(self).of(rows, self.kernel, self.m, self.unbiased, Chance(self.draws, np.random.default_rng(0)))
+        more = type(self).of(rows, self.kernel, self.m, self.unbiased, Chance(None, np.random.default_rng(0)))
         return replace(total._added(more), left=more.left)
 
     @property
@@ -154,12 +159,10 @@ class Blocks(Summary):
         )
 
     def _rows(self, left: Summary) -> KernelRows:
-        if isinstance(left, (KeptLaws, KeptCoverage)):
-            return left.rows
-        assert isinstance(left, Kept)
-        if self.kind == "binary":
+        assert isinstance(left, (Kept, KeptLaws, KeptCoverage))
+        if isinstance(left, Kept) and self.kind == "binary":
             return Binary(left.y.astype(np.uint8), left.P[:, 1], left.w)
-        return Classes(left.y.astype(np.intp), left.P, left.w)
+        return left.rows
 
     def to_bytes(self) -> bytes:
         """Return bytes that `from_bytes` reads back; kernels of one's own are refused."""
@@ -172,12 +175,6 @@ class Blocks(Summary):
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
         left = tuple(Summary.from_bytes(part) for part in values.get("left", ()))
         return super()._checked({**values, "kernel": kernel_of(values["kernel"]), "left": left})
-
-
-def _kept(rows: KernelRows) -> Summary:
-    if isinstance(rows, CoverageRows):
-        return KeptCoverage.of(rows)
-    return KeptLaws.of(rows) if isinstance(rows, LawRows) else Kept.of(rows)
 
 
 def outcome_variance(rows: KernelRows) -> FloatArray:

@@ -32,7 +32,7 @@ def encode(name: str, values: dict[str, Any]) -> bytes:
             array = array.astype(array.dtype.newbyteorder("<"), copy=False)
             header["values"][key] = {"dtype": array.dtype.str, "shape": list(array.shape)}
             buffers.append(array.tobytes())
-        elif isinstance(value, tuple) and value and hasattr(value[0], "to_bytes"):
+        elif isinstance(value, tuple) and value and hasattr(value[0], "to_bytes") and not isinstance(value[0], int):
             parts = [part.to_bytes() for part in value]
             header["values"][key] = {"parts": [len(part) for part in parts]}
             buffers.extend(parts)

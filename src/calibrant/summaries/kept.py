@@ -73,6 +73,11 @@ class Kept(Summary):
         return int(self.y.size)
 
     @property
+    def rows(self) -> Classes:
+        """The rows."""
+        return Classes(self.y.astype(np.intp, copy=False), self.P, self.w)
+
+    @property
     def K(self) -> int:
         """Number of classes."""
         return int(self.P.shape[1])

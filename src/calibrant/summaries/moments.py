@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.errors import SummaryError
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.weights import FloatArray, is_unit
+from calibrant.primitives.interval_sums import IntervalSums
 from calibrant.summaries.base import Summary
+
+Scores = FloatArray | NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,12 +36,24 @@ class Moments(Summary):
     infinite: FloatArray
 
     @classmethod
-    def of(cls, scores: Mapping[str, FloatArray], w: FloatArray) -> Self:
-        """Return the moments of these row scores under these weights."""
-        parts = [_moments(s, w) for s in scores.values()]
+    def of(cls, scores: Mapping[str, Scores], w: FloatArray) -> Self:
+        """Return the moments of these row scores, numbers or hits, under these weights."""
+        w2 = w if is_unit(w) else w * w
+        parts = [_moments(s, w, w2) for s in scores.values()]
         mean, mean2, spread2, infinite = (np.array(column) for column in zip(*parts, strict=True))
-        total, total2 = float(w.sum()), float((w * w).sum())
-        return cls(tuple(scores), w.size, total, total2, float(w.max()), mean, mean2, spread2, infinite)
+        if is_unit(w):
+            total, total2, heaviest = float(w.size), float(w.size), 1.0
+        else:
+            total, total2, heaviest = float(w.sum()), float(w2.sum()), float(w.max())
+        return cls(tuple(scores), w.size, total, total2, heaviest, mean, mean2, spread2, infinite)
+
+    @classmethod
+    def of_sums(cls, names: Iterable[str], sums: Sequence[IntervalSums]) -> Self:
+        """Return the moments of scores of rows of weight 1 that were summed in one pass."""
+        n = sums[0].n
+        mean, spread = np.array([s.mean for s in sums]), np.array([s.spread for s in sums])
+        infinite = np.array([float(s.infinite) for s in sums])
+        return cls(tuple(names), n, float(n), float(n), 1.0, mean, mean, spread, infinite)
 
     @classmethod
     def zero(cls) -> Self:
@@ -88,12 +104,30 @@ class Moments(Summary):
         return float(self.mean2[self._column(name)] * self.w2)
 
 
-def _moments(s: FloatArray, w: FloatArray) -> tuple[float, float, float, float]:
+def _moments(s: Scores, w: FloatArray, w2: FloatArray) -> tuple[float, float, float, float]:
     """Return mean, mean2, spread2 with infinite scores set to 0, and the weight of the infinite ones."""
-    finite = np.isfinite(s)
+    if is_unit(w) and s.dtype == np.bool_:
+        return _moments_of_hits(int(np.count_nonzero(s)), s.size)
     infinite = 0.0
-    if not finite.all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(s.sum())
+    if not np.isfinite(total):  # a sum of finite scores is hardly ever infinite
+        finite = np.isfinite(s)
         infinite, s = float(w[~finite].sum()), np.where(finite, s, 0.0)
-    w2 = w * w
+        total = float(s.sum())
+    if is_unit(w):
+        mean = total / s.size
+        step = s - mean
+        step *= step
+        return mean, mean, float(step.sum()), infinite
     mean2 = float((w2 * s).sum() / w2.sum())
-    return float((w * s).sum() / w.sum()), mean2, float((w2 * (s - mean2) ** 2).sum()), infinite
+    step = s - mean2
+    step *= step
+    step *= w2
+    return float((w * s).sum() / w.sum()), mean2, float(step.sum()), infinite
+
+
+def _moments_of_hits(k: int, n: int) -> tuple[float, float, float, float]:
+    """Return the moments of k ones and n - k zeros."""
+    mean = k / n
+    return mean, mean, k * (1 - mean) ** 2 + (n - k) * mean**2, 0.0

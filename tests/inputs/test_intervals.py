@@ -1,0 +1,124 @@
+"""Intervals: levels and columns, crossed and infinite bounds, parts of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Intervals
+
+inf = np.inf
+PAIRS = st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=9)
+
+
+class TestMade:
+    def test_one_level(self):
+        found = Intervals([0, 1], [2, 5], 0.9)
+        assert (found.n, found.single, found.levels.tolist()) == (2, True, [0.9])
+        assert found.lower.shape == found.upper.shape == (2, 1)
+        assert repr(found) == "Intervals(n=2, level=0.9)"
+
+    def test_several_levels_keep_their_order(self):
+        found = Intervals([[0, 1]], [[3, 2]], [0.9, 0.5])
+        assert repr(found) == "Intervals(n=1, level=[0.9, 0.5])"
+        assert not found.single
+
+    def test_a_list_of_one_level_is_a_list(self):
+        assert not Intervals([[0.0]], [[1.0]], [0.9]).single
+        assert not Intervals([0.0], [1.0], [0.9]).single
+
+    def test_legal_bounds(self):
+        found = Intervals([-inf, 1.0, -inf, 2.0], [inf, 1.0, 0.0, inf], 0.9)
+        assert found.lower[:, 0].tolist() == [-inf, 1.0, -inf, 2.0]
+
+    def test_read_only_and_apart_from_what_was_given(self):
+        lower, upper = np.zeros(3), np.ones(3)
+        found = Intervals(lower, upper, 0.9)
+        lower[:] = upper[:] = 7.0
+        assert found.lower.max() == 0.0
+        assert not any(array.flags.writeable for array in (found.lower, found.upper, found.levels))
+        with pytest.raises(AttributeError):
+            found.lower = upper
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32"])
+    def test_precision_is_that_of_the_coarser_bound(self, dtype):
+        found = Intervals(np.zeros(2, dtype), np.ones(2), 0.9)
+        assert found.eps == np.finfo(dtype).eps
+        assert found.at(0.9).eps == found.take(slice(0, 1)).eps == found.eps
+
+    def test_columns_of_frames(self, require):
+        pd, pl = require("pandas"), require("polars")
+        table = {"low": [0, 1], "high": [2, 3]}
+        for frame in (pd.DataFrame(table, index=[5, 5]), pl.DataFrame(table)):
+            assert Intervals(frame["low"], frame["high"], 0.9).upper[:, 0].tolist() == [2.0, 3.0]
+
+
+class TestCrossed:
+    def test_refused_with_its_row(self, refusal):
+        message = refusal(Intervals, [0, 3], [1, 2], 0.9)
+        assert message == (
+            "lower must not exceed upper; row 1 has lower 3.0 and upper 2.0. "
+            "Pass crossed='swap' to exchange such bounds"
+        )
+        assert "row 1, column 1 has" in refusal(Intervals, [[0, 0], [0, 3]], [[1, 1], [1, 2]], [0.5, 0.9])
+
+    @given(PAIRS)
+    def test_swap_exchanges_the_two(self, pairs):
+        a, b = np.array(pairs).T
+        found = Intervals(a, b, 0.9, crossed="swap")
+        assert found.lower[:, 0].tolist() == np.minimum(a, b).tolist()
+        assert found.upper[:, 0].tolist() == np.maximum(a, b).tolist()
+        assert not found.lower.flags.writeable
+
+    def test_no_other_choice(self, refusal):
+        assert refusal(Intervals, [0], [1], 0.9, crossed="sort").startswith("crossed must be one of 'raise', 'swap'")
+
+
+class TestParts:
+    FOUND = Intervals([[0, 1], [2, 3], [4, 5]], [[9, 8], [7, 6], [6, 5]], [0.9, 0.5])
+
+    def test_at(self):
+        one = self.FOUND.at(0.5)
+        assert (one.single, one.lower[:, 0].tolist()) == (True, [1, 3, 5])
+        assert Intervals([0], [1], 0.1).at(1 - 0.9).n == 1
+
+    def test_at_a_level_that_is_not_there(self, refusal):
+        assert refusal(self.FOUND.at, 0.8) == "there is no level 0.8; there are 0.9, 0.5"
+
+    def test_take(self):
+        assert self.FOUND.take(np.array([2, 0])).upper.tolist() == [[6, 5], [9, 8]]
+        assert self.FOUND.take(np.array([True, False, False])).n == 1
+
+    def test_a_slice_shares_memory(self):
+        part = self.FOUND.take(slice(1, 3))
+        assert part.lower.tolist() == [[2, 3], [4, 5]]
+        assert np.shares_memory(part.lower, self.FOUND.lower)
+
+    def test_columns_stay_contiguous(self):
+        for part in (self.FOUND.take(slice(1, 3)), self.FOUND.take(np.array([0, 2]))):
+            assert part.lower[:, 1].flags.c_contiguous
+
+
+class TestRefused:
+    def test_shapes(self, refusal):
+        message = refusal(Intervals, [0, 1], [1, 2, 3], 0.9)
+        assert message == "lower and upper must have the same shape; got (2, 1) and (3, 1)"
+        assert "one number per column" in refusal(Intervals, [[0, 1]], [[1, 2]], [0.9])
+        assert "need a list of levels" in refusal(Intervals, [[0.0]], [[1.0]], 0.9)
+
+    def test_infinite_at_the_wrong_end(self, refusal):
+        message = refusal(Intervals, [0.0, inf], [1.0, inf], 0.9)
+        assert message == "lower must be -inf or finite; row 1 is inf. No interval has such a bound"
+        message = refusal(Intervals, [-inf], [-inf], 0.9)
+        assert message == "upper must be inf or finite; row 0 is -inf. No interval has such a bound"
+
+    def test_swap_does_not_repair_it(self, refusal):
+        assert "row 0 is inf" in refusal(Intervals, [inf], [0.0], 0.9, crossed="swap")
+
+    def test_missing(self, refusal):
+        assert "lower must not be missing; row 1" in refusal(Intervals, [0, np.nan], [1, 1], 0.9)
+        assert "upper must not be missing; row 0" in refusal(Intervals, [0, 0], [None, 1], 0.9)
+
+    def test_alpha_and_percent(self, refusal):
+        assert "Divide percentages by 100" in refusal(Intervals, [0], [1], 90)
+        assert "never alpha" in refusal(Intervals, [0], [1], 0)

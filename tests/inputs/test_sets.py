@@ -1,0 +1,80 @@
+"""Sets: bool and nothing else, with a level or without, sizes, parts of them."""
+
+import numpy as np
+import pytest
+
+from calibrant import Sets
+from calibrant.inputs.sets import FEW_LABELS
+
+MASK = np.array([[True, False, True], [False, False, False], [True, True, True]])
+
+
+class TestMade:
+    def test_one_level(self):
+        found = Sets(MASK, 0.9)
+        assert (found.n, found.K, found.single) == (3, 3, True)
+        assert found.sizes.tolist() == [[2], [0], [3]]
+        assert repr(found) == "Sets(n=3, K=3, level=0.9)"
+
+    def test_without_a_level(self):
+        found = Sets(MASK)
+        assert found.levels is None
+        assert repr(found) == "Sets(n=3, K=3)"
+
+    def test_several_levels(self):
+        found = Sets(np.stack([MASK, ~MASK], axis=2), [0.9, 0.5])
+        assert found.sizes.tolist() == [[2, 1], [0, 3], [3, 0]]
+        assert found.at(0.5).sizes.tolist() == [[1], [3], [0]]
+        assert repr(found) == "Sets(n=3, K=3, level=[0.9, 0.5])"
+
+    def test_read_only_and_apart_from_what_was_given(self):
+        mask = MASK.copy()
+        found = Sets(mask)
+        mask[:] = False
+        assert found.mask.sum() == 5
+        assert not found.mask.flags.writeable
+
+    def test_frames(self, require):
+        pd, pl = require("pandas"), require("polars")
+        columns = {"a": [True, False], "b": [True, True]}
+        for frame in (pd.DataFrame(columns), pd.DataFrame(columns).astype("boolean"), pl.DataFrame(columns)):
+            assert Sets(frame).sizes[:, 0].tolist() == [2, 1]
+
+    @pytest.mark.parametrize("K", [2, FEW_LABELS, FEW_LABELS + 1, 300])
+    def test_sizes_of_many_labels(self, K):
+        mask = np.random.default_rng(0).random((20, K, 2)) < 0.9
+        found = Sets(mask).sizes
+        assert found.dtype == np.int64
+        np.testing.assert_array_equal(found, mask.sum(axis=1))
+        assert Sets(np.ones((1, K), bool)).sizes.tolist() == [[K]]
+
+    def test_take(self):
+        found = Sets(MASK, 0.9)
+        assert found.take(np.array([2, 0])).sizes.tolist() == [[3], [2]]
+        assert np.shares_memory(found.take(slice(0, 2)).mask, found.mask)
+
+
+class TestRefused:
+    @pytest.mark.parametrize("mask", [[[0.7, 0.3]], [[0, 1]], [["a", "b"]], [[None, True]]])
+    def test_what_is_not_bool(self, mask, refusal):
+        message = refusal(Sets, mask)
+        assert message.startswith("mask must be bool, whether a label is in the set; got values of type ")
+        assert "compare it with a threshold first" in message
+
+    @pytest.mark.parametrize("mask", [[True, False], [[True], [False]], np.ones((1, 2, 1, 1), bool)])
+    def test_shapes(self, mask, refusal):
+        assert refusal(Sets, mask).startswith("mask must have shape (n, K), or (n, K, L) for L levels, K >= 2")
+
+    def test_no_rows(self, refusal):
+        assert refusal(Sets, np.zeros((0, 3), bool)).startswith("there are no rows: mask is empty (shape (0, 3))")
+
+    def test_levels(self, refusal):
+        three = np.stack([MASK, MASK], axis=2)
+        assert refusal(Sets, MASK, [0.9]) == "a mask of shape (n, K) has one level; got [0.9]"
+        assert refusal(Sets, three, 0.9) == "a mask of shape (n, K, 2) needs a list of 2 levels; got 0.9"
+        assert refusal(Sets, three, [0.5]) == "level must give one number per last axis of mask; got 1 for 2"
+        assert "Divide percentages" in refusal(Sets, MASK, 90)
+
+    def test_at_without_a_level(self, refusal):
+        assert refusal(Sets(MASK).at, 0.9) == "these sets have no level; pass Sets(mask, level)"
+        assert refusal(Sets(MASK, 0.9).at, 0.8) == "there is no level 0.8; there are 0.9"

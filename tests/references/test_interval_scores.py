@@ -1,0 +1,196 @@
+"""Reference values of coverage, width and scores of intervals and quantiles, to the tolerance stated beside each."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.catalogue import find
+from calibrant.metrics.coverage import coverage
+from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
+from calibrant.metrics.interval_score import interval_score
+from calibrant.metrics.quantile_score import quantile_score
+from calibrant.metrics.weighted_interval_score import weighted_interval_score
+from calibrant.metrics.width import width
+
+BOOK = json.loads((Path(__file__).parent / "intervals.json").read_text())
+CASES = {case["id"]: case for case in BOOK["cases"]}
+DATA = BOOK["data"]
+inf = np.inf
+
+
+def of_regression(name="reg16"):
+    data = DATA[name]
+    return np.array(data["y"]), cb.Intervals(data["lower"], data["upper"], data["level"])
+
+
+def of_sets(name="sets16"):
+    data = DATA[name]
+    return np.array(data["y"]), cb.Sets(np.array(data["mask"]), data["level"])
+
+
+def of_quantiles():
+    data = DATA["quant12"]
+    return np.array(data["y"]), cb.Quantiles(data["values"], data["levels"])
+
+
+def of_point():
+    data = DATA["toy5_point"]
+    return np.array(data["point"]), cb.Intervals(data["lower"], data["upper"], data["level"])
+
+
+def rows_of(verb, y, prediction, **options):
+    entry = find(verb)
+    return entry.row_scores(entry.read(y, prediction), **entry.completed(options))
+
+
+def scores_by_level(y, intervals):
+    parts = ("total", "width", "below", "above")
+    values = {part: interval_score(y, intervals, part=part) for part in parts}
+    rows = rows_of(interval_score, y, intervals)
+    return {
+        f"{level:g}": {**{part: values[part][k] for part in parts}, "per_row": rows[:, k]}
+        for k, level in enumerate(intervals.levels)
+    }
+
+
+def weighted_scores(y, quantiles):
+    parts = ("total", "dispersion", "below", "above")
+    values = {part: weighted_interval_score(y, quantiles, part=part) for part in parts}
+    return {**values, "per_row": rows_of(weighted_interval_score, y, quantiles)}
+
+
+def without_median(y, quantiles):
+    intervals = quantiles.intervals()
+    total = weighted_interval_score(y, intervals)
+    return {"total": total, "per_row": rows_of(weighted_interval_score, y, intervals)}
+
+
+def criteria(y, intervals):
+    found = {}
+    for k, level in enumerate(intervals.levels):
+        for eta in (0, 1, 30, 50):
+            variants = ("jensen", "khosravi")
+            values = {v: coverage_width_criterion(y, intervals, variant=v, eta=eta)[k] for v in variants}
+            found[f"level={level:g}, eta={eta}"] = values
+    return found
+
+
+def sizes_of_sets(_, sets):
+    found = {s: width(sets, statistic=s) for s in ("median", "empty_fraction", "singleton_fraction")}
+    return {**found, "counts_of_size_0_to_4": [np.bincount(sizes, minlength=5) for sizes in sets.sizes.T]}
+
+
+def widths(intervals):
+    return {s: width(intervals, statistic=s) for s in ("mean", "median", "finite_mean", "finite_fraction")}
+
+
+TWO = cb.Intervals([1, 1, 1], [3, 3, 3], 0.9)
+CROSSED = {"values": [[0, 1, 2], [0, 2, 1.5]], "levels": [0.1, 0.5, 0.9]}
+VALUES = {
+    "coverage-reg16": lambda: coverage(*of_regression()),
+    "coverage-toy5": lambda: coverage(*of_regression("toy5")),
+    "coverage-toy5-point": lambda: coverage(DATA["toy5"]["y"], of_point()[1]),
+    "coverage-closed": lambda: coverage([1, 2, 3], cb.Intervals([1, 0, 3], [2, 2, 3], 0.9)),
+    "coverage-weighted": lambda: coverage(*of_regression(), weights=DATA["weights16"]),
+    "coverage-sets16": lambda: coverage(*of_sets()),
+    "width-reg16": lambda: width(of_regression()[1]),
+    "width-reg16-median": lambda: width(of_regression()[1], statistic="median"),
+    "width-toy5": lambda: width(of_regression("toy5")[1]),
+    "width-infinite": lambda: widths(cb.Intervals([-inf, 0, 1, 2], [1, 1, inf, 5], 0.9)),
+    "width-sets16": lambda: width(of_sets()[1]),
+    "width-sets5": lambda: width(of_sets("sets5")[1]),
+    "width-sets16-statistics": lambda: sizes_of_sets(*of_sets()),
+    "interval-score-reg16": lambda: scores_by_level(*of_regression()),
+    "interval-score-crossed-swap": lambda: interval_score(
+        [10, 10, 10, 10], cb.Intervals([5, 15, 12, -5], [15, 25, 8, 0], 0.9, crossed="swap")
+    ),
+    "wis-quant12": lambda: weighted_scores(*of_quantiles()),
+    "wis-no-median": lambda: without_median(*of_quantiles()),
+    "wis-shift": lambda: weighted_interval_score(
+        of_quantiles()[0] + 100, cb.Quantiles(np.array(DATA["quant12"]["values"]) + 100, DATA["quant12"]["levels"])
+    ),
+    "quantile-score-quant12": lambda: quantile_score(*of_quantiles()),
+    "cwc-reg16": lambda: criteria(*of_regression()),
+    "cwc-toy5": lambda: [coverage_width_criterion(*of_point(), eta=eta) for eta in (30, 0.01, 0)],
+    "edge-coverage-infinite": lambda: coverage(
+        [0, 5, -7, 3], cb.Intervals([-inf, -inf, -8, 4], [1, inf, inf, inf], 0.9)
+    ),
+    "edge-crossed-swap": lambda: coverage([1, 2, 3.7], cb.Intervals([0, 0, 4], [1, 2, 3.5], 0.9, crossed="swap")),
+    "edge-interval-score-infinite": lambda: {
+        part: interval_score([0, 9], cb.Intervals([-inf, 1], [5, 4], 0.8), part=part)
+        for part in ("total", "width", "below", "above")
+    },
+    "edge-quantiles-sorted": lambda: quantile_score([1.0, 1.0], cb.Quantiles(**CROSSED, crossed="sort")),
+    "edge-cwc-normalizer": lambda: {
+        variant: coverage_width_criterion([2, 2, 2], TWO, normalizer=10, eta=30, variant=variant)
+        for variant in ("jensen", "khosravi")
+    },
+}
+
+
+def with_nan():
+    y, intervals = of_regression()
+    upper = intervals.upper.copy()
+    upper[2, 0] = np.nan
+    return coverage(y, cb.Intervals(intervals.lower, upper, intervals.levels))
+
+
+REFUSALS = {
+    "edge-crossed": lambda: coverage([1, 2, 3], cb.Intervals([0, 0, 4], [1, 2, 3.5], 0.9)),
+    "edge-inverted-infinity": lambda: coverage([1.0], cb.Intervals([inf], [inf], 0.9)),
+    "edge-sets-float": lambda: coverage([0, 1], cb.Sets([[0.7, 0.3], [0.4, 0.6]], 0.9)),
+    "edge-wis-unpaired": lambda: weighted_interval_score([1.0], cb.Quantiles([[0.0, 1.0, 2.5]], [0.1, 0.5, 0.8])),
+    "edge-quantiles-crossed": lambda: quantile_score([1.0, 1.0], cb.Quantiles(**CROSSED)),
+    "edge-cwc-constant-y": lambda: coverage_width_criterion([2, 2, 2], TWO),
+    "edge-cwc-eta": lambda: coverage_width_criterion(*of_regression(), eta=-2),
+    "edge-nan-bound": with_nan,
+    "edge-y-2d": lambda: coverage(of_regression()[0][:, None], of_regression()[1]),
+    "edge-level-percent": lambda: coverage(
+        of_regression()[0], cb.Intervals(DATA["reg16"]["lower"], DATA["reg16"]["upper"], [80, 95])
+    ),
+}
+
+
+def agrees(found, expected, rtol):
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key in expected:
+            agrees(found[key], expected[key], rtol)
+        return
+    numbers = np.array(expected, dtype=float)  # float("inf") reads the strings of the file
+    assert np.shape(found) == numbers.shape
+    np.testing.assert_allclose(found, numbers, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_value(name):
+    agrees(VALUES[name](), CASES[name]["expected"], CASES[name]["rtol"])
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusal(name, refusal):
+    message = refusal(REFUSALS[name])
+    assert all(word in message for word in CASES[name]["expected"]["message_mentions"])
+
+
+def test_sets_without_a_level_have_a_coverage():
+    y, sets = of_sets()
+    expected = CASES["edge-sets-no-level-ok"]["expected"]["coverage"]
+    assert coverage(y, cb.Sets(sets.mask[:, :, 0])) == expected
+
+
+def test_inputs_are_not_modified():
+    data = DATA["reg16"]
+    given = {name: np.array(data[name]) for name in ("y", "lower", "upper", "level")}
+    before = {name: array.copy() for name, array in given.items()}
+    intervals = cb.Intervals(given["lower"], given["upper"], given["level"])
+    for verb in (coverage, interval_score, weighted_interval_score, coverage_width_criterion):
+        verb(given["y"], intervals, weights=None)
+        verb(given["y"], intervals, weights=DATA["weights16"])
+    width(intervals, statistic="median")
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, before[name])
+        assert array.flags.writeable

@@ -1,0 +1,102 @@
+"""Counts of hits by group and level."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibrant import Intervals, Quantiles, Sets, Summary, SummaryError
+from calibrant.inputs.judged import read_judged
+from calibrant.inputs.row_labels import read_row_labels
+from calibrant.summaries.hit_table import HitTable
+
+Y = np.array([0.0, 1.5, 3.0, 0.5])
+BOTH = Intervals(np.tile([-1.0, -2.0], (4, 1)), np.tile([1.0, 2.0], (4, 1)), [0.5, 0.9])
+LABELS = np.array(["b", "a", "b", "a"])
+
+
+def of(rows=slice(None), labels=LABELS, weights=None, prediction=BOTH):
+    checked = read_judged(Y[rows], prediction.take(rows), weights=None if weights is None else weights[rows])
+    return HitTable.of(checked, None if labels is None else read_row_labels(labels[rows], checked.n, keep=checked.keep))
+
+
+def test_all_rows():
+    found = of(labels=None)
+    assert (found.group, found.level.tolist()) == (("all", "all"), [0, 1])
+    assert (found.count.tolist(), found.hits.tolist()) == ([4, 4], [2, 3])
+    assert found.coverage.tolist() == [0.5, 0.75]
+    assert found.nominal.tolist() == [0.5, 0.9]
+    assert (found.n, found.kind, found.nested, found.single) == (4, "Intervals", True, False)
+    assert np.isnan(found.below).all()
+    assert repr(found) == "HitTable(n=4)"
+
+
+def test_groups():
+    found = of()
+    assert found.group == ("a", "a", "b", "b")
+    assert found.level.tolist() == [0, 1, 0, 1]
+    assert found.count.tolist() == [2, 2, 2, 2]
+    assert found.hits.tolist() == [1, 2, 1, 1]
+
+
+def test_weights():
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+    found = of(weights=w)
+    assert found.w.tolist() == [6, 6, 4, 4]
+    assert found.w2.tolist() == [20, 20, 10, 10]
+    assert found.wc.tolist() == [4, 6, 1, 1]
+    assert found.w2c.tolist() == [16, 20, 1, 1]
+    assert not found.has_equal_weights
+    assert of(weights=np.full(4, 0.3)).has_equal_weights
+    assert of().has_equal_weights
+    one = of(labels=None, weights=w)
+    assert one.wc.tolist() == [5, 7]
+    assert one.w2c.tolist() == [17, 21]
+
+
+def test_below_of_quantiles():
+    found = of(labels=None, prediction=Quantiles(np.tile([0.5, 1.5], (4, 1)), [0.3, 0.7]))
+    assert found.hits.tolist() == [2, 3]
+    assert found.below.tolist() == [1, 2]
+    weighted = of(prediction=Quantiles(np.tile([0.5, 1.5], (4, 1)), [0.3, 0.7]), weights=np.array([1.0, 2, 3, 4]))
+    assert weighted.below.tolist() == [0, 4, 1, 1]
+
+
+def test_nesting_is_noted():
+    crossed = Intervals([[0.0, 0.5]] * 4, [[1.0, 2.0]] * 4, [0.5, 0.9])
+    assert not of(prediction=crossed).nested
+    assert not (of(slice(0, 2), prediction=crossed) + of(slice(2, 4))).nested
+
+
+@pytest.mark.parametrize("labels", [None, LABELS, np.array([2, 10, 2, 1])], ids=["all", "texts", "numbers"])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 3.0, 4.0])], ids=["plain", "weighted"])
+def test_merging(labels, weights):
+    whole = of(labels=labels, weights=weights)
+    for cut in (1, 2, 3):
+        parts = of(slice(0, cut), labels, weights), of(slice(cut, 4), labels, weights)
+        assert parts[0] + parts[1] == whole == parts[1] + parts[0]
+    assert Summary.from_bytes(whole.to_bytes()) == whole
+
+
+def test_zero():
+    zero = HitTable.zero()
+    assert zero.n == 0
+    assert zero + of() == of() + zero == of()
+    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
+
+
+def test_refusals():
+    with pytest.raises(SummaryError, match="do not merge"):
+        of() + replace(of(), kind="Sets")
+    with pytest.raises(SummaryError, match="do not merge"):
+        of() + replace(of(), levels=np.array([0.5, 0.8]))
+    with pytest.raises(SummaryError, match="one length"):
+        replace(of(), count=np.zeros(1, np.int64))
+
+
+def test_sets_without_a_level():
+    rows = read_judged([0, 1], Sets([[True, False], [True, False]]))
+    found = HitTable.of(rows)
+    assert np.isnan(found.levels).all()
+    assert found + found == Summary.from_bytes((found + found).to_bytes())
+    assert (found + found).hits.tolist() == [2]
