@@ -43,11 +43,17 @@ class TestNames:
 class TestSignatures:
     @ALL_ENTRIES
     def test_outcome_prediction_then_keywords(self, name):
-        y, prediction, *others = inspect.signature(EXPORTED[name]).parameters.values()
-        assert (y.name, prediction.name) == ("y", "prediction")
+        first = ["y", "prediction"] if ENTRIES[name].outcome else ["prediction"]
+        parameters = list(inspect.signature(EXPORTED[name]).parameters.values())
+        assert [p.name for p in parameters[: len(first)]] == first
+        others = parameters[len(first) :]
         assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in others)
         assert all(option.default is not inspect.Parameter.empty for option in others)
-        assert {"weights", "classes", "pos_label"} <= {option.name for option in others}
+        shared = {option.name for option in others}
+        kinds = set(ENTRIES[name].predictions)
+        assert "weights" in shared
+        assert ("pos_label" in shared) == ("binary" in kinds)
+        assert ("classes" in shared) == (bool({"binary", "classes", "sets"} & kinds) and ENTRIES[name].outcome)
 
     @ALL_ENTRIES
     def test_options_of_the_catalogue_are_those_of_the_signature(self, name):
@@ -66,7 +72,8 @@ class TestSignatures:
 
     @ALL_ENTRIES
     def test_unknown_options_are_refused_with_the_list(self, name, refusal):
-        message = refusal(EXPORTED[name], [0, 1], [0.2, 0.7], colour="red")
+        given = ([0, 1], [0.2, 0.7]) if ENTRIES[name].outcome else ([0.2, 0.7],)
+        message = refusal(EXPORTED[name], *given, colour="red")
         assert message.startswith(f"{name} has no option colour. Its options are ")
 
     @ALL_ENTRIES

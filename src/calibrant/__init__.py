@@ -8,13 +8,18 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 from calibrant import examples
 from calibrant.audit import Audit, audit
 from calibrant.catalogue import summarize
+from calibrant.curves.coverage_curve import coverage_curve
 from calibrant.curves.cumulative_differences import cumulative_differences
+from calibrant.curves.pit_histogram import pit_histogram
 from calibrant.curves.reliability_curve import reliability_curve
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
 from calibrant.inference.cme_test import cme_test
 from calibrant.inference.consistency_test import consistency_test
+from calibrant.inference.coverage_test import coverage_test
+from calibrant.inference.interval import interval
 from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
 from calibrant.inference.kuiper_test import kuiper_test
+from calibrant.inference.per_row import per_row
 from calibrant.inference.skce_test import skce_test
 from calibrant.inference.spiegelhalter_test import spiegelhalter_test
 from calibrant.inputs.cdf_values import CdfValues
@@ -40,22 +45,51 @@ from calibrant.metrics.coverage import coverage
 from calibrant.metrics.coverage_gap import coverage_gap
 from calibrant.metrics.coverage_hsic import coverage_hsic
 from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
+from calibrant.metrics.crps import crps
 from calibrant.metrics.decompose import decompose
 from calibrant.metrics.direction import direction
 from calibrant.metrics.ece import ece
+from calibrant.metrics.energy_score import energy_score
 from calibrant.metrics.interval_score import interval_score
 from calibrant.metrics.log_score import log_score
 from calibrant.metrics.mce import mce
 from calibrant.metrics.mmce import mmce
+from calibrant.metrics.pit import pit
 from calibrant.metrics.quantile_score import quantile_score
+from calibrant.metrics.sharpness import sharpness
 from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
 from calibrant.metrics.skce import skce
 from calibrant.metrics.ucme import ucme
 from calibrant.metrics.weighted_interval_score import weighted_interval_score
 from calibrant.metrics.width import width
 from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
-from calibrant.results import Curve, Decomposition, Direction, TestResult
-from calibrant.summaries import Blocks, Grid, Kept, KeptLaws, Moments, Ordered, PerLabel, SimplexCells, Summary
+from calibrant.results import (
+    ConfidenceInterval,
+    CrpsDecomposition,
+    Curve,
+    Decomposition,
+    Direction,
+    QuantileDecomposition,
+    TestResult,
+)
+from calibrant.summaries import (
+    Blocks,
+    Grid,
+    Hits,
+    HitTable,
+    IntervalMoments,
+    Kept,
+    KeptCoverage,
+    KeptLaws,
+    KeptQuantiles,
+    Moments,
+    Ordered,
+    PerLabel,
+    SimplexCells,
+    Sizes,
+    SizeWeights,
+    Summary,
+)
 from calibrant.version import __version__
 
 __all__ = [
@@ -63,6 +97,8 @@ __all__ = [
     "Blocks",
     "CalibrantError",
     "CdfValues",
+    "ConfidenceInterval",
+    "CrpsDecomposition",
     "Curve",
     "Decomposition",
     "Delta",
@@ -70,11 +106,16 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Grid",
+    "HitTable",
+    "Hits",
     "InputError",
+    "IntervalMoments",
     "Intervals",
     "JointKernel",
     "Kept",
+    "KeptCoverage",
     "KeptLaws",
+    "KeptQuantiles",
     "Kernel",
     "Laplace",
     "Law",
@@ -90,12 +131,15 @@ __all__ = [
     "Ordered",
     "PerLabel",
     "Product",
+    "QuantileDecomposition",
     "Quantiles",
     "RationalQuadratic",
     "Samples",
     "ScipyLaw",
     "Sets",
     "SimplexCells",
+    "SizeWeights",
+    "Sizes",
     "Summary",
     "SummaryError",
     "TestResult",
@@ -105,14 +149,19 @@ __all__ = [
     "cme_test",
     "consistency_test",
     "coverage",
+    "coverage_curve",
     "coverage_gap",
     "coverage_hsic",
+    "coverage_test",
     "coverage_width_criterion",
+    "crps",
     "cumulative_differences",
     "decompose",
     "direction",
     "ece",
+    "energy_score",
     "examples",
+    "interval",
     "interval_score",
     "kolmogorov_smirnov_test",
     "kuiper_test",
@@ -120,8 +169,12 @@ __all__ = [
     "mce",
     "mmce",
     "one_vs_rest",
+    "per_row",
+    "pit",
+    "pit_histogram",
     "quantile_score",
     "reliability_curve",
+    "sharpness",
     "size_stratified_coverage",
     "skce",
     "skce_test",

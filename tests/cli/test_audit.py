@@ -108,7 +108,7 @@ def test_every_option_reaches_the_audit(run, data, columns):
     y, p, w, segment = (np.array(columns[name])[rows] for name in ("churned", "score", "w", "segment"))
     filter = "age >= 40"
     options = ("--y", "churned", "--pos-label", "yes", "--p", "score", "--weights", "w", "--by", "segment")
-    found = results(run("audit", data, *options, "--where", filter, "--level", "0.9", "--seed", "5", "--json"))
+    found = results(run("audit", data, *options, "--where", filter, "--confidence", "0.9", "--seed", "5", "--json"))
     expected = cb.audit(
         y, p, pos_label="yes", weights=w, groups={"segment": segment}, level=0.9, rng=5, names=found["names"]
     )

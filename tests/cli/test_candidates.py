@@ -19,14 +19,14 @@ def asked(refused):
 
 
 def test_outcome_and_prediction(asked, data, run):
-    question, candidates, command = asked("audit", data, "--by", "segment", "--level", "0.9")
+    question, candidates, command = asked("audit", data, "--by", "segment", "--confidence", "0.9")
     assert question == (
         "which column is the outcome (--y) and which the prediction (--p)? data.csv has 'id', 'left', 'churned', "
         "'score', 'segment', 'age', 'w'"
     )
     assert candidates[0].startswith("  could be the outcome: 'left' (0 and 1), 'churned' ('no' and 'yes'), 'segment' (")
     assert candidates[1].startswith("  could be the prediction: 'score' (")
-    assert command == shlex.split("calibrant audit data.csv --by segment --level 0.9 --y left --p score")
+    assert command == shlex.split("calibrant audit data.csv --by segment --confidence 0.9 --y left --p score")
     assert run(*command[1:]).code == 0
 
 

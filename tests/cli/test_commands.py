@@ -30,7 +30,17 @@ def test_help_fits_80_columns_and_ends_with_examples(run, command):
 def test_help_shows_every_option_under_a_heading(run):
     text = run("audit", "--help").out
     headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
-    assert headings == ["Columns", "Rows", "Measuring", "Format of FILE", "Output", "Options", "Examples"]
+    assert headings == [
+        "Columns",
+        "Prediction, of one kind",
+        "Labels and levels of the prediction",
+        "Rows",
+        "Measuring",
+        "Format of FILE",
+        "Output",
+        "Options",
+        "Examples",
+    ]
     for option in module.commands.commands["audit"].params:
         if option.opts[0].startswith("-"):
             assert f"  {option.opts[-1]}" in text or f" {option.opts[-1]}" in text
@@ -63,11 +73,14 @@ def test_version(run):
         (["audit", "a.csv", "-o", "a.html", "-o", "b.html"], "-o is given twice; give it once. See calibrant audit"),
         (["audit", "a.csv", "--level", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See calibrant"),
         (["audit", "a.csv", "--level", "nan"], "nan does not lie between 0 and 1. See"),
+        (["audit", "a.csv", "--confidence", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See calibrant"),
+        (["audit", "a.csv", "--crossed", "drop"], "'drop' is not one of 'swap', 'sort'"),
+        (["audit", "a.csv", "--calibration-size", "0"], "0 is less than 1"),
         (["audit", "a.csv", "--seed", "-1"], "-1 is less than 0"),
         (["audit", "a.csv", "--delimiter", "::"], "'::' is not one character; write ';' or '|' or tab"),
         (["audit", "a.csv", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         (["audit", "a.csv", "--p", "a", "--p-cols", "b*"], "--p names one column and --p-cols several; give one"),
-        (["demo", "frob"], "'frob' is not one of 'churn', 'digits'"),
+        (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand'"),
     ],
 )
 def test_wrong_usage_is_one_sentence(refused, arguments, sentence):

@@ -41,7 +41,7 @@ def test_place(run, folder, options, path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["-o", "mine.html"], "there are two reports for the one file mine.html; name the example too"),
+        (["-o", "mine.html"], "there are 4 reports for the one file mine.html; name the example too"),
         (["-o", "none"], "there is no folder none to write calibrant-demo-churn.html to; make it first"),
         (["digits", "-o", "none/mine.html"], "there is no folder none to write mine.html to; make it first"),
     ],

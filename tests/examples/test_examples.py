@@ -72,6 +72,7 @@ def test_house_prices_have_the_documented_shapes_and_dtypes():
     assert example.y.dtype == np.float64
     assert example.prediction.lower.shape == example.prediction.upper.shape == (3000, 2)
     assert example.prediction.levels.tolist() == [0.8, 0.9]
+    assert example.calibration_size == 4000
     names, counts = np.unique(example.size, return_counts=True)
     assert names.tolist() == ["large", "medium", "small"]
     assert counts.min() >= 500
@@ -118,7 +119,7 @@ def _arrays(example):
         value = getattr(example, field.name)
         if isinstance(value, np.ndarray):
             yield value
-        else:
+        elif not isinstance(value, int):
             yield from (value.lower, value.upper) if hasattr(value, "lower") else (value.values,)
 
 

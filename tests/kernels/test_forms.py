@@ -6,7 +6,7 @@ import pytest
 from calibrant import Delta, Exponential, Gaussian, JointKernel, Kernel, Normal
 from calibrant.kernels.distances import LineDistance
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.forms import JointForm, LawForm, LineForm, MeanForm, VectorForm, at_zero
+from calibrant.kernels.forms import JointForm, LawForm, LineForm, MeanForm, VectorForm
 
 RNG = np.random.default_rng(0)
 n, K = 9, 3
@@ -155,5 +155,5 @@ def test_mean_form():
 
 
 def test_at_zero():
-    assert at_zero(Tripled(1.0)) == 3.0
-    assert at_zero(Gaussian(1.0)) == 1.0
+    assert Tripled(1.0).at_zero == 3.0
+    assert Gaussian(1.0).at_zero == 1.0

@@ -1,4 +1,4 @@
-"""Groups of rows with probabilities: is one of them off?"""
+"""The groups of an audit of probabilities."""
 
 from __future__ import annotations
 

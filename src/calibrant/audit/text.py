@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import textwrap
 
-from calibrant.report.wording import cell, number, pvalue
+from calibrant.report.wording import MISSING, cell, interval, number, percent, pvalue
 from calibrant.results import Findings, Measurement, Table
 
 WIDTH = 88
 MARKS = {"miscalibrated": "✗", "no evidence": "✓", "cannot tell": "?"}
 MOST_ROWS = 12
-WIDEST = 36
+NARROWEST = 16  # first column
 
 
 def as_text(findings: Findings) -> str:
@@ -21,7 +21,7 @@ def as_text(findings: Findings) -> str:
     for sentence in verdict.sentences:
         lines += _wrapped(sentence, "  ", "  ")
     for section in findings.sections:
-        lines += ["", f"{section.title}: {section.intro}", *_measurements(section.measurements)]
+        lines += ["", f"{section.title}: {section.intro}", *_measurements(section.measurements, findings.level)]
         for table in section.tables:
             lines += ["", table.title, *_table(table)]
     if findings.groups:
@@ -34,42 +34,56 @@ def as_text(findings: Findings) -> str:
 
 def as_html_fragment(findings: Findings) -> str:
     """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(m)) + "</tr>" for m in findings.measurements
-    )
+    heading, *lines = _rows(findings.measurements, findings.level)
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
     sentences = " ".join(findings.verdict.sentences)
-    head = "".join(f"<th>{name}</th>" for name in HEAD)
+    head = "".join(f"<th>{name}</th>" for name in heading)
     return (
         f"<p><strong>{html.escape(findings.verdict.headline)}</strong> {html.escape(sentences)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
-HEAD = ("measurement", "value", "if calibrated", "p-value")
+def _rows(measurements: tuple[Measurement, ...], level: float) -> list[tuple[str, ...]]:
+    """Return the heading and the cells; a column without anything in it is left out, but not the value's."""
+    columns = {
+        "measurement": [m.label for m in measurements],
+        "value": [number(m.value) for m in measurements],
+        f"{percent(level)} interval": [interval(m.interval) for m in measurements],
+        "if calibrated": [number(m.expected) for m in measurements],
+        "p-value": [pvalue(m.pvalue) for m in measurements],
+    }
+    shown = {
+        name: cells for name, cells in columns.items() if name == "value" or any(cell != MISSING for cell in cells)
+    }
+    return [tuple(shown), *zip(*shown.values(), strict=True)]
 
 
-def _cells(m: Measurement) -> tuple[str, str, str, str]:
-    return m.label, number(m.value), number(m.expected), pvalue(m.pvalue)
-
-
-def _measurements(measurements: tuple[Measurement, ...]) -> list[str]:
-    rows = [HEAD, *(_cells(m) for m in measurements)]
-    first = max(len(row[0]) for row in rows)
-    return [f"  {a:<{first}}  {b:>9}  {c:>13}  {d:>8}".rstrip() for a, b, c, d in rows]
+def _measurements(measurements: tuple[Measurement, ...], level: float) -> list[str]:
+    return _aligned(_rows(measurements, level)) if measurements else []
 
 
 def _table(table: Table) -> list[str]:
     names = list(table.columns)
     shown = min(table.length, MOST_ROWS)
-    rows = [names] + [[cell(name, table.columns[name][i])[:WIDEST] for name in names] for i in range(shown)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(names))]
-    lines = []
-    for first, *others in rows:
-        cells = (f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True))
-        lines.append("  ".join([f"  {first:<{widths[0]}}", *cells]))
+    rows = [tuple(names), *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown))]
+    lines = _aligned(rows)
     if table.length > shown:
         lines.append(f"  ... and {table.length - shown:,} more")
     return [*lines, *_wrapped(table.note, "  ", "  ")]
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return lines with aligned columns, the first cut where the line would be too wide."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    room = WIDTH - sum(width + 2 for width in widths[1:]) - 2
+    widths[0] = min(widths[0], max(room, NARROWEST))
+    lines = []
+    for first, *others in rows:
+        name = first if len(first) <= widths[0] else f"{first[: widths[0] - 1]}…"
+        cells = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([f"  {name:<{widths[0]}}", *cells]).rstrip())
+    return lines
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:

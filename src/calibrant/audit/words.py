@@ -115,9 +115,10 @@ def verdict(
     seen = smallest_seen(summary, setting.level)
     if p < 1 - setting.level:
         value = {m.name: m.value for m in measurements}
-        gain = value["decompose.mcb"] / value["brier_score"] if value.get("brier_score") else 0.0
+        part = value["decompose.mcb"] if value.get("brier_score") else 0.0
         hint = "No single tenth of the rows is off by more than chance, but all together are."
-        sentences = [example(curve, happens) or hint, shape(curve), _gain(gain)]
+        advice = gain(part, value.get("brier_score"), "Brier score", " (isotonic, Platt or temperature scaling)")
+        sentences = [example(curve, happens) or hint, shape(curve), advice]
         return Verdict(
             "miscalibrated",
             f"These predictions are not calibrated ({pvalue_words(p)}).",
@@ -137,7 +138,7 @@ def verdict(
         f"There are too few rows to tell ({summary.n:,}; {pvalue_words(p)}).",
         (
             f"Only an average error of {points(seen)} or more would have been found 4 times in 5. "
-            f"To see {points(NOTABLE)}, collect about {_rows_needed(summary.n, seen):,} rows.",
+            f"To see {points(NOTABLE)}, collect about {rows_needed(summary.n * (seen / NOTABLE) ** 2):,} rows.",
         ),
     )
 
@@ -162,15 +163,14 @@ def with_parts(
     )
 
 
-def _gain(gain: float) -> str:
-    return (
-        f"Recalibration on held-out data (isotonic, Platt or temperature scaling) could take up to {percent(gain)} "
-        "off the Brier score."
-    )
+def gain(part: float, score: float | None, name: str, by: str = "") -> str:
+    """Say what recalibration could gain."""
+    share = part / score if score else 0.0
+    return f"Recalibration on held-out data{by} could take up to {percent(share)} off the {name}."
 
 
-def _rows_needed(n: int, seen: float) -> int:
-    needed = n * (seen / NOTABLE) ** 2
+def rows_needed(needed: float) -> int:
+    """Return a number of rows, rounded up to two digits."""
     digits = int(10 ** max(0, math.floor(math.log10(needed)) - 1))
     return math.ceil(needed / digits) * digits
 

@@ -10,13 +10,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue.reading import AnyRows, read, read_alone
+from calibrant.catalogue.reading import KINDS, AnyRows, read, read_alone
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.summaries import Ordered, Summary
 
 R_co = TypeVar("R_co", covariant=True)
 
-SHARED = ("weights", "classes", "pos_label")  # options of every verb
+SHARED = {"weights": set(KINDS), "classes": {"binary", "classes", "sets"}, "pos_label": {"binary"}}
+"""Options that verbs share, and the kinds of prediction they are for."""
+
 LOOKALIKES = {
     "sample_weight": "weights",
     "n_bins": "bins",
@@ -118,8 +120,9 @@ class Entry:
         """Return all options, the given ones over the defaults."""
         for name in options:
             if name not in self.options:
-                near = LOOKALIKES.get(name) or next(iter(get_close_matches(name, [*self.options, *SHARED])), "")
-                listed = ", ".join([*self.options, *SHARED])
+                known = [*self.options, *shared_options(self.predictions, self.outcome)]
+                near = LOOKALIKES.get(name) or next(iter(get_close_matches(name, known)), "")
+                listed = ", ".join(known)
                 hint = f"Did you mean {near}=? " if near else ""
                 raise InputError(f"{self.name} has no option {name}. {hint}Its options are {listed}")
         return {**self.options, **options}
@@ -142,6 +145,12 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {}
+
+
+def shared_options(predictions: tuple[str, ...], outcome: bool) -> tuple[str, ...]:
+    """Return the shared options of a verb that judges these kinds of prediction."""
+    found = tuple(name for name, kinds in SHARED.items() if kinds & set(predictions))
+    return found if outcome else ("weights",)
 
 
 def is_verb(measurement: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue.entries import ENTRIES, Entry, Shown, Verb
+from calibrant.catalogue.entries import ENTRIES, Entry, Shown, Verb, shared_options
 from calibrant.catalogue.reading import AnyRows
 from calibrant.errors import InputError
 from calibrant.inputs import Binary
@@ -68,7 +68,7 @@ def verb(
             return public(*given, weights=weights, **options)
 
         shown: Any = public if outcome else of_prediction
-        shown.__signature__ = _signature(own, finish, outcome)
+        shown.__signature__ = _signature(own, finish, outcome, shared_options(predictions, outcome))
         options = {parameter.name: parameter.default for parameter in own}
         entry = Entry(
             name,
@@ -121,11 +121,10 @@ def _refuse_beside_summary(**given: Any) -> None:
             raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
 
 
-def _signature(own: list[inspect.Parameter], finish: Any, outcome: bool) -> inspect.Signature:
-    """Return the signature people see: y, prediction, the options, then what every verb takes."""
-    y, prediction, *shared = list(inspect.signature(Verb.__call__).parameters.values())[1:-1]
+def _signature(own: list[inspect.Parameter], finish: Any, outcome: bool, shared: tuple[str, ...]) -> inspect.Signature:
+    """Return the signature people see: y, prediction, the options, then what verbs of these predictions take."""
+    y, prediction, *others = list(inspect.signature(Verb.__call__).parameters.values())[1:-1]
+    last = [option for option in others if option.name in shared]
     returns = inspect.signature(finish).return_annotation
-    if not outcome:
-        alone = prediction.replace(default=inspect.Parameter.empty)
-        return inspect.Signature([alone, *own, shared[0]], return_annotation=returns)
-    return inspect.Signature([y, prediction, *own, *shared], return_annotation=returns)
+    first = [y, prediction] if outcome else [prediction.replace(default=inspect.Parameter.empty)]
+    return inspect.Signature([*first, *own, *last], return_annotation=returns)

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli.candidates import refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels
 from calibrant.cli.csv_file import Dialect
+from calibrant.cli.kinds import kind_named
+from calibrant.cli.levels import nominal_levels
 from calibrant.cli.literals import literal
 from calibrant.cli.messages import doing, emit, printable, tell
 from calibrant.cli.options import Request
 from calibrant.cli.output_file import STDOUT, check_output
+from calibrant.cli.predictions import check_members, check_numbers, prediction_of
 from calibrant.cli.results_file import holds_results
-from calibrant.cli.table_file import TableFile, cells, find_column, matrix, open_table
-from calibrant.cli.where import Where, quoted, read_where
+from calibrant.cli.table_file import TableFile, cells, find_column, open_table
+from calibrant.cli.where import Where, counting, quoted, read_where
 from calibrant.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     from calibrant.audit import Audit
 
-LEVEL, SEED = 0.95, 0
+CONFIDENCE, SEED = 0.95, 0
 
 
 def run(file: Path, request: Request, *, output: Path | None, json_to: str | None) -> None:
@@ -64,30 +67,31 @@ def audit_file(file: Path, request: Request) -> Audit:
             "If it holds one JSON object per row, add --format ndjson"
         )
     where = read_where(request.where) if request.where is not None else None
-    if request.p is not None and request.p_cols is not None:
-        raise InputError("--p names one column and --p-cols several; give one of them")
+    kind = kind_named(request)
     with doing(f"reading {file}"):
         table = open_table(
             file,
             format=request.format,
             dialect=Dialect(request.delimiter, request.encoding, request.decimal_comma),
         )
-        columns = _columns(table, request, where)
+        columns = _columns(table, request, where, kind)
+        levels = nominal_levels(columns, request, table)
         rows = table.read(columns.all, where)
         _check_rows(rows, table, columns, where)
     labels = _labels(rows, columns, request)
-    prediction = _prediction(rows, columns)
-    arrays = _taken(rows, columns)
     from calibrant.audit import audit
 
     with doing("measuring"):
         try:
+            prediction = prediction_of(rows, columns, levels, request.crossed)
+            arrays = _taken(rows, columns)
             return audit(
                 arrays[columns.y],
                 prediction,
                 groups={name: arrays[name] for name in columns.by} or None,
                 weights=arrays[columns.weights] if columns.weights else None,
-                level=LEVEL if request.level is None else request.level,
+                level=CONFIDENCE if request.confidence is None else request.confidence,
+                calibration_size=request.calibration_size,
                 rng=SEED if request.seed is None else request.seed,
                 names=_names(file, request, columns),
                 **labels,
@@ -96,21 +100,13 @@ def audit_file(file: Path, request: Request) -> Audit:
             raise InputError(_in_the_file(problem, file, columns, where)) from problem
 
 
-def _columns(table: TableFile, request: Request, where: Where | None) -> Columns:
+def _columns(table: TableFile, request: Request, where: Where | None, kind: str | None) -> Columns:
     names = list(table.schema())
-    if request.y is None or (request.p is None and request.p_cols is None):
-        raise refuse_unnamed(table, request)
+    if request.y is None or kind is None:
+        raise refuse_unnamed(table, request, kind)
     for column in where.columns if where else ():
         find_column(column, names, table.path, option="--where")
-    return choose(
-        names,
-        table.path,
-        y=request.y,
-        p=request.p,
-        p_cols=request.p_cols,
-        by=request.by,
-        weights=request.weights,
-    )
+    return choose(names, table.path, request, kind)
 
 
 def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: Where | None) -> None:
@@ -118,45 +114,19 @@ def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: W
     if rows.is_empty():
         what = f"--where {shown(where.text)} keeps none of its rows" if where else "there are no rows below the header"
         raise InputError(f"{table.path} has nothing to measure: {what}")
-    for name in (columns.y, *columns.p, *([columns.weights] if columns.weights else [])):
+    for name in dict.fromkeys((columns.y, *columns.p, *([columns.weights] if columns.weights else []))):
         column = cells(rows, name)
         missing = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
         if missing.any():
             raise InputError(
                 f"column {shown(name)} of {table.path} has no value in {missing.sum():,} of {len(column):,} rows, "
-                f"the first of them row {missing.arg_max()} ({_counting(where)}). "
+                f"the first of them row {missing.arg_max()} ({counting(where)}). "
                 f"Repair them, or leave them out with --where {shlex.quote(f'{quoted(name)} is not null')}"
             )
-        if name != columns.y:
-            _check_numbers(column, name, table, where)
-
-
-def _check_numbers(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:
-    import polars as pl
-
-    if column.dtype.is_numeric():
-        return
-    if isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        text = column.cast(pl.String)
-        strange = text.cast(pl.Float64, strict=False).is_null()
-        row = strange.arg_max() if strange.any() else 0
-        remedy = "Leave such cells empty" if strange.any() else "Save it as numbers"
-        if text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null().all():
-            remedy = "Add --decimal-comma" if table.format == "csv" and strange.any() else remedy
-        raise InputError(
-            f"column {shown(name)} of {table.path} must hold numbers; row {row} ({_counting(where)}) is the "
-            f"text {shown(text[int(row or 0)])}. {remedy}, or name another column"
-        )
-    raise InputError(
-        f"column {shown(name)} of {table.path} must hold numbers; it holds values of type {column.dtype}. "
-        "Name another column"
-    )
-
-
-def _prediction(rows: pl.DataFrame, columns: Columns) -> Any:
-    if columns.pattern is None:
-        return cells(rows, columns.p[0]).to_numpy()
-    return matrix(rows, columns.p).to_numpy()
+        if columns.kind == "sets" and name in columns.p:
+            check_members(column, name, table, where)
+        elif name != columns.y or columns.kind in ("intervals", "quantiles"):
+            check_numbers(column, name, table, where)
 
 
 def _taken(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
@@ -177,7 +147,7 @@ def _labels(rows: pl.DataFrame, columns: Columns, request: Request) -> dict[str,
     y, found = cells(rows, columns.y), {}
     if request.pos_label is not None:
         found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y, option="--pos-label")
-    if request.classes is not None or columns.pattern is not None:
+    if request.classes is not None or columns.kind in ("classes", "sets"):
         found["classes"] = class_labels(y, columns, request.classes)
     return found
 
@@ -191,9 +161,5 @@ def _names(file: Path, request: Request, columns: Columns) -> dict[str, str]:
 def _in_the_file(problem: InputError, file: Path, columns: Columns, where: Where | None) -> str:
     """Say what the words of the library mean in the file."""
     meaning = f"y is column {shown(columns.y)}, prediction is {shown(columns.prediction)}"
-    counting = f"; rows are {_counting(where)}" if "row " in str(problem) else ""
-    return f"{str(problem).rstrip('.')} (in {file}, {meaning}{counting})"
-
-
-def _counting(where: Where | None) -> str:
-    return "counted from 0" + (" among the rows that --where keeps" if where else "")
+    counted = f"; rows are {counting(where)}" if "row " in str(problem) else ""
+    return f"{str(problem).rstrip('.')} (in {file}, {meaning}{counted})"

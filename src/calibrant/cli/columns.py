@@ -1,4 +1,4 @@
-"""The columns a person named, and the labels that the columns of class probabilities stand for."""
+"""The columns a person named, and the labels that columns of class probabilities or sets stand for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.literals import literal
 from calibrant.cli.messages import listing, tell
+from calibrant.cli.options import Request
 from calibrant.cli.table_file import find_column
 from calibrant.errors import InputError, shown
 
@@ -22,13 +23,18 @@ WILDCARDS = "*?["
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is what. `pattern` is what named the columns of `p`, if a pattern did."""
+    """Which column is what.
+
+    `p` are the columns of the prediction, of intervals all lower bounds and then all upper bounds. `pattern` is what
+    named them, if several were named at once.
+    """
 
     y: str
     p: tuple[str, ...]
     pattern: str | None = None
     by: tuple[str, ...] = ()
     weights: str | None = None
+    kind: str = "binary"
 
     @property
     def all(self) -> list[str]:
@@ -38,46 +44,75 @@ class Columns:
     @property
     def prediction(self) -> str:
         """What the user calls the prediction."""
-        return self.pattern or self.p[0]
+        if self.kind != "intervals":
+            return self.pattern or self.p[0]
+        half = len(self.p) // 2
+        return ", ".join(f"{low} to {high}" for low, high in zip(self.p[:half], self.p[half:], strict=True))
 
 
-def choose(
-    names: Sequence[str],
-    path: Path,
-    *,
-    y: str,
-    p: str | None,
-    p_cols: str | None,
-    by: Sequence[str] = (),
-    weights: str | None = None,
-) -> Columns:
+def choose(names: Sequence[str], path: Path, request: Request, kind: str) -> Columns:
     """Return the columns that the options name, all of which exist and none of which is two things at once."""
+    named = _named(names, path, request, kind)
     chosen = Columns(
-        y=find_column(y, names, path, option="--y"),
-        p=(find_column(p, names, path, option="--p"),) if p is not None else _matching(str(p_cols), names, path),
-        pattern=p_cols,
-        by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(by)),
-        weights=find_column(weights, names, path, option="--weights") if weights is not None else None,
+        y=find_column(str(request.y), names, path, option="--y"),
+        p=tuple(name for _, found in named for name in found),
+        pattern=request.p_cols or request.set_cols or request.quantile_cols,
+        by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(request.by)),
+        weights=find_column(request.weights, names, path, option="--weights") if request.weights is not None else None,
+        kind=kind,
     )
-    option = "--p" if p is not None else f"--p-cols {shown(p_cols)}"
-    for role, name in (("--y", chosen.y), ("--weights", chosen.weights)):
-        if name in chosen.p:
-            raise InputError(f"column {shown(name)} is named by {role} and by {option}; name a different one")
-    if chosen.weights == chosen.y:
-        raise InputError(f"column {shown(y)} is named by --y and by --weights; name a different one")
+    roles = [("--y", (chosen.y,)), ("--weights", (chosen.weights,) if chosen.weights else ()), *named]
+    for place, (role, own) in enumerate(roles):
+        for other, others in roles[place + 1 :]:
+            for name in own:
+                if name in others:
+                    raise InputError(f"column {shown(name)} is named by {role} and by {other}; name a different one")
     return chosen
 
 
-def _matching(pattern: str, names: Sequence[str], path: Path) -> tuple[str, ...]:
-    found = tuple(name for name in names if fnmatchcase(name, pattern))
-    if not found:
-        raise InputError(f"no column of {path} is like {shown(pattern)} (--p-cols). Its columns are {listing(names)}")
-    if len(found) == 1:
-        raise InputError(
-            f"only one column of {path} is like {shown(pattern)}: {shown(found[0])}. "
-            f"If it is the probability of an event, use --p {found[0]}"
+def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the columns of the prediction, with the options that name them."""
+    if kind == "binary":
+        return [("--p", (find_column(str(request.p), names, path, option="--p"),))]
+    if kind == "intervals":
+        lower, upper = (
+            tuple(name for text in texts for name in _matching(text, names, path, option=option))
+            for option, texts in (("--lower", request.lower), ("--upper", request.upper))
         )
-    return found
+        if len(lower) != len(upper):
+            raise InputError(
+                f"--lower and --upper must name columns in pairs; got {len(lower)} ({listing(lower, most=6)}) and "
+                f"{len(upper)} ({listing(upper, most=6)})"
+            )
+        return [("--lower", lower), ("--upper", upper)]
+    option, text = {
+        "classes": ("--p-cols", request.p_cols),
+        "sets": ("--set-cols", request.set_cols),
+        "quantiles": ("--quantile-cols", request.quantile_cols),
+    }[kind]
+    found = _matching(str(text), names, path, option=option)
+    for name in found:
+        if found.count(name) > 1:
+            raise InputError(f"column {shown(name)} is named twice by {option} {shown(text)}; name it once")
+    if len(found) == 1 and kind != "quantiles":
+        remedy = f" If it is the probability of an event, use --p {found[0]}" if kind == "classes" else ""
+        raise InputError(f"only one column of {path} is like {shown(text)} ({option}): {shown(found[0])}.{remedy}")
+    return [(f"{option} {shown(text)}", found)]
+
+
+def _matching(text: str, names: Sequence[str], path: Path, *, option: str) -> tuple[str, ...]:
+    """Return the columns that a name, a pattern, or several of them with commas between stand for."""
+    if text in names:
+        return (find_column(text, names, path, option=option),)
+    found = tuple(name for name in names if fnmatchcase(name, text))
+    if found:
+        return found
+    parts = split_labels(text)
+    if len(parts) > 1:
+        return tuple(name for part in parts for name in _matching(part, names, path, option=option))
+    if any(character in text for character in WILDCARDS):
+        raise InputError(f"no column of {path} is like {shown(text)} ({option}). Its columns are {listing(names)}")
+    return (find_column(text, names, path, option=option),)
 
 
 def split_labels(text: str) -> list[str]:
@@ -92,24 +127,24 @@ def split_labels(text: str) -> list[str]:
 
 
 def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any] | None:
-    """Return the label of each column of class probabilities; None where labels are column numbers.
+    """Return the label of each column of class probabilities or sets; None where labels are column numbers.
 
     Labels are taken from `given`, or from the names of the columns, or are column numbers, and whenever that is not
     what was typed it is said.
     """
     if given is not None:
         return [literal(text, y.dtype, column=columns.y, option="--classes") for text in split_labels(given)]
-    parts = _wild_parts(columns.p, str(columns.pattern))
+    parts = wild_parts(columns.p, str(columns.pattern))
     labels = set(y.unique().to_list())
     try:
         classes = [literal(part, y.dtype, column=columns.y, option="--p-cols") for part in parts]
     except InputError:
         classes = []
     if classes and labels <= set(classes):
-        tell(f"labels are taken from the names of the columns: {_pairs(columns.p, classes)}")
+        tell(f"labels are taken from the names of the columns: {pairs(columns.p, classes)}")
         return classes
     if y.dtype.is_numeric() and labels <= set(range(len(columns.p))):
-        tell(f"labels are taken as column numbers: {_pairs(columns.p, range(len(columns.p)))}")
+        tell(f"labels are taken as column numbers: {pairs(columns.p, range(len(columns.p)))}")
         return None
     known = classes or range(len(columns.p))
     strange = next(label for label in y.to_list() if label not in known)
@@ -119,16 +154,17 @@ def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any]
     )
 
 
-def _wild_parts(names: Sequence[str], pattern: str) -> list[str]:
+def wild_parts(names: Sequence[str], pattern: str) -> list[str]:
     """Return what the wildcards stand for: the names without what the pattern spells out at both ends."""
     wild = [i for i, character in enumerate(pattern) if character in WILDCARDS]
-    if not wild:
+    if not wild or not all(fnmatchcase(name, pattern) for name in names):
         return list(names)
     head = wild[0]
     tail = len(pattern) - 1 - max(wild[-1], pattern.rfind("]"))
     return [name[head : len(name) - tail] for name in names]
 
 
-def _pairs(names: Sequence[str], labels: Sequence[Any]) -> str:
-    pairs = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
-    return ", ".join(pairs if len(pairs) <= 4 else [*pairs[:3], "...", pairs[-1]])
+def pairs(names: Sequence[str], labels: Sequence[Any]) -> str:
+    """Say which column stands for which label."""
+    said = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
+    return ", ".join(said if len(said) <= 4 else [*said[:3], "...", said[-1]])

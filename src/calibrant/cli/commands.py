@@ -34,6 +34,10 @@ def commands() -> None:
     calibrant audit predictions.parquet --y label --p score
     calibrant audit people.csv --y left --pos-label yes --p score -o report.html
     calibrant audit digits.npz --y y --p-cols 'P_*' --json digits.json
+    calibrant audit a.csv --y price --lower lo --upper hi --level 0.9
+    calibrant audit a.csv --y price --lower 'lo*' --upper 'hi*' --level 0.8 --level 0.9
+    calibrant audit a.csv --y pet --set-cols cat,dog,bird --level 0.9
+    calibrant audit a.csv --y sold --quantile-cols q05,q50,q95 --levels 0.05,0.5,0.95
     """
 )
 @click.argument("file", type=PATH)
@@ -48,7 +52,9 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
     """Say whether the predictions in FILE can be trusted.
 
     FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Name no columns, and you are shown which ones could be meant.
-    Without -o and --json, what was found is printed.
+    COLUMNS are a pattern such as 'p_*', or names with commas between. Without -o and --json, what was found is printed.
+
+    Intervals of several levels: repeat --lower, --upper and --level; the first of each belong together, and so on.
     """
     from calibrant.cli.audit import run
 
@@ -59,6 +65,7 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
     epilog="""
     calibrant check data.parquet --y label --p score --fail-if 'ece > 0.05'
     calibrant check report.html --fail-if 'kuiper_test.pvalue < 0.01'
+    calibrant check report.html --fail-if 'coverage.0.9 < 0.88'
     """
 )
 @click.argument("file", type=PATH)
@@ -83,7 +90,8 @@ def check(
 
     FILE holds predictions, as for audit, or is a report or JSON that audit wrote. A condition is the name of a
     measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect of calibrated
-    predictions NAME.expected; an unknown name shows the known ones.
+    predictions NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of
+    several levels NAME.LEVEL; an unknown name shows the known ones.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.
@@ -117,17 +125,20 @@ def compare(first: Path, second: Path) -> None:
 @commands.command(
     epilog="""
     calibrant demo
-    calibrant demo churn -o report.html
+    calibrant demo house_prices -o report.html
     """
 )
-@click.argument("kind", metavar="[KIND]", type=click.Choice(["churn", "digits"]), required=False)
+@click.argument(
+    "kind", metavar="[KIND]", type=click.Choice(["churn", "digits", "house_prices", "demand"]), required=False
+)
 @output_option("-o", "output", type=PATH, metavar="PLACE", help="A folder, or a file that ends in .html.")
 @debug_option
 def demo(kind: str | None, output: Path | None) -> None:
     """Write reports on example predictions.
 
-    KIND is churn (will a customer leave? one probability per row) or digits (which digit is it? ten probabilities per
-    row). Without it there is a report of each, calibrant-demo-churn.html and calibrant-demo-digits.html.
+    KIND is churn (will a customer leave? one probability per row), digits (which digit is it? ten probabilities per
+    row), house_prices (what is it sold for? intervals at two levels) or demand (how many are sold? five quantiles).
+    Without it there is a report of each, calibrant-demo-churn.html and so on.
     """
     from calibrant.cli.demo import run
 

@@ -11,6 +11,7 @@ from calibrant.cli.messages import emit, tell
 from calibrant.cli.results_file import measurements, read_results
 from calibrant.report.wording import number, pvalue
 
+KINDS = {"binary": "probabilities of an event", "classes": "class probabilities"}  # others are called what they are
 LONGEST = 44  # so that three numbers fit beside it on 80 columns
 
 
@@ -27,7 +28,8 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
     """Say what makes two results hard to compare."""
     remarks = []
     if a["kind"] != b["kind"]:
-        remarks.append(f"A is about {a['kind']} predictions and B about {b['kind']}: equal names mean different things")
+        kinds = (KINDS.get(kind, kind) for kind in (a["kind"], b["kind"]))
+        remarks.append(f"A is about {' and B about '.join(kinds)}: equal names mean different things")
     if a["n"] != b["n"]:
         remarks.append(f"A has {a['n']:,} rows and B {b['n']:,}: the fewer, the larger an error looks by chance alone")
     if a["level"] != b["level"]:

@@ -24,6 +24,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 CONDITION = re.compile(
     r"\s*(?P<name>[^\s<>=!]+)\s*(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
 )
+LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is made at several levels
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,10 @@ def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:
     measurement, _, field = name.rpartition(".")
     if measurement in known:
         return measurement, field
+    for part in (name, measurement):
+        at_levels = [other for other in known if LEVEL.fullmatch(other.removeprefix(f"{part}.")) and other != part]
+        if part and at_levels:
+            raise InputError(f"there is a {part} for each level; say which one: {', '.join(at_levels)}")
     raise InputError(
         f"nothing called {shown(name)} was measured. {did_you_mean(name, known) or did_you_mean(measurement, known)} "
         f"There are {', '.join(known)}; add .pvalue or .expected for these".replace(".  There", ". There")

@@ -10,7 +10,12 @@ from calibrant.cli.messages import doing, emit
 from calibrant.cli.output_file import check_output
 from calibrant.errors import InputError
 
-DEMOS = {"churn": "will a customer leave?", "digits": "which digit is it?"}
+DEMOS = {
+    "churn": "will a customer leave?",
+    "digits": "which digit is it?",
+    "house_prices": "what is it sold for?",
+    "demand": "how many are sold?",
+}
 
 
 def run(kind: str | None, *, output: Path | None) -> None:
@@ -35,17 +40,31 @@ def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
     if output.suffix.lower() not in (".html", ".htm"):
         return output / name
     if not alone:
-        raise InputError(f"there are two reports for the one file {output}; name the example too: calibrant demo churn")
+        raise InputError(
+            f"there are {len(DEMOS)} reports for the one file {output}; name the example too: calibrant demo churn"
+        )
     return output
 
 
 def _example(kind: str) -> dict[str, Any]:
+    """Return what `audit` is called with."""
     from calibrant import examples
 
     if kind == "churn":
         churn = examples.churn()
-        names = {"source": "the example churn", "outcome": "left", "prediction": "probability of leaving"}
-        return {"y": churn.y, "prediction": churn.p, "groups": {"segment": churn.segment}, "names": names}
-    digits = examples.digits()
-    names = {"source": "the example digits", "outcome": "digit", "prediction": "probability of each digit"}
-    return {"y": digits.y, "prediction": digits.P, "names": names}
+        names = {"outcome": "left", "prediction": "probability of leaving"}
+        given = {"y": churn.y, "prediction": churn.p, "groups": {"segment": churn.segment}}
+    elif kind == "digits":
+        digits = examples.digits()
+        names = {"outcome": "digit", "prediction": "probability of each digit"}
+        given = {"y": digits.y, "prediction": digits.P}
+    elif kind == "house_prices":
+        houses = examples.house_prices()
+        names = {"outcome": "price", "prediction": "intervals of the price"}
+        given = {"y": houses.y, "prediction": houses.prediction, "groups": {"size": houses.size}}
+        given["calibration_size"] = houses.calibration_size
+    else:
+        days = examples.demand()
+        names = {"outcome": "sold", "prediction": "quantiles of the sales"}
+        given = {"y": days.y, "prediction": days.prediction, "groups": {"product": days.product}}
+    return {**given, "names": {"source": f"the example {kind}", **names}}

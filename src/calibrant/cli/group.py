@@ -14,10 +14,20 @@ from calibrant.errors import CalibrantError
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG, TYPED = "calibrant.debug", "calibrant.typed"  # what the context of a command remembers
-ORDER = ("Conditions", "Columns", "Rows", "Measuring", "Format of FILE", "Output", "Options")  # headings of the help
+ORDER = (
+    "Conditions",
+    "Columns",
+    "Prediction, of one kind",
+    "Labels and levels of the prediction",
+    "Rows",
+    "Measuring",
+    "Format of FILE",
+    "Output",
+    "Options",
+)  # headings of the help
 
 # Options of the library and of the command line are the same words, spelled differently.
-KEYWORD = re.compile(r"\b(pos_label|classes|weights|level)=(?=[\s,;.]|$)")
+KEYWORD = re.compile(r"\b(?P<name>pos_label|classes|weights|level|crossed|calibration_size)=(?:'(?P<value>\w+)'|(?=[\s,;.]|$))")
 
 
 class Option(click.Option):
@@ -116,6 +126,11 @@ def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> Non
             formatter.write("".join(f"  {line.strip()}\n" for line in examples.strip().splitlines()))
 
 
+def _as_option(keyword: re.Match[str]) -> str:
+    option = "--" + keyword["name"].replace("_", "-")
+    return f"{option} {keyword['value']}" if keyword["value"] else option
+
+
 def _sentence(problem: BaseException, command: str) -> str:
     if isinstance(problem, click.UsageError):
         text = problem.format_message().rstrip(".")
@@ -123,7 +138,7 @@ def _sentence(problem: BaseException, command: str) -> str:
     if isinstance(problem, click.ClickException):
         return problem.format_message()
     if isinstance(problem, CalibrantError):
-        return KEYWORD.sub(lambda found: "--" + found[1].replace("_", "-"), str(problem))
+        return KEYWORD.sub(_as_option, str(problem))
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this; take fewer rows with --where, or a larger machine"
     if isinstance(problem, OSError):

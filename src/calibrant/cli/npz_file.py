@@ -37,6 +37,15 @@ def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
     return pl.LazyFrame([pl.Series(name, column) for name, column in chosen.items()])
 
 
+def levels(path: Path) -> tuple[str, list[float]]:
+    """Return the name and the numbers of the array of nominal levels, if there is one."""
+    arrays = _arrays(path)
+    name = next((name for name in ("levels", "level") if name in arrays), "")
+    if not name or arrays[name].ndim > 1 or arrays[name].dtype.kind not in "iuf":
+        return "", []
+    return name, arrays[name].reshape(-1).astype("float64").tolist()
+
+
 def _columns(path: Path) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for name, array in _arrays(path).items():

@@ -23,12 +23,20 @@ class Request:
     y: str | None = None
     p: str | None = None
     p_cols: str | None = None
+    lower: tuple[str, ...] = ()
+    upper: tuple[str, ...] = ()
+    set_cols: str | None = None
+    quantile_cols: str | None = None
     classes: str | None = None
     pos_label: str | None = None
+    level: tuple[float, ...] = ()
+    levels: str | None = None
+    crossed: str | None = None
+    calibration_size: int | None = None
     by: tuple[str, ...] = ()
     weights: str | None = None
     where: str | None = None
-    level: float | None = None
+    confidence: float | None = None
     seed: int | None = None
     format: str | None = None
     delimiter: str | None = None
@@ -46,16 +54,33 @@ class Request:
         ]
 
 
-def _level(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+def _confidence(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 < value < 1:
-        hint = f"; did you mean {value / 100:g}?" if 1 < value < 100 else ""
-        raise click.BadParameter(f"{value:g} does not lie between 0 and 1{hint}", ctx, parameter)
+        raise click.BadParameter(outside(value), ctx, parameter)
     return value
+
+
+def _level(ctx: click.Context, parameter: click.Parameter, value: tuple[float, ...]) -> tuple[float, ...]:
+    for level in value:
+        _confidence(ctx, parameter, level)
+    return value
+
+
+def outside(level: float) -> str:
+    """Say that a number is no level, and which one may have been meant."""
+    hint = f"; did you mean {level / 100:g}?" if 1 < level < 100 else ""
+    return f"{level:g} does not lie between 0 and 1{hint}"
 
 
 def _seed(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
     if value is not None and value < 0:
         raise click.BadParameter(f"{value} is less than 0", ctx, parameter)
+    return value
+
+
+def _size(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise click.BadParameter(f"{value} is less than 1", ctx, parameter)
     return value
 
 
@@ -67,6 +92,8 @@ def _delimiter(ctx: click.Context, parameter: click.Parameter, value: str | None
 
 
 column_option = partial(click.option, cls=Option, section="Columns")
+prediction_option = partial(click.option, cls=Option, section="Prediction, of one kind")
+about_option = partial(click.option, cls=Option, section="Labels and levels of the prediction")
 row_option = partial(click.option, cls=Option, section="Rows")
 measure_option = partial(click.option, cls=Option, section="Measuring")
 condition_option = partial(click.option, cls=Option, section="Conditions")
@@ -74,16 +101,46 @@ format_option = partial(click.option, cls=Option, section="Format of FILE")
 output_option = partial(click.option, cls=Option, section="Output")
 
 OPTIONS = (
-    column_option("--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, or labels."),
-    column_option("--p", metavar="COLUMN", help="Probability of the event."),
-    column_option("--p-cols", metavar="PATTERN", help="Class probabilities, such as 'p_*'."),
-    column_option("--classes", metavar="A,B,...", help="Labels of these columns, in their order."),
-    column_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
+    column_option("--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, labels, or numbers."),
     column_option("--by", metavar="COLUMN", multiple=True, help="Groups to look at too. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
+    prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
+    prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
+    prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
+    prediction_option("--upper", metavar="COLUMN", multiple=True, help="Their upper bounds, in the same order."),
+    prediction_option("--set-cols", metavar="COLUMNS", help="Sets: is this class in it, true or false?"),
+    prediction_option("--quantile-cols", metavar="COLUMNS", help="Quantiles, such as 'q*' or q05,q50,q95."),
+    about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event of --p."),
+    about_option("--classes", metavar="A,B,...", help="Labels of --p-cols or --set-cols, in their order."),
+    about_option(
+        "--level",
+        type=float,
+        callback=_level,
+        multiple=True,
+        metavar="NUMBER",
+        help="Nominal coverage of intervals or sets, such as 0.9: one for each --lower and --upper.",
+    ),
+    about_option("--levels", metavar="A,B,...", help="Levels of --quantile-cols, in their order."),
+    about_option(
+        "--crossed",
+        type=click.Choice(["swap", "sort"]),
+        metavar="HOW",
+        help="swap bounds or sort quantiles that are in the wrong order.",
+    ),
+    about_option(
+        "--calibration-size",
+        type=int,
+        callback=_size,
+        metavar="NUMBER",
+        help="Calibration scores of split conformal intervals or sets.",
+    ),
     row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
     measure_option(
-        "--level", type=float, callback=_level, metavar="NUMBER", help="Of tests and bands; 0.95 if not given."
+        "--confidence",
+        type=float,
+        callback=_confidence,
+        metavar="NUMBER",
+        help="Level of tests and bands; 0.95 if not given.",
     ),
     measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Of random numbers; 0 if not given."),
     format_option("--format", type=click.Choice(FORMATS), metavar="NAME", help=f"{', '.join(FORMATS)}."),

@@ -106,6 +106,11 @@ def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
+def counting(where: Where | None) -> str:
+    """Say how rows are counted in a message."""
+    return "counted from 0" + (" among the rows that --where keeps" if where else "")
+
+
 class _Reader:
     """The rest of a text, token by token; a token is (kind, text)."""
 

@@ -75,12 +75,15 @@ class HousePricesExample:
         What the house was sold for, in thousands.
     prediction : Intervals
         Split conformal intervals at the levels 0.8 and 0.9.
+    calibration_size : int
+        The number of houses that their width was found with, 4000.
     size : ndarray of str, shape (3000,)
         How large the house is: ``"small"`` (up to 75 square metres), ``"medium"`` or ``"large"`` (over 140).
     """
 
     y: NDArray[np.float64]
     prediction: Intervals
+    calibration_size: int
     size: NDArray[np.str_]
 
 
@@ -182,7 +185,9 @@ def house_prices() -> HousePricesExample:
     """
     arrays = _load("house_prices.npz")
     prediction = Intervals(arrays["lower"], arrays["upper"], arrays["levels"])
-    return HousePricesExample(_frozen(arrays["y"]), prediction, _frozen(arrays["size"]))
+    return HousePricesExample(
+        _frozen(arrays["y"]), prediction, int(arrays["calibration_size"]), _frozen(arrays["size"])
+    )
 
 
 def demand() -> DemandExample:

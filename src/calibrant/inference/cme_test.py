@@ -14,7 +14,7 @@ from calibrant.inputs import Binary, check_choice, check_count, generator
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows
+from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows, has_median_target, resolved
 from calibrant.kernels.kernel import Product
 from calibrant.kernels.locations import Locations, LocationScores, location_scores
 from calibrant.metrics.skce import check_options
@@ -24,6 +24,7 @@ from calibrant.primitives.redraw import redraw_rows
 from calibrant.progress import steps
 from calibrant.results import TestResult
 from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
+from calibrant.summaries.blocks import outcome_variance
 from calibrant.summaries.keeping import kept
 
 DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
@@ -96,10 +97,13 @@ def cme_test(
     Z = scores.of(rows.y) * v[:, None]
     Q, rank = statistic(Z)
     if null == "asymptotic":
-        pvalue, how = _limit(Q, rank, rows.n), f"F({rank}, {rows.n - rank}) limit"
+        pvalue, how = _limit(Q, rank, rows), f"F({rank}, {rows.n - rank}) limit"
     else:
         redrawn = np.array(
-            [statistic(Z_b * v[:, None])[0] for Z_b in _redraws(rows, places, product, scores, B, chance)]
+            [
+                statistic(Z_b * v[:, None])[0]
+                for Z_b in _redraws(rows, places, product, scores, has_median_target(rows, kernel), B, chance)
+            ]
         )
         pvalue, how = resampled_pvalue(int(np.count_nonzero(reaches(redrawn, Q))), B), monte_carlo_words(B)
     return TestResult(
@@ -114,6 +118,7 @@ def cme_test(
 
 def statistic(Z: FloatArray) -> tuple[float, int]:
     """Return Q and the rank of the covariance."""
+    Z = np.where(np.abs(Z) < ROUNDING, 0.0, Z)  # kernels are at most about 1: what is smaller is rounding
     n, mean = len(Z), Z.mean(axis=0)
     centred = Z - mean
     values, vectors = np.linalg.eigh(centred.T @ centred / (n - 1))
@@ -125,27 +130,52 @@ def statistic(Z: FloatArray) -> tuple[float, int]:
     return float(n * (projected**2 / values[kept]).sum()), int(kept.sum())
 
 
-def _limit(Q: float, rank: int, n: int) -> float:
+def _limit(Q: float, rank: int, rows: DrawnRows) -> float:
+    n = rows.n
     if n < ROWS_PER_RANK * max(rank, 1):
         raise NotApplicableError(
             f'null="asymptotic" holds its level from {ROWS_PER_RANK} rows per rank on; got {n} rows and rank {rank}. '
             'Use null="monte-carlo" or fewer locations'
         )
+    variance = float(outcome_variance(rows).sum())
+    if not isinstance(rows, LawRows) and variance < ROWS_PER_RANK * max(rank, 1):
+        raise NotApplicableError(
+            f'null="asymptotic" holds its level if the outcome variance expected under calibration is at least '
+            f'{ROWS_PER_RANK} per rank; it is {variance:.3g} and the rank {rank}. Use null="monte-carlo"'
+        )
     if rank == 0:
-        return 1.0 if Q == 0 else 0.0
+        if Q == 0:
+            return 1.0
+        raise NotApplicableError(
+            'all rows have the same scores, so that they have no covariance; use null="monte-carlo"'
+        )
     from scipy.special import fdtrc
 
     return float(fdtrc(rank, n - rank, (n - rank) / (rank * (n - 1)) * Q))
 
 
 def _redraws(
-    rows: DrawnRows, places: Locations, product: Product, scores: LocationScores, B: int, chance: Chance
+    rows: DrawnRows,
+    places: Locations,
+    product: Product,
+    scores: LocationScores,
+    rescaled: bool,
+    B: int,
+    chance: Chance,
 ) -> Iterator[FloatArray]:
-    """Yield Z for redrawn outcomes; draws change with the outcome, so that all has to be computed anew."""
+    """Yield Z for redrawn outcomes; where draws or the target's length scale change with them, all is computed anew."""
+    anew = isinstance(rows, LawRows) and isinstance(rows.law, Samples)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
         redrawn = redraw_rows(rows, chance.rng)
-        if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
-            yield location_scores(redrawn, Locations(places.rows), product, chance).of(redrawn.y)
+        if anew or rescaled:
+            found = product
+            if rescaled:
+                fitted = resolved(
+                    redrawn, Product(product.prediction, product.target.with_lengthscale("median")), chance
+                )
+                assert isinstance(fitted, Product)
+                found = fitted
+            yield location_scores(redrawn, Locations(places.rows, places.chosen), found, chance).of(redrawn.y)
         else:
             yield scores.of(redrawn.y)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs import check_choice, check_count, generator
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.flips import Flips, is_sparse, redraw_flips
@@ -18,6 +18,9 @@ from calibrant.summaries import Ordered, Summary
 
 ENOUGH = 25.0
 """Least information I = Σw²p(1-p) / max w² for which a limit law is used by null="auto"."""
+
+NOISE = 4e-3
+"""Scale per row of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie."""
 
 TIE = 1e-12  # a replicate this close to the statistic counts as equal to it
 
@@ -58,6 +61,10 @@ def ordered_pool(summary: Summary) -> Pool:
 
 def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_]:
     """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
+    if np.isnan(T).any() or np.isnan(redrawn).any():
+        raise InputError(
+            "the statistic is nan for these data or for redrawn ones; check the kernel, or the law's sample"
+        )
     finite = np.where(np.isfinite(T), T, 0.0)
     least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)
     return np.asarray(redrawn >= least)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.null import reaches
+from calibrant.inference.null import NOISE, reaches
 from calibrant.inputs.weights import FloatArray, is_unit
 from calibrant.kernels.distances import Rows
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, form_of, resolved
@@ -54,7 +54,7 @@ def bootstrapped(summary: Summary, kernel: AnyKernel, B: int, chance: Chance) ->
         quadratic, rows = counted_sums(form, C)
         T = (rows.sum() - form.diagonal().sum()) / (form.n - 1)
         replicates = replicates_of(C, quadratic, rows, form.diagonal())
-    return float(T), int(np.count_nonzero(reaches(replicates, T)))
+    return float(T), int(np.count_nonzero(reaches(replicates, T, NOISE * form.n)))
 
 
 def replicates_of(C: NDArray[Any], quadratic: FloatArray, rows: FloatArray, diagonal: FloatArray) -> FloatArray:

@@ -12,7 +12,8 @@ def unbiased_pvalue(t: float, *, n: int, m: int, bound: float) -> float:
     if t <= 0:
         return 1.0
     N = (n // m) * (m // 2)
-    return float(np.exp(-N * t * t / (2 * bound * bound)))
+    with np.errstate(over="ignore"):
+        return float(np.exp(-N * np.square(t / bound) / 2))
 
 
 def biased_pvalue(t: float, *, n: int, bound: float) -> float:
@@ -24,5 +25,10 @@ def largest_h(kernel: Product | JointKernel) -> float:
     """Return a bound of |h|: 2 sup k for kernels without negative values, 4 sup |k| otherwise."""
     factors: tuple[Kernel | JointKernel, ...]
     factors = (kernel,) if isinstance(kernel, JointKernel) else (kernel.prediction, kernel.target)
-    supremum = float(np.prod([factor.supremum for factor in factors]))
+    supremum = float(np.prod([_largest(factor) for factor in factors]))
     return (4.0 if any(factor.signed for factor in factors) else 2.0) * supremum
+
+
+def _largest(factor: Kernel | JointKernel) -> float:
+    """Return what a kernel says of itself, or its value at 0 if that is more."""
+    return factor.supremum if isinstance(factor, JointKernel) else max(factor.supremum, abs(factor.at_zero))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.null import reaches
+from calibrant.inference.null import NOISE, reaches
 from calibrant.inputs import Classes
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.fitted import AnyKernel, Chance, form_of, resolved
-from calibrant.kernels.forms import VectorForm, at_zero
+from calibrant.kernels.fitted import AnyKernel, Chance, form_of, has_median_target, resolved
+from calibrant.kernels.forms import VectorForm
 from calibrant.kernels.kernel import Kernel
 from calibrant.metrics.skce import line_kernel, line_sums
 from calibrant.primitives.canonical import canonical_order
@@ -52,7 +52,7 @@ def _line_replicates(summary: Ordered, kernel: Kernel, factor: float, events: ND
     total = kernel_sum(p, w * (events - rows * p), kernel)
     # Σ w²e² = Σ w² (events (1 - 2p) + rows p²)
     own = events @ (w * w * (1 - 2 * p)) + (w * w * rows * p * p).sum()
-    return np.asarray(factor * (total - at_zero(kernel) * own))
+    return np.asarray(factor * (total - kernel.at_zero * own))
 
 
 def _size(summary: Ordered, kernel: Kernel) -> float:
@@ -66,12 +66,15 @@ def _of_classes(rows: Classes, kernel: AnyKernel, B: int, chance: Chance) -> tup
     form = form_of(rows, product, chance)
     T = 2 * pair_sum(form, rows.w)
     size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
-    if isinstance(form, VectorForm):
+    if isinstance(form, VectorForm) and not has_median_target(rows, kernel):
         redrawn = redrawn_sums(form, redraw_labels(rows, B, chance.rng), rows.w)
         return T, int(np.count_nonzero(reaches(redrawn, T, size)))
     extreme = 0
     for _ in steps(B, size=1, label=LABEL):
-        anew = form_of(redraw_rows(rows, chance.rng), product, chance)
+        redrawn_rows = redraw_rows(rows, chance.rng)
+        if has_median_target(rows, kernel):
+            product = resolved(redrawn_rows, kernel, chance)
+        anew = form_of(redrawn_rows, product, chance)
         extreme += bool(reaches(np.asarray(2 * pair_sum(anew, rows.w)), T, size))
     return T, extreme
 
@@ -84,7 +87,9 @@ def _of_laws(rows: LawRows, kernel: AnyKernel, B: int, chance: Chance) -> tuple[
         return 2 * pair_sum(form, these.w)
 
     T = pairs(rows)
+    size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
     extreme = sum(
-        bool(reaches(np.asarray(pairs(redraw_outcomes(rows, chance.rng))), T)) for _ in steps(B, size=1, label=LABEL)
+        bool(reaches(np.asarray(pairs(redraw_outcomes(rows, chance.rng))), T, size))
+        for _ in steps(B, size=1, label=LABEL)
     )
     return T, extreme

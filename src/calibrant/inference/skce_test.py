@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.catalogue import Shown, calibration_test
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.inference.null import monte_carlo_words, resampled_pvalue
+from calibrant.inference.null import NOISE, TIE, monte_carlo_words, resampled_pvalue
 from calibrant.inference.skce_bootstrap import bootstrapped
 from calibrant.inference.skce_bound import biased_pvalue, largest_h, unbiased_pvalue
 from calibrant.inference.skce_resample import resampled
@@ -136,6 +136,10 @@ def skce_test(
         method = method or "block"
         check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
     method = _method(method, isinstance(summary, (KeptLaws, KeptCoverage)))
+    if not isinstance(summary, Blocks):
+        _check(method, blocksize, unbiased)
+        if blocksize is not None:
+            check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
     if bound is not None and method != "bound":
         raise InputError(f'bound= belongs to method="bound"; got method={method!r}')
     B = check_count("resamples", resamples)
@@ -147,7 +151,7 @@ def skce_test(
     if isinstance(summary, Blocks):
         raise SummaryError(f'method={method!r} needs the rows; this summary holds sums of blocks, for method="block"')
     if summary.n < 2:
-        raise InputError(f"skce_test needs at least 2 rows; got {summary.n}")
+        raise NotApplicableError(f"skce_test needs at least 2 rows; got {summary.n}")
     return _replicated(summary, kernel, method, B, chance)
 
 
@@ -212,12 +216,14 @@ def _block_test(summary: Summary) -> TestResult:
     if s < FEWEST_BLOCKS:
         raise _too_few_blocks(s, m, summary.n)
     variance = summary.variance / summary.heaviest**2
-    if summary.kind != "laws" and variance < BLOCK_VARIANCE:
+    if not summary.kind.startswith("law ") and variance < BLOCK_VARIANCE:
         raise _too_rare("block", BLOCK_VARIANCE, variance)
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
-    if se <= ROUNDING * abs(mean):  # blocks that differ by rounding only
+    if abs(mean) <= NOISE * TIE:  # nothing but rounding
+        mean = 0.0
+    if se <= max(ROUNDING * abs(mean), NOISE * TIE):  # blocks that differ by rounding only
         se = 0.0
     if se == 0 and mean > 0:
         raise NotApplicableError(
@@ -233,7 +239,7 @@ def _block_test(summary: Summary) -> TestResult:
         "lower_bound": max(0.0, mean - float(ndtri(LEVEL)) * se),
         "variance": variance,
     }
-    if summary.kind == "laws":
+    if summary.kind.startswith("law "):
         del details["variance"]
     return TestResult(
         statistic=z,

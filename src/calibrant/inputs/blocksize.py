@@ -15,7 +15,10 @@ def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
 
     It may exceed n: a batch of a stream can be smaller than a block.
     """
-    m = blocksize(n) if callable(blocksize) else blocksize
+    try:
+        m = blocksize(n) if callable(blocksize) else blocksize
+    except TypeError as problem:
+        raise InputError(f"blocksize must be a function of one number, the number of rows; {problem}") from None
     if isinstance(m, (bool, np.bool_)) or not isinstance(m, Integral):
         came = f"blocksize({n}) returned {shown(m)}" if callable(blocksize) else f"got {shown(m)}"
         raise InputError(

@@ -15,6 +15,8 @@ MOST_BINS = 10_000_000
 
 def check_choice(name: str, value: object, *choices: object) -> None:
     """Refuse an option that is not one of its choices."""
+    if isinstance(value, np.bool_):
+        value = bool(value)
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
         raise refuse_choice(name, value, choices)
 

@@ -31,6 +31,14 @@ def take_weights(weights: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
     return unit_weights(rows.size) if is_unit(weights) else weights[rows]
 
 
+def pair_weight(weights: FloatArray, count: NDArray[np.int64] | None = None) -> float:
+    """Return Σ_{i≠j} w_i w_j as a sum of positive terms, over rows or over `count` equal rows each."""
+    if count is None:
+        return float(2 * (weights[1:] * np.cumsum(weights[:-1])).sum())
+    total = weights * count
+    return float(2 * (total[1:] * np.cumsum(total[:-1])).sum() + (weights * weights * count * (count - 1)).sum())
+
+
 def read_weights(weights: Any, n: int) -> FloatArray:
     """Return n finite weights >= 0, not all of them 0."""
     if weights is None:

@@ -205,7 +205,8 @@ def _probabilities(estimator: Any, X: Any) -> NDArray[Any]:
 
 def _is_number(entry: Entry) -> bool:
     returns = inspect.signature(entry.verb).return_annotation
-    return entry.kind == "metric" and returns in ("float", float, inspect.Signature.empty)
+    number = entry.kind == "metric" and returns in ("float", float, inspect.Signature.empty)
+    return number and bool({"binary", "classes"} & set(entry.predictions))
 
 
 def _numbers() -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal
 from calibrant.inputs.weights import FloatArray
+from calibrant.kernels.distances import distance_of_points
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.shapes import Delta, Exponential, Gaussian
 
@@ -63,17 +64,13 @@ def coverage_kernel(kernel: Kernel | Product | JointKernel | None) -> Product:
 
 def target_matrix(kernel: Kernel, K: int) -> FloatArray | None:
     """Return G_ab = k_Y(a, b) for K classes, None for the delta kernel."""
-    if isinstance(kernel, Delta):
+    if type(kernel) is Delta:
         return None
     a = np.arange(K)
-    if callable(kernel.distance):
-        first, second = (m.reshape(-1) for m in np.meshgrid(a, a, indexing="ij"))
-        d = np.asarray(kernel.distance(first, second), dtype=np.float64).reshape(K, K)
-    else:
-        d = np.abs(a[:, None] - a[None, :]).astype(np.float64)
-    G = kernel.of_distance(d)
-    if not np.isfinite(G).all() or not np.allclose(G, G.T, rtol=1e-10, atol=0):
-        raise InputError("the kernel on classes must be finite and symmetric: k(a, b) = k(b, a)")
+    own = kernel.distance if callable(kernel.distance) else "labels"
+    G = kernel.of_distance(distance_of_points(a, own)(a[:, None], a[None, :]))
+    if not np.allclose(G, G.T, rtol=1e-10, atol=0):
+        raise InputError("the kernel on classes must be symmetric: k(a, b) = k(b, a)")
     return G
 
 

@@ -48,7 +48,8 @@ class VectorDistance:
 
             d = cdist(self.X[i[:, 0]], self.X[j[0]], SCIPY_NAMES[self.name])
         elif self.name == "euclidean":
-            d = np.sqrt(np.square(self.X[i] - self.X[j]).sum(axis=-1))
+            with np.errstate(over="ignore"):  # as far as infinity: the kernel is 0 there
+                d = np.sqrt(np.square(self.X[i] - self.X[j]).sum(axis=-1))
         else:
             d = np.abs(self.X[i] - self.X[j]).sum(axis=-1)
         return np.asarray(d / 2 if self.name == "tv" else d)
@@ -65,9 +66,10 @@ class OwnDistance:
         """Return the distances of rows i and j."""
         first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
         found = np.asarray(self.function(self.points[first].copy(), self.points[second].copy()))
-        if found.shape != first.shape:
+        if found.shape != first.shape or found.dtype.kind not in "fiub":
             raise InputError(
-                f"the distance must return one number per pair: expected shape {first.shape}, got {found.shape}"
+                f"the distance must return one real number per pair: expected shape {first.shape}, got shape "
+                f"{found.shape} and type {found.dtype}"
             )
         bad = ~(np.isfinite(found) & (found >= 0))
         if bad.any():

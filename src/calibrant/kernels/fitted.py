@@ -56,6 +56,15 @@ def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | J
     return Product(prediction, target)
 
 
+def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
+    """Tell whether the length scale on targets is found from the outcomes, so that it changes with them."""
+    if isinstance(kernel, JointKernel) or isinstance(rows, CoverageRows):
+        return False
+    if isinstance(rows, LawRows):
+        return law_kernel(kernel, rows.law).target.lengthscale == "median"
+    return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K).target.lengthscale == "median"
+
+
 def form_of(rows: KernelRows, kernel: Product | JointKernel, chance: Chance) -> Form:
     """Return h of these rows for resolved kernels."""
     if isinstance(rows, LawRows):

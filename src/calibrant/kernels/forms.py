@@ -62,7 +62,7 @@ class LineForm:
 
     def diagonal(self) -> FloatArray:
         """Return h of each row with itself."""
-        return np.asarray(self.factor * at_zero(self.kernel) * self.e * self.e)
+        return np.asarray(self.factor * self.kernel.at_zero * self.e * self.e)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class VectorForm:
 
     def diagonal(self) -> FloatArray:
         """Return h of each row with itself."""
-        return np.asarray(at_zero(self.kernel) * (self.S * self.R).sum(axis=1))
+        return np.asarray(self.kernel.at_zero * (self.S * self.R).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,8 @@ class JointForm:
             left = (self.y[first] == a) - p[:, a]
             for b in range(K):
                 labels = np.full(first.size, a), np.full(first.size, b)
-                h += left * ((self.y[second] == b) - q[:, b]) * self.kernel(p, labels[0], q, labels[1])
+                # Copies, so that the kernel may do what it likes with them.
+                h += left * ((self.y[second] == b) - q[:, b]) * self.kernel(p.copy(), labels[0], q.copy(), labels[1])
         return h.reshape(np.broadcast_shapes(i.shape, j.shape))
 
     def diagonal(self) -> FloatArray:
@@ -166,8 +167,8 @@ class LawForm:
     def diagonal(self) -> FloatArray:
         """Return h of each row with itself."""
         rows = np.arange(self.n)
-        part = at_zero(self.target) - 2 * self.means.single(rows, self.y) + self.means.alone(rows)
-        return np.asarray(at_zero(self.kernel) * part)
+        part = self.target.at_zero - 2 * self.means.single(rows, self.y) + self.means.alone(rows)
+        return np.asarray(self.kernel.at_zero * part)
 
 
 class MeanForm:
@@ -188,8 +189,3 @@ class MeanForm:
     def diagonal(self) -> FloatArray:
         """Return h of each row with itself."""
         return np.asarray(sum(form.diagonal() for form in self.forms) / len(self.forms))
-
-
-def at_zero(kernel: Kernel) -> float:
-    """Return the kernel's value at distance 0."""
-    return float(kernel.profile(np.zeros(1))[0])

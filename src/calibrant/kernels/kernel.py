@@ -53,7 +53,8 @@ class Kernel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
-        if not (self.distance is None or callable(self.distance) or self.distance in DISTANCES):
+        named = isinstance(self.distance, str) and self.distance in DISTANCES
+        if not (self.distance is None or callable(self.distance) or named):
             raise InputError(
                 f"distance must be one of {', '.join(DISTANCES)}, a function or None; got {shown(self.distance)}"
             )
@@ -65,7 +66,31 @@ class Kernel:
     def of_distance(self, d: FloatArray) -> FloatArray:
         """Return the kernel's value at a distance; the length scale must be a number."""
         with np.errstate(over="ignore"):  # a length scale of 1e-300 makes u infinite and the value that of infinity
-            return np.asarray(self.profile(np.asarray(d, dtype=np.float64) / self.length))
+            return self.values(np.asarray(d, dtype=np.float64) / self.length)
+
+    def values(self, u: FloatArray) -> FloatArray:
+        """Return the profile at u; that of a user is checked: real, finite, one number for each."""
+        found = self.profile(u)
+        if type(self).__module__.startswith("calibrant.kernels."):
+            return found
+        values = np.asarray(found)
+        if values.dtype.kind not in "fiub" or values.shape != np.shape(u):
+            raise InputError(
+                f"profile of {type(self).__name__} must return one real number for each element: expected shape "
+                f"{np.shape(u)}, got shape {values.shape} and type {values.dtype}"
+            )
+        bad = ~np.isfinite(values)
+        if bad.any():
+            at = np.unravel_index(int(np.argmax(bad)), values.shape)
+            raise InputError(
+                f"profile of {type(self).__name__} must be finite; at u = {u[at]:.6g} it is {shown(values[at])}"
+            )
+        return values.astype(np.float64, copy=False)
+
+    @property
+    def at_zero(self) -> float:
+        """The kernel's value at distance 0."""
+        return float(self.values(np.zeros(1))[0])
 
     @property
     def length(self) -> float:
@@ -74,7 +99,7 @@ class Kernel:
             raise InputError("lengthscale='median' needs rows to take the median of; give a number here")
         return self.lengthscale
 
-    def with_lengthscale(self, lengthscale: float) -> Self:
+    def with_lengthscale(self, lengthscale: float | str) -> Self:
         """Return the same kernel with another length scale."""
         return replace(self, lengthscale=lengthscale)
 
@@ -83,9 +108,7 @@ class Kernel:
         return replace(self, distance=distance)
 
     def __mul__(self, other: object) -> Product:
-        if not isinstance(other, Kernel):
-            return NotImplemented
-        return Product(self, other)
+        return Product(self, other)  # type: ignore[arg-type]  # what is no kernel is refused there
 
 
 @dataclass(frozen=True)
@@ -94,6 +117,21 @@ class Product:
 
     prediction: Kernel
     target: Kernel
+
+    def __post_init__(self) -> None:
+        for factor in (self.prediction, self.target):
+            if isinstance(factor, type) and issubclass(factor, Kernel):
+                raise InputError(f"a product is made of kernels, not of classes: write {factor.__name__}()")
+            if not isinstance(factor, Kernel):
+                raise InputError(
+                    "a product is a kernel on predictions times one on targets, such as Exponential(0.2) * Delta(); "
+                    f"got {shown(factor)}"
+                )
+
+    def __mul__(self, other: object) -> Product:
+        raise InputError(
+            f"a product has two factors, one on predictions and one on targets; got {self!r} times {shown(other)}"
+        )
 
     def __repr__(self) -> str:
         return f"{self.prediction!r} * {self.target!r}"

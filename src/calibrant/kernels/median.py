@@ -29,6 +29,11 @@ def median_lengthscale(distance: Distance, rows: NDArray[np.intp], what: str = "
         raise NotApplicableError(f'lengthscale="median" needs two rows of {what}; got {rows.size}. Give a number')
     d = _upper_triangle(distance, rows)
     median = float(np.median(d))
+    if not np.isfinite(median):
+        raise NotApplicableError(
+            f'lengthscale="median" finds no scale: distances of {what} are too large for floating point. '
+            "Give numbers in other units, or a length scale"
+        )
     scale = median if median > 0 else float(d.mean())
     if not scale > 0:
         raise NotApplicableError(

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.catalogue import metric
-from calibrant.errors import InputError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs import Classes, check_choice, check_count, generator
 from calibrant.inputs.blocksize import read_blocksize
 from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
+from calibrant.inputs.weights import pair_weight
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, binary_factor, form_of, resolved
-from calibrant.kernels.forms import at_zero
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
 from calibrant.kernels.shapes import Delta
@@ -28,6 +28,7 @@ from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, S
 from calibrant.summaries.keeping import kept
 
 BIASED_DRAWS = 4
+ALONE = 1e-8  # share of Σ w w' below which rounding drowns the pairs
 
 
 class Sums(NamedTuple):
@@ -172,25 +173,27 @@ def skce(
         return summary.estimate
     if unbiased and summary.n < 2:
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
-    sums, w, w2 = kernel_sums_of(summary, kernel, Chance(draws, generator(rng)), own=not unbiased)
-    value = sums.pairs / (w * w - w2) if unbiased else (sums.pairs + sums.own) / (w * w)
+    sums, w, pairs = kernel_sums_of(summary, kernel, Chance(draws, generator(rng)), own=not unbiased)
+    if unbiased and pairs < ALONE * w * w:
+        raise NotApplicableError("one row carries all the weight, so that pairs of rows have none; use unbiased=False")
+    value = sums.pairs / pairs if unbiased else (sums.pairs + sums.own) / (w * w)
     if not np.isfinite(value):
         raise InputError("the kernel gave a value that is not a finite number; check its profile and distance")
     return float(value)
 
 
 def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance, *, own: bool) -> tuple[Sums, float, float]:
-    """Return the sums of w w' h (over rows with themselves if asked), Σw and Σw²."""
+    """Return the sums of w w' h (over rows with themselves if asked), Σw, and Σ w w' over pairs of different rows."""
     if isinstance(summary, Ordered):
         sums = line_sums(summary, *line_kernel(summary, kernel, chance))
-        return sums, summary.total_weight, float((summary.count * summary.weight**2).sum())
+        return sums, summary.total_weight, pair_weight(summary.weight, summary.count)
     assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))
     rows: KernelRows = summary.rows
     rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
     form = form_of(rows, resolved(rows, kernel, chance), chance)
     w = np.asarray(rows.w)
     diagonal = float((w * w * form.diagonal()).sum()) if own else 0.0
-    return Sums(2 * pair_sum(form, rows.w), diagonal), float(w.sum()), float((w * w).sum())
+    return Sums(2 * pair_sum(form, rows.w), diagonal), float(w.sum()), pair_weight(w)
 
 
 def line_kernel(summary: Ordered, kernel: AnyKernel, chance: Chance) -> tuple[Kernel, float]:
@@ -210,7 +213,7 @@ def line_sums(summary: Ordered, kernel: Kernel, factor: float) -> Sums:
     """Return the sums of w w' h of sorted rows: those of pooled residuals, less each row's own."""
     p, w, rows, events = summary.pool
     total = kernel_sum(p, w * (events - rows * p), kernel)
-    own = at_zero(kernel) * (w * w * (events * (1 - p) ** 2 + (rows - events) * p**2)).sum()
+    own = kernel.at_zero * (w * w * (events * (1 - p) ** 2 + (rows - events) * p**2)).sum()
     return Sums(float(factor * (total - own)), float(factor * own))
 
 

@@ -109,7 +109,10 @@ def located(rows: DrawnRows, locations: Any, kernel: AnyKernel, chance: Chance) 
         return product, _drawn(rows, J, chance.rng)
     if len(locations) != 2:
         _refuse(locations)
-    return product, Locations(_read_like(rows, *locations))
+    try:
+        return product, Locations(_read_like(rows, *locations))
+    except InputError as problem:
+        raise InputError(f"locations must be a pair (prediction, y) like the data, y as numbers: {problem}") from None
 
 
 def _drawn(rows: DrawnRows, J: int, rng: np.random.Generator) -> Locations:

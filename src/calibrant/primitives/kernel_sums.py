@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.inputs.weights import FloatArray, unit_weights
 from calibrant.kernels.distances import distance_of_points
-from calibrant.kernels.forms import LineForm, at_zero
+from calibrant.kernels.forms import LineForm
 from calibrant.kernels.kernel import Kernel
 from calibrant.kernels.shapes import Exponential, Gaussian, Matern32, Matern52
 from calibrant.primitives.line_sum import Shape, line_product, line_sum
@@ -32,7 +32,7 @@ def kernel_sum(x: FloatArray, e: FloatArray, kernel: Kernel) -> FloatArray:
         return np.asarray(line_sum(x, e, LINES[type(kernel)], kernel.length))
     if e.ndim == 1:
         off = pair_sum(LineForm(x, e, kernel), unit_weights(x.size))
-        return np.asarray(2 * off + at_zero(kernel) * (e * e).sum())
+        return np.asarray(2 * off + kernel.at_zero * (e * e).sum())
     return np.asarray((e * _products(x, e, kernel)).sum(axis=-1))
 
 

@@ -47,7 +47,7 @@ def prediction_tile(form: VectorForm) -> Tile:
         d = cdist(P[rows], P[columns], SCIPY_NAMES[name])
         with np.errstate(over="ignore"):  # as in `Kernel.of_distance`
             d /= scale
-            return np.asarray(kernel.profile(d))
+            return kernel.values(d)
 
     return tile
 

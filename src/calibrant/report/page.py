@@ -22,7 +22,15 @@ from calibrant.report.results import embedded, first
 from calibrant.results.findings import Figure, Findings, Measurement, Section, Table
 
 LIMIT = 500_000  # bytes of a page
-KINDS = {"binary": "Probabilities of an event", "classes": "Probabilities of classes"}
+KINDS = {
+    "binary": "Probabilities of an event",
+    "classes": "Probabilities of classes",
+    "intervals": "Prediction intervals",
+    "sets": "Prediction sets",
+    "quantiles": "Quantile forecasts",
+    "samples": "Draws of predictive laws",
+    "laws": "Predictive laws",
+}
 STATUS = {
     "miscalibrated": ("bad", "Miscalibrated"),
     "no evidence": ("good", "No evidence of miscalibration"),

@@ -3,17 +3,19 @@
 from calibrant.results.confidence_interval import ConfidenceInterval
 from calibrant.results.curve import Curve
 from calibrant.results.findings import Figure, Findings, Measurement, Section, Table, Verdict
-from calibrant.results.records import Decomposition, Direction
+from calibrant.results.records import CrpsDecomposition, Decomposition, Direction, QuantileDecomposition
 from calibrant.results.result_of_test import TestResult
 
 __all__ = [
     "ConfidenceInterval",
+    "CrpsDecomposition",
     "Curve",
     "Decomposition",
     "Direction",
     "Figure",
     "Findings",
     "Measurement",
+    "QuantileDecomposition",
     "Section",
     "Table",
     "TestResult",

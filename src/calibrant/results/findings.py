@@ -110,7 +110,7 @@ class Findings:
     Attributes
     ----------
     kind
-        ``"binary"`` or ``"classes"``.
+        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"`` or ``"laws"``.
     n
         Number of rows.
     level

@@ -4,24 +4,36 @@ from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.blocks import Blocks
 from calibrant.summaries.grid import Grid
+from calibrant.summaries.hit_table import HitTable
+from calibrant.summaries.hits import Hits
+from calibrant.summaries.interval_moments import IntervalMoments
 from calibrant.summaries.kept import Kept
 from calibrant.summaries.kept_coverage import KeptCoverage
 from calibrant.summaries.kept_laws import KeptLaws
+from calibrant.summaries.kept_quantiles import KeptQuantiles
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
 from calibrant.summaries.per_label import PerLabel
 from calibrant.summaries.simplex_cells import SimplexCells
+from calibrant.summaries.size_weights import SizeWeights
+from calibrant.summaries.sizes import Sizes
 
 __all__ = [
     "BinTable",
     "Blocks",
     "Grid",
+    "HitTable",
+    "Hits",
+    "IntervalMoments",
     "Kept",
     "KeptCoverage",
     "KeptLaws",
+    "KeptQuantiles",
     "Moments",
     "Ordered",
     "PerLabel",
     "SimplexCells",
+    "SizeWeights",
+    "Sizes",
     "Summary",
 ]

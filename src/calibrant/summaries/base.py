@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant.errors import SummaryError
+from calibrant.errors import CalibrantError, SummaryError
 from calibrant.summaries import codec
 
 
@@ -82,7 +82,12 @@ class Summary:
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")
-        return kind._checked(values)
+        try:
+            return kind._checked(values)
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError) as problem:
+            if isinstance(problem, CalibrantError):
+                raise
+            raise SummaryError(f"these bytes do not hold a whole {name}: {problem}") from None
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:

@@ -40,7 +40,7 @@ class Blocks(Summary):
     m: int
     unbiased: bool
     draws: int | None
-    kind: str  # "binary", "classes", "laws", "coverage"; "": no rows yet
+    kind: str  # "binary", "3 classes", "law Normal", "coverage at 0.9"; "": no rows yet
     blocks: int
     mean: float
     spread: float
@@ -56,7 +56,7 @@ class Blocks(Summary):
         full = rows.n // m * m
         left = rows.take(np.arange(full, rows.n))
         rest: tuple[Summary, ...] = (kept(left),) if left.n else ()
-        kind = {Binary: "binary", Classes: "classes", LawRows: "laws", CoverageRows: "coverage"}[type(rows)]
+        kind = _kind_of(rows)
         total = replace(cls.zero(), kernel=kernel, m=m, unbiased=unbiased, draws=chance.draws, kind=kind)
         size = max(m, CHUNK_ROWS // m * m)
         for start, stop in steps(full, size=size, label="summing blocks of rows"):
@@ -121,10 +121,10 @@ class Blocks(Summary):
         w = np.asarray(rows.w)
         S = 2 * block_sums(form, w, self.m)
         by_block = w.reshape(-1, self.m)
-        pairs = by_block.sum(axis=1) ** 2
-        if self.unbiased:
-            pairs = pairs - (by_block * by_block).sum(axis=1)
+        if self.unbiased:  # as sums of positive terms
+            pairs = 2 * (by_block[:, 1:] * np.cumsum(by_block[:, :-1], axis=1)).sum(axis=1)
         else:
+            pairs = by_block.sum(axis=1) ** 2
             S = S + (w * w * form.diagonal()).reshape(-1, self.m).sum(axis=1)
         if not np.isfinite(S).all():
             raise InputError("the kernel gave a value that is not a finite number; check its profile and distance")
@@ -175,6 +175,14 @@ class Blocks(Summary):
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
         left = tuple(Summary.from_bytes(part) for part in values.get("left", ()))
         return super()._checked({**values, "kernel": kernel_of(values["kernel"]), "left": left})
+
+
+def _kind_of(rows: KernelRows) -> str:
+    if isinstance(rows, Classes):
+        return f"{rows.K} classes"
+    if isinstance(rows, CoverageRows):
+        return f"coverage at {', '.join(f'{level:.10g}' for level in rows.levels)}"
+    return f"law {type(rows.law).__name__}" if isinstance(rows, LawRows) else "binary"
 
 
 def outcome_variance(rows: KernelRows) -> FloatArray:

@@ -46,6 +46,9 @@ def check_kernel(kernel: Kernel | JointKernel, *, points: Any = None, K: int = 4
     Traceback (most recent call last):
     AssertionError: Gaussian(lengthscale=1.0, distance='tv') is not positive semi-definite: its matrix on 60 points ...
     """
+    assert isinstance(kernel, (Kernel, JointKernel)), (
+        f"check_kernel takes a kernel, such as Exponential(0.3); got {kernel!r}"
+    )
     rng = np.random.default_rng(seed)
     if isinstance(kernel, JointKernel):
         _check_joint(kernel, K, rng)

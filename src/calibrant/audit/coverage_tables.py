@@ -1,0 +1,118 @@
+"""Coverage in an audit: its measurements and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.audit.coverage import lines_of
+from calibrant.audit.groups import SMALL_GROUP, small_groups
+from calibrant.audit.words import percent
+from calibrant.primitives.multiplicity import holm
+from calibrant.results import Curve, Measurement, Table, TestResult
+from calibrant.summaries.hit_table import ALL
+
+MOST_LEVELS = 9  # that have measurements of their own; more are in a table
+
+
+def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement, ...]:
+    """Return one measurement per level, with its interval, the nominal level to compare with, and the p-value."""
+    lines = lines_of(curve)
+    if len(lines) > MOST_LEVELS:
+        return ()
+    found: list[Measurement] = []
+    for line in lines:
+        known = not np.isnan(line["nominal"])
+        found.append(
+            Measurement(
+                name if len(lines) == 1 else f"{name}.{line['nominal']:.10g}" if known else f"{name}.{len(found)}",
+                label.format(percent(line["nominal"]) if known else "").strip(),
+                line["coverage"],
+                expected=line["nominal"] if known else None,
+                interval=(line["lower"], line["upper"]),
+                pvalue=None if np.isnan(line["pvalue"]) else line["pvalue"],
+                method=curve.method,
+            )
+        )
+    return tuple(found)
+
+
+def joint_measurement(joint: TestResult | None) -> tuple[Measurement, ...]:
+    """Return the line of the test of all levels together: the largest distance of a coverage from its level."""
+    if joint is None:
+        return ()
+    return (
+        Measurement(
+            "coverage_test.joint",
+            "largest gap, all levels together",
+            joint.estimate,
+            pvalue=joint.pvalue,
+            method=joint.method,
+            details={"statistic": joint.statistic, "df": joint.details["df"]},
+        ),
+    )
+
+
+def line_table(name: str, title: str, curve: Curve, note: str, **further: Any) -> Table:
+    """Return the lines of a curve as a table, with further columns."""
+    return Table(name, title, _columns(curve, further), note)
+
+
+def group_table(tables: list[Curve], several: bool, *, name: str = "groups", title: str = "Groups") -> Table:
+    """Return one row per group and level, the most suspicious first, with p-values adjusted for all of them (Holm)."""
+    keys = tables[0].columns.keys()
+    columns = {key: np.concatenate([np.asarray(curve.columns[key], object) for curve in tables]) for key in keys}
+    pvalue = columns["pvalue"].astype(np.float64)
+    columns["pvalue_holm"] = holm(pvalue)
+    gap = -np.abs((columns["coverage"] - columns["nominal"]).astype(np.float64))
+    order = np.lexsort([gap, pvalue, columns["pvalue_holm"].astype(np.float64)])
+    count = columns["count"].astype(np.int64)
+
+    def column(of: str) -> tuple[Any, ...]:
+        return tuple(_plain(value) for value in columns[of][order].tolist())
+
+    small = int(np.count_nonzero(count < SMALL_GROUP))
+    noun = name.removesuffix("s")
+    return Table(
+        name,
+        title,
+        {
+            noun: column("group"),
+            **({"nominal": column("nominal")} if several else {}),
+            "n": column("count"),
+            "coverage": column("coverage"),
+            "interval": tuple(zip(column("lower"), column("upper"), strict=True)),
+            "pvalue": column("pvalue"),
+            "pvalue_adjusted": column("pvalue_holm"),
+        },
+        f"Binomial test of each {noun}{' and level' if several else ''}; adjusted p-values hold for all of them "
+        f"together (Holm).{small_groups(small) if noun == 'group' else ''}",
+    )
+
+
+def _columns(curve: Curve, further: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    first = {} if set(curve.group.tolist()) == {ALL} else {"group": tuple(map(str, curve.group.tolist()))}
+    several = len(np.unique(curve.nominal)) > 1
+    known = not np.isnan(curve.nominal).any()
+    return {
+        **first,
+        **({"nominal": tuple(curve.nominal.tolist())} if known and (several or not first) else {}),
+        "n": tuple(curve.count.tolist()),
+        "coverage": tuple(map(_plain, curve.coverage.tolist())),
+        "interval": tuple(zip(map(_plain, curve.lower.tolist()), map(_plain, curve.upper.tolist()), strict=True)),
+        **(
+            {
+                "pvalue": tuple(map(_plain, curve.pvalue.tolist())),
+                "pvalue_adjusted": tuple(map(_plain, curve.pvalue_holm.tolist())),
+            }
+            if known and "pvalue" in curve.columns
+            else {}
+        ),
+        **{name: tuple(values) for name, values in further.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and np.isnan(value) else value

@@ -1,0 +1,129 @@
+"""Nominal levels: typed, or written in the names of columns or in an NPZ file, and then said aloud."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from calibrant.cli import npz_file
+from calibrant.cli.columns import Columns, pairs, split_labels, wild_parts
+from calibrant.cli.literals import number
+from calibrant.cli.messages import listing, tell
+from calibrant.cli.options import Request, outside
+from calibrant.cli.table_file import TableFile
+from calibrant.errors import InputError, shown
+
+# 2.5%, or 0.05 and .05, or 05 and 975 for 0.05 and 0.975, at the end of a name.
+LEVEL = re.compile(r".*?(?<![\d.])(?:(?P<percent>\d+(?:\.\d+)?)%|(?P<fraction>0?\.\d+)|(?P<digits>\d{2,}))")
+DIGITS = 10  # as in the library: 1 - 0.9 is 0.09999999999999998
+
+
+def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list[float]:
+    """Return the level of each pair of bounds, of the sets, or of each quantile; nothing for probabilities."""
+    if columns.kind in ("binary", "classes"):
+        return []
+    if columns.kind == "quantiles":
+        return _of_quantiles(columns, request, table)
+    wanted = len(columns.p) // 2 if columns.kind == "intervals" else 1
+    levels = list(request.level) or _of_file(table, wanted)
+    if not levels:
+        named = "--lower and --upper need" if columns.kind == "intervals" else "--set-cols needs"
+        raise InputError(
+            f"{named} --level, the nominal coverage of the {columns.kind}, such as --level 0.9, never alpha"
+        )
+    if len(levels) != wanted and columns.kind == "sets":
+        raise InputError(f"there is one set per row; give --level once, not {len(levels)} times")
+    if len(levels) != wanted:
+        raise InputError(
+            f"there must be one --level for each --lower and --upper, in their order; got {len(levels)} for "
+            f"{wanted}: {listing(columns.p[:wanted], most=6)}"
+        )
+    return levels
+
+
+def _of_quantiles(columns: Columns, request: Request, table: TableFile) -> list[float]:
+    if request.levels is not None:
+        levels = read_levels(request.levels)
+        if len(levels) != len(columns.p):
+            raise InputError(
+                f"--levels must give one level for each of the {len(columns.p)} columns {listing(columns.p, most=6)}; "
+                f"got {len(levels)}: {shown(request.levels)}"
+            )
+        return levels
+    if levels := _of_file(table, len(columns.p)):
+        return levels
+    if found := levels_in(columns.p) or levels_in(wild_parts(columns.p, str(columns.pattern))):
+        tell(f"levels are taken from the names of the columns: {pairs(columns.p, found)}")
+        return found
+    raise InputError(
+        f"the names {listing(columns.p, most=6)} do not tell which quantiles these are; add --levels with one level "
+        "for each column, in this order, such as --levels 0.05,0.5,0.95"
+    )
+
+
+def _of_file(table: TableFile, wanted: int) -> list[float]:
+    """Return the levels that an NPZ file holds next to its columns, if they are as many as are wanted."""
+    name, levels = npz_file.levels(table.path) if table.format == "npz" else ("", [])
+    if len(levels) != wanted:
+        return []
+    for level in levels:
+        if not 0 < level < 1:
+            raise InputError(f"the array {shown(name)} of {table.path} must hold levels; {outside(level)}")
+    tell(f"levels are taken from the array {shown(name)} of {table.path}: {', '.join(f'{v:g}' for v in levels)}")
+    return levels
+
+
+def read_levels(text: str) -> list[float]:
+    """Return the levels of ``0.05,0.5,0.95``.
+
+    Examples
+    --------
+    >>> read_levels("0.05, 0.5,0.95")
+    [0.05, 0.5, 0.95]
+    """
+    levels = []
+    for part in split_labels(text):
+        level = number(part.strip())
+        if level is None:
+            raise InputError(f"{shown(part)} (--levels) is not a number; write them like --levels 0.05,0.5,0.95")
+        if not 0 < level < 1:
+            raise InputError(f"{outside(level)} (--levels)")
+        levels.append(float(level))
+    return levels
+
+
+def levels_in(names: Sequence[str]) -> list[float] | None:
+    """Return the levels that names end with, None where they could mean something else.
+
+    ``q0.05`` and ``q5%`` say it. ``q05`` is believed only next to ``q95``, because ``m05`` may be the fifth of twenty
+    members, and ``q5`` never, because it may be 0.5.
+
+    Examples
+    --------
+    >>> levels_in(["q05", "q50", "q95"]), levels_in(["m01", "m02", "m03"]), levels_in(["q5", "q95"])
+    ([0.05, 0.5, 0.95], None, None)
+    """
+    levels = [level for name in names if (level := level_in(name)) is not None]
+    if len(levels) < len(names) or len(set(levels)) < len(levels):
+        return None
+    in_digits = any((match := LEVEL.fullmatch(name)) and match["digits"] for name in names)
+    mirrored = {round(1 - level, DIGITS) for level in levels}
+    return None if in_digits and mirrored != {round(level, DIGITS) for level in levels} else levels
+
+
+def level_in(name: str) -> float | None:
+    """Return the level that a name could end with, None if it does not.
+
+    Examples
+    --------
+    >>> level_in("q0.05"), level_in("97.5%"), level_in("lower90"), level_in("q5")
+    (0.05, 0.975, 0.9, None)
+    """
+    match = LEVEL.fullmatch(name)
+    if match is None:
+        return None
+    if match["percent"]:
+        level = round(float(match["percent"]) / 100, DIGITS)
+    else:
+        level = float(match["fraction"] or f"0.{match['digits']}")
+    return level if 0 < level < 1 else None

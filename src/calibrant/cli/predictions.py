@@ -1,0 +1,79 @@
+"""The columns of a prediction, checked for what only the file can explain, as what the library takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.cli.columns import Columns
+from calibrant.cli.table_file import TableFile, cells, matrix
+from calibrant.cli.where import Where, counting
+from calibrant.errors import InputError, shown
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.sets import Sets
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def prediction_of(rows: pl.DataFrame, columns: Columns, levels: Sequence[float], crossed: str | None) -> Any:
+    """Return the prediction: an array of probabilities, intervals, sets or quantiles."""
+    if columns.kind == "binary":
+        return cells(rows, columns.p[0]).to_numpy()
+    values = matrix(rows, columns.p).to_numpy()
+    if columns.kind == "intervals":
+        L = len(levels)
+        lower, upper = values[:, :L], values[:, L:]
+        if L == 1:
+            return Intervals(lower[:, 0], upper[:, 0], levels[0], crossed=crossed or "raise")
+        return Intervals(lower, upper, levels, crossed=crossed or "raise")
+    if columns.kind == "sets":
+        return Sets(values.astype(bool), levels[0])
+    if columns.kind == "quantiles":
+        order = np.argsort(levels)  # each column comes with its level, so that their order is of no consequence
+        return Quantiles(values[:, order], np.array(levels)[order], crossed=crossed or "raise")
+    return values
+
+
+def check_numbers(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:
+    """Refuse a column that holds no numbers."""
+    import polars as pl
+
+    if column.dtype.is_numeric():
+        return
+    if isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
+        text = column.cast(pl.String)
+        strange = text.cast(pl.Float64, strict=False).is_null()
+        row = strange.arg_max() if strange.any() else 0
+        remedy = "Leave such cells empty" if strange.any() else "Save it as numbers"
+        if text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null().all():
+            remedy = "Add --decimal-comma" if table.format == "csv" and strange.any() else remedy
+        raise InputError(
+            f"column {shown(name)} of {table.path} must hold numbers; row {row} ({counting(where)}) is the "
+            f"text {shown(text[int(row or 0)])}. {remedy}, or name another column"
+        )
+    raise InputError(
+        f"column {shown(name)} of {table.path} must hold numbers; it holds values of type {column.dtype}. "
+        "Name another column"
+    )
+
+
+def check_members(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:
+    """Refuse a column that does not say whether a label is in the set."""
+    import polars as pl
+
+    if column.dtype == pl.Boolean:
+        return
+    strange = ~column.is_in([0, 1]) if column.dtype.is_numeric() else None
+    if strange is not None and not strange.any():
+        return
+    row = int(0 if strange is None else strange.arg_max() or 0)
+    probability = column.dtype.is_float() and column.min() >= 0 and column.max() <= 1  # type: ignore[operator]
+    remedy = "Probabilities are no sets: name them with --p-cols" if probability else "Name another column"
+    raise InputError(
+        f"column {shown(name)} of {table.path} must say whether a class is in the set, true or false or 1 or 0; "
+        f"row {row} ({counting(where)}) is {shown(column[row])}. {remedy}"
+    )
