@@ -33,7 +33,7 @@ class Cell:
         return np.random.default_rng([SEED, zlib.crc32(repr(self).encode())])
 
 
-Counts = dict[str, int]
+Counts = dict[str, int | float]  # how often something was seen, or the sum of a value
 Measure = Callable[[Cell], Counts]
 
 

@@ -46,11 +46,14 @@ class Truth:
     slope: float
     shift: float
 
+    def probability(self, p: FloatArray) -> FloatArray:
+        """Return P(y = 1 | p)."""
+        # A round trip through the logit would move a calibrated score by a rounding.
+        return p if self == CALIBRATED else expit(self.slope * logit(p) + self.shift)
+
     def outcomes(self, rng: np.random.Generator, p: FloatArray) -> NDArray[np.int64]:
         """Draw outcomes."""
-        # A round trip through the logit would move a calibrated score by a rounding.
-        q = p if self == CALIBRATED else expit(self.slope * logit(p) + self.shift)
-        return (rng.random(p.size) < q).astype(np.int64)
+        return (rng.random(p.size) < self.probability(p)).astype(np.int64)
 
 
 CALIBRATED = Truth(1.0, 0.0)

@@ -15,6 +15,7 @@ from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows, form_of, res
 from calibrant.kernels.forms import Form, LineForm, VectorForm
 from calibrant.metrics.skce import line_kernel
 from calibrant.primitives.canonical import canonical_order
+from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.kernel_sums import kernel_product, kernel_sum
 from calibrant.primitives.pair_sums import counted_sums, multinomial_counts
 from calibrant.progress import steps
@@ -63,7 +64,8 @@ def replicates_of(C: NDArray[Any], quadratic: FloatArray, rows: FloatArray, diag
     T_b = [C H C - C d - 2(n - 1) C r + n(n - 1) b] / n, with the row means r and the mean b of H.
     """
     n = rows.size
-    linear = C @ (diagonal + 2 * (n - 1) * rows / n)
+    v = diagonal + 2 * (n - 1) * rows / n
+    linear = np.concatenate([C[part] @ v for part in chunks(len(C), 64)])  # counts become numbers a few at a time
     return np.asarray((quadratic - linear + (n - 1) * rows.sum() / n) / n)
 
 

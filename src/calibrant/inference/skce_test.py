@@ -28,7 +28,8 @@ from calibrant.summaries.blocks import outcome_variance
 
 METHODS = ("resample", "bootstrap", "block", "bound")
 FEWEST_BLOCKS = 10
-BLOCK_VARIANCE, BOOTSTRAP_VARIANCE, BOOTSTRAP_ROWS = 8.0, 20.0, 16
+BLOCK_VARIANCE, BOOTSTRAP_VARIANCE = 8.0, 20.0
+BOOTSTRAP_ROWS = 64  # of laws: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
 ROUNDING = 1e-12
 LEVEL = 0.95  # of the lower confidence bound that a block test reports
 MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
@@ -38,7 +39,7 @@ def summarise(
     rows: KernelRows | Judged, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any
 ) -> Summary:
     """Return the blocks for a block test, else what `skce` reads."""
-    chosen = _method(method, isinstance(rows, (LawRows, Judged)))
+    chosen = _method(method, rows.n if isinstance(rows, LawRows) else None, isinstance(rows, Judged))
     _check(chosen, blocksize, unbiased)
     if chosen == "block" and blocksize is None:
         blocksize = 2
@@ -77,11 +78,12 @@ def skce_test(
 
     ``"resample"``
         Outcomes are redrawn from the predictions, which stay fixed; :math:`T = n \cdot \mathrm{SKCE}` (unbiased) is
-        recomputed, and :math:`p = (1 + \#\{T^*_b \ge T\})/(B + 1)`. Exact at any n; the default for probabilities.
+        recomputed, and :math:`p = (1 + \#\{T^*_b \ge T\})/(B + 1)`. Exact at any n; the default for probabilities, and
+        for laws below 64 rows.
     ``"bootstrap"``
         The bootstrap of degenerate U-statistics (Arcones and Giné 1992); with multinomial counts C, the matrix H of h,
         its diagonal d, row means r and mean b,
-        :math:`T^*_b = [C H C - C d - 2(n-1) C r + n(n-1) b]/n`. The default for laws.
+        :math:`T^*_b = [C H C - C d - 2(n-1) C r + n(n-1) b]/n`. The default for laws from 64 rows on.
     ``"block"``
         The mean over blocks of rows divided by its standard error is standard normal. O(n) for small blocks.
     ``"bound"``
@@ -121,7 +123,7 @@ def skce_test(
     -----
     The limit laws need outcomes that vary, not only rows: with scores of 0.01 and 100 rows the bootstrap and the
     blocks reject calibrated predictions 4 times in 10. They are refused if the variance is below 20 (bootstrap) or 8
-    (block), with fewer than 16 rows of laws, or with fewer than 10 blocks; ``"resample"`` always answers. Rows must be
+    (block), with fewer than 64 rows of laws, or with fewer than 10 blocks; ``"resample"`` always answers. Rows must be
     independent given the predictions. CalibrationTests.jl 0.6.3 reports a bootstrap p-value of #/B, which can be 0, and
     lowers the p-value of its bound for negative estimates.
 
@@ -135,7 +137,8 @@ def skce_test(
     if isinstance(summary, Blocks):
         method = method or "block"
         check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
-    method = _method(method, isinstance(summary, (KeptLaws, KeptCoverage)))
+    n = summary.n if isinstance(summary, KeptLaws) else None
+    method = _method(method, n, isinstance(summary, KeptCoverage))
     if not isinstance(summary, Blocks):
         _check(method, blocksize, unbiased)
         if blocksize is not None:
@@ -298,9 +301,13 @@ def _kept_rows(summary: Summary) -> KernelRows:
     return summary.rows
 
 
-def _method(method: Any, is_law: bool) -> str:
+def _method(method: Any, rows_of_laws: int | None, judged: bool) -> str:
+    """Return the method, by default redraws where they are exact and quick, else the bootstrap."""
     check_choice("method", method, None, *METHODS)
-    return str(method) if method is not None else ("bootstrap" if is_law else "resample")
+    if method is not None:
+        return str(method)
+    many_laws = rows_of_laws is not None and rows_of_laws >= BOOTSTRAP_ROWS
+    return "bootstrap" if judged or many_laws else "resample"
 
 
 def _check(method: str, blocksize: Any, unbiased: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.catalogue import metric
 from calibrant.errors import InputError, shown
 from calibrant.inputs import Binary, Classes, check_count, generator, read_binary, read_probabilities
-from calibrant.inputs.laws import Law
+from calibrant.inputs.laws import Law, Samples
 from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import unit_weights
 from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows, resolved
@@ -120,7 +120,10 @@ def _drawn(rows: DrawnRows, J: int, rng: np.random.Generator) -> Locations:
     if rows.n < J:
         raise InputError(f"locations={J} draws {J} different rows; there are {rows.n}. Pass fewer")
     chosen = canonical_order(rows)[np.sort(rng.choice(rows.n, J, replace=False))]
-    return Locations(redraw_rows(replace(rows.take(chosen), w=unit_weights(J)), rng), chosen)
+    few = redraw_rows(replace(rows.take(chosen), w=unit_weights(J)), rng)
+    # Draws change places with an outcome when they are redrawn: their locations are kept as they are.
+    fixed = isinstance(rows, LawRows) and isinstance(rows.law, Samples)
+    return Locations(few, None if fixed else chosen)
 
 
 def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
