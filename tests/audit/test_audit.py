@@ -250,4 +250,5 @@ def test_refusals(options, words):
 
 
 def test_every_kind_of_prediction_has_its_sections():
-    assert {kind.__name__ for kind in SECTIONS} == {"Binary", "Classes"}
+    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "LawRows"}
+    assert {kind.__name__ for kind in SECTIONS} == kinds

@@ -33,9 +33,32 @@ def _digits():
     return cb.audit(example.y, example.P, names={"outcome": "digit"}, resamples=99).findings
 
 
+def _house_prices():
+    example = cb.examples.house_prices()
+    names = {"outcome": "price", "prediction": "lo to hi", "source": "houses.parquet"}
+    return cb.audit(
+        example.y,
+        example.prediction,
+        groups={"size": example.size},
+        calibration_size=example.calibration_size,
+        names=names,
+        resamples=99,
+    ).findings
+
+
+def _demand():
+    example = cb.examples.demand()
+    names = {"outcome": "sold", "prediction": "q*", "source": "days.parquet"}
+    return cb.audit(
+        example.y, example.prediction, groups={"product": example.product}, names=names, resamples=99
+    ).findings
+
+
 MAKERS = {
     "audit-churn": _churn,
     "audit-digits": _digits,
+    "audit-house_prices": _house_prices,
+    "audit-demand": _demand,
     "calm": SAMPLES["calm"],
     "unsure": SAMPLES["digits"],
     "hostile": SAMPLES["hostile"],
@@ -56,6 +79,14 @@ def churn(require, tmp_path_factory):
     require("jinja2")
     require("matplotlib")
     return _written("audit-churn", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def regressions(require, tmp_path_factory):
+    """Return the paths of the reports on intervals and on quantiles."""
+    require("jinja2")
+    require("matplotlib")
+    return {name: _written(f"audit-{name}", tmp_path_factory) for name in ("house_prices", "demand")}
 
 
 @pytest.fixture(scope="session")

@@ -114,3 +114,70 @@ def test_names_are_quoted_for_the_shell(asked, folder, frame):
     frame.select(frame["left"].alias("it's; rm -rf /"), frame["score"].alias("$(reboot)")).write_csv(folder / "a.csv")
     _, _, command = asked("audit", "a.csv")
     assert command[-4:] == ["--y", "it's; rm -rf /", "--p", "$(reboot)"]
+
+
+@pytest.fixture
+def prices(require):
+    """Return a frame with bounds at two levels and quantiles."""
+    rng = np.random.default_rng(2)
+    price = rng.normal(100, 10, 60)
+    reach = {"lo80": -13, "hi80": 13, "lo90": -16, "hi90": 16}
+    return require("polars").DataFrame(
+        {
+            "price": price,
+            **{name: 100 + gap + 0 * price for name, gap in reach.items()},
+            "share": rng.random(60),
+            "size": rng.integers(1, 9, 60),
+        }
+    )
+
+
+def test_bounds(asked, folder, prices, run):
+    prices.write_csv(folder / "a.csv")
+    question, candidates, command = asked("audit", "a.csv")
+    assert question.startswith("which column is the outcome (--y) and which the prediction (--lower and --upper)? ")
+    assert candidates[0].startswith("  could be the outcome: 'price' (")
+    assert "'size' (1 to 8)" in candidates[0]
+    assert "lo80" not in candidates[0]
+    assert candidates[1].startswith(
+        "  could be the prediction: 'lo80 and hi80, lo90 and hi90' (lower and upper bounds), 's"
+    )
+    assert command == shlex.split(
+        "calibrant audit a.csv --y price --lower lo80 --upper hi80 --level 0.8 --lower lo90 --upper hi90 --level 0.9"
+    )
+    assert run(*command[1:]).code == 0
+
+
+@pytest.mark.parametrize(("options", "level"), [((), ["--level", "NUMBER"]), (("--level", "0.5"), [])])
+def test_level_of_bounds_is_asked_for(asked, folder, prices, options, level):
+    prices.select("price", lower="lo80", upper="hi80").write_csv(folder / "a.csv")
+    _, _, command = asked("audit", "a.csv", *options)
+    assert command[-len(level) - 6 :] == ["--y", "price", "--lower", "lower", "--upper", "upper", *level]
+
+
+def test_bounds_in_the_wrong_order_are_none(asked, folder, prices):
+    prices.select("price", lower="hi80", upper="lo80").write_csv(folder / "a.csv")
+    _, candidates, _ = asked("audit", "a.csv")
+    assert candidates[1] == "  could be the prediction: none of them"
+
+
+def test_quantiles(asked, folder, prices):
+    prices.select("price", q95="hi90", q05="lo90", q50="lo80").write_csv(folder / "a.csv")
+    question, candidates, command = asked("audit", "a.csv")
+    assert "the prediction (--quantile-cols)" in question
+    assert candidates[1] == "  could be the prediction: 'q*' (3 columns, each at least the one before)"
+    assert command == shlex.split("calibrant audit a.csv --y price --quantile-cols 'q*'")
+
+
+def test_outcome_of_named_bounds(asked, folder, prices, run):
+    prices.write_csv(folder / "a.csv")
+    _, candidates, command = asked("audit", "a.csv", "--lower", "lo80", "--upper", "hi80", "--level", "0.8", lines=4)
+    assert len(candidates) == 1
+    assert command[-2:] == ["--y", "price"]
+    assert run(*command[1:]).code == 0
+
+
+def test_outcome_of_sets(asked, folder, vectors):
+    vectors.with_columns(a=vectors["p_dog"] > 0.2, b=vectors["p_cat"] > 0.2).write_parquet(folder / "a.parquet")
+    _, candidates, _ = asked("audit", "a.parquet", "--set-cols", "a,b", "--level", "0.9", lines=4)
+    assert candidates[0].startswith("  could be the outcome: 'pet' (3 values)")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from calibrant.cli.columns import Columns, choose, class_labels, split_labels
+from calibrant.cli.options import Request
 
 FILE = Path("a.csv")
 
@@ -19,11 +20,40 @@ FILE = Path("a.csv")
     ],
 )
 def test_pattern_keeps_the_order_of_the_file(pattern, names, found):
-    assert choose(["out", *names], FILE, y="out", p=None, p_cols=pattern).p == found
+    assert choose(["out", *names], FILE, Request(y="out", p_cols=pattern), "classes").p == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("b,a", ("b", "a")),
+        ("b, a", ("b", "a")),
+        ('"c, d",a', ("c, d", "a")),
+        ("q*,a", ("q1", "q2", "a")),
+        ("q[1,2]", ("q1", "q2")),
+        ("c, d", ("c, d",)),
+        ("x[y],a", ("x[y]", "a")),
+    ],
+)
+def test_names_with_commas_between_keep_their_order(text, found):
+    names = ["y", "a", "b", "c, d", "q1", "q2", "x[y]"]
+    assert choose(names, FILE, Request(y="y", quantile_cols=text), "quantiles").p == found
+
+
+def test_bounds_are_paired_in_the_order_they_are_named():
+    names = ["y", "hi9", "hi5", "lo5", "lo9", "zero"]
+    request = Request(y="y", lower=("lo5", "lo9"), upper=("hi5", "hi9"))
+    chosen = choose(names, FILE, request, "intervals")
+    assert chosen.p == ("lo5", "lo9", "hi5", "hi9")
+    assert chosen.prediction == "lo5 to hi5, lo9 to hi9"
+    assert choose(names, FILE, Request(y="y", lower=("lo*",), upper=("hi5", "hi9")), "intervals").p == chosen.p
+    shared = choose(names, FILE, Request(y="y", lower=("zero", "zero"), upper=("hi5", "hi9")), "intervals")
+    assert shared.p == ("zero", "zero", "hi5", "hi9")
+    assert shared.all == ["y", "zero", "hi5", "hi9"]
 
 
 def test_every_column_is_read_once():
-    chosen = choose(["y", "p", "g", "w"], FILE, y="y", p="p", p_cols=None, by=("g", "y", "g"), weights="w")
+    chosen = choose(["y", "p", "g", "w"], FILE, Request(y="y", p="p", by=("g", "y", "g"), weights="w"), "binary")
     assert chosen.all == ["y", "p", "g", "w"]
     assert chosen.by == ("g", "y")
 
@@ -52,6 +82,7 @@ def test_split_labels(text, labels):
         ([1, 2], ["p1", "p2"], "p[12]", [1, 2], "from the names of the columns"),
         ([1.0, 2.0], ["p1", "p2"], "p?", [1.0, 2.0], "from the names of the columns"),
         ([True, False], ["p_false", "p_true"], "p_*", [False, True], "from the names of the columns"),
+        (["a", "b"], ["b", "a"], "b,a", ["b", "a"], "from the names of the columns: b is 'b', a is 'a'"),
         ([0, 1], ["p_1", "p_2"], "p_*", None, "as column numbers: p_1 is 0, p_2 is 1"),
         ([0, 1], ["p_no", "p_yes"], "p_*", None, "as column numbers: p_no is 0, p_yes is 1"),
         ([0, 1], ["p_a", "p_b", "p_c", "p_d", "p_e"], "p_*", None, "p_a is 0, p_b is 1, p_c is 2, ..., p_e is 4"),

@@ -6,19 +6,26 @@ import calibrant as cb
 from calibrant import report
 
 
-def test_both(run, folder):
+def test_all(run, folder):
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    churn, digits = done.out.split("\n\n")
+    churn, digits, houses, demand = done.out.split("\n\n")
     assert churn.startswith("churn: will a customer leave?\n✗ These predictions are not calibrated")
     assert churn.endswith("\nreport: calibrant-demo-churn.html")
     assert digits.startswith("digits: which digit is it?\n✗ ")
-    assert digits.endswith("\nreport: calibrant-demo-digits.html\n")
-    assert sorted(path.name for path in folder.iterdir()) == ["calibrant-demo-churn.html", "calibrant-demo-digits.html"]
+    assert digits.endswith("\nreport: calibrant-demo-digits.html")
+    assert houses.startswith("house_prices: what is it sold for?\n✗ ")
+    assert "size = large" in houses
+    assert houses.endswith("\nreport: calibrant-demo-house_prices.html")
+    assert demand.startswith("demand: how many are sold?\n✗ These quantiles are not calibrated")
+    assert demand.endswith("\nreport: calibrant-demo-demand.html\n")
+    names = [f"calibrant-demo-{name}.html" for name in ("churn", "demand", "digits", "house_prices")]
+    assert sorted(path.name for path in folder.iterdir()) == names
     example = cb.examples.churn()
     expected = cb.audit(example.y, example.p, groups={"segment": example.segment})
     assert report.read("calibrant-demo-churn.html")["verdict"]["headline"] == expected.verdict.headline
-    assert report.read("calibrant-demo-digits.html")["kind"] == "classes"
+    kinds = {"digits": "classes", "house_prices": "intervals", "demand": "quantiles"}
+    assert {name: report.read(f"calibrant-demo-{name}.html")["kind"] for name in kinds} == kinds
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
-"""Test at locations: its statistic, the exact null, the limit and where it is refused."""
+"""Test at locations: its statistic, the exact null, and where it is refused."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy.special import fdtrc
 
 import calibrant as cb
-from calibrant import Exponential, Gaussian, MvNormal, Normal, NotApplicableError, Samples, cme_test, ucme
+from calibrant import Exponential, Gaussian, MvNormal, Normal, Samples, cme_test, ucme
 from calibrant.inference.cme_test import statistic
 
 RNG = np.random.default_rng(0)
@@ -73,6 +72,46 @@ class TestExact:
         assert result.pvalue == pytest.approx(total, abs=5 * math.sqrt(total * (1 - total) / B) + 1 / B)
 
 
+class TestMedianOfTheLabels:
+    """A length scale found from the outcomes is found anew for redrawn ones."""
+
+    P = np.array([[1, 0, 0, 0], [0, 0, 0, 1], [0.25, 0.25, 0.25, 0.25], [0.5, 0, 0, 0.5], [0.125, 0.5, 0.25, 0.125]])
+    y = (0, 3, 3, 3, 2)
+    places = (np.array([[0.25, 0.25, 0.25, 0.25], [0.0, 0.5, 0.5, 0.0]]), [0, 2])
+
+    def Q(self, y, lengthscale=None):
+        t, u = self.places
+        y = np.asarray(y)
+        if lengthscale is None:
+            gaps = [abs(a - b) for a, b in itertools.combinations(y, 2)]
+            lengthscale = np.median(gaps) or np.mean(gaps)
+        G = np.exp(-np.abs(np.subtract.outer(np.arange(4), np.arange(4))) / lengthscale)
+        k = np.exp(-np.abs(self.P[:, None] - t[None]).sum(axis=2) / 2 / 0.5)
+        return statistic(k * (G[y][:, u] - (self.P @ G)[:, u]))[0]
+
+    def exact(self, lengthscale=None):
+        T, total = self.Q(self.y, lengthscale), 0.0
+        for outcome in itertools.product(range(4), repeat=5):
+            chance = math.prod(self.P[i, k] for i, k in enumerate(outcome))
+            if chance and self.Q(outcome, lengthscale) >= T - 1e-9 * abs(T):
+                total += chance
+        return total
+
+    def test_against_all_outcomes(self):
+        B = 1999
+        kernel = Exponential(0.5) * Exponential("median", "labels")
+        result = cme_test(self.y, self.P, locations=self.places, kernel=kernel, resamples=B)
+        assert result.statistic == pytest.approx(self.Q(self.y), rel=1e-9)
+        exact, held = self.exact(), self.exact(1.0)
+        tolerance = 5 * math.sqrt(exact * (1 - exact) / B) + 1 / B
+        assert result.pvalue == pytest.approx(exact, abs=tolerance)
+        assert abs(held - exact) > 2 * tolerance  # what a scale held fixed would give
+        numbers = Exponential(0.5) * Exponential(1.0, "labels")
+        fixed = cme_test(self.y, self.P, locations=self.places, kernel=numbers, resamples=B)
+        assert fixed.statistic == pytest.approx(result.statistic, rel=1e-9)
+        assert fixed.pvalue == pytest.approx(held, abs=5 * math.sqrt(held * (1 - held) / B) + 1 / B)
+
+
 class TestResult:
     def test_fields(self):
         result = cme_test(Y1, P1, locations=PLACES, kernel=KERNEL, resamples=99)
@@ -127,39 +166,6 @@ class TestResult:
         assert result.pvalue == 1 / 20
 
 
-class TestLimit:
-    def test_f_law(self):
-        p = RNG.random(400)
-        y = (RNG.random(400) < p).astype(int)
-        result = cme_test(y, p, locations=PLACES, kernel=KERNEL, null="asymptotic")
-        Q, r = statistic(scores(y, p))
-        assert result.pvalue == pytest.approx(fdtrc(r, 400 - r, (400 - r) / (r * 399) * Q), rel=1e-7)
-        assert "F(3, 397) limit" in result.method
-        redrawn = cme_test(y, p, locations=PLACES, kernel=KERNEL, resamples=999).pvalue
-        assert result.pvalue == pytest.approx(redrawn, abs=0.1)
-
-    def test_too_few_rows(self, refusal):
-        p = RNG.random(299)
-        y = (RNG.random(299) < p).astype(int)
-        message = refusal(cme_test, y, p, locations=PLACES, kernel=KERNEL, null="asymptotic", error=NotApplicableError)
-        assert "100 rows per rank" in message
-        assert "299 rows and rank 3" in message
-        assert 'null="monte-carlo"' in message
-
-    def test_the_rank_counts_and_not_the_locations(self):
-        p = RNG.random(150)
-        y = (RNG.random(150) < p).astype(int)
-        twice = ([0.2, 0.2], [1, 1])
-        result = cme_test(y, p, locations=twice, kernel=KERNEL, null="asymptotic")
-        once = cme_test(y, p, locations=([0.2], [1]), kernel=KERNEL, null="asymptotic")
-        assert result.details == {"rank": 1, "locations": 2}
-        assert result.pvalue == pytest.approx(once.pvalue, rel=1e-6)
-
-    def test_no_spread(self):
-        y = np.arange(120) % 2
-        assert cme_test(y, y.astype(float), locations=([0.5], [1]), null="asymptotic").pvalue == 1.0
-
-
 class TestRefusals:
     @pytest.mark.parametrize("rows", [2, 3])
     def test_rows_and_locations(self, rows, refusal):
@@ -168,9 +174,11 @@ class TestRefusals:
         assert 0 < cme_test(Y1[:4], P1[:4], locations=PLACES, kernel=KERNEL, resamples=19).pvalue <= 1
 
     def test_null(self, refusal):
-        message = refusal(cme_test, Y1, P1, null="chi-square")
-        assert "'monte-carlo'" in message
-        assert "'asymptotic'" in message
+        assert cme_test(Y1, P1, null="monte-carlo", resamples=9) == cme_test(Y1, P1, resamples=9)
+        assert "'monte-carlo'" in refusal(cme_test, Y1, P1, null="chi-square")
+        message = refusal(cme_test, Y1, P1, null="asymptotic")
+        assert 'null="asymptotic" is not offered' in message
+        assert 'Use null="monte-carlo", which is exact' in message
 
     def test_locations(self, refusal):
         assert "a pair (prediction, y)" in refusal(cme_test, Y1, P1, locations="ten")

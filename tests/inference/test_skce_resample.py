@@ -21,7 +21,7 @@ from calibrant import (
     skce_test,
 )
 from calibrant.inputs import read_probabilities
-from calibrant.primitives.redraw import redraw_labels as redrawn_labels
+from calibrant.primitives.redraw import redraw_labels
 
 RNG = np.random.default_rng(0)
 B = 1999
@@ -82,6 +82,34 @@ class TestExact:
             assert skce_test(self.y, P, kernel=kernel, resamples=B).pvalue == close_to(exact)
 
 
+class TestMedianOfTheLabels:
+    """A length scale found from the outcomes is found anew for redrawn ones."""
+
+    # The first two rows are certain, so that there are always two different labels.
+    P = np.array([[1, 0, 0, 0], [0, 0, 0, 1], [0.25, 0.25, 0.25, 0.25], [0.5, 0, 0, 0.5], [0.125, 0.5, 0.25, 0.125]])
+    y = (0, 3, 2, 3, 3)
+    kernel = Exponential(0.5) * Exponential("median", "labels")
+
+    def test_exact(self):
+        exact = exact_pvalue(self.y, self.P, lambda y: skce(y, self.P, kernel=self.kernel))
+        fixed = Exponential(0.5) * Exponential(1.0, "labels")  # the median of these labels
+        assert skce(self.y, self.P, kernel=fixed) == pytest.approx(skce(self.y, self.P, kernel=self.kernel), rel=1e-12)
+        held = exact_pvalue(self.y, self.P, lambda y: skce(y, self.P, kernel=fixed))
+        found = skce_test(self.y, self.P, kernel=self.kernel, resamples=B).pvalue
+        assert found == close_to(exact)
+        assert found != close_to(held)
+
+    def test_it_is_the_consistency_test(self):
+        rng = np.random.default_rng(2)
+        P = np.concatenate([np.eye(3), rng.dirichlet(np.ones(3), 12)])
+        y = np.array([0, 1, 2, *(rng.choice(3, p=row) for row in P[3:, ::-1])])
+        kernel = Exponential(0.3) * Exponential("median", "labels")
+        first = skce_test(y, P, kernel=kernel, resamples=999).pvalue
+        second = cb.consistency_test(y, P, metric=skce, kernel=kernel, resamples=999, rng=1).pvalue
+        assert 0.02 < first < 0.98
+        assert first == pytest.approx(second, abs=5 * math.sqrt(2 * first * (1 - first) / 999))
+
+
 class TestResult:
     y, p = TestExact.y, TestExact.p
 
@@ -136,8 +164,9 @@ class TestResult:
 class TestLabels:
     def test_they_follow_the_predictions(self):
         P = np.array([[0.5, 0.0, 0.125, 0.375], [0.0, 1.0, 0.0, 0.0], [0.25, 0.75, 0.0, 0.0]])
-        labels = redrawn_labels(read_probabilities([0, 1, 0], P), 4000, np.random.default_rng(0))
+        labels = redraw_labels(read_probabilities([0, 1, 0], P), 4000, np.random.default_rng(0))
         assert labels.shape == (4000, 3)
+        assert labels.dtype == np.uint8
         shares = (labels[:, :, None] == np.arange(4)).mean(axis=0)
         assert (np.abs(shares - P) <= 5 * np.sqrt(P * (1 - P) / 4000)).all()
 
@@ -147,7 +176,7 @@ class TestLabels:
                 return np.full(n, np.nextafter(1.0, 0.0))
 
         P = np.array([[1 - 5e-7, 0.0], [0.5, 0.5 - 5e-7]])
-        labels = redrawn_labels(read_probabilities([0, 0], P), 3, Highest())
+        labels = redraw_labels(read_probabilities([0, 0], P), 3, Highest())
         assert labels.tolist() == [[0, 1]] * 3
 
 

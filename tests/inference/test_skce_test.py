@@ -180,17 +180,22 @@ class TestLimits:
         message = refusal(skce_test, np.arange(100) % 2, p, weights=w, method="bootstrap", error=NotApplicableError)
         assert "it is 0.2" in message
 
-    def test_fewer_than_sixteen_rows_of_laws(self, refusal):
-        y, law = REAL[:15], LAW.take(slice(15))
-        for method in (None, "bootstrap"):
-            message = refusal(skce_test, y, law, method=method, error=NotApplicableError)
-            assert "from 16 rows on; got 15" in message
-            assert 'method="resample"' in message
-        assert 0 < skce_test(REAL[:16], LAW.take(slice(16)), resamples=19).pvalue <= 1
+    def test_few_rows_of_laws(self, refusal):
+        y, law = REAL[:63], LAW.take(slice(63))
+        message = refusal(skce_test, y, law, method="bootstrap", error=NotApplicableError)
+        assert "from 64 rows on; got 63" in message
+        assert 'method="resample"' in message
+
+    def test_the_default_for_laws_depends_on_their_number(self):
+        for rows, words in ((63, "9 redraws of the outcomes"), (64, "9 bootstrap replicates")):
+            y, law = REAL[:rows], LAW.take(slice(rows))
+            for given in ((y, law), (summarize(skce_test, y, law),)):
+                assert skce_test(*given, resamples=9).method.endswith(words)
 
     def test_one_row(self, refusal):
-        assert "at least 2 rows; got 1" in refusal(skce_test, [1], [0.5])
-        assert "at least 2 rows; got 1" in refusal(skce_test, [1], [[0.5, 0.25, 0.25]])
+        for prediction in ([0.5], [[0.5, 0.25, 0.25]], Normal([0.0], 1.0)):
+            message = refusal(skce_test, [1], prediction, error=NotApplicableError)
+            assert message == "skce_test needs at least 2 rows; got 1"
 
 
 class TestOptions:
@@ -295,10 +300,6 @@ class TestElsewhere:
         message = refusal(verb, REAL, LAW)
         assert "Normal" in message
 
-    def test_a_law_is_refused_by_audit(self):
-        with pytest.raises(cb.CalibrantError, match="Normal"):
-            audit(REAL, LAW)
-
     def test_rows_of_an_audit(self):
         y, p = Y1, P1
         found = {m.name: m for m in audit(y, p).findings.measurements}
@@ -324,4 +325,4 @@ class TestElsewhere:
 def test_the_limits_are_those_of_the_page():
     constants = module_of(cb.catalogue.find("skce_test"))
     assert (constants.FEWEST_BLOCKS, constants.BLOCK_VARIANCE) == (10, 8.0)
-    assert (constants.BOOTSTRAP_VARIANCE, constants.BOOTSTRAP_ROWS) == (20.0, 16)
+    assert (constants.BOOTSTRAP_VARIANCE, constants.BOOTSTRAP_ROWS) == (20.0, 64)

@@ -50,6 +50,14 @@ def test_a_square_root_that_is_no_whole_number(refusal):
     assert "blocksize(100) returned 10.0" in refusal(read_blocksize, lambda n: n**0.5, 100, unbiased=True)
 
 
+@pytest.mark.parametrize("function", [lambda: 3, lambda n, m: 3, lambda *, n: n])
+def test_a_function_of_something_else(function, refusal):
+    message = refusal(read_blocksize, function, 100, unbiased=True)
+    assert "blocksize must be a function of one number, the number of rows; " in message
+    assert "argument" in message
+    assert "a function of one number" in refusal(cb.skce, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], blocksize=function)
+
+
 def test_a_batch_may_be_smaller_than_a_block():
     assert read_blocksize(11, 10, unbiased=True) == 11
 

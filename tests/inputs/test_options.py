@@ -1,9 +1,11 @@
 """Options that many verbs share."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from calibrant.inputs import check_choice, check_count, check_level, generator
+from calibrant.inputs import check_choice, check_count, check_level, check_positive, generator
 
 
 class TestChoice:
@@ -33,6 +35,21 @@ class TestCount:
     @pytest.mark.parametrize("value", [0, -5])
     def test_refuses_too_few(self, refusal, value):
         assert refusal(check_count, "bins", value) == f"bins must be at least 1; got {value}"
+
+
+class TestPositive:
+    @pytest.mark.parametrize("value", [3, 0.5, np.float32(0.5), np.int8(3), Fraction(1, 2), 1e-300])
+    def test_accepts(self, value):
+        found = check_positive("bound", value, "such as 2.0")
+        assert found == float(value)
+        assert type(found) is float
+
+    @pytest.mark.parametrize(
+        "value", [0, -1.0, float("nan"), np.inf, True, np.True_, "2", None, [2.0], 1j, pytest.param(10**400, id="huge")]
+    )
+    def test_refuses(self, refusal, value):
+        message = refusal(check_positive, "bound", value, "such as 2.0")
+        assert message.startswith("bound must be a number above 0, such as 2.0; got ")
 
 
 class TestLevel:

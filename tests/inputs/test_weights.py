@@ -1,10 +1,12 @@
 """Importance weights at the boundary."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from calibrant import ece
-from calibrant.inputs.weights import is_unit, read_weights, take_weights, unit_weights
+from calibrant.inputs.weights import is_unit, pair_weight, read_weights, take_weights, unit_weights
 
 Y, P = [0, 1, 0], [0.25, 0.625, 0.875]
 
@@ -32,6 +34,38 @@ class TestUnit:
     @pytest.mark.parametrize("weights", [None, [1, 1, 1], np.ones(3, "float32")])
     def test_ones_are_recognised(self, weights):
         assert is_unit(read_weights(weights, 3))
+
+
+def exact_pair_weight(w):
+    w = [Fraction(float(x)) for x in w]
+    return float(sum(w) ** 2 - sum(x * x for x in w))
+
+
+class TestPairs:
+    @pytest.mark.parametrize(
+        "w",
+        [[2.0, 3.0], [1.0, 2.0, 0.5, 7.0], [1e16, 1.0, 1.0], [1.0, 1e16, 1.0], [1.0, 1.0, 1e16], [1e-8, 1e8, 1e8]],
+    )
+    def test_against_all_pairs(self, w):
+        assert pair_weight(np.array(w)) == pytest.approx(exact_pair_weight(w), rel=1e-15)
+        # (Σw)² - Σw² has no digit of it left
+        once = np.ones(len(w), np.int64)
+        assert pair_weight(np.array(w), once) == pytest.approx(exact_pair_weight(w), rel=1e-15)
+
+    @pytest.mark.parametrize("w", [[1e16, 1.0, 3.0], [0.5, 2.0, 1.0]])
+    def test_rows_that_are_counted(self, w):
+        count = np.array([1, 4, 2])
+        found = pair_weight(np.array(w), count)
+        assert found == pytest.approx(exact_pair_weight(np.repeat(w, count)), rel=1e-15)
+        assert found == pytest.approx(pair_weight(np.repeat(w, count)), rel=1e-15)
+
+    def test_one_row_has_no_pair(self):
+        assert pair_weight(np.array([5.0])) == pair_weight(np.array([5.0]), np.array([1])) == 0
+        assert pair_weight(np.array([5.0]), np.array([2])) == 50
+
+    def test_weights_of_one(self):
+        assert pair_weight(unit_weights(10)) == 90
+        assert pair_weight(unit_weights(0)) == 0
 
 
 class TestRead:

@@ -73,10 +73,11 @@ class TestOwn:
 
     def test_one_number_per_pair(self, refusal):
         message = refusal(distance_of_points, P, lambda a, b: np.abs(a - b))
-        assert "one number per pair: expected shape (16,), got (16, 3)" in message
+        assert "one real number per pair: expected shape (16,), got shape (16, 3) and type float64" in message
 
     def test_a_matrix_is_no_answer(self, refusal):
-        assert "one number per pair" in refusal(distance_of_points, P, lambda a, b: l1(a[:, None], b[None]))
+        message = refusal(distance_of_points, P, lambda a, b: l1(a[:, None], b[None]))
+        assert "one real number per pair: expected shape (16,), got shape (16, 16)" in message
 
     @pytest.mark.parametrize(("bad", "shown"), [(np.nan, "nan"), (np.inf, "inf"), (-0.5, "-0.5")])
     def test_finite_and_not_negative(self, bad, shown, refusal):

@@ -42,6 +42,53 @@ def test_what_is_no_distance(distance, refusal):
     assert repr(distance) in message
 
 
+def test_the_value_at_zero():
+    class Three(Kernel):
+        def profile(self, u):
+            return 3 * np.exp(-u)
+
+    assert Exponential(0.1).at_zero == Delta().at_zero == Cauchy().at_zero == 1.0
+    assert Three(2.0).at_zero == 3.0
+    assert type(Three(2.0).at_zero) is float
+
+
+class TestProfilesOfAUser:
+    def kernel(self, function):
+        return type("Own", (Kernel,), {"profile": lambda self, u: function(u)})(2.0)
+
+    def test_whole_numbers_and_flags_become_floats(self):
+        for function in (lambda u: u < 1, lambda u: (u < 1).astype(int), lambda u: (u < 1).astype("float32")):
+            found = self.kernel(function).of_distance([0.0, 4.0])
+            assert found.tolist() == [1.0, 0.0]
+            assert found.dtype == np.float64
+
+    @pytest.mark.parametrize(
+        ("function", "words"),
+        [
+            (lambda u: 1.0, "got shape () and type float64"),
+            (lambda u: None, "got shape () and type object"),
+            (lambda u: u[:1], "got shape (1,) and type float64"),
+            (lambda u: u[:, None], "got shape (3, 1) and type float64"),
+            (lambda u: u + 0j, "got shape (3,) and type complex128"),
+            (lambda u: u.astype(str), "got shape (3,) and type <U"),
+        ],
+    )
+    def test_one_real_number_for_each(self, function, words, refusal):
+        message = refusal(self.kernel(function).of_distance, [0.0, 2.0, 4.0])
+        assert "profile of Own must return one real number for each element: expected shape (3,), " in message
+        assert words in message
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    def test_finite(self, bad, refusal):
+        message = refusal(self.kernel(lambda u: np.where(u > 1, bad, 1.0)).of_distance, [[0.0, 2.0], [4.0, 6.0]])
+        assert message == f"profile of Own must be finite; at u = 2 it is {bad}"
+
+    def test_the_value_at_zero_is_checked_too(self, refusal):
+        with np.errstate(divide="ignore"):
+            message = refusal(lambda: self.kernel(lambda u: 1 / u).at_zero)
+        assert message == "profile of Own must be finite; at u = 0 it is inf"
+
+
 def test_median_needs_rows(refusal):
     assert "give a number" in refusal(Cauchy().of_distance, [1.0])
 
@@ -83,10 +130,25 @@ def test_a_product():
     assert product == Exponential(1.0) * Delta() != Delta() * Exponential(1.0)
 
 
-@pytest.mark.parametrize("other", [2.0, "delta", Delta, Exponential(1.0) * Delta()])
-def test_no_product_with_what_is_no_kernel(other):
-    with pytest.raises(TypeError):
-        Exponential(1.0) * other
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (2.0, "such as Exponential(0.2) * Delta(); got 2.0"),
+        ("delta", "got 'delta'"),
+        (Delta, "made of kernels, not of classes: write Delta()"),
+        (Exponential(1.0) * Delta(), "got Exponential(lengthscale=1.0, distance=None) * Delta()"),
+    ],
+)
+def test_no_product_with_what_is_no_kernel(other, words, refusal):
+    assert words in refusal(lambda: Exponential(1.0) * other)
+    assert words in refusal(Product, other, Delta())
+
+
+@pytest.mark.parametrize("other", [Delta(), 2.0])
+def test_no_product_of_three(other, refusal):
+    message = refusal(lambda: Exponential(1.0) * Delta() * other)
+    assert "a product has two factors" in message
+    assert f"times {other!r}" in message
 
 
 def test_a_joint_kernel_without_a_call():

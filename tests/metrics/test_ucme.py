@@ -18,6 +18,9 @@ from calibrant import (
     summarize,
     ucme,
 )
+from calibrant.inputs.laws.columns import table_of
+from calibrant.kernels.fitted import Chance
+from calibrant.metrics.ucme import located
 
 RNG = np.random.default_rng(0)
 n = 40
@@ -159,3 +162,49 @@ def test_many_rows_go_through_in_chunks(monkeypatch):
     monkeypatch.setattr(dispatch, "CHUNK_ROWS", 7)
     assert ucme(Y3, P3, locations=(P3[:3], [0, 1, 2]), kernel=KERNEL * Delta()) == pytest.approx(expected, rel=1e-12)
     assert math.isfinite(expected)
+
+
+CENTRE = RNG.integers(0, 9, n).astype(float)
+PREDICTIONS = {
+    "binary": (RNG.integers(0, 2, n), RNG.integers(0, 9, n) / 8),
+    "classes": (RNG.integers(0, 3, n), RNG.multinomial(4, np.ones(3) / 3, n) / 4),
+    "Normal": (RNG.normal(size=n), Normal(CENTRE, RNG.uniform(0.5, 2, n))),
+    "Laplace": (RNG.normal(size=n), cb.Laplace(CENTRE, 1.0)),
+    "Mixture": (RNG.normal(size=n), cb.Mixture([Normal(CENTRE, 1.0), Normal(-CENTRE, 2.0)], [0.5, 0.5])),
+    "MvNormal": (RNG.normal(size=(n, 2)), cb.MvNormal(np.column_stack([CENTRE, -CENTRE]), np.eye(2))),
+}
+
+
+class TestLocationsAndOutcomes:
+    """Locations are chosen without a look at the outcomes."""
+
+    def places(self, y, prediction, seed=1):
+        entry = cb.catalogue.find("ucme")
+        kernel = Exponential(0.3) if not isinstance(prediction, cb.Law) else Exponential(1.0) * Gaussian(1.0)
+        chance = Chance(None, np.random.default_rng(seed))
+        return located(entry.read(y, prediction), 6, kernel, chance)[1].rows
+
+    def predictions(self, rows):
+        if hasattr(rows, "law"):
+            return table_of(rows.law)[1]
+        return rows.p if hasattr(rows, "p") else rows.P
+
+    @pytest.mark.parametrize("name", PREDICTIONS)
+    def test_other_outcomes_give_the_same_locations(self, name):
+        y, prediction = PREDICTIONS[name]
+        first = self.places(y, prediction)
+        for other in (y[::-1], np.zeros_like(y), np.roll(y, 7, axis=0)):
+            second = self.places(other, prediction)
+            np.testing.assert_array_equal(self.predictions(first), self.predictions(second))
+            np.testing.assert_array_equal(first.y, second.y)  # drawn from the predictions
+        another = self.places(y, prediction, seed=2)
+        assert not np.array_equal(self.predictions(first), self.predictions(another))
+
+    @pytest.mark.parametrize("name", PREDICTIONS)
+    def test_the_order_of_the_rows_does_not_matter(self, name):
+        y, prediction = PREDICTIONS[name]
+        order = RNG.permutation(n)
+        mixed = prediction.take(order) if isinstance(prediction, cb.Law) else prediction[order]
+        for locations in (1, 6, 40):
+            found = ucme(y[order], mixed, locations=locations, rng=4)
+            assert found == pytest.approx(ucme(y, prediction, locations=locations, rng=4), rel=1e-10)

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from calibrant import MvNormal, Normal
+from calibrant import Intervals, Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
 from calibrant.inputs import read_probabilities
+from calibrant.inputs.judged import read_judged
 from calibrant.inputs.outcomes import read_outcomes
+from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.primitives.canonical import canonical_order
 
 RNG = np.random.default_rng(0)
@@ -47,11 +50,63 @@ def test_by_prediction_then_weight_then_outcome():
     assert canonical_order(rows).tolist() == [2, 3, 0, 1]
 
 
-def test_laws_by_outcome_then_weight():
-    rows = read_outcomes([1.0, -1.0, 1.0], Normal([0.0, 1.0, 2.0], 1.0), weights=[2, 1, 1])
-    assert canonical_order(rows).tolist() == [1, 2, 0]
-    law = MvNormal(np.zeros((3, 2)), np.eye(2))
-    y = [[0.0, 1.0], [0.0, 0.5], [-1.0, 9.0]]
-    order = canonical_order(read_outcomes(y, law))
-    mixed = canonical_order(read_outcomes(np.array(y)[[2, 0, 1]], law))
-    np.testing.assert_array_equal(np.array(y)[order], np.array(y)[[2, 0, 1]][mixed])
+def test_laws_by_prediction_then_weight_then_outcome():
+    rows = read_outcomes([1.0, -1.0, 1.0, 0.0], Normal([1.0, 0.0, 1.0, 1.0], 1.0), weights=[2, 1, 1, 2])
+    assert canonical_order(rows).tolist() == [1, 2, 0, 3]
+    assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 3, 0]
+
+
+LAWS = {
+    "Normal": Normal(RNG.integers(0, 3, n), RNG.integers(1, 3, n)),
+    "Laplace": Laplace(RNG.integers(0, 3, n), 1.0),
+    "Samples": Samples(RNG.integers(0, 2, (n, 4)).astype(float)),
+    "MvNormal": MvNormal(RNG.integers(0, 3, (n, 2)), np.eye(2)),
+    "Mixture": Mixture([Normal(RNG.integers(0, 2, n), 1.0), Normal(np.zeros(n), 2.0)], [0.5, 0.5]),
+    "ScipyLaw": ScipyLaw(stats.norm(RNG.integers(0, 3, n), 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_order_of_laws_does_not_depend_on_outcomes(name):
+    law = LAWS[name]
+    first, second = (read_outcomes(RNG.normal(size=(n, *law.shape)), law, weights=W) for _ in range(2))
+    np.testing.assert_array_equal(canonical_order(first), canonical_order(second))
+    assert not np.array_equal(canonical_order(first, with_outcomes=True), canonical_order(second, with_outcomes=True))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_come_out_the_same_whatever_their_order(name):
+    law = LAWS[name]
+    rows = read_outcomes(RNG.normal(size=(n, *law.shape)), law, weights=W)
+    mixed = rows.take(RNG.permutation(n))
+    for asked in (False, True):
+        first, second = (part.take(canonical_order(part, with_outcomes=asked)) for part in (rows, mixed))
+        np.testing.assert_array_equal(first.law.sample(3, 0), second.law.sample(3, 0))
+        np.testing.assert_array_equal(first.w, second.w)
+    np.testing.assert_array_equal(first.y, second.y)  # the last was asked to look at them
+
+
+def test_a_law_that_says_nothing_of_itself_keeps_its_order():
+    class Silent(Law):
+        def __init__(self, n):
+            self.rows = n
+
+        @property
+        def n(self):
+            return self.rows
+
+        def take(self, rows):
+            return Silent(len(np.arange(self.rows)[rows]))
+
+    rows = read_outcomes([3.0, 1.0, 2.0], Silent(3))
+    assert canonical_order(rows).tolist() == [0, 1, 2]
+    assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 0]
+
+
+def test_coverage_by_points_then_weight_then_hits():
+    intervals = Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
+    first, second = (
+        CoverageRows.of(read_judged(y, intervals, weights=[2, 1, 1, 2])) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4)
+    )
+    assert canonical_order(first).tolist() == canonical_order(second).tolist() == [2, 0, 3, 1]
+    assert canonical_order(first, with_outcomes=True).tolist() == [2, 3, 0, 1]

@@ -183,7 +183,8 @@ class TestRefusals:
         )
 
     def test_another_kind(self, refusal):
-        assert "laws" in refusal(lambda: summary("binary") + summary("laws"), error=SummaryError)
+        message = refusal(lambda: summary("binary") + summary("laws"), error=SummaryError)
+        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 5 (law Normal," in message
 
     def test_another_kernel(self, refusal):
         message = refusal(lambda: summary("binary") + summary("binary", kernel=Exponential(0.2)), error=SummaryError)
@@ -201,7 +202,24 @@ class TestRefusals:
 
     def test_other_numbers_of_classes(self, refusal):
         other = cb.summarize("skce", [0, 1, 2] * 2, np.full((6, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
-        assert "3 classes" in refusal(lambda: summary("classes") + other, error=SummaryError)
+        message = refusal(lambda: summary("classes") + other, error=SummaryError)
+        assert "(3 classes, unbiased=True) do not merge with blocks of 5 (4 classes," in message
+        # Full blocks alone have no rows left whose columns would differ.
+        whole = cb.summarize("skce", [0, 1, 2, 3, 0], np.full((5, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
+        assert "4 classes" in refusal(lambda: summary("classes", slice(0, 5)) + whole, error=SummaryError)
+
+    def test_other_laws(self, refusal):
+        other = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["laws"][2], blocksize=5)
+        message = refusal(lambda: summary("laws", slice(0, 5)) + other, error=SummaryError)
+        assert "(law Normal, unbiased=True) do not merge with blocks of 5 (law Laplace," in message
+
+    def test_other_levels(self, refusal):
+        first, second = (
+            cb.summarize("skce", REAL[:5], cb.Intervals(REAL[:5] - 1, REAL[:5] + 1, level), blocksize=5)
+            for level in (0.9, 0.8)
+        )
+        message = refusal(lambda: first + second, error=SummaryError)
+        assert "(coverage in 2-D at 0.9, unbiased=True) do not merge with blocks of 5 (coverage in 2-D at 0.8," in message
 
 
 def test_is_frozen():

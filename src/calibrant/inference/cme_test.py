@@ -20,7 +20,7 @@ from calibrant.kernels.locations import Locations, LocationScores, location_scor
 from calibrant.metrics.skce import check_options
 from calibrant.metrics.ucme import located
 from calibrant.primitives.canonical import canonical_order
-from calibrant.primitives.redraw import redraw_rows
+from calibrant.primitives.redraw import redraw_centre, redraw_rows
 from calibrant.progress import steps
 from calibrant.results import TestResult
 from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
@@ -141,8 +141,9 @@ def _redraws(
 ) -> Iterator[FloatArray]:
     """Yield Z for redrawn outcomes; where draws or the target's length scale change with them, all is computed anew."""
     anew = isinstance(rows, LawRows) and isinstance(rows.law, Samples)
+    centre = redraw_centre(rows, chance.rng)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
-        redrawn = redraw_rows(rows, chance.rng)
+        redrawn = redraw_rows(centre, chance.rng)
         if anew or rescaled:
             found = product
             if rescaled:

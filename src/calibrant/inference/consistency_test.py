@@ -17,7 +17,7 @@ from calibrant.inputs.outcomes import LawRows, read_outcomes
 from calibrant.inputs.weights import is_unit
 from calibrant.kernels.fitted import DrawnRows
 from calibrant.primitives.canonical import canonical_order
-from calibrant.primitives.redraw import redraw_rows
+from calibrant.primitives.redraw import redraw_centre, redraw_rows
 from calibrant.progress import steps
 from calibrant.results import Decomposition, Direction, TestResult
 from calibrant.summaries import Summary
@@ -127,7 +127,7 @@ def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> DrawnRows:
 def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:
     """Yield the rows with redrawn outcomes, drawn in an order that does not depend on that of the rows."""
     order = canonical_order(rows)
-    ordered, back = rows.take(order), np.argsort(order)
+    ordered, back = redraw_centre(rows.take(order), rng), np.argsort(order)
     for _ in steps(B, size=1, label=f"redrawing outcomes for {name}"):
         yield redraw_rows(ordered, rng).take(back)
 

@@ -98,7 +98,7 @@ def coverage_test(
 
     Parameters
     ----------
-    y, prediction, classes, pos_label
+    y, prediction, classes
         As in `coverage`. One level, several for ``"joint"``; `Sets` need a level.
     weights
         Refused unless all are equal: an exact law has no weighted form.

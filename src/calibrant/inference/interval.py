@@ -55,8 +55,8 @@ def interval(
     `coverage`                         ``"clopper-pearson"``, exact; or ``"wilson"`` for m effective rows (below)
     `worst_slab_coverage`              ``"clopper-pearson"`` on the evaluation rows of the slab
     `crps`, `energy_score`             ``"t"``: Student's interval of a mean, from 100 rows on
-    `interval_score`,                  ``"t"``, from 100 rows outside the widest interval on
-    `weighted_interval_score`
+    `interval_score`                   ``"t"``, from 100 rows outside the interval on
+    `weighted_interval_score`          ``"t"``, from 100 rows outside the widest interval on
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; of laws from 100 rows on

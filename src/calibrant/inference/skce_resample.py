@@ -16,7 +16,7 @@ from calibrant.metrics.skce import line_kernel, line_sums
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.primitives.pair_sums import pair_sum
-from calibrant.primitives.redraw import redraw_events, redraw_labels, redraw_outcomes, redraw_rows
+from calibrant.primitives.redraw import redraw_centre, redraw_events, redraw_labels, redraw_outcomes, redraw_rows
 from calibrant.primitives.redrawn_pairs import redrawn_sums
 from calibrant.progress import steps
 from calibrant.summaries import Kept, KeptLaws, Ordered, Summary
@@ -88,8 +88,10 @@ def _of_laws(rows: LawRows, kernel: AnyKernel, B: int, chance: Chance) -> tuple[
 
     T = pairs(rows)
     size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
+    centre = redraw_centre(rows, chance.rng)
+    assert isinstance(centre, LawRows)
     extreme = sum(
-        bool(reaches(np.asarray(pairs(redraw_outcomes(rows, chance.rng))), T, size))
+        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, chance.rng))), T, size))
         for _ in steps(B, size=1, label=LABEL)
     )
     return T, extreme

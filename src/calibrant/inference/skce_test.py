@@ -203,7 +203,7 @@ def _check_bootstrap(summary: Summary, variance: float) -> None:
                 'Use method="resample"'
             )
     elif variance < BOOTSTRAP_VARIANCE:
-        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance)
+        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, isinstance(summary, KeptCoverage))
 
 
 def _block_test(summary: Summary) -> TestResult:
@@ -217,10 +217,10 @@ def _block_test(summary: Summary) -> TestResult:
     s, m = summary.blocks, summary.m
     check_full_block(summary)
     if s < FEWEST_BLOCKS:
-        raise _too_few_blocks(s, m, summary.n)
+        raise _too_few_blocks(s, m, summary.n, _is_coverage(summary))
     variance = summary.variance / summary.heaviest**2
     if not summary.kind.startswith("law ") and variance < BLOCK_VARIANCE:
-        raise _too_rare("block", BLOCK_VARIANCE, variance)
+        raise _too_rare("block", BLOCK_VARIANCE, variance, _is_coverage(summary))
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
@@ -230,7 +230,8 @@ def _block_test(summary: Summary) -> TestResult:
         se = 0.0
     if se == 0 and mean > 0:
         raise NotApplicableError(
-            f"all {s} blocks have the same value, {mean:g}, so that it has no standard error; use method='resample'"
+            f"all {s} blocks have the same value, {mean:g}, so that it has no standard error; "
+            f"use {_instead(_is_coverage(summary))}"
         )
     from scipy.special import ndtr, ndtri
 
@@ -317,15 +318,24 @@ def _check(method: str, blocksize: Any, unbiased: bool) -> None:
         raise InputError(f"method={method!r} uses the unbiased estimator; leave unbiased at True")
 
 
-def _too_few_blocks(s: int, m: int, n: int) -> NotApplicableError:
+def _is_coverage(summary: Blocks) -> bool:
+    return summary.kind.startswith("coverage ")
+
+
+def _instead(coverage: bool) -> str:
+    """Return what always answers: hits of intervals, sets and quantiles cannot be redrawn."""
+    return 'method="bound"' if coverage else 'method="resample"'
+
+
+def _too_few_blocks(s: int, m: int, n: int, coverage: bool) -> NotApplicableError:
     return NotApplicableError(
         f'method="block" needs at least {FEWEST_BLOCKS} blocks; {n} rows make {s} of {m} rows. '
-        'Use smaller blocks or method="resample"'
+        f"Use smaller blocks or {_instead(coverage)}"
     )
 
 
-def _too_rare(method: str, limit: float, variance: float) -> NotApplicableError:
+def _too_rare(method: str, limit: float, variance: float, coverage: bool) -> NotApplicableError:
     return NotApplicableError(
         f"method={method!r} holds its level if the outcome variance expected under calibration is at least {limit:g}; "
-        f'it is {variance:.3g}. Use method="resample"'
+        f"it is {variance:.3g}. Use {_instead(coverage)}"
     )

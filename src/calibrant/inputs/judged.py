@@ -107,7 +107,7 @@ class CdfRows(Judged):
 
 def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> Judged:
     """Return checked rows; rows of weight 0 are dropped."""
-    n = prediction.n
+    n = _rows_of(prediction)
     w = read_weights(weights, n)
     rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
     if isinstance(prediction, Sets):
@@ -130,7 +130,7 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
 
 def without_outcome(prediction: Any, *, weights: Any = None) -> Judged:
     """Return rows of predictions alone, for measurements that look at no outcome."""
-    n = prediction.n
+    n = _rows_of(prediction)
     w = read_weights(weights, n)
     rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
     kinds: dict[type, type[Judged]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
@@ -144,6 +144,12 @@ def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: An
     if rows is None:
         return SetRows(labels, sets, w)
     return SetRows(labels, sets.take(rows), _weights_of(w, rows), w > 0)
+
+
+def _rows_of(prediction: Any) -> int:
+    if prediction.n == 0:
+        raise InputError("there are no rows: prediction is empty; at least one row is needed")
+    return int(prediction.n)
 
 
 def _kept(judged: J, rows: Rows | None) -> J:

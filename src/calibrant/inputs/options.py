@@ -35,9 +35,13 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
 def check_positive(name: str, value: Any, such_as: str) -> float:
     """Return a finite number above 0; True is no number."""
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    if not number or not 0 < float(value) < np.inf:
+    try:
+        found = float(value) if number else np.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        found = np.inf
+    if not 0 < found < np.inf:
         raise InputError(f"{name} must be a number above 0, {such_as}; got {shown(value)}")
-    return float(value)
+    return found
 
 
 def check_level(level: Any) -> float:

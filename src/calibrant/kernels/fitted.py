@@ -180,10 +180,14 @@ def _check_joint(form: JointForm, most: int = 24) -> None:
     i, j = (side.reshape(-1) for side in np.meshgrid(rows, rows, indexing="ij"))
     K = form.P.shape[1]
     a, b = i % K, (j + 1) % K
-    k = np.asarray(form.kernel(form.P[i], a, form.P[j], b))
-    back = np.asarray(form.kernel(form.P[j], b, form.P[i], a))
-    if k.shape != i.shape:
-        raise InputError(f"the kernel must return one number per pair: expected shape {i.shape}, got {k.shape}")
+    # Copies, so that the kernel may do what it likes with them.
+    k = np.asarray(form.kernel(form.P[i], a.copy(), form.P[j], b.copy()))
+    back = np.asarray(form.kernel(form.P[j], b.copy(), form.P[i], a.copy()))
+    if k.shape != i.shape or k.dtype.kind not in "fiub":
+        raise InputError(
+            f"the kernel must return one real number per pair: expected shape {i.shape}, got shape {k.shape} and type "
+            f"{k.dtype}"
+        )
     at = int(np.argmax(~np.isfinite(k)))
     if not np.isfinite(k[at]):
         raise InputError(f"the kernel must be finite; rows {int(i[at])} and {int(j[at])} give {k[at]}")

@@ -28,7 +28,8 @@ def canonical_order(
         outcomes = _columns(rows.y) if with_outcomes else []
         return np.lexsort([*outcomes, rows.w, *_of_law(rows.law)[::-1]])
     if isinstance(rows, CoverageRows):
-        return np.lexsort([rows.w, *rows.e.T, *rows.points.reshape(rows.n, -1).T[::-1]])
+        hits = list(rows.e.T) if with_outcomes else []
+        return np.lexsort([*hits, rows.w, *rows.points.reshape(rows.n, -1).T[::-1]])
     last = [rows.y] if with_outcomes else []
     return np.lexsort([*last, rows.w, *_columns(rows.p if isinstance(rows, Binary) else rows.P)])
 

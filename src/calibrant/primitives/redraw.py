@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.errors import InputError, shown
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
@@ -58,15 +59,33 @@ def redraw_labels(rows: Classes, resamples: int, rng: np.random.Generator) -> ND
     return labels
 
 
+def redraw_centre(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
+    """Return the rows from which redraws are made: one swap away for draws, the rows themselves otherwise.
+
+    The data and redraws that are each one swap away from a common centre are exchangeable; redraws that are each one
+    swap away from the data are not (Besag and Clifford 1989).
+    """
+    if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
+        return redraw_outcomes(rows, rng)
+    return rows
+
+
 def redraw_outcomes(rows: LawRows, rng: np.random.Generator) -> LawRows:
     """Return the same rows with outcomes drawn from their laws.
 
     Of draws the law itself is not known: the outcome and the draws are then pooled and one of them, drawn at random,
-    changes place with the outcome, which leaves their joint law as it is if the draws are calibrated.
+    changes place with the outcome, which leaves their joint law as it is if the draws are calibrated. Redraws must
+    start from `redraw_centre`.
     """
     law = rows.law
     if not isinstance(law, Samples):
-        return LawRows(law.sample(1, rng)[:, 0], law, rows.w)
+        drawn = law.sample(1, rng)[:, 0]
+        if not np.isfinite(drawn).all():
+            row = int(np.argwhere(~np.isfinite(drawn))[0][0])
+            raise InputError(
+                f"sample of {type(law).__name__} must return finite numbers; row {row} is {shown(drawn[row])}"
+            )
+        return LawRows(drawn, law, rows.w)
     draws, y = law.draws.copy(), rows.y.copy()
     chosen = rng.integers(law.M + 1, size=rows.n)
     moved = np.flatnonzero(chosen < law.M)

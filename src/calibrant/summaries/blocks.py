@@ -174,15 +174,28 @@ class Blocks(Summary):
         if not isinstance(values.get("kernel"), str):
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
         left = tuple(Summary.from_bytes(part) for part in values.get("left", ()))
-        return super()._checked({**values, "kernel": kernel_of(values["kernel"]), "left": left})
+        if "left" in values:
+            values = {**values, "left": left}
+        found = super()._checked({**values, "kernel": kernel_of(values["kernel"])})
+        counts = (found.m, found.blocks) if found.draws is None else (found.m, found.blocks, found.draws)
+        sums = [found.mean, found.spread, found.pairs, found.weight, found.variance, found.heaviest]
+        if (
+            not all(type(count) is int and count >= 0 for count in counts)
+            or not all(type(value) is float and np.isfinite(value) for value in sums)
+            or (type(found.unbiased), type(found.kind)) != (bool, str)
+        ):
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: its values are no such numbers")
+        return found
 
 
 def _kind_of(rows: KernelRows) -> str:
     if isinstance(rows, Classes):
         return f"{rows.K} classes"
     if isinstance(rows, CoverageRows):
-        return f"coverage at {', '.join(f'{level:.10g}' for level in rows.levels)}"
-    return f"law {type(rows.law).__name__}" if isinstance(rows, LawRows) else "binary"
+        return f"coverage in {rows.points.shape[2]}-D at {', '.join(f'{level:.10g}' for level in rows.levels)}"
+    if isinstance(rows, LawRows):
+        return f"law {type(rows.law).__name__}{list(rows.law.shape) or ''}"
+    return "binary"
 
 
 def outcome_variance(rows: KernelRows) -> FloatArray:

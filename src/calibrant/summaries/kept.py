@@ -34,6 +34,8 @@ class Kept(Summary):
         super().__post_init__()
         if self.P.ndim != 2 or not self.y.shape == self.w.shape == self.P.shape[:1]:
             raise SummaryError("the columns of a Kept must have one length")
+        if self.n and not 0 <= self.y.min() <= self.y.max() < self.K:
+            raise SummaryError(f"the outcomes of a Kept must be columns 0 to {self.K - 1}")
 
     @classmethod
     def of(cls, rows: Binary | Classes) -> Self:

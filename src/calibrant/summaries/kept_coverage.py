@@ -26,6 +26,9 @@ class KeptCoverage(Summary):
         if self.w.strides != (0,) and (self.w == 1).all():
             object.__setattr__(self, "w", unit_weights(self.w.size))
         super().__post_init__()
+        n, L = self.e.shape if self.e.ndim == 2 else (-1, -1)
+        if self.points.ndim != 3 or (self.points.shape[:2], self.levels.shape, self.w.shape) != ((n, L), (L,), (n,)):
+            raise SummaryError("the columns of a KeptCoverage must belong to the same rows and levels")
 
     @classmethod
     def of(cls, rows: CoverageRows) -> Self:

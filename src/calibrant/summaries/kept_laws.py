@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.laws import Law, Normal
 from calibrant.inputs.laws.columns import joined, law_of, table_of
 from calibrant.inputs.outcomes import LawRows
@@ -23,6 +23,12 @@ class KeptLaws(Summary):
     y: FloatArray  # (n,) or (n, D)
     law: Law | None  # None: no rows yet
     w: FloatArray  # (n,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n, shape = (0, self.y.shape[1:]) if self.law is None else (self.law.n, self.law.shape)
+        if self.y.shape != (n, *shape) or self.w.shape != (n,):
+            raise SummaryError("the columns of a KeptLaws must have one length")
 
     @classmethod
     def of(cls, rows: LawRows) -> Self:
@@ -82,5 +88,8 @@ class KeptLaws(Summary):
         if set(values) != {"kind", "columns", "y", "w"}:
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
         w = values["w"]
-        law = law_of(values["kind"], values["columns"]) if values["kind"] else None
+        try:
+            law = law_of(values["kind"], values["columns"]) if values["kind"] else None
+        except InputError as problem:
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: {problem}") from None
         return cls(values["y"], law, unit_weights(w.size) if (w == 1).all() else w)

@@ -35,5 +35,5 @@ class SampleMeans(PointMeans):
                 "the mean over pairs of different draws needs at least 2 draws per row; got 1. Give more draws, or use "
                 "unbiased=True, which does not pair a row with itself"
             )
-        itself = float(self.kernel.profile(np.zeros(1))[0])
+        itself = self.kernel.at_zero
         return np.asarray((M * self.own[i] - itself) / (M - 1))

@@ -1,0 +1,208 @@
+"""From outcomes and predictions to checked rows: what each verb takes, and the words for what it refuses."""
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    CdfValues,
+    Intervals,
+    Laplace,
+    Normal,
+    Quantiles,
+    Samples,
+    Sets,
+    brier_score,
+    coverage,
+    crps,
+    ece,
+    kuiper_test,
+    skce,
+    width,
+)
+from calibrant.catalogue.entries import ENTRIES, SHARED, shared_options
+from calibrant.catalogue.reading import KINDS, kind_of, listed, part_of, read, read_alone
+from calibrant.inputs import Binary, Classes
+from calibrant.inputs.judged import IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.outcomes import LawRows
+
+Y = [0.0, 1.0, 2.0]
+NORMAL = Normal(Y, 1.0)
+INTERVALS = Intervals([-1.0, 0.0, 1.0], [1.0, 2.0, 3.0], 0.9)
+QUANTILES = Quantiles([[0.0, 1.0]] * 3, [0.1, 0.9])
+SETS = Sets(np.eye(3, dtype=bool), 0.9)
+SAMPLES = Samples(np.zeros((3, 4)))
+CDF = CdfValues([0.1, 0.5, 0.9])
+ALL = tuple(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "kind"),
+    [
+        (INTERVALS, "intervals"),
+        (SETS, "sets"),
+        (QUANTILES, "quantiles"),
+        (CDF, "cdf"),
+        (SAMPLES, "samples"),
+        (NORMAL, "laws"),
+        (Laplace(Y, 1.0), "laws"),
+        ([0.1, 0.5], None),
+        (np.eye(2), None),
+        ("0.5", None),
+    ],
+)
+def test_kinds(prediction, kind):
+    assert kind_of(prediction) == kind
+
+
+class TestRows:
+    @pytest.mark.parametrize(
+        ("y", "prediction", "kind"),
+        [
+            ([0, 1, 1], [0.1, 0.5, 0.9], Binary),
+            ([0, 1, 2], np.eye(3), Classes),
+            (Y, NORMAL, LawRows),
+            (Y, SAMPLES, LawRows),
+            (Y, INTERVALS, IntervalRows),
+            (Y, QUANTILES, QuantileRows),
+            ([0, 1, 2], SETS, SetRows),
+        ],
+    )
+    def test_each_kind_has_its_rows(self, y, prediction, kind):
+        rows = read("verb", ALL, y, prediction, weights=[1, 2, 0])
+        assert type(rows) is kind
+        assert rows.n == 2  # the row without weight is gone
+        assert rows.w.tolist() == [1.0, 2.0]
+        part = part_of(rows, slice(1, 2))
+        assert type(part) is kind
+        assert part.n == 1
+        np.testing.assert_array_equal(part.y, rows.y[1:2])
+        assert part.w.tolist() == [2.0]
+
+    def test_parts_of_single_precision_are_judged_in_double(self):
+        rows = read("verb", ALL, [0, 1], np.array([0.25, 0.5], "float32"))
+        assert rows.p.dtype == np.float32
+        assert part_of(rows, slice(0, 1)).p.dtype == np.float64
+
+    def test_labels_of_sets(self):
+        rows = read("verb", ALL, ["a", "c", "b"], SETS, classes=["a", "b", "c"])
+        assert rows.y.tolist() == [0, 2, 1]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("verb", [coverage, crps, width])
+    def test_a_plain_array(self, verb, refusal):
+        for plain in ([0.1, 0.5, 0.9], np.eye(3)):
+            data = (plain,) if verb is width else (Y, plain)
+            message = refusal(verb, *data)
+            assert verb.__name__ in message
+            assert type(plain).__name__ in message
+        assert "Intervals" in refusal(coverage, Y, [0.1, 0.5, 0.9])
+
+    def test_a_plain_array_is_only_ever_probabilities(self, refusal):
+        message = refusal(read, "verb", ("intervals", "laws"), Y, [0.1, 0.5, 0.9])
+        assert message.startswith("verb judges Intervals or a law such as Normal; got [0.1, 0.5, 0.9] (list). ")
+        assert message.endswith("A plain array is only ever taken as probabilities")
+
+    @pytest.mark.parametrize("verb", [ece, brier_score, kuiper_test])
+    @pytest.mark.parametrize("prediction", [INTERVALS, SETS, QUANTILES, SAMPLES, NORMAL, CDF], ids=kind_of)
+    def test_what_holds_no_probabilities(self, verb, prediction, refusal):
+        message = refusal(verb, Y, prediction)
+        assert message.startswith(f"{verb.__name__} judges one probability per row (a 1-D array)")
+        assert f"; got {type(prediction).__name__}" in message
+
+    def test_a_matrix_where_one_probability_is_judged(self, refusal):
+        assert "kuiper_test" in refusal(kuiper_test, [0, 1, 2], np.eye(3))
+
+    def test_what_to_do_instead_is_said(self, refusal):
+        advice = {"laws": "Call .interval(level) on it"}
+        message = refusal(read, "verb", ("intervals",), Y, NORMAL, instead=advice)
+        assert message == "verb judges Intervals; got Normal. Call .interval(level) on it"
+        message = refusal(read, "verb", ("intervals",), Y, QUANTILES, instead=advice)
+        assert message == "verb judges Intervals; got Quantiles"
+
+    @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, NORMAL, SAMPLES], ids=kind_of)
+    def test_labels_of_what_has_none(self, prediction, refusal):
+        name = type(prediction).__name__
+        for option in ("classes", "pos_label"):
+            message = refusal(skce, Y, prediction, **{option: [0, 1]})
+            assert message == f"{option}= is for labels of probabilities; leave it out for {name}"
+
+    def test_a_positive_label_of_sets(self, refusal):
+        assert "pos_label= is for labels of probabilities" in refusal(skce, [0, 1, 2], SETS, pos_label=1)
+
+
+class TestAlone:
+    def test_rows_without_outcomes(self):
+        rows = read_alone("width", ("intervals",), INTERVALS, weights=[1, 0, 2])
+        assert rows.n == 2
+        assert rows.y.shape == (2, 0)
+
+    @pytest.mark.parametrize("plain", [[0.1, 0.5], None, "x"], ids=repr)
+    def test_what_is_no_prediction(self, plain, refusal):
+        message = refusal(read_alone, "width", ("intervals", "sets"), plain, weights=None)
+        assert message.startswith("width takes Intervals or Sets alone; got ")
+        assert message.endswith(f"({type(plain).__name__})")
+
+    def test_advice(self, refusal):
+        advice = {"laws": "Call .interval(level) on it"}
+        message = refusal(read_alone, "width", ("intervals",), NORMAL, weights=None, instead=advice)
+        assert message.endswith("(Normal). Call .interval(level) on it")
+        message = refusal(read_alone, "width", ("intervals",), QUANTILES, weights=None, instead=advice)
+        assert message.endswith("(Quantiles)")
+
+    def test_verbs_of_predictions_alone_take_no_outcomes(self):
+        alone = [entry for entry in ENTRIES.values() if not entry.outcome]
+        assert "width" in {entry.name for entry in alone}
+        for entry in alone:
+            with pytest.raises(TypeError):
+                entry.verb(Y, INTERVALS)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "words"),
+    [
+        (("sets",), "Sets"),
+        (("sets", "intervals"), "Intervals or Sets"),
+        (("laws", "binary", "sets"), "one probability per row (a 1-D array), Sets or a law such as Normal"),
+    ],
+)
+def test_listed_in_the_order_of_the_kinds(accepted, words):
+    assert listed(accepted) == words
+
+
+class TestSharedOptions:
+    @pytest.mark.parametrize(
+        ("predictions", "options"),
+        [
+            (("binary",), ("weights", "classes", "pos_label")),
+            (("classes",), ("weights", "classes")),
+            (("sets",), ("weights", "classes")),
+            (("laws", "samples"), ("weights",)),
+            (("intervals", "quantiles"), ("weights",)),
+            (("intervals", "sets"), ("weights", "classes")),
+            (ALL, ("weights", "classes", "pos_label")),
+        ],
+    )
+    def test_by_kind(self, predictions, options):
+        assert shared_options(predictions, True) == options
+        assert shared_options(predictions, False) == ("weights",)
+
+    def test_every_kind_is_one_of_the_kinds(self):
+        for kinds in SHARED.values():
+            assert kinds <= set(KINDS)
+        for entry in ENTRIES.values():
+            assert set(entry.predictions) <= set(KINDS)
+
+    @pytest.mark.parametrize("name", sorted(ENTRIES))
+    def test_a_verb_shows_the_options_it_takes(self, name):
+        import inspect
+
+        entry = ENTRIES[name]
+        shown = set(inspect.signature(entry.verb).parameters)
+        assert shown & set(SHARED) == set(shared_options(entry.predictions, entry.outcome))
+
+    def test_they_are_listed_where_an_option_is_unknown(self, refusal):
+        assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
+        message = refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
+        assert "Did you mean weights=?" in message
+        assert "pos_label" not in message

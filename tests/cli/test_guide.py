@@ -1,0 +1,35 @@
+"""The guide to the command line: its cells run, and its commands end as it says."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "command_line.md"
+CELL = re.compile(r"```\{code-cell\} (?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
+
+
+def commands(text):
+    """Return the commands of a cell as lists of words, and whether the cell goes on after a failure."""
+    for line in re.sub(r"(\\|\|\|)\n *", lambda end: end[1].strip("\\"), text).splitlines():
+        command, _, otherwise = line.partition("||")
+        yield shlex.split(command), bool(otherwise)
+
+
+@pytest.mark.skipif(not GUIDE.exists(), reason="the documentation is not part of this copy")
+def test_every_command_of_the_guide_runs(run, require):
+    require("polars")
+    ends, namespace = [], {}
+    for cell in CELL.finditer(GUIDE.read_text("utf-8")):
+        if cell["language"] == "python":
+            if ":tags:" not in cell["text"]:
+                exec(cell["text"], namespace)
+            continue
+        for (program, *words), may_fail in commands(cell["text"].removeprefix("%%bash\n")):
+            assert program == "calibrant"
+            done = run(*words)
+            assert done.code == 0 or may_fail, done
+            assert "inside calibrant" not in done.err
+            ends.append(done.code)
+    assert ends == [2, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0]
