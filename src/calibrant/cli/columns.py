@@ -95,8 +95,12 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
         if found.count(name) > 1:
             raise InputError(f"column {shown(name)} is named twice by {option} {shown(text)}; name it once")
     if len(found) == 1 and kind != "quantiles":
-        remedy = f" If it is the probability of an event, use --p {found[0]}" if kind == "classes" else ""
-        raise InputError(f"only one column of {path} is like {shown(text)} ({option}): {shown(found[0])}.{remedy}")
+        remedy = (
+            f"If it is the probability of an event, use --p {found[0]}"
+            if kind == "classes"
+            else "Name one for each class"
+        )
+        raise InputError(f"only one column of {path} is like {shown(text)}: {shown(found[0])}. {remedy}")
     return [(f"{option} {shown(text)}", found)]
 
 

@@ -34,10 +34,9 @@ def commands() -> None:
     calibrant audit predictions.parquet --y label --p score
     calibrant audit people.csv --y left --pos-label yes --p score -o report.html
     calibrant audit digits.npz --y y --p-cols 'P_*' --json digits.json
-    calibrant audit a.csv --y price --lower lo --upper hi --level 0.9
-    calibrant audit a.csv --y price --lower 'lo*' --upper 'hi*' --level 0.8 --level 0.9
-    calibrant audit a.csv --y pet --set-cols cat,dog,bird --level 0.9
-    calibrant audit a.csv --y sold --quantile-cols q05,q50,q95 --levels 0.05,0.5,0.95
+    calibrant audit houses.csv --y price --lower lo --upper hi --level 0.9
+    calibrant audit pets.csv --y pet --set-cols cat,dog,bird --level 0.9
+    calibrant audit shop.csv --y sold --quantile-cols 'q*' --levels 0.1,0.5,0.9
     """
 )
 @click.argument("file", type=PATH)
@@ -54,7 +53,8 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
     FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Name no columns, and you are shown which ones could be meant.
     COLUMNS are a pattern such as 'p_*', or names with commas between. Without -o and --json, what was found is printed.
 
-    Intervals of several levels: repeat --lower, --upper and --level; the first of each belong together, and so on.
+    For intervals of several levels repeat --lower, --upper and --level; the first of each belong together, then the
+    second.
     """
     from calibrant.cli.audit import run
 

@@ -27,7 +27,9 @@ ORDER = (
 )  # headings of the help
 
 # Options of the library and of the command line are the same words, spelled differently.
-KEYWORD = re.compile(r"\b(?P<name>pos_label|classes|weights|level|crossed|calibration_size)=(?:'(?P<value>\w+)'|(?=[\s,;.]|$))")
+KEYWORD = re.compile(
+    r"\b(?P<name>pos_label|classes|weights|level|crossed|calibration_size)=(?:'(?P<value>\w+)'|(?=[\s,;.]|$))"
+)
 
 
 class Option(click.Option):

@@ -67,7 +67,7 @@ def check_members(column: pl.Series, name: str, table: TableFile, where: Where |
 
     if column.dtype == pl.Boolean:
         return
-    strange = ~column.is_in([0, 1]) if column.dtype.is_numeric() else None
+    strange = ~((column == 0) | (column == 1)) if column.dtype.is_numeric() else None
     if strange is not None and not strange.any():
         return
     row = int(0 if strange is None else strange.arg_max() or 0)
