@@ -12,7 +12,7 @@ from calibrant.audit.sections import SECTIONS, Setting
 from calibrant.audit.text import as_html_fragment, as_text
 from calibrant.audit.words import with_parts
 from calibrant.catalogue.reading import KINDS, AnyRows, kind_of, read
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.groups import Grouping, read_groups
@@ -67,6 +67,8 @@ class Audit:
     def plot(self) -> Any:
         """Draw all figures side by side and return the Matplotlib figure."""
         figures = [figure for section in self.findings.sections for figure in section.figures]
+        if not figures:
+            raise NotApplicableError("this audit has no figures to draw")
         canvas = plots.new_figure(5.0 * len(figures), 5.4)
         for figure, ax in zip(figures, canvas.subplots(1, len(figures), squeeze=False)[0], strict=True):
             figure.curve.plot(ax)

@@ -11,8 +11,10 @@ import numpy as np
 from calibrant.audit.sections import Setting
 from calibrant.audit.words import POWER
 from calibrant.catalogue import find
+from calibrant.curves.coverage_curve import coverage_curve
 from calibrant.curves.frequency_interval import exact_limits, score_limits
 from calibrant.inference.coverage_binomial import hit_pvalue
+from calibrant.inference.coverage_test import coverage_test
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.levels import DIGITS
 from calibrant.inputs.row_labels import RowLabels
@@ -30,7 +32,7 @@ def coverage_lines(summary: Summary, setting: Setting, *, alternative: str = "tw
     They allow for outcomes that lie on a quantile, and for the size of a conformal calibration set. With
     ``alternative="less"`` only too low a coverage counts.
     """
-    entry = find("coverage_curve")
+    entry = find(coverage_curve)
     curve: Curve = entry.finish(summary, **entry.completed({"level": setting.level, **options}))
     m = setting.calibration_size
     if np.isnan(curve.pvalue).all():
@@ -111,7 +113,7 @@ def joint_test(table: HitTable, setting: Setting) -> TestResult | None:
         or setting.calibration_size is not None
     ):
         return None
-    entry = find("coverage_test")
+    entry = find(coverage_test)
     options = {"method": "joint", "resamples": setting.resamples, "rng": setting.rng}
     found: TestResult = entry.finish(table, **entry.completed(options))
     return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from calibrant.audit.coverage import lines_of
+from calibrant.audit.coverage_words import level_words
 from calibrant.audit.groups import SMALL_GROUP, small_groups
-from calibrant.audit.words import percent
 from calibrant.primitives.multiplicity import holm
 from calibrant.results import Curve, Measurement, Table, TestResult
 from calibrant.summaries.hit_table import ALL
@@ -28,7 +28,7 @@ def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement
         found.append(
             Measurement(
                 name if len(lines) == 1 else f"{name}.{line['nominal']:.10g}" if known else f"{name}.{len(found)}",
-                label.format(percent(line["nominal"]) if known else "").strip(),
+                label.format(level_words(line["nominal"])) if known else label.replace("{} ", ""),
                 line["coverage"],
                 expected=line["nominal"] if known else None,
                 interval=(line["lower"], line["upper"]),
@@ -55,9 +55,9 @@ def joint_measurement(joint: TestResult | None) -> tuple[Measurement, ...]:
     )
 
 
-def line_table(name: str, title: str, curve: Curve, note: str, **further: Any) -> Table:
-    """Return the lines of a curve as a table, with further columns."""
-    return Table(name, title, _columns(curve, further), note)
+def line_table(name: str, title: str, curve: Curve, note: str, *, first: str = "group") -> Table:
+    """Return the lines of a curve as a table; `first` is what its groups are called."""
+    return Table(name, title, _columns(curve, first), note)
 
 
 def group_table(tables: list[Curve], several: bool, *, name: str = "groups", title: str = "Groups") -> Table:
@@ -92,8 +92,17 @@ def group_table(tables: list[Curve], several: bool, *, name: str = "groups", tit
     )
 
 
-def _columns(curve: Curve, further: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    first = {} if set(curve.group.tolist()) == {ALL} else {"group": tuple(map(str, curve.group.tolist()))}
+def one_level(curve: Curve) -> tuple[Curve, str]:
+    """Return the lines of the level with the smallest p-value, which a picture can show, and its name."""
+    if len(np.unique(curve.nominal)) == 1:
+        return curve, ""
+    level = curve.nominal[np.nanargmin(curve.pvalue) if not np.isnan(curve.pvalue).all() else 0]
+    kept = {name: column[curve.nominal == level] for name, column in curve.columns.items()}
+    return replace(curve, columns=kept), f", level {level_words(float(level))}"
+
+
+def _columns(curve: Curve, name: str) -> dict[str, tuple[Any, ...]]:
+    first = {} if set(curve.group.tolist()) == {ALL} else {name: tuple(map(str, curve.group.tolist()))}
     several = len(np.unique(curve.nominal)) > 1
     known = not np.isnan(curve.nominal).any()
     return {
@@ -110,7 +119,6 @@ def _columns(curve: Curve, further: Mapping[str, Any]) -> dict[str, tuple[Any, .
             if known and "pvalue" in curve.columns
             else {}
         ),
-        **{name: tuple(values) for name, values in further.items()},
     }
 
 

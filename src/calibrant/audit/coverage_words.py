@@ -17,6 +17,10 @@ ALL_TOGETHER = "No single level is off by more than chance, but all together are
 NO_TEST = "Weights are unequal, and coverage then has no exact test."
 
 
+Line = dict[str, Any]
+"""A line of a coverage curve: a level, its coverage, its interval and p-values."""
+
+
 class Words(NamedTuple):
     """How a kind of prediction is spoken of; `holds` is a sentence with places for level, share, and interval."""
 
@@ -25,6 +29,7 @@ class Words(NamedTuple):
     too_low: str  # what it means that a level holds too little
     too_high: str
     advice: str
+    lines: str = "levels"
 
 
 INTERVALS = Words(
@@ -72,7 +77,7 @@ def coverage_verdict(
     tests = len(curves) + (joint is not None) + (further is not None)
     corrected = min(1.0, setting.families * p)
     if corrected < 1 - setting.level:
-        found = [sentence for curve, words in judged for sentence in _off(curve, words, tests, setting)]
+        found = _off(judged, tests, setting)
         return Verdict(
             "miscalibrated",
             f"These {things} are not calibrated ({pvalue_words(corrected)}).",
@@ -129,49 +134,54 @@ def seen_at(curve: Curve, tests: int, setting: Setting) -> float | None:
     return None if any(value is None for value in found) else max(value for value in found if value is not None)
 
 
-def seen_caveat(curve: Curve, tests: int, setting: Setting) -> str:
-    """Return what such an audit can see."""
-    seen = seen_at(curve, tests, setting)
-    if seen is None:
-        return "With so few rows no shortfall of coverage is found 4 times in 5."
-    return (
-        f"With this many rows coverage too low by {points(seen)} is found 4 times in 5 at the "
-        f"{percent(1 - setting.level)} level, corrected for all tests; less may stay unseen."
-    )
+def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Setting, sentence: str, none: str) -> Verdict:
+    """Return a verdict that also speaks of rows whose predictions are of about one size.
 
-
-def with_sizes(verdict: Verdict, by_size: Curve, setting: Setting, sentence: str, size: str) -> Verdict:
-    """Return a verdict that also speaks of rows whose predictions are of about one size."""
+    Where all levels are off already, rows of one size are named only if they differ from the others.
+    """
     lines = [line for line in lines_of(by_size) if line["count"]]
     off = [line for line in lines if setting.families * line["pvalue_holm"] < 1 - setting.level]
     if not off:
-        same = f"Coverage does not change with the {size} by more than chance."
-        return replace(verdict, sentences=(*verdict.sentences, same))
-    worst = min(off, key=lambda line: (line["pvalue_holm"], -abs(line["coverage"] - line["nominal"])))
-    (share,) = shares_apart(worst["nominal"], worst["coverage"])
-    said = (
-        f"{sentence.format(size=worst['group'], share=share)} of the outcomes, not {percent(worst['nominal'])} "
-        f"({worst['count']:,} rows)."
-    )
+        return replace(verdict, sentences=(*verdict.sentences, none))
     if verdict.status == "miscalibrated":
-        return replace(verdict, sentences=(*verdict.sentences, said))
-    p = min(1.0, setting.families * worst["pvalue_holm"])
-    return Verdict("miscalibrated", f"Coverage changes with the {size} ({pvalue_words(p)}).", (said,))
+        held = dict(zip(overall.nominal.tolist(), overall.coverage.tolist(), strict=True))
+        off = [line for line in off if not line["lower"] <= held[line["nominal"]] <= line["upper"]]
+        return replace(verdict, sentences=(*verdict.sentences, *(_of_size(_worst(off), sentence) if off else ())))
+    p = min(1.0, setting.families * _worst(off)["pvalue_holm"])
+    headline = f"Some of these predictions are not calibrated ({pvalue_words(p)})."
+    return Verdict("miscalibrated", headline, _of_size(_worst(off), sentence))
 
 
-def _off(curve: Curve, words: Words, tests: int, setting: Setting) -> list[str]:
-    """Return the sentence on the level that is off most, and how many are."""
-    off = [line for line in lines_of(curve) if setting.families * tests * line["pvalue_holm"] < 1 - setting.level]
-    if not off:
-        return []
-    worst = min(off, key=lambda line: (line["pvalue_holm"], -abs(line["coverage"] - line["nominal"])))
-    low = [line["coverage"] < line["nominal"] for line in off]
-    meaning = words.too_low if worst["coverage"] < worst["nominal"] else words.too_high
-    found = [f"{_said(worst, words, setting)}: {meaning}."]
-    if len(off) > 1:
-        all_low = "all hold too little" if all(low) else "all hold too much" if not any(low) else "some hold too little"
-        found.append(f"{len(off):,} of {curve.nominal.size:,} levels are off by more than chance; {all_low}.")
+def _of_size(line: Line, sentence: str) -> tuple[str]:
+    (share,) = shares_apart(line["nominal"], line["coverage"])
+    said = sentence.format(size=line["group"], share=share)
+    return (f"{said} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
+
+
+def _off(judged: list[tuple[Curve, Words]], tests: int, setting: Setting) -> list[str]:
+    """Return the sentence on the level of each curve that is off most, and how many levels of the first are.
+
+    Beside intervals that are off, quantiles are named only if all that are off lie on one side: a shift.
+    """
+    found: list[str] = []
+    for curve, words in judged:
+        lines = lines_of(curve)
+        off = [line for line in lines if setting.families * tests * line["pvalue_holm"] < 1 - setting.level]
+        low = [line["coverage"] < line["nominal"] for line in off]
+        if not off or (found and any(low) and not all(low)):
+            continue
+        meaning = words.too_low if _worst(off)["coverage"] < _worst(off)["nominal"] else words.too_high
+        said = [f"{_said(_worst(off), words, setting)}: {meaning}."]
+        if len(off) > 1 and not found:
+            ways = [way.split(" ", 2)[2] for way in (words.too_low, words.too_high)]
+            which = f"all {ways[0]}" if all(low) else f"some {ways[0]}" if any(low) else f"all {ways[1]}"
+            said.append(f"{len(off):,} of {len(lines):,} {words.lines} are off by more than chance, {which}.")
+        found += said
     return found
+
+
+def _worst(lines: list[Line]) -> Line:
+    return min(lines, key=lambda line: (line["pvalue_holm"], -abs(line["coverage"] - line["nominal"])))
 
 
 def _worst_sentence(curve: Curve, words: Words, setting: Setting) -> list[str]:
@@ -180,10 +190,21 @@ def _worst_sentence(curve: Curve, words: Words, setting: Setting) -> list[str]:
     return [f"{_said(worst, words, setting)}{', the largest gap of all levels' if len(lines) > 1 else ''}."]
 
 
-def _said(line: dict[str, Any], words: Words, setting: Setting) -> str:
+def _said(line: Line, words: Words, setting: Setting) -> str:
     share, low, high = shares_apart(line["nominal"], line["coverage"], line["lower"], line["upper"])
     confidence = f"{percent(setting.level)} confidence: {low} to {high}"
-    return words.holds.format(level=percent(line["nominal"]), share=share, confidence=confidence, group=line["group"])
+    level = level_words(line["nominal"])
+    return words.holds.format(level=level, share=share, confidence=confidence, group=line["group"])
+
+
+def level_words(level: float) -> str:
+    """Return a nominal level in percent, as it was given or with two decimals.
+
+    >>> level_words(0.9), level_words(0.975), level_words(5 / 11), level_words(0.99999)
+    ('90 %', '97.5 %', '45.45 %', '99.999 %')
+    """
+    digits = 2 if 0.0001 <= level <= 0.9999 else 8
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
 def shares_apart(nominal: float, *shares: float) -> list[str]:
@@ -192,6 +213,7 @@ def shares_apart(nominal: float, *shares: float) -> list[str]:
     >>> shares_apart(0.9, 0.84, 0.81, 0.87), shares_apart(0.9, 0.8993, 0.8987, 0.8999)
     (['84 %', '81 %', '87 %'], ['89.93 %', '89.87 %', '89.99 %'])
     """
+    texts: list[str] = []
     for digits in range(4):
         texts = [f"{100 * share:.{digits}f} %" for share in shares]
         level = f"{100 * nominal:.{digits}f} %"
@@ -206,22 +228,3 @@ def _enough(curve: Curve, tests: int, setting: Setting) -> int:
     deviations = normal_quantile(1 - share / 2) + normal_quantile(POWER)
     variance = float(np.max(curve.nominal * (1 - curve.nominal)))
     return rows_needed((deviations / NOTABLE) ** 2 * max(variance, NOTABLE * (1 - NOTABLE)))
-
-
-def conformal_caveat(things: str, setting: Setting) -> list[str]:
-    """Say what the coverage of split conformal prediction rests on."""
-    if setting.calibration_size is not None:
-        return [
-            f"Tests allow for a calibration set of {setting.calibration_size:,} scores, on which the coverage of split "
-            "conformal prediction depends."
-        ]
-    return [
-        f"If these {things} come from split conformal prediction, their coverage depends on the calibration set and "
-        "these tests are too strict: pass calibration_size=, its number of scores."
-    ]
-
-
-def weights_caveat(n: int, w: Any) -> list[str]:
-    """Say how many rows of equal weight the rows are worth."""
-    effective = float(w.sum()) ** 2 / float((np.asarray(w) ** 2).sum())
-    return [f"With these weights {n:,} rows count like {effective:,.0f}."] if effective < 0.9 * n else []

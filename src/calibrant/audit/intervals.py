@@ -8,40 +8,45 @@ import numpy as np
 
 from calibrant.audit import coverage_words as words
 from calibrant.audit import sized
+from calibrant.audit.coverage_caveats import conformal_caveat, seen_caveat, weights_caveat
 from calibrant.audit.scores import kernel_test, of_rows, score
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.words import percent
 from calibrant.inputs.judged import IntervalRows
+from calibrant.metrics.interval_score import interval_score
+from calibrant.metrics.width import width
 from calibrant.results import Measurement
+
+NO_WIDTH = "No group of intervals of like width is off by more than chance."
 
 
 @audits(IntervalRows, groups=sized.sized_groups, families=2)
 def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     """Return what there is to say about intervals: their coverage, and whether it changes with their width."""
     found = sized.covered(rows, setting, alternative="two-sided")
-    finite = np.ravel(of_rows("width", rows, statistic="finite_fraction"))
+    finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
     spread = "mean" if finite.min() == 1 else "median"
-    widths = np.ravel(of_rows("width", rows, statistic=spread))
-    kernel, missing = kernel_test(rows, finite=finite.min() == 1)
+    widths = np.ravel(of_rows(width, rows, statistic=spread))
+    kernel, missing = kernel_test(rows, setting, finite=finite.min() == 1)
     further, not_scored = _of_one_level(rows, setting, widths, finite, spread)
     tables = sized.per_level(
         found,
-        {f"{spread} width": widths, "finite": finite, "interval score": of_rows("interval_score", rows)},
+        {f"{spread} width": widths, "finite": finite, "interval score": of_rows(interval_score, rows)},
         "Width and score of each level",
         "The interval score is the width plus a penalty for what lies outside; lower is better.",
     )
     said = words.INTERVALS
     verdict = words.coverage_verdict("intervals", [(found.curve, said)], found.joint, setting, advice=said.advice)
-    verdict = sized.with_sizes(verdict, found, setting, "Intervals of width {size} hold {share}", "width")
+    verdict = sized.with_sizes(verdict, found, setting, "Intervals of width {size} hold {share}", NO_WIDTH)
     sections = (
         sized.coverage_section(found, setting, said, (*further, *kernel), tables),
         sized.size_section(found, setting, said, "width"),
     )
     caveats = (
         *_infinite(finite),
-        *words.weights_caveat(rows.n, rows.w),
-        words.seen_caveat(found.curve, found.tests, setting),
-        *words.conformal_caveat("intervals", setting),
+        *weights_caveat(rows.n, rows.w),
+        *seen_caveat(found.curve, found.tests, setting),
+        *conformal_caveat("intervals", setting),
         *missing,
         *not_scored,
     )
@@ -54,7 +59,7 @@ def _of_one_level(
     """Return the measurements that several levels have in a table."""
     if rows.prediction.levels.size > 1:
         return (), ()
-    scored, missing = score("interval_score", "interval score", rows, setting)
+    scored, missing = score(interval_score, "interval score", rows, setting)
     return (
         Measurement("width" if spread == "mean" else "width.median", f"{spread} width", float(widths[0])),
         Measurement("width.finite_fraction", "share of finite widths", float(finite[0])),

@@ -10,7 +10,8 @@ import numpy as np
 from calibrant.audit import coverage_words as words
 from calibrant.audit.coverage import labels_of
 from calibrant.audit.coverage_tables import group_table, joint_measurement, level_measurements
-from calibrant.audit.quantiles import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
+from calibrant.audit.quantile_figures import coverage_figure, pit_figure, spread_places
+from calibrant.audit.quantiles import Levels, few_levels, level_tables
 from calibrant.audit.scores import Found, kernel_test, of_rows, score
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.vectors import audit_vectors
@@ -23,6 +24,10 @@ from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.row_labels import RowLabels
 from calibrant.inputs.weights import FloatArray
+from calibrant.metrics.crps import crps
+from calibrant.metrics.decompose import decompose
+from calibrant.metrics.log_score import log_score
+from calibrant.metrics.sharpness import sharpness
 from calibrant.primitives.pit_bounds import Bounds, pit_bounds
 from calibrant.results import CrpsDecomposition, Measurement, Section, Table
 from calibrant.summaries.hit_table import HitTable
@@ -51,7 +56,7 @@ def audit_laws(rows: LawRows, setting: Setting) -> Part:
     """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness."""
     if rows.law.shape:
         return audit_vectors(rows, setting, levels_of(rows.law), law_table)
-    kernel, missing = kernel_test(rows)
+    kernel, missing = kernel_test(rows, setting)
     scored, not_scored = _scored(rows, setting)
     parts = _decomposed(rows)
     try:
@@ -62,7 +67,7 @@ def audit_laws(rows: LawRows, setting: Setting) -> Part:
     section = Section(
         "laws",
         "Predictive laws",
-        "Do outcomes fall into each part of their predicted law as often as it says?",
+        "Do outcomes fall where the laws say, as often as they say?",
         (
             *_central_measurements(levels),
             *joint_measurement(levels.joint),
@@ -118,16 +123,14 @@ def _scored(rows: LawRows, setting: Setting) -> Found:
     draws = isinstance(law, Samples)
     several = isinstance(law, Samples) and law.M > 1
     found = [
-        score("crps", "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})),
-        ((), ()) if draws else score("log_score", "log score", rows, setting),
+        score(crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})),
+        ((), ()) if draws else score(log_score, "log score", rows, setting),
         ((), ()) if draws and not several else _sharp(rows),
     ]
     return tuple(m for part, _ in found for m in part), tuple(text for _, part in found for text in part)
 
 
 def _sharp(rows: LawRows) -> Found:
-    from calibrant.metrics.sharpness import sharpness
-
     try:
         value = sharpness(rows.law, weights=rows.w)
     except NotApplicableError as reason:
@@ -147,7 +150,7 @@ def _decomposed(rows: LawRows) -> CrpsDecomposition | None:
             return None
         options["levels"] = (np.arange(number) + 0.5) / number
     try:
-        parts: CrpsDecomposition = of_rows("decompose", rows, **options)
+        parts: CrpsDecomposition = of_rows(decompose, rows, **options)
     except NotApplicableError:
         return None
     return parts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from calibrant.audit.sections import Setting
-from calibrant.catalogue import ENTRIES, Entry, Rows
+from calibrant.catalogue import ENTRIES, AnyRows, Entry
 from calibrant.errors import NotApplicableError
 from calibrant.inference.redrawn_metrics import Redrawn, redrawn_metrics
 from calibrant.inputs import Binary
@@ -41,11 +41,13 @@ def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[tuple[Mea
     return _collected(entries, lambda entry: _result(entry, rows, summary), redrawn, how)
 
 
-def measure_rows(names: tuple[str, ...], rows: Rows) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+def measure_rows(
+    names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None
+) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Return the measurements of these verbs on the rows themselves, and what did not apply."""
     return _collected(
         [ENTRIES[name] for name in names],
-        lambda entry: entry.of_rows(rows, entry.completed(entry.audit_options(rows))),
+        lambda entry: entry.of_rows(rows, entry.completed(entry.audit_options(rows) if options is None else options)),
     )
 
 

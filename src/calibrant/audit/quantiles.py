@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.audit import coverage_words as words
 from calibrant.audit.coverage import central_lines, coverage_lines, joint_test, labels_of
+from calibrant.audit.coverage_caveats import seen_caveat, weights_caveat
 from calibrant.audit.coverage_tables import (
     MOST_LEVELS,
     group_table,
@@ -18,17 +18,21 @@ from calibrant.audit.coverage_tables import (
     level_measurements,
     line_table,
 )
+from calibrant.audit.quantile_figures import coverage_figure, pit_figure, reliability_figure, spread_places
 from calibrant.audit.scores import Found, kernel_test, of_rows, score
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.words import gain
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.judged import QuantileRows
-from calibrant.results import Curve, Figure, Measurement, QuantileDecomposition, Section, Table, TestResult
+from calibrant.inputs.levels import DIGITS
+from calibrant.metrics.decompose import decompose
+from calibrant.metrics.quantile_score import quantile_score
+from calibrant.metrics.weighted_interval_score import weighted_interval_score
+from calibrant.results import Curve, Measurement, QuantileDecomposition, Section, Table, TestResult
 from calibrant.summaries.hit_table import HitTable
 
 DECOMPOSED = 4_000_000  # rows, over all levels
-DRAWN_ROWS, DRAWN_POINTS, DRAWN_LEVELS = 20_000, 200, 5
-FEWEST_CELLS = 5  # levels from which a histogram of the transform shows a shape
+WIS = "weighted interval score"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +62,14 @@ class Levels:
 
     def caveats(self, setting: Setting, rows: Any) -> list[str]:
         """Return what to keep in mind."""
-        found = [*words.weights_caveat(rows.n, rows.w)]
+        found = [*weights_caveat(rows.n, rows.w)]
         tied = int(np.rint((self.curve.coverage - self.curve.below).max() * rows.n))
         if tied:
             found.append(
                 f"Up to {tied:,} outcomes lie on a quantile: levels are taken as right if they lie between the shares "
                 "of outcomes below and at most at it, and are not tested jointly."
             )
-        return [*found, words.seen_caveat(self.judged[0][0], self.tests, setting)]
+        return [*found, *seen_caveat(self.judged[0][0], self.tests, setting)]
 
 
 def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Table:
@@ -81,8 +85,8 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
     levels = Levels.of(HitTable.of(rows), setting)
     parts = _decomposed(rows)
     scored, not_scored = _scored(rows, setting, parts)
-    kernel, missing = kernel_test(rows, finite=bool(np.isfinite(rows.prediction.values).all()))
-    advice = "" if parts is None else gain(parts.wis.mcb, parts.wis.score, "weighted interval score")
+    kernel, missing = kernel_test(rows, setting, finite=bool(np.isfinite(rows.prediction.values).all()))
+    advice = "" if parts is None else gain(parts.wis.mcb, parts.wis.score, _score_name(rows))
     section = Section(
         "quantiles",
         "Quantiles",
@@ -93,24 +97,12 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
             *scored,
             *kernel,
         ),
-        (coverage_figure(levels.table, setting), *_reliability(rows, setting), *pit_figure(rows)),
+        (coverage_figure(levels.table, setting), *reliability_figure(rows, setting), *pit_figure(rows)),
         (*level_tables(levels), *_score_table(rows, parts)),
     )
     caveats = (*levels.caveats(setting, rows), *missing, *not_scored)
     verdict = words.coverage_verdict("quantiles", levels.judged, levels.joint, setting, advice=advice)
     return Part((section,), verdict, caveats)
-
-
-def coverage_figure(table: HitTable, setting: Setting) -> Figure:
-    """Return the picture of nominal against observed levels of quantiles."""
-    return Figure(
-        "coverage",
-        "Nominal against observed levels",
-        "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; below "
-        "it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. The band "
-        "holds for all levels together.",
-        coverage_lines(table, setting, simultaneous=True),
-    )
 
 
 def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
@@ -131,26 +123,6 @@ def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
     return found
 
 
-def pit_figure(rows: Any, *, levels: int = FEWEST_CELLS) -> tuple[Figure, ...]:
-    """Return the histogram of the probability integral transform."""
-    if isinstance(rows, QuantileRows) and rows.prediction.levels.size < levels:
-        return ()
-    return (
-        Figure(
-            "pit_histogram",
-            "Where outcomes fall in the prediction",
-            "The share of outcomes in each tenth of their predicted law, over the share expected. Flat: calibrated. A "
-            "U: too narrow. A dome: too wide. A slope: predictions too low (rising) or too high (falling).",
-            of_rows("pit_histogram", rows),
-        ),
-    )
-
-
-def spread_places(levels: Sequence[float] | NDArray[Any]) -> NDArray[np.intp]:
-    """Return the places of at most five levels, the outer ones among them."""
-    return np.unique(np.linspace(0, len(levels) - 1, DRAWN_LEVELS).round().astype(np.intp))
-
-
 def few_levels(table: HitTable, places: NDArray[np.intp], setting: Setting) -> Curve:
     """Return the coverage of some of the levels."""
     curve = coverage_lines(table, setting)
@@ -162,27 +134,34 @@ def _decomposed(rows: QuantileRows) -> QuantileDecomposition | None:
     values = rows.prediction.values
     if values.size > DECOMPOSED or not np.isfinite(values).all():
         return None
-    parts: QuantileDecomposition = of_rows("decompose", rows)
+    parts: QuantileDecomposition = of_rows(decompose, rows)
     return parts
 
 
 def _scored(rows: QuantileRows, setting: Setting, parts: QuantileDecomposition | None) -> Found:
     levels = rows.prediction.levels
+    of = _score_name(rows)
     if levels.size == 1:
-        found, missing = score("quantile_score", "quantile score", rows, setting)
-    elif 2 * len(rows.prediction.pairs()) + int((levels.round(10) == 0.5).sum()) == levels.size:
-        found, missing = score("weighted_interval_score", "weighted interval score", rows, setting)
+        found, missing = score(quantile_score, of, rows, setting)
+    elif of == WIS:
+        found, missing = score(weighted_interval_score, of, rows, setting)
     else:
         found, missing = (), ()
     if parts is None:
         left_out = "decompose is left out: some quantiles are infinite, or there are too many rows."
         return found, (*missing, left_out)
-    of = "quantile score" if levels.size == 1 else "weighted interval score"
     split = (
         Measurement("decompose.mcb", "its miscalibration part", _whole(parts, "mcb"), method=f"part of the {of}"),
         Measurement("decompose.dsc", "its discrimination part", _whole(parts, "dsc"), method=f"part of the {of}"),
     )
     return (*found, *(split if found else ())), missing
+
+
+def _score_name(rows: QuantileRows) -> str:
+    """Return what the mean score is called: the weighted interval score if all levels mirror each other."""
+    levels = rows.prediction.levels
+    mirrored = 2 * len(rows.prediction.pairs()) + int((levels.round(DIGITS) == 0.5).sum())
+    return WIS if levels.size > 1 and mirrored == levels.size else "quantile score"
 
 
 def _whole(parts: QuantileDecomposition, name: str) -> float:
@@ -196,7 +175,7 @@ def _score_table(rows: QuantileRows, parts: QuantileDecomposition | None) -> tup
     if levels.size == 1:
         return ()
     split = {} if parts is None else {"miscalibration": parts.mcb, "discrimination": parts.dsc}
-    columns = {"quantile score": of_rows("quantile_score", rows), **split}
+    columns = {"quantile score": of_rows(quantile_score, rows), **split}
     return (
         Table(
             "scores",
@@ -205,29 +184,3 @@ def _score_table(rows: QuantileRows, parts: QuantileDecomposition | None) -> tup
             "Miscalibration is what isotonic recalibration would take off the score; it is above 0 by chance too.",
         ),
     )
-
-
-def _reliability(rows: QuantileRows, setting: Setting) -> tuple[Figure, ...]:
-    """Return the picture of recalibrated quantiles, of at most so many rows, levels and points as can be seen."""
-    if not np.isfinite(rows.prediction.values).all():
-        return ()
-    few = rows
-    if rows.n > DRAWN_ROWS:
-        few = rows.take(np.sort(setting.rng.choice(rows.n, DRAWN_ROWS, replace=False)))
-    curve: Curve = of_rows("reliability_curve", few)
-    chosen = rows.prediction.levels[spread_places(rows.prediction.levels)]
-    kept = [_spread(np.flatnonzero(curve.level == level)) for level in chosen.tolist()]
-    places = np.concatenate(kept)
-    return (
-        Figure(
-            "quantile_reliability",
-            "Recalibrated quantiles",
-            "What each forecast quantile should have been, judged by these rows. Above the dashed line forecasts are "
-            "too low, below it too high; lines wiggle by chance where forecasts are few.",
-            replace(curve, columns={name: column[places] for name, column in curve.columns.items()}),
-        ),
-    )
-
-
-def _spread(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    return places[np.unique(np.linspace(0, places.size - 1, DRAWN_POINTS).round().astype(np.intp))]

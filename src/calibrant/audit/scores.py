@@ -9,46 +9,59 @@ import numpy as np
 
 from calibrant.audit.measurements import measure_rows
 from calibrant.audit.sections import Setting
-from calibrant.catalogue import find
+from calibrant.catalogue import Verb, find
 from calibrant.errors import NotApplicableError
 from calibrant.inference.interval import interval
 from calibrant.inputs.judged import Judged
+from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import is_unit
 from calibrant.results import Measurement
+
+BLOCKS = {"method": "block", "shuffle": True}
+COMPARED = 20_000_000  # draws, over all pairs of rows
 
 Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
 """Measurements, and what did not apply."""
 
 
-def of_rows(name: str, rows: Any, **options: Any) -> Any:
+def of_rows(verb: Verb[Any], rows: Any, **options: Any) -> Any:
     """Return what a verb says of checked rows."""
-    entry = find(name)
+    entry = find(verb)
     return entry.of_rows(rows, entry.completed(options))
 
 
-def score(name: str, label: str, rows: Judged | LawRows, setting: Setting, **options: Any) -> Found:
+def score(verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting, **options: Any) -> Found:
     """Return the mean score of one level; infinite ones too, but not what the verb cannot answer."""
     try:
-        return (_measured(name, label, rows, setting, options),), ()
+        return (_measured(verb, label, rows, setting, options),), ()
     except NotApplicableError as reason:
-        return (), (f"{name} does not apply: {reason}.",)
+        return (), (f"{verb.__name__} does not apply: {reason}.",)
 
 
-def _measured(name: str, label: str, rows: Judged | LawRows, setting: Setting, options: dict[str, Any]) -> Measurement:
+def _measured(
+    verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting, options: dict[str, Any]
+) -> Measurement:
     prediction = rows.law if isinstance(rows, LawRows) else rows.prediction
     weights = None if is_unit(rows.w) else rows.w
     try:
-        found = interval(name, rows.y, prediction, level=setting.level, weights=weights, **options)
+        found = interval(verb, rows.y, prediction, level=setting.level, weights=weights, **options)
     except NotApplicableError:
-        return Measurement(name, label, float(np.ravel(of_rows(name, rows, **options))[0]))
+        return Measurement(verb.__name__, label, float(np.ravel(of_rows(verb, rows, **options))[0]))
     low, high, value = (float(np.ravel(part)[0]) for part in (found.low, found.high, found.estimate))
-    return Measurement(name, label, value, interval=(low, high), method=found.method)
+    return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
 
 
-def kernel_test(rows: Judged | LawRows, *, finite: bool = True) -> Found:
-    """Return the kernel test of coverage or of laws, given the prediction; none of one row or of infinite bounds."""
-    if rows.n < 2 or not finite:
-        return (), (() if finite else ("skce_test does not apply: it measures distances, and some are infinite.",))
-    found, missing = measure_rows(("skce_test",), rows)  # type: ignore[arg-type]  # every kind has this test
+def kernel_test(rows: Judged | LawRows, setting: Setting, *, finite: bool = True) -> Found:
+    """Return the kernel test of coverage or of laws; none for one row, for one draw, for infinite bounds."""
+    if not finite:
+        return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
+    if rows.n < 2 or (isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.law.M < 2):
+        return (), ()
+    chosen = BLOCKS if _is_slow(rows) else find("skce_test").audit_options(rows)
+    found, missing = measure_rows(("skce_test",), rows, {**chosen, "resamples": setting.resamples})
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
+
+
+def _is_slow(rows: Judged | LawRows) -> bool:
+    return isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.n * rows.law.draws.size > COMPARED

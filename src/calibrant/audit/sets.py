@@ -7,15 +7,18 @@ import numpy as np
 from calibrant.audit import coverage_words as words
 from calibrant.audit import sized
 from calibrant.audit.coverage import coverage_lines
+from calibrant.audit.coverage_caveats import conformal_caveat, seen_caveat, weights_caveat
 from calibrant.audit.coverage_tables import line_table
 from calibrant.audit.scores import kernel_test, of_rows
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.words import percent
 from calibrant.inputs.judged import SetRows
 from calibrant.inputs.row_labels import RowLabels
+from calibrant.metrics.width import width
 from calibrant.results import Measurement, Section, Verdict
 from calibrant.summaries.hit_table import HitTable
 
+NO_SIZE = "No size of sets holds less than its level by more than chance."
 STATISTICS = {
     "mean": ("width", "mean set size"),
     "empty_fraction": ("width.empty_fraction", "share of empty sets"),
@@ -33,28 +36,28 @@ def audit_sets(rows: SetRows, setting: Setting) -> Part:
     """
     found = sized.covered(rows, setting, alternative="less")
     known = rows.prediction.levels is not None
-    sizes = {name: np.ravel(of_rows("width", rows, statistic=name)) for name in STATISTICS}
+    sizes = {name: np.ravel(of_rows(width, rows, statistic=name)) for name in STATISTICS}
     further = [Measurement(*STATISTICS[name], float(values[0])) for name, values in sizes.items() if found.sizes.L == 1]
     tables = sized.per_level(
         found, {STATISTICS[name][1]: values for name, values in sizes.items()}, "Size of the sets of each level", ""
     )
-    kernel, missing = kernel_test(rows) if known else ((), ())
+    kernel, missing = kernel_test(rows, setting) if known else ((), ())
     said = words.SETS
     verdict = (
         words.coverage_verdict("sets", [(found.curve, said)], found.joint, setting, advice=said.advice)
         if known
         else _without_level(found)
     )
-    verdict = sized.with_sizes(verdict, found, setting, "Sets of size {size} hold {share}", "size")
+    verdict = sized.with_sizes(verdict, found, setting, "Sets of size {size} hold {share}", NO_SIZE)
     sections = (
         sized.coverage_section(found, setting, said, (*further, *kernel), tables),
         sized.size_section(found, setting, said, "size"),
         _by_label(rows, setting),
     )
     caveats = (
-        *words.weights_caveat(rows.n, rows.w),
-        *([words.seen_caveat(found.curve, found.tests, setting)] if known else []),
-        *words.conformal_caveat("sets", setting),
+        *weights_caveat(rows.n, rows.w),
+        *seen_caveat(found.curve, found.tests, setting),
+        *(conformal_caveat("sets", setting) if known else []),
         *missing,
     )
     return Part(sections, verdict, caveats)
@@ -82,5 +85,6 @@ def _by_label(rows: SetRows, setting: Setting) -> Section:
         "Coverage by the label that happened",
         type(curve)(curve.kind, columns, curve.method, curve.n, curve.details),
         "Shown, not judged: sets that are right for every row hold rare labels less often than others.",
+        first="label",
     )
     return Section("labels", "By label", "Which labels do the sets miss?", (), (), (table,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from calibrant.audit.coverage_tables import (
     joint_measurement,
     level_measurements,
     line_table,
+    one_level,
 )
 from calibrant.audit.sections import Setting
-from calibrant.catalogue import find
 from calibrant.inference.null import reaches
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.judged import IntervalRows, SetRows
@@ -29,6 +29,7 @@ from calibrant.summaries.sizes import Sizes
 
 PERMUTED = 20_000_000  # rows, over all permutations
 FEWEST_PERMUTATIONS = 99
+ONLY_LOW = " Only too low a coverage counts."
 
 SizedRows = IntervalRows | SetRows
 
@@ -53,14 +54,13 @@ def covered(rows: SizedRows, setting: Setting, *, alternative: str) -> Covered:
     """Count hits; `alternative` says which coverage counts as wrong for rows of a size."""
     table, sizes = HitTable.of(rows), Sizes.of(rows)
     by_size = coverage_lines(sizes, setting, alternative=alternative, groups="size")
-    return Covered(table, sizes, coverage_lines(table, setting), by_size, joint_test(table, setting))
+    return Covered(table, sizes, coverage_lines(table, setting), _shortened(by_size), joint_test(table, setting))
 
 
 def coverage_section(found: Covered, setting: Setting, said: words.Words, further: Any, tables: Any) -> Section:
     """Return the section on the coverage of all rows."""
     things = said.things
-    entry = find("coverage_curve")
-    band = entry.finish(found.table, **entry.completed({"level": setting.level, "simultaneous": True}))
+    band = coverage_lines(found.table, setting, simultaneous=True)
     lines = line_table("levels", "Coverage of each level", found.curve, "Adjusted p-values hold for all levels (Holm).")
     figure = Figure(
         "coverage",
@@ -92,14 +92,17 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
         "sizes",
         f"Coverage by {size}",
         found.by_size,
-        f"Rows with {said.things} of about one {size}; adjusted p-values hold for all lines together (Holm).",
+        f"Rows with {said.things} of about one {size}; adjusted p-values hold for all lines together (Holm)."
+        + (ONLY_LOW if found.sizes.K else ""),
+        first=size,
     )
+    shown, level = one_level(found.by_size)
     figure = Figure(
         "sizes",
-        f"Coverage by {size}",
+        f"Coverage by {size}{level}",
         f"Each line holds rows with {said.things} of about one {size}. A level outside its line is missed by more than "
         "chance, looked at on its own.",
-        found.by_size,
+        shown,
     )
     several = len(set(found.by_size.group[found.by_size.count > 0].tolist())) > 1
     return Section(
@@ -139,15 +142,16 @@ def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -
         coverage_lines(HitTable.of(rows, labels_of(grouping)), setting, alternative=alternative)
         for grouping in groupings
     ]
-    return group_table(curves, rows.covered.shape[1] > 1)
+    table = group_table(curves, rows.covered.shape[1] > 1)
+    return replace(table, note=table.note + (ONLY_LOW if alternative == "less" else ""))
 
 
-def with_sizes(verdict: Verdict, found: Covered, setting: Setting, sentence: str, size: str) -> Verdict:
+def with_sizes(verdict: Verdict, found: Covered, setting: Setting, sentence: str, none: str) -> Verdict:
     """Let rows of one size speak, if there are several sizes."""
     filled = found.by_size.count > 0
     if len(set(found.by_size.group[filled].tolist())) < 2 or np.isnan(found.by_size.pvalue_holm[filled]).all():
         return verdict
-    return words.with_sizes(verdict, found.by_size, setting, sentence, size)
+    return words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, none)
 
 
 def _size_measurements(sizes: Sizes, setting: Setting, size: str) -> tuple[Measurement, ...]:
@@ -174,3 +178,12 @@ def _filled(table: Table) -> Table:
     kept = [k for k, n in enumerate(table.columns["n"]) if n]
     columns = {name: tuple(values[k] for k in kept) for name, values in table.columns.items()}
     return Table(table.name, table.title, columns, table.note)
+
+
+def _shortened(curve: Curve) -> Curve:
+    """Write the limits of sizes with four digits, if these tell the groups of a level apart."""
+    pairs = zip(curve.size_low.tolist(), curve.size_high.tolist(), strict=True)
+    names = [f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}" for low, high in pairs]
+    if len({*zip(names, curve.nominal.tolist(), strict=True)}) < len({*zip(curve.group, curve.nominal, strict=True)}):
+        return curve
+    return replace(curve, columns={**curve.columns, "group": np.array(names)})

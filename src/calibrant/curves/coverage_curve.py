@@ -51,7 +51,7 @@ def coverage_curve(
 
     Parameters
     ----------
-    y, prediction, weights, classes, pos_label
+    y, prediction, weights, classes
         As in `coverage`.
     groups
         Labels of rows, of any kind that can be told apart, for one line per group and level; ``"size"`` for groups of

@@ -20,7 +20,7 @@ class Curve:
     Attributes
     ----------
     kind
-        "reliability", "isotonic" or "cumulative": how it is drawn.
+        "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability" or "pit_histogram": how it is drawn.
     columns
         The arrays by name, read-only, all of one length.
     method

@@ -5,7 +5,10 @@
 >>> check_verb(brier_score)
 """
 
+from calibrant.testing.data import DATA
 from calibrant.testing.kernels import check_kernel
-from calibrant.testing.laws import LAWS, check_verb
+from calibrant.testing.law import LAWS
+from calibrant.testing.laws import check_verb
+from calibrant.testing.subjects import PerRow, Subject
 
-__all__ = ["LAWS", "check_kernel", "check_verb"]
+__all__ = ["DATA", "LAWS", "PerRow", "Subject", "check_kernel", "check_verb"]

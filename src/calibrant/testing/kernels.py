@@ -67,6 +67,7 @@ def _check_profile(kernel: Kernel, rng: np.random.Generator) -> None:
     u = np.concatenate([[0.0], np.geomspace(1e-12, 1e12, 200)])
     values = np.asarray(kernel.profile(u))
     assert values.shape == u.shape, f"{kernel!r}: profile must work element by element; {u.shape} gave {values.shape}"
+    assert values.dtype.kind in "fiub", f"{kernel!r}: profile must return real numbers; got {values.dtype}"
     assert np.isfinite(values).all(), f"{kernel!r}: profile is not finite at u = {u[~np.isfinite(values)][0]:g}"
     largest = float(np.abs(values).max())
     assert largest <= kernel.supremum * (1 + TOLERANCE), f"{kernel!r}: {largest:g} exceeds supremum {kernel.supremum:g}"
