@@ -66,7 +66,7 @@ def _binary(rng: np.random.Generator, n: int) -> Case:
 
 def _classes(rng: np.random.Generator, n: int) -> Case:
     P = rng.multinomial(32, rng.dirichlet(np.full(K, 0.7), size=n)) / 32
-    return case(_labels(rng, P), plain, p=P)
+    return case(_labels(rng, P**0.7), plain, p=P)
 
 
 def _intervals(rng: np.random.Generator, n: int) -> Case:
@@ -83,7 +83,7 @@ def _one_interval(rng: np.random.Generator, n: int) -> Case:
 
 def _sets(rng: np.random.Generator, n: int) -> Case:
     P = rng.dirichlet(np.full(K, 0.7), size=n)
-    return case(_labels(rng, P), sets, mask=np.stack([P > 0.5, P > 0.15], axis=2))
+    return case(_labels(rng, P**0.7), sets, mask=np.stack([P > 0.5, P > 0.15], axis=2))
 
 
 def _one_set(rng: np.random.Generator, n: int, build: Callable[..., Sets] = one_set) -> Case:
@@ -121,8 +121,9 @@ def _cdf(rng: np.random.Generator, n: int) -> Case:
     return case(None, CdfValues, at=at, below=at - jump)
 
 
-def _labels(rng: np.random.Generator, P: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.array([rng.choice(K, p=row) for row in 0.8 * P + 0.2 / K])
+def _labels(rng: np.random.Generator, Q: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a label for each row, drawn with probabilities that are proportional to these."""
+    return np.array([rng.choice(K, p=row / row.sum()) for row in Q])
 
 
 def _outcomes(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
