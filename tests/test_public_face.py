@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 import pytest
 
 import calibrant
-from calibrant.catalogue import ENTRIES, find
+from calibrant.catalogue import ENTRIES, SHARED, find
 
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
 FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}
@@ -66,7 +66,9 @@ class TestSignatures:
         }
         assert own == dict(entry.options)
 
-    @pytest.mark.parametrize("name", ["consistency_test", "top_label", "one_vs_rest"])
+    @pytest.mark.parametrize(
+        "name", ["audit", "consistency_test", "one_vs_rest", "pit", "top_label", "worst_slab_coverage"]
+    )
     def test_other_functions_take_the_outcome_first_too(self, name):
         assert list(inspect.signature(EXPORTED[name]).parameters)[:2] == ["y", "prediction"]
 
@@ -96,7 +98,9 @@ class TestDocstrings:
         text = inspect.getdoc(EXPORTED[name])
         parameters = re.search(r"^Parameters\n-+\n(.*?)^\w+\n-+\n", text, re.MULTILINE | re.DOTALL)[1]
         named = {word for line in re.findall(r"^\S.*$", parameters, re.MULTILINE) for word in re.findall(r"\w+", line)}
-        assert set(inspect.signature(EXPORTED[name]).parameters) <= named
+        options = set(inspect.signature(EXPORTED[name]).parameters)
+        assert options <= named
+        assert named & set(SHARED) <= options
 
     @pytest.mark.parametrize("name", EXPORTED)
     def test_everything_public_is_documented(self, name):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr
+from scipy.special import expit
 from scipy.stats import norm
 
 from calibrant import Intervals, Normal, Quantiles, Samples, Sets
@@ -101,8 +101,8 @@ def split_conformal(level: float) -> Draw:
     def draw(rng: Rng, n: int, truth: str) -> Data:
         scores = np.sort(np.abs(rng.normal(size=CALIBRATION)))
         q = scores[int(np.ceil(round((CALIBRATION + 1) * level, 10))) - 1]
-        y = rng.normal(size=n)
-        return Data(y, Intervals(np.full(n, -q), np.full(n, q), level), {"groups": rng.integers(GROUPS, size=n)})
+        further = {"groups": rng.integers(GROUPS, size=n), "calibration_size": CALIBRATION}
+        return Data(rng.normal(size=n), Intervals(np.full(n, -q), np.full(n, q), level), further)
 
     return draw
 
@@ -213,10 +213,3 @@ def mean_quantile_scores(taus: tuple[float, ...]) -> FloatArray:
 def mean_crps(M: int | None = None) -> float:
     """1/√π; for M draws higher by the factor 1 + 1/M."""
     return (1 + (1 / M if M else 0.0)) / float(np.sqrt(np.pi))
-
-
-def missed_score(sigma: float, level: float) -> float:
-    """Mean interval score of the central interval of N(0, 1) if outcomes are N(0, σ²)."""
-    z = float(norm.isf((1 - level) / 2))
-    beyond = sigma * float(norm.pdf(z / sigma)) - z * float(ndtr(-z / sigma))
-    return 2 * z + 4 / (1 - level) * beyond

@@ -275,3 +275,11 @@ def test_calibration_size_is_for_intervals_and_sets():
 def test_cdf_values_are_refused_with_advice():
     with pytest.raises(cb.InputError, match="pit_histogram"):
         cb.audit(None, cb.CdfValues([0.2]))
+
+
+def test_levels_that_are_exchanged_are_told():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    lower, upper = np.tile([-1.96, -1.28], (200, 1)), np.tile([1.96, 1.28], (200, 1))
+    caveats = cb.audit(y, cb.Intervals(lower, upper, [0.8, 0.95]), resamples=99).findings.caveats
+    assert any("In 200 of 200 rows a prediction of a lower level reaches beyond" in caveat for caveat in caveats)

@@ -148,7 +148,10 @@ def test_arrays(run, folder, houses, days):
     y, bounds, _ = houses
     np.savez(folder / "houses.npz", y=y, lower=bounds.lower, upper=bounds.upper, levels=bounds.levels)
     done = run("audit", "houses.npz", "--y", "y", "--lower", "lower_*", "--upper", "upper_*", "--json")
-    assert done.err == "calibrant: levels are taken from the array 'levels' of houses.npz: 0.8, 0.9\n"
+    assert done.err.splitlines() == [
+        "calibrant: levels are taken from the array 'levels' of houses.npz: 0.8, 0.9",
+        "calibrant: intervals: lower_0 to upper_0 is 0.8, lower_1 to upper_1 is 0.9",
+    ]
     assert same(found(done), cb.audit(y, bounds))
     one = bounds.at(0.9)
     np.savez(folder / "one.npz", y=y, lower=one.lower[:, 0], upper=one.upper[:, 0], level=0.9)

@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import SummaryError, consistency_test, ece, mce, summarize
-from calibrant.catalogue import find
 from calibrant.inputs.median_variance import MedianVariance
 from calibrant.primitives.median_variance import median_variance_bins
 from calibrant.primitives.simplex_cells import bin_numbers, distinct
 from calibrant.summaries import Kept, SimplexCells
-from calibrant.testing import LAWS
 
 # Two rows in the cell of the lower halves: mean (3, 3, 2)/8, frequencies (1, 0, 1)/2.
 # One row alone: it predicts (3, 1, 0)/4, and class 1 came true.
@@ -172,28 +170,6 @@ class TestReferences:
         else:
             summary = summarize("ece", [0], [p], notion="canonical", bins=m)
             assert summary.keys.tolist() == [[vector["expected"] - 1]]
-
-
-VARIANTS = [
-    {"notion": "canonical"},
-    {"notion": "canonical", "bins": 3},
-    {"notion": "canonical", "bins": MedianVariance(minsize=5)},
-    {"notion": "canonical", "bins": MedianVariance(minsize=2, maxbins=7)},
-]
-
-
-EXEMPT = {
-    ("MedianVariance", "weight two is a row twice"),  # the cuts count rows
-    ("maxbins=7", "scores on bin edges stay in their bin"),  # which of two equally wide sets is cut last is rounding
-}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("options", VARIANTS, ids=str)
-def test_law(options, law):
-    if any(word in str(options) and law == exempt for word, exempt in EXEMPT):
-        return
-    LAWS[law](find("ece"), options, np.random.default_rng(0))
 
 
 rows = st.lists(

@@ -5,14 +5,33 @@ from unittest import mock
 
 import pytest
 
-from calibrant import MissingExtraError, cumulative_differences, reliability_curve
+from calibrant import (
+    Intervals,
+    MissingExtraError,
+    Normal,
+    Quantiles,
+    coverage_curve,
+    cumulative_differences,
+    pit_histogram,
+    plots,
+    reliability_curve,
+)
 
 Y, P = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9]
+QUANTILES = Quantiles([[0.0, 1.0], [0.5, 1.5], [0.5, 2.0], [1.0, 3.0]], [0.25, 0.75])
 CURVES = {
     "reliability": lambda: reliability_curve(Y, P, bins=4),
     "isotonic": lambda: reliability_curve(Y, P, strategy="isotonic", resamples=19),
     "cumulative": lambda: cumulative_differences(Y, P),
+    "pit_histogram": lambda: pit_histogram(Y, Normal(P, 1.0), bins=4),
+    "quantile_reliability": lambda: reliability_curve(Y, QUANTILES),
+    "coverage": lambda: coverage_curve(Y, Intervals([[0.5, 0.0]] * 4, [[1.0, 1.0]] * 4, [0.5, 0.9])),
 }
+
+
+def test_every_kind_is_here():
+    assert set(CURVES) == set(plots.KINDS)
+    assert all(CURVES[kind]().kind == kind for kind in CURVES)
 
 
 @pytest.mark.parametrize("kind", CURVES)
@@ -26,8 +45,8 @@ class TestAxes:
         figure, (left, right) = plt.subplots(1, 2)
         assert CURVES[kind]().plot(ax=right) is right
         assert plt.get_fignums() == [figure.number]
-        assert not left.lines
-        assert right.lines
+        assert not left.has_data()
+        assert right.has_data()
 
     def test_every_part_has_its_words(self, plt, kind):
         ax = CURVES[kind]().plot()

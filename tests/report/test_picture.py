@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cb
 from calibrant import plots
-from calibrant.curves.pit_histogram import pit_histogram
 from calibrant.plots import palette
 from calibrant.report.picture import picture
 
@@ -20,8 +19,12 @@ CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
     "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
     "cumulative": cb.cumulative_differences(CHURN.y, CHURN.p),
-    "pit_histogram": pit_histogram(FORECAST.mean + ERRORS, FORECAST),
+    "pit_histogram": cb.pit_histogram(FORECAST.mean + ERRORS, FORECAST),
     "quantile_reliability": cb.reliability_curve(FORECAST.mean + ERRORS, FORECAST.quantiles([0.1, 0.5, 0.9])),
+    "coverage": cb.coverage_curve(FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8, 0.95])),
+    "coverage in groups": cb.coverage_curve(
+        FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8]), groups=np.arange(200) % 3
+    ),
 }
 
 
@@ -37,7 +40,7 @@ def root(kind):
 
 
 def test_every_kind_is_here():
-    assert set(CURVES) == set(plots.KINDS)
+    assert {curve.kind for curve in CURVES.values()} == set(plots.KINDS)
 
 
 def test_text_is_text(root, kind):
@@ -48,6 +51,8 @@ def test_text_is_text(root, kind):
         "cumulative": ("share of rows, by score", "cumulative observed minus predicted", "score"),
         "pit_histogram": ("probability integral transform", "share of rows over expected share"),
         "quantile_reliability": ("forecast quantile", "recalibrated quantile"),
+        "coverage": ("nominal coverage", "observed coverage"),
+        "coverage in groups": ("observed coverage", "0", "1", "2"),
     }
     assert set(ax_labels[kind]) <= set(texts)
 
@@ -72,7 +77,7 @@ def test_ids_begin_with_the_prefix(root):
 def test_words_for_those_who_do_not_see_it(root, kind):
     words = root.get("aria-label")
     assert words.startswith("A title. ")
-    assert plots.describe(kind, CURVES[kind].columns, CURVES[kind].details) in words
+    assert plots.describe(CURVES[kind].kind, CURVES[kind].columns, CURVES[kind].details) in words
 
 
 def test_title_is_escaped():

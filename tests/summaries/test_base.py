@@ -8,8 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Grid, Moments, Ordered, PerLabel, Summary, SummaryError, summarize
+from calibrant import (
+    Exponential,
+    Gaussian,
+    Grid,
+    Intervals,
+    Moments,
+    Normal,
+    Ordered,
+    PerLabel,
+    Quantiles,
+    Summary,
+    SummaryError,
+    summaries,
+    summarize,
+)
 from calibrant.inputs import read_binary, read_probabilities
+from calibrant.inputs.judged import read_judged
+from calibrant.inputs.laws.columns import table_of
+from calibrant.inputs.outcomes import read_outcomes
+from calibrant.inputs.row_labels import read_row_labels
+from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.fitted import Chance
 
 rows = st.lists(
     st.tuples(
@@ -40,7 +60,85 @@ def per_label(y, p, w):
     return PerLabel.of(read_probabilities(y, np.stack([1 - p, p], axis=1), weights=w), "top-label", Grid.of)
 
 
-MAKERS = [moments, grid, ordered, per_label]
+def simplex_cells(y, p, w):
+    return summaries.SimplexCells.of(read_binary(y, p, verb="a test", weights=w), 4)
+
+
+def kept(y, p, w):
+    return summaries.Kept.of(read_binary(y, p, verb="a test", weights=w))
+
+
+def kept_laws(y, p, w):
+    return summaries.KeptLaws.of(read_outcomes(y, Normal(p, 1.0), weights=w))
+
+
+def kept_quantiles(y, p, w):
+    p = np.asarray(p)
+    forecast = Quantiles(np.stack([p - 0.5, p], axis=1), [0.25, 0.75])
+    return summaries.KeptQuantiles.of(read_judged(y, forecast, weights=w))
+
+
+def kept_coverage(y, p, w):
+    return summaries.KeptCoverage.of(CoverageRows.of(interval_rows(y, p, w)))
+
+
+def blocks(y, p, w):
+    """Return blocks of one row: others depend on how many rows are left over, see test_blocks.py."""
+    rows = read_outcomes(y, Normal(p, 1.0), weights=w)
+    chance = Chance(None, np.random.default_rng(0))
+    return summaries.Blocks.of(rows, Exponential(1.0, "wasserstein") * Gaussian(1.0), 1, False, chance)
+
+
+def hits(y, p, w):
+    rows = interval_rows(y, p, w)
+    labels = groups_of(p)
+    return summaries.Hits.of(rows.covered, rows.prediction.levels, "Intervals", labels.code, labels.values)
+
+
+def hit_table(y, p, w):
+    return summaries.HitTable.of(interval_rows(y, p, w), groups_of(p))
+
+
+def sizes(y, p, w):
+    return summaries.Sizes.of(interval_rows(y, p, w))
+
+
+def size_weights(y, p, w):
+    widths = np.asarray(p) + np.asarray(y)
+    return summaries.SizeWeights.of({"width": widths, "half": widths / 2}, np.asarray(w, dtype=float))
+
+
+def interval_moments(y, p, w):
+    return summaries.IntervalMoments.of(interval_rows(y, p, w))
+
+
+def interval_rows(y, p, w):
+    """Return intervals from 0 to p and to p/2: they cover 0 always, and 1 if p is 1."""
+    upper = np.stack([np.asarray(p) / 2, p], axis=1)
+    return read_judged(y, Intervals(np.zeros_like(upper), upper, [0.5, 0.9]), weights=w)
+
+
+def groups_of(p):
+    return read_row_labels(["low" if score < 0.5 else "high" for score in p], len(p))
+
+
+MAKERS = [
+    moments,
+    grid,
+    ordered,
+    per_label,
+    simplex_cells,
+    kept,
+    kept_laws,
+    kept_quantiles,
+    kept_coverage,
+    blocks,
+    hits,
+    hit_table,
+    sizes,
+    size_weights,
+    interval_moments,
+]
 ALL_KINDS = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 
 
@@ -53,9 +151,13 @@ def assert_close(a, b):
     assert type(a) is type(b)
     for field in fields(a):
         ours, theirs = getattr(a, field.name), getattr(b, field.name)
-        if field.name == "parts":
+        if isinstance(ours, tuple) and ours and isinstance(ours[0], Summary):
             for part, other in zip(ours, theirs, strict=True):
                 assert_close(part, other)
+        elif field.name == "law":
+            (kind, columns), (other, others) = table_of(ours), table_of(theirs)
+            assert kind == other
+            np.testing.assert_array_equal(columns, others)
         elif isinstance(ours, np.ndarray):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
         else:
@@ -153,13 +255,10 @@ class TestValue:
         assert pickle.loads(pickle.dumps(example(make))) == example(make)
 
 
-def test_every_kind_is_known_by_its_name():
-    assert {name: Summary.kinds[name] for name in ("Moments", "Grid", "Ordered", "PerLabel")} == {
-        "Moments": Moments,
-        "Grid": Grid,
-        "Ordered": Ordered,
-        "PerLabel": PerLabel,
-    }
+def test_every_kind_is_here_and_known_by_its_name():
+    here = {type(example(make)).__name__: type(example(make)) for make in MAKERS}
+    assert set(here) == set(summaries.__all__) - {"Summary", "BinTable"}
+    assert {name: Summary.kinds[name] for name in here} == here
 
 
 def test_wrong_kind_of_bytes(refusal):

@@ -38,6 +38,7 @@ def test_series_are_matched_by_name():
     second = Hits.of(COVERED[2:], LEVELS, "Intervals", np.array([1]), ("0", "a"))
     total = first + second
     assert [total.names[k] for k in total.series] == ["a", "b", "a"]
+    assert total.names == ("0", "a", "b")
 
 
 def test_zero_and_bytes():
@@ -54,5 +55,7 @@ def test_refusals():
         of() + replace(of(), kind="Sets")
     with pytest.raises(SummaryError, match="do not merge"):
         of() + replace(of(), levels=np.array([0.5, 0.8]))
+    with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
+        of() + replace(of(), weight=5.0)
     with pytest.raises(SummaryError, match="one row per"):
         replace(of(), series=np.zeros(2, np.int64))

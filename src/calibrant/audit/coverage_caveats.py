@@ -9,6 +9,8 @@ import numpy as np
 from calibrant.audit.coverage_words import seen_at
 from calibrant.audit.sections import Setting
 from calibrant.audit.words import percent, points
+from calibrant.inputs.judged import IntervalRows, SetRows
+from calibrant.inputs.nesting import not_nested
 from calibrant.results import Curve
 
 
@@ -22,6 +24,17 @@ def seen_caveat(curve: Curve, tests: int, setting: Setting) -> list[str]:
     return [
         f"With this many rows coverage too low by {points(seen)} is found 4 times in 5 at the "
         f"{percent(1 - setting.level)} level, corrected for all tests; less may stay unseen."
+    ]
+
+
+def nesting_caveat(rows: IntervalRows | SetRows) -> list[str]:
+    """Say in how many rows a lower level reaches beyond a higher one."""
+    bad = int(np.count_nonzero(not_nested(rows)))
+    if not bad:
+        return []
+    return [
+        f"In {bad:,} of {rows.n:,} rows a prediction of a lower level reaches beyond that of a higher level, so that "
+        "the levels are not tested together. Are levels or columns exchanged?"
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.audit import coverage_words as words
 from calibrant.audit import sized
-from calibrant.audit.coverage_caveats import conformal_caveat, seen_caveat, weights_caveat
+from calibrant.audit.coverage_caveats import conformal_caveat, nesting_caveat, seen_caveat, weights_caveat
 from calibrant.audit.scores import kernel_test, of_rows, score
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.words import percent
@@ -44,6 +44,7 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     )
     caveats = (
         *_infinite(finite),
+        *nesting_caveat(rows),
         *weights_caveat(rows.n, rows.w),
         *seen_caveat(found.curve, found.tests, setting),
         *conformal_caveat("intervals", setting),

@@ -12,13 +12,13 @@ from calibrant.audit.sections import Setting
 from calibrant.catalogue import Verb, find
 from calibrant.errors import NotApplicableError
 from calibrant.inference.interval import interval
+from calibrant.inference.skce_test import in_blocks
 from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import is_unit
 from calibrant.results import Measurement
 
-BLOCKS = {"method": "block", "shuffle": True}
 COMPARED = 20_000_000  # draws, over all pairs of rows
 
 Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
@@ -58,7 +58,7 @@ def kernel_test(rows: Judged | LawRows, setting: Setting, *, finite: bool = True
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
     if rows.n < 2 or (isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.law.M < 2):
         return (), ()
-    chosen = BLOCKS if _is_slow(rows) else find("skce_test").audit_options(rows)
+    chosen = in_blocks(rows.n) if _is_slow(rows) else find("skce_test").audit_options(rows)
     found, missing = measure_rows(("skce_test",), rows, {**chosen, "resamples": setting.resamples})
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
 

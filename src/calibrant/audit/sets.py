@@ -7,7 +7,7 @@ import numpy as np
 from calibrant.audit import coverage_words as words
 from calibrant.audit import sized
 from calibrant.audit.coverage import coverage_lines
-from calibrant.audit.coverage_caveats import conformal_caveat, seen_caveat, weights_caveat
+from calibrant.audit.coverage_caveats import conformal_caveat, nesting_caveat, seen_caveat, weights_caveat
 from calibrant.audit.coverage_tables import line_table
 from calibrant.audit.scores import kernel_test, of_rows
 from calibrant.audit.sections import Part, Setting, audits
@@ -55,6 +55,7 @@ def audit_sets(rows: SetRows, setting: Setting) -> Part:
         _by_label(rows, setting),
     )
     caveats = (
+        *nesting_caveat(rows),
         *weights_caveat(rows.n, rows.w),
         *seen_caveat(found.curve, found.tests, setting),
         *(conformal_caveat("sets", setting) if known else []),

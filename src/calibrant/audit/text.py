@@ -11,7 +11,7 @@ from calibrant.results import Findings, Measurement, Table
 WIDTH = 88
 MARKS = {"miscalibrated": "✗", "no evidence": "✓", "cannot tell": "?"}
 MOST_ROWS = 12
-NARROWEST = 16  # first column
+NARROWEST = 32  # first column: names cut shorter could look alike
 
 
 def as_text(findings: Findings) -> str:

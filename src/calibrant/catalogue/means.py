@@ -115,6 +115,8 @@ def folded(rows: Any, summarise: Callable[[Any], S], zero: S) -> S:
     def of(part: slice) -> S:
         return summarise(part_of(rows, part))
 
-    few = rows.n <= SERIAL_CHUNKS * CHUNK_ROWS
-    parts = map(of, chunks(rows.n)) if few else on_threads(of, rows.n, size=CHUNK_ROWS)
+    levels = getattr(getattr(rows, "prediction", None), "levels", None)
+    size = max(1, CHUNK_ROWS // (1 if levels is None else levels.size))  # so many columns stay in the cache
+    few = rows.n <= SERIAL_CHUNKS * size
+    parts = map(of, chunks(rows.n, size)) if few else on_threads(of, rows.n, size=size)
     return reduce(add, parts, zero)

@@ -38,7 +38,35 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
             f"there must be one --level for each --lower and --upper, in their order; got {len(levels)} for "
             f"{wanted}: {listing(columns.p[:wanted], most=6)}"
         )
+    if columns.kind == "intervals" and wanted > 1:
+        _check_pairs(columns.p[:wanted], columns.p[wanted:], levels)
     return levels
+
+
+def _check_pairs(lower: Sequence[str], upper: Sequence[str], levels: Sequence[float]) -> None:
+    """Say which bounds and levels belong together, and refuse an order that the names contradict."""
+    said, other = _numbers_in(lower), _numbers_in(upper)
+    if said != other and sorted(said) == sorted(other):
+        raise InputError(
+            f"the columns are paired in their order, {pairs(lower, upper)}, and their names say otherwise; "
+            "give --lower and --upper in the same order, such as --lower lo80 --upper hi80 --lower lo95 --upper hi95"
+        )
+    if said == other and said != list(levels) and sorted(said) == sorted(levels):
+        raise InputError(
+            f"the levels are given in another order than the columns, {pairs(lower, levels)}, as their names say; "
+            "give --level in the order of --lower and --upper"
+        )
+    if said == other == list(levels):  # the names say so themselves
+        return
+    told = (f"{a} to {b} is {level:g}" for a, b, level in zip(lower, upper, levels, strict=True))
+    tell(f"intervals: {', '.join(told)}")
+
+
+def _numbers_in(names: Sequence[str]) -> list[float]:
+    """Return the last number of each name as a share, 0.8 for lo80, lo_0.8 and lo80%; 0 where there is none."""
+    found = (re.findall(r"\d+(?:\.\d+)?", name) for name in names)
+    numbers = [float(parts[-1]) if parts else 0.0 for parts in found]
+    return [round(value / 100, DIGITS) if value > 1 else value for value in numbers]
 
 
 def _of_quantiles(columns: Columns, request: Request, table: TableFile) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import NotApplicableError
+from calibrant.errors import NotApplicableError, shown
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.binomial_tails import beta_binomial_tails, binomial_tails, two_sided
 
@@ -41,11 +41,14 @@ def conformal_beta(m: int, level: float) -> tuple[int, int]:
     >>> conformal_beta(100, 0.9)
     (91, 10)
     """
-    j = math.ceil(round((m + 1) * level, 10))  # 100 · 0.55 is 55.00000000000001
+    j = max(1, math.ceil(round((m + 1) * level, 10)))  # 100 · 0.55 is 55.00000000000001
     if j > m:
+        needed = math.ceil(round(level / (1 - level), 10))
+        if math.ceil(round(needed * level, 10)) < needed:  # the quotient was rounded up
+            needed -= 1
         raise NotApplicableError(
-            f"{m} calibration scores are too few for level {level:g}: the interval that holds it is infinite and "
-            f"covers everything. At least {math.ceil(round(level / (1 - level), 10))} are needed"
+            f"{m} calibration scores are too few for level {shown(level)}: the interval that holds it is infinite and "
+            f"covers everything. At least {needed} are needed"
         )
     return j, m + 1 - j
 

@@ -51,9 +51,9 @@ def summarise(rows: AnyRows, *, method: str, groups: Any, series: Any, **options
         return Sizes.of(given)
     if method in IN_ORDER:
         labels = None if series is None else read_row_labels(series, rows.n, name="series", keep=given.keep)
-        named = () if labels is None else (labels.code, labels.values)
+        code, names = (None, ("",)) if labels is None else labels
         levels = cast(FloatArray, given.prediction.levels)
-        return Hits.of(given.covered, levels, type(given.prediction).__name__, *named)
+        return Hits.of(given.covered, levels, type(given.prediction).__name__, code, names, float(given.w[0]))
     return HitTable.of(given, None if groups is None else read_row_labels(groups, rows.n, keep=given.keep))
 
 
@@ -293,6 +293,11 @@ def _check_rows(rows: CoveredRows, method: str) -> None:
         raise InputError(_WEIGHTS)
     if rows.prediction.levels is None:
         raise InputError(_NO_LEVEL)
+    if method in IN_ORDER and rows.keep is not None:
+        raise InputError(
+            f'method="{method}" looks at rows that follow each other, and a row of weight 0 leaves a gap; row '
+            f"{int(np.argmin(rows.keep))} has weight 0. Drop such rows first if those around them do follow each other"
+        )
     if method != "joint":
         _check_one_level(rows.prediction.levels.size, method)
         return

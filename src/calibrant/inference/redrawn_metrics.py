@@ -34,7 +34,7 @@ class Redrawn:
 def redrawn_metrics(
     summary: Ordered,
     measures: Measures,
-    batched: Batched,
+    batched: Batched | None = None,
     *,
     width_bins: int,
     resamples: int,
@@ -46,6 +46,7 @@ def redrawn_metrics(
     errors of those bins are the same on cells. The observed value is then taken on the cells too, so that like is
     compared with like.
     """
+    batched = batched or {}
     cells, how = summary.at_most(MOST_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
     if cells is not summary:
         how += f" on {cells.score.size:,} cells"

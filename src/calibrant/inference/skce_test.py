@@ -32,6 +32,7 @@ BLOCK_VARIANCE, BOOTSTRAP_VARIANCE = 8.0, 20.0
 BOOTSTRAP_ROWS = 64  # of laws: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
 ROUNDING = 1e-12
 LEVEL = 0.95  # of the lower confidence bound that a block test reports
+LARGEST_BLOCK, PAIRS = 50, 10_000_000  # of the blocks of an audit: rows, and rows times block size
 MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
 
 
@@ -47,9 +48,17 @@ def summarise(
 
 
 def _by_size(rows: KernelRows) -> Mapping[str, Any]:
-    """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows."""
+    """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows.
+
+    Larger blocks see more; they shrink with the number of rows so that the time stays about the same.
+    """
     most = MOST_BINARY if isinstance(rows, Binary) else MOST_CLASSES
-    return {} if rows.n <= most else {"method": "block", "shuffle": True}
+    return {} if rows.n <= most else in_blocks(rows.n)
+
+
+def in_blocks(n: int) -> dict[str, Any]:
+    """Return the options of a block test of n rows in an audit."""
+    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // FEWEST_BLOCKS))}
 
 
 @calibration_test(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant.errors import InputError
+from calibrant.errors import InputError, shown
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.laws.parameters import read_numbers
 from calibrant.inputs.weights import FloatArray
+
+EXACT = 2**53  # float64 holds all whole numbers up to here
 
 
 def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
@@ -19,6 +22,7 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
         raise InputError(f"{name} must have shape (n,), or (n, L) with one column per level; got shape {array.shape}")
     if array.size == 0:
         raise InputError(f"there are no rows: {name} is empty (shape {array.shape}); at least one row is needed")
+    refuse_rounded(array, name)
     eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else float(np.finfo(np.float64).eps)
     with np.errstate(over="ignore"):
         columns = array.astype(np.float64, copy=True)
@@ -30,6 +34,31 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
 def taken(columns: FloatArray, rows: Selection) -> FloatArray:
     """Return these rows of the columns, each column contiguous; a slice shares memory."""
     return columns[rows] if isinstance(rows, slice) else np.asfortranarray(columns[rows])
+
+
+def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | None = None) -> None:
+    """Raise an error that shows the first whole number that float64 cannot hold; `rows` are the caller's row numbers.
+
+    >>> refuse_rounded(np.array([2**53, 2**53 + 1]), "y")
+    Traceback (most recent call last):
+    calibrant.errors.InputError: y must be numbers that float64 can hold; row 1 is 9007199254740993 and would become ...
+    """
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return
+    if values.size == 0 or (values.max() <= EXACT and values.min() >= -EXACT):
+        return
+    held = values.astype(np.float64)
+    beyond = held >= float(np.iinfo(values.dtype).max)  # rounded up to a number that does not come back
+    bad = np.where(beyond, 0.0, held).astype(values.dtype) != values
+    if not bad.any():
+        return
+    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    row = int(place[0]) if rows is None else int(rows[place[0]])
+    column = f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else ""
+    raise InputError(
+        f"{name} must be numbers that float64 can hold; row {row}{column} is {shown(values[place])} and would become "
+        f"{int(held[place])}. Whole numbers beyond 2**53 are rounded: subtract a common offset first"
+    )
 
 
 def refuse_nan(columns: FloatArray, name: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
+from calibrant.inputs.bounds import refuse_rounded
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.intervals import Intervals
@@ -120,6 +121,7 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
         return _kept(CdfRows(np.zeros((n, 0)), prediction, w), rows)
     outcomes = read_numbers(y, "y")
     _check_length(outcomes, prediction)
+    refuse_rounded(outcomes if rows is None else outcomes[rows], "y", rows)
     with np.errstate(over="ignore"):
         values = outcomes.astype(np.float64, copy=False)
     kind: type[Judged] = IntervalRows if isinstance(prediction, Intervals) else QuantileRows

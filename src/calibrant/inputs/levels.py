@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.laws.parameters import locked, read_numbers
@@ -13,20 +14,37 @@ from calibrant.inputs.weights import FloatArray
 DIGITS = 10  # levels are equal if they agree to so many: 1 - 0.9 is 0.09999999999999998
 
 
+MEANING = {
+    "level": "It is nominal coverage, such as 0.9, never alpha",
+    "levels": "It is the probability of staying at or below the quantile",
+}
+
+
 def read_levels(levels: Any, name: str = "level") -> tuple[FloatArray, bool]:
     """Return levels (L,) in the given order, all different, and whether a single number was given."""
     given = read_numbers(levels, name)
     if given.ndim > 1 or given.size == 0:
         raise InputError(f"{name} must be a number or a list of numbers; got shape {given.shape}")
-    found = np.atleast_1d(given).astype(np.float64)
+    found = _in_double(np.atleast_1d(given))
     bad = ~((found > 0) & (found < 1))
     if bad.any():
         value = found[np.argmax(bad)]
-        remedy = "Divide percentages by 100" if 1 < value <= 100 else "It is nominal coverage, such as 0.9, never alpha"
+        remedy = "Divide percentages by 100" if 1 < value <= 100 else MEANING[name]
         raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}. {remedy}")
     if np.unique(found.round(DIGITS)).size < found.size:
         raise InputError(f"{name} must not hold a value twice; got {shown(found.tolist())}")
     return locked(found), given.ndim == 0
+
+
+def _in_double(levels: NDArray[Any]) -> FloatArray:
+    """Return levels as float64; one of lower precision is the shortest decimal that it stands for.
+
+    >>> _in_double(np.array([0.9], np.float32)).tolist()
+    [0.9]
+    """
+    if levels.dtype.kind == "f" and levels.dtype.itemsize < 8:
+        return np.array([float(str(level)) for level in levels])
+    return levels.astype(np.float64)
 
 
 def place_of(level: Any, levels: FloatArray, name: str = "level") -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.inputs.judged import IntervalRows, QuantileRows, SetRows
 
 
 def first_not_nested(rows: IntervalRows | SetRows | QuantileRows) -> int | None:
-    """Return the first row whose prediction at some level does not lie within that at the next higher level.
+    """Return the first row that is not nested.
 
     >>> from calibrant.inputs.intervals import Intervals
     >>> from calibrant.inputs.judged import read_judged
@@ -18,10 +19,16 @@ def first_not_nested(rows: IntervalRows | SetRows | QuantileRows) -> int | None:
     >>> first_not_nested(read_judged([0.0, 0.0], both))
     1
     """
+    bad = not_nested(rows)
+    return int(np.argmax(bad)) if bad.any() else None
+
+
+def not_nested(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
+    """Tell in which rows the prediction at some level does not lie within that at the next higher level."""
     levels = rows.prediction.levels
-    if isinstance(rows, QuantileRows) or levels is None or levels.size < 2:
-        return None
     bad = np.zeros(rows.n, dtype=bool)
+    if isinstance(rows, QuantileRows) or levels is None:
+        return bad
     for inner, outer in pairwise(np.argsort(levels).tolist()):
         if isinstance(rows, SetRows):
             mask = rows.prediction.mask
@@ -29,4 +36,4 @@ def first_not_nested(rows: IntervalRows | SetRows | QuantileRows) -> int | None:
         else:
             lower, upper = rows.prediction.lower, rows.prediction.upper
             bad |= (lower[:, outer] > lower[:, inner]) | (upper[:, outer] < upper[:, inner])
-    return int(np.argmax(bad)) if bad.any() else None
+    return bad

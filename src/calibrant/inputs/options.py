@@ -11,6 +11,7 @@ from calibrant.errors import InputError, refuse_choice, shown
 
 BIN_RULES = ("cube-root", "sweep")
 MOST_BINS = 10_000_000
+MOST = 10**9  # of anything that is counted
 
 
 def check_choice(name: str, value: object, *choices: object) -> None:
@@ -21,24 +22,32 @@ def check_choice(name: str, value: object, *choices: object) -> None:
         raise refuse_choice(name, value, choices)
 
 
+def as_number(value: Any) -> float:
+    """Return an option as float64; NaN if it is no real number, or a whole number that float64 cannot hold."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return np.nan
+
+
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """Return a whole number of at least `least`; True and 10.0 are not whole numbers."""
+    """Return a whole number from `least` to 10⁹; True and 10.0 are not whole numbers."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise InputError(
             f"{name} must be a whole number of at least {least}; got {shown(value)} ({type(value).__name__})"
         )
     if value < least:
         raise InputError(f"{name} must be at least {least}; got {shown(value)}")
+    if int(value) > MOST:
+        raise InputError(f"{name} must be at most {MOST:,}; got {shown(value)}")
     return int(value)
 
 
 def check_positive(name: str, value: Any, such_as: str) -> float:
     """Return a finite number above 0; True is no number."""
-    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    try:
-        found = float(value) if number else np.nan
-    except OverflowError:  # a whole number of hundreds of digits
-        found = np.inf
+    found = as_number(value)
     if not 0 < found < np.inf:
         raise InputError(f"{name} must be a number above 0, {such_as}; got {shown(value)}")
     return found
@@ -46,9 +55,10 @@ def check_positive(name: str, value: Any, such_as: str) -> float:
 
 def check_level(level: Any) -> float:
     """Return a confidence level in (0, 1)."""
-    if isinstance(level, (bool, np.bool_)) or not isinstance(level, Real) or not 0 < float(level) < 1:
+    found = as_number(level)
+    if not 0 < found < 1:
         raise InputError(f"level must lie strictly between 0 and 1, such as 0.95; got {shown(level)}")
-    return float(level)
+    return found
 
 
 def check_bins(bins: Any, strategy: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
+from calibrant.inputs.bounds import refuse_rounded
 from calibrant.inputs.labels import Rows
 from calibrant.inputs.laws.law import Law
 from calibrant.inputs.laws.parameters import read_numbers
@@ -55,9 +56,11 @@ def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
         values = outcomes.astype(np.float64, copy=False)
     if is_unit(w) or w.min() > 0:
+        refuse_rounded(outcomes, "y")
         refuse_not_finite_outcome(values, None)
         return LawRows(values, law, w)
     rows = np.flatnonzero(w)
+    refuse_rounded(outcomes[rows], "y", rows)
     refuse_not_finite_outcome(values[rows], rows)
     return LawRows(values, law, w).take(rows)
 

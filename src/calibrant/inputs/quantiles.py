@@ -51,7 +51,7 @@ class Quantiles:
         if columns.shape[1] != found.size or one != flat:
             raise InputError(
                 f"values must have shape (n, {found.size}), one column per level; got {np.shape(values)} "
-                f"for levels {shown(levels)}"
+                f"for levels {shown(levels)}.{_shape_remedy(columns.shape[1], found, one, flat)}"
             )
         if (np.diff(found) <= 0).any():
             raise InputError(f"levels must increase from left to right; got {shown(found.tolist())}")
@@ -73,10 +73,14 @@ class Quantiles:
 
     def pairs(self) -> list[tuple[int, int]]:
         """Return the columns (τ, 1 - τ) that make central intervals, the widest first."""
-        low = np.flatnonzero(self.levels.round(DIGITS) < 0.5)
-        mirror = {float(level): k for k, level in enumerate((1 - self.levels).round(DIGITS))}
-        found = ((int(k), mirror.get(float(self.levels[k].round(DIGITS)))) for k in low)
-        return [(k, other) for k, other in found if other is not None]
+        rounded = self.levels.round(DIGITS)
+        low, high = np.flatnonzero(rounded < 0.5), np.flatnonzero(rounded > 0.5).tolist()
+        found = []
+        for k in low.tolist():
+            gap = np.abs(self.levels[high] - (1 - self.levels[k]))
+            if gap.size and gap.min() <= 10.0**-DIGITS:
+                found.append((k, high.pop(int(np.argmin(gap)))))
+        return found
 
     def intervals(self) -> Intervals:
         """Return the central intervals that pairs of levels τ and 1 - τ make, of level 1 - 2τ."""
@@ -98,6 +102,14 @@ class Quantiles:
     def _hold(self, values: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
         for name, value in {"values": values, "levels": levels, "single": single, "eps": eps}.items():
             object.__setattr__(self, name, value)
+
+
+def _shape_remedy(columns: int, levels: FloatArray, one: bool, flat: bool) -> str:
+    if columns != levels.size or one == flat:
+        return " Pass one column of values for each level"
+    if one:
+        return f" Pass levels=[{levels[0]:.10g}], or values[:, 0]"
+    return f" Pass levels={levels[0]:.10g}, or values[:, None]"
 
 
 def _uncrossed(values: FloatArray, crossed: str) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array, numbers_of_objects
+from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.levels import place_of, read_levels
 from calibrant.inputs.weights import FloatArray
@@ -41,6 +41,7 @@ class Sets:
     def __init__(self, mask: Any, level: Any = None) -> None:
         array = as_array(mask, name="mask")
         if array.dtype.kind == "O":  # such as a pandas frame of nullable columns
+            _refuse_missing(array)
             numbers = numbers_of_objects(array)
             array = array if numbers is None else numbers
         if array.dtype != np.bool_:
@@ -105,6 +106,16 @@ class Sets:
     def _hold(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> None:
         for name, value in {"mask": mask, "levels": levels, "single": single}.items():
             object.__setattr__(self, name, value)
+
+
+def _refuse_missing(mask: NDArray[Any]) -> None:
+    flat = mask.reshape(-1).tolist()
+    place = next((i for i, value in enumerate(flat) if is_missing(value)), None)
+    if place is not None:
+        row = place // (mask.size // len(mask))
+        raise InputError(
+            f"mask must not be missing; row {row} holds {shown(flat[place])}. Say True or False, or drop such rows"
+        )
 
 
 def _levels(level: Any, L: int, flat: bool) -> FloatArray:

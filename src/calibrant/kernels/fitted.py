@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.errors import InputError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.laws import Law, Samples
 from calibrant.inputs.outcomes import LawRows
@@ -116,7 +116,13 @@ def _resolved_for_coverage(rows: CoverageRows, kernel: AnyKernel, chance: Chance
         median_lengthscale(VectorDistance(few.points[:, k], "euclidean"), np.arange(few.n))
         for k in range(few.levels.size)
     ]
-    return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), product.target)
+    scale = sum(scales) / len(scales)
+    if not np.isfinite(scale):
+        raise NotApplicableError(
+            'lengthscale="median" finds no scale: distances of the predictions are too large for floating point. '
+            "Give numbers in other units, or a length scale"
+        )
+    return Product(product.prediction.with_lengthscale(scale), product.target)
 
 
 def _form_of_coverage(rows: CoverageRows, kernel: Kernel) -> Form:

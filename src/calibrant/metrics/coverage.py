@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.catalogue import mean_metric
-from calibrant.inputs.judged import IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.judged import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
 from calibrant.primitives.interval_sums import IntervalSums, sums_of_levels
 
 
@@ -21,6 +21,7 @@ def fused(rows: IntervalRows | SetRows | QuantileRows) -> list[IntervalSums] | N
     perfect=1.0,
     returns="float | FloatArray",
     fused=fused,
+    instead={kind: advice for kind, advice in AS_INTERVALS.items() if kind != "quantiles"},
 )
 def coverage(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
     r"""Share of outcomes that lie in the predicted interval or set, or at most at the predicted quantile.

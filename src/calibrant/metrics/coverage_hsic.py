@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import expm1, sqrt
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.catalogue import AnyRows, metric
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import as_number, check_choice, check_count, generator
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.line_sum import line_sum
 from calibrant.primitives.pair_median import pair_median
@@ -159,7 +158,7 @@ class _Line(NamedTuple):
         if scale is None:
             lengthscale = pair_median(x, table.rows[:finite]) or 1.0  # of one size any scale will do
         else:
-            lengthscale = sqrt(scale / 2) if kernel == "gaussian" else float(scale)
+            lengthscale = sqrt(scale) / sqrt(2) if kernel == "gaussian" else float(scale)
         return cls(x, kernel, lengthscale, table.size.size == 1)
 
     def sum(self, e: NDArray[Any]) -> Any:
@@ -184,7 +183,6 @@ def _refuse_single_row(n: int) -> None:
 def _checked(value: Any, name: str, *, optional: bool = False) -> None:
     if optional and value is None:
         return
-    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not number or not 0 < float(value) < np.inf:
+    if not 0 < as_number(value) < np.inf:
         default = ", or None for the median of the differences" if optional else ""
         raise InputError(f"{name} must be a number above 0{default}; got {shown(value)}")

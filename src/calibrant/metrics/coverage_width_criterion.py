@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs import check_choice
 from calibrant.inputs.judged import AS_INTERVALS, IntervalRows
 from calibrant.inputs.levels import DIGITS
+from calibrant.inputs.options import as_number
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.interval_sums import sums_in_one_pass
 from calibrant.summaries.interval_moments import IntervalMoments
@@ -82,8 +82,9 @@ def coverage_width_criterion(
     """
     eta = _check(variant, eta, normalizer)
     unit = _range_of(summary) if normalizer is None else float(normalizer)
-    c, level, r = summary.coverage, summary.levels, summary.width / unit
+    c, level = summary.coverage, summary.levels
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite r times a vanishing power is settled below
+        r = summary.width / unit
         if variant == "jensen":
             values = np.where(np.isinf(r), -np.inf, (1 - r) * np.exp(-eta * (c - level) ** 2))
         else:
@@ -96,17 +97,13 @@ def coverage_width_criterion(
 def _check(variant: Any, eta: Any, normalizer: Any) -> float:
     """Refuse options that make no sense; return eta."""
     check_choice("variant", variant, *ETA)
-    if eta is not None and not (_is_number(eta) and eta >= 0):
+    if eta is not None and not 0 <= as_number(eta) < np.inf:
         raise InputError(
             f"eta must be a finite number of at least 0; got {shown(eta)}. A negative one rewards wrong coverage"
         )
-    if normalizer is not None and not (_is_number(normalizer) and normalizer > 0):
+    if normalizer is not None and not 0 < as_number(normalizer) < np.inf:
         raise InputError(f"normalizer must be a finite number above 0; got {shown(normalizer)}")
     return ETA[variant] if eta is None else float(eta)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and bool(np.isfinite(float(value)))
 
 
 def _range_of(summary: IntervalMoments) -> float:

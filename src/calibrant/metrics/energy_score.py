@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,13 @@ from calibrant.catalogue import mean_metric
 from calibrant.errors import InputError, shown
 from calibrant.inputs import check_choice
 from calibrant.inputs.laws import Samples
+from calibrant.inputs.options import as_number
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
 
 BLOCK = 1 << 18  # numbers among the draws of the rows that are looked at together
+MOST_EXPONENT = 450  # squares of numbers up to 2**±450 stay in range, and so do their sums
 
 
 @mean_metric(
@@ -77,12 +78,29 @@ def energy_score(rows: LawRows, *, fair: bool = False, beta: float = 1.0) -> Flo
 def _scores(y: FloatArray, x: FloatArray, power: float, fair: bool) -> FloatArray:
     """Return the scores of r rows from outcomes y (D, 1, r) and draws x (D, M, r), draw by draw."""
     M = x.shape[1]
+    x, y, exponent = _in_range(x, y)
     error = _distances(x, y, power).sum(axis=0)
     spread = np.zeros_like(error)
     for m in range(M - 1):
         spread += _distances(x[:, m + 1 :], x[:, m : m + 1], power).sum(axis=0)
     score: FloatArray = error / M - spread / (M * (M - 1) if fair else M * M)
-    return score if fair else np.maximum(score, 0.0)
+    score = score if fair else np.maximum(score, 0.0)
+    if not exponent.any():
+        return score
+    with np.errstate(over="ignore"):
+        return np.ldexp(score, exponent) if power == 1 else np.asarray(score * np.exp2(power * exponent))
+
+
+def _in_range(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    """Return draws and outcomes of each row over a power of two, and its exponent: 0 unless squares would be lost."""
+    with np.errstate(over="ignore"):
+        far = np.minimum(np.abs(x - y).max(axis=(0, 1)), np.finfo(np.float64).max)
+    largest = np.maximum(np.abs(x).max(axis=(0, 1)), np.abs(y).max(axis=(0, 1)))
+    of_far, of_largest = (np.frexp(v)[1].astype(np.int64) for v in (far, largest))
+    exponent = np.where(np.abs(of_far) > MOST_EXPONENT, np.maximum(of_far, of_largest - MOST_EXPONENT), 0)
+    if not exponent.any():
+        return x, y, exponent
+    return np.ldexp(x, -exponent), np.ldexp(y, -exponent), exponent
 
 
 def _distances(x: FloatArray, z: FloatArray, power: float) -> FloatArray:
@@ -103,6 +121,7 @@ def _columns(points: NDArray[Any]) -> FloatArray:
 
 
 def _power(beta: Any) -> float:
-    if isinstance(beta, (bool, np.bool_)) or not isinstance(beta, Real) or not 0 < float(beta) < 2:
+    power = as_number(beta)
+    if not 0 < power < 2:
         raise InputError(f"beta must lie strictly between 0 and 2; got {shown(beta)}")
-    return float(beta)
+    return power

@@ -11,13 +11,14 @@ from calibrant.catalogue.means import moments_of
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs import check_choice
 from calibrant.inputs.judged import Judged
-from calibrant.inputs.laws import Law, Samples
+from calibrant.inputs.laws import Laplace, Law, Normal, Samples
 from calibrant.inputs.levels import read_levels
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.law_moments import covariance_of, variance_of
 from calibrant.summaries import Moments
 
 STATISTICS = ("mean", "rms", "width", "log_det")
+SMALL = 1e-290  # a variance below it may have lost digits, or all of itself
 
 
 def spread_moments(rows: Judged, *, statistic: str, level: Any) -> Moments:
@@ -107,9 +108,42 @@ def _row_values(law: Law, statistic: str, level: Any) -> FloatArray:
         return width[:, 0] if found.single else width
     if statistic == "log_det":
         return _log_det(law)
+    if statistic == "mean":
+        return _deviation(law)
     variance = variance_of(law)
     _refuse_undefined(variance, law)
-    return variance if statistic == "rms" else np.sqrt(variance)
+    return variance
+
+
+def _deviation(law: Law) -> FloatArray:
+    """Return the standard deviation of each row, (n,) or (n, D), without a square that leaves the range of numbers."""
+    if isinstance(law, Normal):
+        return law.std
+    if isinstance(law, Laplace):
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sqrt(2) * law.scale)
+    with np.errstate(over="ignore", invalid="ignore"):  # of draws these are taken again
+        variance = variance_of(law)
+    if not isinstance(law, Samples):
+        _refuse_undefined(variance, law)
+        return np.sqrt(variance)
+    lost = ~((variance > SMALL) & (variance < np.inf)).reshape(law.n, -1).all(axis=1)
+    with np.errstate(invalid="ignore"):
+        found = np.sqrt(variance)
+    found[lost] = _deviation_of_draws(law.draws[lost])
+    return found
+
+
+def _deviation_of_draws(draws: FloatArray) -> FloatArray:
+    """Return standard deviations over axis 1 of draws scaled by powers of two, which rounds nothing."""
+    _, size = np.frexp(np.abs(draws).max(axis=1, keepdims=True))
+    x = np.ldexp(draws, -size)
+    x = x - x.mean(axis=1, keepdims=True)
+    _, spread = np.frexp(np.abs(x).max(axis=1, keepdims=True))
+    x = np.ldexp(x, -spread)
+    unit = np.sqrt((x * x).sum(axis=1) / (draws.shape[1] - 1))
+    with np.errstate(over="ignore"):  # that of numbers up to ±max may lie beyond
+        return np.asarray(np.ldexp(unit, (size + spread)[:, 0]))
 
 
 def _log_det(law: Law) -> FloatArray:

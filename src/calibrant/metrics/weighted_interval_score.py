@@ -14,6 +14,7 @@ from calibrant.inputs import check_choice
 from calibrant.inputs.bounds import read_bounds, taken
 from calibrant.inputs.judged import IntervalRows, Judged, QuantileRows
 from calibrant.inputs.laws.law import Selection
+from calibrant.inputs.laws.parameters import read_numbers
 from calibrant.inputs.levels import DIGITS
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.weights import FloatArray
@@ -188,9 +189,11 @@ def _of_quantiles(quantiles: Quantiles, name: str) -> Centred:
 
 
 def _read_median(median: Any, rows: IntervalRows) -> FloatArray:
-    columns, flat, _ = read_bounds(median, "median")
+    array = read_numbers(median, "median")
     n = rows.n if rows.keep is None else rows.keep.size
-    if not flat or len(columns) != n:
-        shape = (len(columns),) if flat else columns.shape
-        raise InputError(f"median must be 1-D, one number for each of the {n} rows; got shape {shape}")
+    if array.shape != (n,):
+        raise InputError(
+            f"median must be 1-D, one number for each of the {n} rows; got shape {array.shape}. Pass shape ({n},)"
+        )
+    columns, _, _ = read_bounds(array, "median")
     return columns[:, 0] if rows.keep is None else columns[rows.keep, 0]

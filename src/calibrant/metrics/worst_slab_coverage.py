@@ -14,7 +14,7 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.judged import IntervalRows, SetRows
 from calibrant.inputs.laws.parameters import read_numbers, refuse_not_finite
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import as_number, check_choice, check_count, generator
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.worst_slab import Slab, projected, worst_slab
 
@@ -187,9 +187,10 @@ def _evaluated(slab: Slab, V: FloatArray, X: FloatArray, c: NDArray[np.bool_], s
 
 
 def _least_rows(mass: Any, n: int) -> int:
-    if isinstance(mass, bool | np.bool_) or not isinstance(mass, Real) or not 0 < float(mass) <= 1:
+    share = as_number(mass)
+    if not 0 < share <= 1:
         raise InputError(f"mass must be a share of the rows, above 0 and at most 1, such as 0.1; got {shown(mass)}")
-    return max(1, ceil(round(float(mass) * n, 9)))  # 0.1 · 30 is 3.0000000000000004
+    return max(1, ceil(round(share * n, 9)))  # 0.1 · 30 is 3.0000000000000004
 
 
 def _read_features(features: Any, n: int) -> FloatArray:
@@ -208,11 +209,12 @@ def _read_search(search: Any, n: int) -> int | NDArray[np.bool_] | None:
     if search is None:
         return None
     if isinstance(search, Real) and not isinstance(search, bool | np.bool_):
-        if not 0 < float(search) < 1:
+        share = as_number(search)
+        if not 0 < share < 1:
             raise InputError(f"search must be a share of the rows strictly between 0 and 1; got {shown(search)}")
         if n < 2:
             raise NotApplicableError("one row cannot be split into search and evaluation rows; pass search=None")
-        return min(max(round(float(search) * n), 1), n - 1)
+        return min(max(round(share * n), 1), n - 1)
     if np.ndim(search) == 0:
         raise InputError(
             f"search must be a share of the rows, True and False for each row, or None; got {shown(search)}"
@@ -237,6 +239,9 @@ def _read_directions(directions: Any, D: int) -> tuple[FloatArray, int]:
     if V.ndim != 2 or V.shape[1] != D or len(V) == 0:
         raise InputError(f"directions must be a number, or an array (M, {D}) for {D} features; got shape {V.shape}")
     refuse_not_finite(V, "directions", axes=("row", "column"))
+    zero = ~V.any(axis=1)
+    if zero.any():
+        raise InputError(f"directions must not be zero; row {int(np.argmax(zero))} is. Leave it out")
     return V, 0
 
 

@@ -94,7 +94,7 @@ def _draw_groups(ax: Any, column: Mapping[str, Any], level: str) -> None:
     for k, nominal in enumerate(levels.tolist()):
         here = np.isnan(column["nominal"]) if np.isnan(nominal) else column["nominal"] == nominal
         coverage, low, high = (column[name][here] for name in ("coverage", "lower", "upper"))
-        said = f"observed, {level} interval" + ("" if len(levels) == 1 else f", nominal {nominal:.3g}")
+        said = f"observed, {level} interval" if len(levels) == 1 else f"at {nominal:.3g}, {level} interval"
         if not np.isnan(nominal):
             label = "nominal" if k == 0 else None
             ax.axvline(nominal, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=label)

@@ -52,7 +52,7 @@ class IntervalSums(NamedTuple):
             n,
             self.hits + other.hits,
             self.mean + step * (other.n / n),
-            self.spread + other.spread + step**2 * (self.n * other.n / n),
+            self.spread + other.spread + step * step * (self.n * other.n / n),  # step**2 raises if it overflows
             self.infinite + other.infinite,
             min(self.low, other.low),
             max(self.high, other.high),
@@ -182,12 +182,20 @@ def _compiled() -> Any:
                         s[j] = 0.0
                     total += s[j]
             block_mean, block_spread = total / m, 0.0
+            if total == np.inf:  # finite scores whose sum is not
+                block_mean, largest = 0.0, 0.0
+                for j in range(m):
+                    block_mean += s[j] / m
+                    largest = max(largest, s[j])
+                block_mean = min(block_mean, largest)
             for j in range(m):
                 block_spread += (s[j] - block_mean) ** 2
             before = start - begin
             step, share = block_mean - mean, m / (before + m)
             mean += step * share
-            spread += block_spread + step * step * before * share
+            spread += block_spread
+            if before > 0:  # the square may be infinite
+                spread += step * step * (before * share)
         return hits, mean, spread, infinite
 
     return kernel

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.options import MOST_BINS, check_choice, check_count
+from calibrant.inputs.options import MOST_BINS, as_number, check_choice, check_count
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.bins import IndexArray, mass_ends
 
@@ -93,8 +92,7 @@ def _read_ranges(bins: Any, K: int) -> tuple[FloatArray, FloatArray]:
     if not pairs:
         raise InputError(f"bins must name at least one range, such as {example}; got an empty list")
     for pair in pairs:
-        numbers = len(pair) == 2 and all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) for v in pair)
-        if not numbers or not 0 <= pair[0] <= pair[1]:
+        if len(pair) != 2 or not 0 <= as_number(pair[0]) <= as_number(pair[1]):
             raise InputError(
                 f"bins must be a whole number or a list of ranges (low, high) with 0 <= low <= high, such as "
                 f"{example}; got {shown(pair if len(pair) != 1 else pair[0])}"

@@ -58,7 +58,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         figure.savefig(stream, format="svg", metadata={"Date": None})
     label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
     root = inlined(stream.getvalue(), prefix, label)
-    marks = plots.marks(curve.kind, columns, curve.details)
+    marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines, or groups, come one after another
     root.append(_hover(ax, [marks[k] for k in _spread(marks, places)]))
     return tostring(root, encoding="unicode")
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import SummaryError
 from calibrant.inputs.judged import IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.levels import DIGITS
 from calibrant.inputs.nesting import first_not_nested
 from calibrant.inputs.row_labels import Label, RowLabels, label_order
 from calibrant.inputs.weights import FloatArray, is_unit
@@ -34,6 +35,7 @@ class HitTable(Summary):
     weight: float
     weight_max: float
     nested: bool
+    grouped: bool  # labels of rows were given
     group: tuple[Label, ...]  # (R,)
     level: NDArray[np.int64]  # (R,), places in `levels`
     count: NDArray[np.int64]  # (R,), as are all that follow
@@ -68,6 +70,7 @@ class HitTable(Summary):
             float(rows.w.sum()),
             float(rows.w.max()),
             first_not_nested(rows) is None,
+            labels is not None,
             tuple(group for group in groups for _ in range(L)),
             np.tile(np.arange(L, dtype=np.int64), len(groups)),
             *(np.stack([part[k] for part in parts], axis=1).ravel() for k in range(len(SUMS))),
@@ -77,17 +80,22 @@ class HitTable(Summary):
     def zero(cls) -> Self:
         """Return the table of no rows."""
         none, counts = np.zeros(0), np.zeros(0, np.int64)
-        return cls("", none, False, 0, 0.0, 0.0, True, (), counts, counts, none, none, counts, none, none, none)
+        return cls("", none, False, 0, 0.0, 0.0, True, False, (), counts, counts, none, none, counts, none, none, none)
 
     def merged(self, other: Self) -> Self:
         """Add up entry by entry; a group of one of the two stays as it is."""
         if not self.kind or not other.kind:
             return other if not self.kind else self
         same = self.kind == other.kind and self.single == other.single
-        if not same or not np.array_equal(self.levels, other.levels, equal_nan=True):
+        if not same or not np.array_equal(self.levels.round(DIGITS), other.levels.round(DIGITS), equal_nan=True):
             raise SummaryError(
                 f"hits of {self.kind} at {self.levels.tolist()} do not merge with hits of {other.kind} "
                 f"at {other.levels.tolist()}"
+            )
+        if self.grouped != other.grouped:
+            raise SummaryError(
+                "hits counted in groups do not merge with hits of all rows together. "
+                "Make both summaries with groups=, or both without"
             )
         groups = list(dict.fromkeys([*self.group, *other.group]))
         groups = [groups[k] for k in label_order(groups)]
@@ -108,6 +116,7 @@ class HitTable(Summary):
             self.weight + other.weight,
             max(self.weight_max, other.weight_max),
             self.nested and other.nested,
+            self.grouped,
             tuple(group for group in groups for _ in range(L)),
             np.tile(np.arange(L, dtype=np.int64), len(groups)),
             *(total(mine, added) for mine, added in zip(self._sums, other._sums, strict=True)),

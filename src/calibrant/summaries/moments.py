@@ -68,16 +68,18 @@ class Moments(Summary):
         if self.names != other.names:
             raise SummaryError(f"moments of {self.names} do not merge with moments of {other.names}")
         w, w2 = self.w + other.w, self.w2 + other.w2
-        step, step2 = other.mean - self.mean, other.mean2 - self.mean2
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite spread of huge scores
+            step2 = other.mean2 - self.mean2
+            spread2 = self.spread2 + other.spread2 + step2**2 * (self.w2 * other.w2 / w2)
         return type(self)(
             self.names,
             self.rows + other.rows,
             w,
             w2,
             max(self.weight_max, other.weight_max),
-            self.mean + step * (other.w / w),
-            self.mean2 + step2 * (other.w2 / w2),
-            self.spread2 + other.spread2 + step2**2 * (self.w2 * other.w2 / w2),
+            _between(self.mean, other.mean, other.w / w),
+            _between(self.mean2, other.mean2, other.w2 / w2),
+            spread2,
             self.infinite + other.infinite,
         )
 
@@ -101,7 +103,14 @@ class Moments(Summary):
 
     def sum2_of(self, name: str) -> float:
         """Return Σw²s."""
-        return float(self.mean2[self._column(name)] * self.w2)
+        return float(self.mean2[self._column(name)]) * self.w2
+
+
+def _between(first: FloatArray, second: FloatArray, share: float) -> FloatArray:
+    """Return first + (second - first) share; finite for finite numbers, even if their difference is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = second - first
+        return np.where(np.isfinite(step), first + step * share, first * (1 - share) + second * share)
 
 
 def _moments(s: Scores, w: FloatArray, w2: FloatArray) -> tuple[float, float, float, float]:
@@ -109,22 +118,32 @@ def _moments(s: Scores, w: FloatArray, w2: FloatArray) -> tuple[float, float, fl
     if is_unit(w) and s.dtype == np.bool_:
         return _moments_of_hits(int(np.count_nonzero(s)), s.size)
     infinite = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is looked at below
         total = float(s.sum())
-    if not np.isfinite(total):  # a sum of finite scores is hardly ever infinite
-        finite = np.isfinite(s)
-        infinite, s = float(w[~finite].sum()), np.where(finite, s, 0.0)
-        total = float(s.sum())
-    if is_unit(w):
-        mean = total / s.size
-        step = s - mean
-        step *= step
-        return mean, mean, float(step.sum()), infinite
-    mean2 = float((w2 * s).sum() / w2.sum())
-    step = s - mean2
-    step *= step
-    step *= w2
-    return float((w * s).sum() / w.sum()), mean2, float(step.sum()), infinite
+        if not np.isfinite(total):  # a sum of finite scores is hardly ever infinite
+            finite = np.isfinite(s)
+            infinite, s = float(w[~finite].sum()), np.where(finite, s, 0.0)
+            total = float(s.sum())
+        if is_unit(w):
+            mean = total / s.size if np.isfinite(total) else _mean_of_huge(s, w)
+            step = s - mean
+            step *= step
+            return mean, mean, float(step.sum()), infinite
+        mean, mean2 = (float((v * s).sum() / v.sum()) for v in (w, w2))
+        mean = mean if np.isfinite(mean) else _mean_of_huge(s, w)
+        mean2 = mean2 if np.isfinite(mean2) else _mean_of_huge(s, w2)
+        step = s - mean2
+        spread2 = float((step * step * w2).sum())
+        if not np.isfinite(spread2):  # a square may be infinite and a weight vanish
+            step *= w
+            spread2 = float((step * step).sum())
+        return mean, mean2, spread2, infinite
+
+
+def _mean_of_huge(s: Scores, w: FloatArray) -> float:
+    """Return the mean of finite scores whose sum is not finite; rounding must not carry it beyond all of them."""
+    mean = (s * (w / w.sum())).sum()
+    return float(np.clip(mean, s.min(), s.max()))
 
 
 def _moments_of_hits(k: int, n: int) -> tuple[float, float, float, float]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError
+from calibrant.errors import InputError, SummaryError
 from calibrant.summaries import Summary
 from calibrant.testing.cases import Case
 from calibrant.testing.law import law, same
@@ -39,7 +41,8 @@ def a_common_factor_of_weights_changes_nothing(subject: Subject, rng: np.random.
     """Weights times 7 give the same numbers, and equal weights those of no weights."""
     case = subject.case(rng)
     w = subject.weights(rng, case.n)
-    same(subject, *(_without_weight(subject, case.weighted(w * factor)) for factor in (7, 1)), "weights times 7")
+    base, scaled = (_without_weight(subject, case.weighted(w * factor)) for factor in (1, 7))
+    same(subject, scaled, base, "weights times 7")
     equal = _without_weight(subject, case.weighted(np.full(case.n, 7)))
     same(subject, equal, _without_weight(subject, case), "all weights 7")
 
@@ -60,12 +63,18 @@ def weight_zero_is_an_absent_row(subject: Subject, rng: np.random.Generator) -> 
 
 @law(applies=lambda subject: subject.equal_weights)
 def unequal_weights_are_refused(subject: Subject, rng: np.random.Generator) -> None:
-    """What takes equal weights alone says so."""
+    """What takes equal weights alone says so, also of batches that have one weight each."""
     case = subject.case(rng)
+    _refused(subject, lambda: subject.measure(case.weighted(rng.uniform(1, 2, case.n))))
+    batches = [case.weighted(np.full(case.n, weight)) for weight in (1, 2)]
+    _refused(subject, lambda: subject.value_of(_total(subject, batches)))
+
+
+def _refused(subject: Subject, call: Callable[[], Any]) -> None:
     try:
-        subject.measure(case.weighted(rng.uniform(0.5, 3, case.n)))
-    except InputError as problem:
-        assert "weights" in str(problem), f"{subject.entry.name}: the message does not name weights: {problem}"
+        call()
+    except (InputError, SummaryError) as problem:
+        assert "weight" in str(problem), f"{subject.entry.name}: the message does not name weights: {problem}"
     else:
         raise AssertionError(f"{subject.entry.name}: unequal weights gave a number")
 
@@ -79,8 +88,12 @@ def chunks_add_up_to_the_whole(subject: Subject, rng: np.random.Generator) -> No
         expected = subject.value(whole)
         for count in (1, 7, 100):
             parts = np.array_split(np.arange(case.n), count)
-            total = reduce(add, (subject.summary(whole.rows(part)) for part in parts))
+            total = _total(subject, [whole.rows(part) for part in parts])
             same(subject, subject.value_of(total), expected, f"{count} chunks")
+
+
+def _total(subject: Subject, batches: list[Case]) -> Summary:
+    return reduce(add, (subject.summary(batch) for batch in batches))
 
 
 @law()

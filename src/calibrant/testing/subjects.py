@@ -52,12 +52,14 @@ class Subject:
 
     def weights(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return random weights, all equal if no others are taken."""
-        return np.full(n, 2.5) if self.equal_weights else rng.uniform(0.5, 3, n)
+        return np.full(n, 2.5) if self.equal_weights else rng.uniform(1, 2, n)
 
     def measure(self, case: Case) -> Any:
         """Return the result for a case."""
-        given = (case.y, case.prediction) if self.entry.outcome else (case.prediction,)
-        return self.entry.verb(*given, weights=case.weights, **self._fixed, **case.options)
+        options = {**self._fixed, **case.options}
+        if self.entry.outcome:
+            return self.entry.verb(case.y, case.prediction, weights=case.weights, **options)
+        return self.entry.verb(case.prediction, weights=case.weights, **options)
 
     def value(self, case: Case) -> NDArray[np.float64]:
         """Return the numbers of the result for a case."""

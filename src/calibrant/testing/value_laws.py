@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant.errors import CalibrantError, InputError
 from calibrant.testing.data import DATA, on_edges
+from calibrant.testing.input_laws import cast_floats
 from calibrant.testing.law import law, same
 from calibrant.testing.numbers import judgement, numbers
 from calibrant.testing.subjects import Subject
@@ -20,7 +21,7 @@ def scores_on_bin_edges_stay_in_their_bin(subject: Subject, rng: np.random.Gener
         case = on_edges(rng, m)
         expected = subject.measure(case)
         for dtype, tolerance in (("float32", 2e-5), ("float16", 2e-2)):
-            found = subject.measure(case.remade(columns=lambda p, dtype=dtype: p.astype(dtype)))
+            found = subject.measure(case.remade(columns=cast_floats(dtype)))
             if subject.entry.kind == "curve":
                 count = expected.columns.get("count", 0), found.columns.get("count", 0)
                 assert np.array_equal(*count), f"{subject.entry.name}: other counts for k/{m} as {dtype}"

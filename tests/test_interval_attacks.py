@@ -1,0 +1,273 @@
+"""What once broke verbs of intervals, sets, quantiles and laws: huge numbers, odd options, summaries that differ."""
+
+import warnings
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import calibrant
+from calibrant import Intervals, Laplace, Normal, Quantiles, Samples, Sets, summarize
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inference.coverage_binomial import conformal_beta
+from calibrant.inference.coverage_test import coverage_test
+from calibrant.inputs.levels import read_levels
+from calibrant.inputs.options import check_count, check_level
+from calibrant.inputs.weights import unit_weights
+from calibrant.metrics.coverage_hsic import coverage_hsic
+from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
+from calibrant.metrics.energy_score import energy_score
+from calibrant.metrics.sharpness import sharpness
+from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
+from calibrant.metrics.weighted_interval_score import weighted_interval_score
+from calibrant.metrics.width import width
+from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
+from calibrant.summaries.moments import Moments
+
+MAX = float(np.finfo(float).max)
+HUGE = 10**400
+HITS = Intervals([0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0], 0.9)
+Y = [0.5, 1.0, 9.0, 2.0]
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+def moments_of(scores, w=None):
+    scores = np.asarray(scores)
+    return Moments.of({"s": scores}, unit_weights(scores.size) if w is None else np.asarray(w))
+
+
+class TestHugeScores:
+    @pytest.mark.parametrize(
+        "scores",
+        [np.full(7, MAX), np.array([MAX, 1.0, MAX, MAX, 0.0]), np.array([MAX, MAX, -MAX, -MAX, -MAX])],
+    )
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_have_a_finite_mean_however_they_are_cut(self, scores, weighted):
+        w = np.linspace(1.0, 9.0, scores.size) if weighted else np.ones(scores.size)
+        expected = MAX * float((scores / MAX * w).sum() / w.sum())
+        whole = moments_of(scores, w if weighted else None)
+        assert whole.mean_of("s") == pytest.approx(expected, rel=1e-12)
+        for cut in range(1, scores.size):
+            given = (w[:cut], w[cut:]) if weighted else (None, None)
+            merged = moments_of(scores[:cut], given[0]) + moments_of(scores[cut:], given[1])
+            assert merged.mean_of("s") == pytest.approx(expected, rel=1e-12)
+            assert not np.isnan(merged.spread2).any()
+        assert not np.isnan(whole.spread2).any()
+
+    def test_and_vanishing_weights_leave_no_nan(self):
+        found = moments_of([MAX, -MAX, MAX], [1.0, 1e-200, 1.0])
+        assert not np.isnan([*found.mean, *found.mean2, *found.spread2]).any()
+
+    @pytest.mark.parametrize("n", [10, 3000])
+    def test_are_the_same_in_the_compiled_body(self, n):
+        pytest.importorskip("numba")
+        upper = np.where(np.arange(n) % 3 == 0, MAX, 1.0)
+        upper[: n // 2] = MAX
+        given = Intervals(np.zeros(n), upper, 0.9)
+        plain = width(given)
+        with mock.patch("calibrant.primitives.interval_sums.takes_fast_body", return_value=True):
+            found = width(given)
+            parts = [Intervals(np.zeros(part.size), part, 0.9) for part in np.split(upper, [n // 3])]
+            one, two = (summarize("width", None, part) for part in parts)
+        assert np.isfinite(plain)
+        assert plain == pytest.approx((upper / n).sum(), rel=1e-12)
+        assert found == pytest.approx(plain, rel=1e-12)
+        assert width(one + two) == pytest.approx(plain, rel=1e-12)
+        assert not np.isnan(one.spread2).any()
+
+    def test_stay_infinite_if_a_score_is(self):
+        assert moments_of([MAX, np.inf, MAX]).mean_of("s") == np.inf
+        assert width(Intervals([-MAX, 0.0], [MAX, 1.0], 0.9)) == np.inf
+
+
+def test_distances_too_large_for_a_lengthscale_are_not_applicable():
+    rng = np.random.default_rng(0)
+    lower = np.where(np.arange(40) < 38, 0.0, 1e160)
+    with pytest.raises(NotApplicableError, match="too large for floating point"):
+        calibrant.skce(rng.random(40), Intervals(lower, lower + np.where(lower > 0, 1e160, 1.0), 0.9))
+
+
+class TestSummaries:
+    @pytest.mark.parametrize(
+        ("options", "named"),
+        [({"method": "groups"}, "groups"), ({"method": "independence"}, "series")],
+    )
+    def test_with_and_without_labels_do_not_merge(self, options, named):
+        label = {"groups": ["all", "all"], "series": ["", ""]}[named]
+        given = Intervals([0.0, 0.0], [1.0, 1.0], 0.9)
+        one = summarize("coverage_test", [0.5, 2.0], given, **options, **{named: label})
+        plain = {} if named == "series" else {"method": "binomial"}
+        other = summarize("coverage_test", [0.5, 2.0], given, **{**options, **plain})
+        with pytest.raises(SummaryError, match=f"{named}="):
+            one + other
+        assert (one + one).n == 4
+        assert (type(one).from_bytes(one.to_bytes()) + one).n == 4
+
+    @pytest.mark.parametrize("method", ["binomial", "independence"])
+    def test_of_levels_that_differ_by_rounding_merge(self, method):
+        parts = [
+            summarize("coverage_test", [0.5, 2.0], Intervals([0.0, 0.0], [1.0, 1.0], level), method=method)
+            for level in (0.9, 1 - 0.1 + 1e-13)
+        ]
+        assert (parts[0] + parts[1]).n == 4
+
+
+class TestWholeNumbersBeyondFloat64:
+    BIG = 2**53
+
+    def test_are_refused_as_bounds(self):
+        lower = np.array([0, self.BIG + 1])
+        with pytest.raises(InputError, match=r"lower .*row 1 is 9007199254740993 .*subtract a common offset first"):
+            Intervals(lower, lower + 2, 0.9)
+        for dtype in (np.int64, np.uint64):
+            with pytest.raises(InputError, match=r"row 0 is .*subtract a common offset first"):
+                Quantiles(np.array([np.iinfo(dtype).max], dtype), 0.5)
+
+    def test_are_refused_as_outcomes_unless_they_weigh_nothing(self):
+        y = np.array([0, 1, self.BIG + 1])
+        wide = Intervals([-1.0] * 3, [1e17] * 3, 0.9)
+        for verb, prediction in ((calibrant.coverage, wide), (calibrant.crps, Normal([0.0] * 3, 1.0))):
+            with pytest.raises(InputError, match=r"row 2 is 9007199254740993 .*subtract a common offset first"):
+                verb(y, prediction)
+            with pytest.raises(InputError, match="row 2 is 9007199254740993"):
+                verb(y, prediction, weights=[0, 1, 1])
+            verb(y, prediction, weights=[1, 1, 0])
+
+    def test_that_float64_holds_are_taken(self):
+        y = np.array([self.BIG + 2, -(2**62)])
+        assert calibrant.coverage(y, Intervals(y, y, 0.9)) == 1.0
+
+
+class TestSquaresOutOfRange:
+    @pytest.mark.parametrize("unit", [1e-200, 5e-324 * 64, 1e-5, 1.0, 1e200])
+    def test_sharpness_has_the_unit_of_the_law(self, unit):
+        assert sharpness(Normal([0.0, 0.0], [unit, 3 * unit])) == pytest.approx(2 * unit, rel=1e-12)
+        assert sharpness(Laplace([0.0], [unit])) == pytest.approx(np.sqrt(2) * unit, rel=1e-2)
+        draws = unit * np.array([[0.0, 3.0, 6.0], [1.0, 1.0, 1.0]])
+        assert sharpness(Samples(draws)) == pytest.approx(1.5 * unit, rel=1e-12)
+        vectors = sharpness(Samples(np.stack([draws, draws / 2], axis=2)))
+        assert vectors == pytest.approx([1.5 * unit, 0.75 * unit], rel=1e-2)
+
+    def test_sharpness_of_draws_about_a_huge_mean(self):
+        assert sharpness(Samples([[MAX, MAX, MAX]])) == 0.0
+        assert sharpness(Samples([[MAX, -MAX]])) == np.inf
+
+    @pytest.mark.parametrize("beta", [1.0, 0.5])
+    @pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-600, 1.0, 2.0**600, 2.0**1015])
+    def test_energy_score_has_the_unit_of_the_draws(self, unit, beta):
+        draws, y = np.array([[[3.0, 4.0], [0.0, 0.0], [1.0, 7.0]]]), np.array([[0.0, 1.0]])
+        expected = energy_score(y, Samples(draws), beta=beta)
+        found = energy_score(unit * y, Samples(unit * draws), beta=beta)
+        assert found == pytest.approx(expected * unit**beta, rel=1e-12, abs=0)
+
+    def test_energy_score_sees_small_steps_of_one_coordinate(self):
+        draws = np.array([[[1.0, 2e-200], [1.0, 4e-200]]])
+        assert energy_score([[1.0, 0.0]], Samples(draws)) == pytest.approx(2.5e-200, rel=1e-12, abs=0)
+
+
+class TestHugeOptions:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda v: coverage_hsic(Y, HITS, scale=v),
+            lambda v: coverage_hsic(Y, HITS, coverage_scale=v),
+            lambda v: coverage_test(Y, HITS, method="hsic", resamples=v),
+            lambda v: coverage_test(Y, HITS, calibration_size=v),
+            lambda v: coverage_width_criterion(Y, HITS, eta=v),
+            lambda v: coverage_width_criterion(Y, HITS, normalizer=v),
+            lambda v: worst_slab_coverage(Y, HITS, features=[1, 2, 3, 4], mass=v, search=None),
+            lambda v: worst_slab_coverage(Y, HITS, features=[1, 2, 3, 4], search=v, rng=0),
+            lambda v: worst_slab_coverage(Y, HITS, features=[1, 2, 3, 4], directions=v, rng=0),
+            lambda v: energy_score([[0.0, 0.0]], Samples([[[3.0, 4.0], [0.0, 0.0]]]), beta=v),
+            lambda v: size_stratified_coverage(Y, HITS, bins=[(0, 2), (3, v)]),
+            lambda v: size_stratified_coverage(Y, HITS, bins=v),
+            check_level,
+        ],
+    )
+    @pytest.mark.parametrize("value", [HUGE, -HUGE])
+    def test_are_refused(self, call, value):
+        with pytest.raises(InputError, match="must"):
+            call(value)
+
+    def test_counts_have_an_upper_bound(self):
+        assert check_count("resamples", 10**9) == 10**9
+        with pytest.raises(InputError, match="resamples must be at most 1,000,000,000; got 1000000001"):
+            check_count("resamples", 10**9 + 1)
+
+    def test_a_range_without_end_is_legal(self):
+        assert size_stratified_coverage(Y, HITS, bins=[(0, np.inf)]) == 0.75
+
+    def test_a_zero_direction_is_refused(self):
+        with pytest.raises(InputError, match="directions must not be zero; row 1 is"):
+            worst_slab_coverage(Y, HITS, features=np.eye(4)[:, :2], directions=[[1.0, 0.0], [0.0, 0.0]], search=None)
+
+    @pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
+    def test_the_smallest_scales_divide_nothing_by_zero(self, kernel):
+        tiny = coverage_hsic(Y, HITS, scale=5e-324, kernel=kernel)
+        assert tiny == pytest.approx(coverage_hsic(Y, HITS, scale=1e-9, kernel=kernel))
+        assert np.isfinite(coverage_hsic(Y, HITS, coverage_scale=5e-324))
+
+
+class TestLevels:
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32])
+    def test_of_low_precision_are_the_decimals_they_stand_for(self, dtype):
+        assert read_levels(dtype(0.9))[0].tolist() == [0.9]
+        assert Quantiles([[1.0, 2.0]], np.array([0.1, 0.9], dtype)).pairs() == [(0, 1)]
+
+    def test_mirror_each_other_by_distance(self):
+        near = 0.123456789049
+        levels = [near, 0.5, 1 - near + 4e-12]  # on two sides of where rounding to ten digits turns
+        assert Quantiles([[1.0, 2.0, 3.0]], levels).pairs() == [(0, 2)]
+        for gap in np.linspace(-9e-11, 9e-11, 19):
+            assert Quantiles([[1.0, 2.0]], [0.12345678905, 0.87654321095 + gap]).pairs() == [(0, 1)]
+        assert Quantiles([[1.0, 2.0]], [0.1, 0.9 + 1e-9]).pairs() == []
+        assert Quantiles([[1.0, 2.0]], [0.4999999999, 0.5]).pairs() == []
+
+    def test_are_explained_by_what_they_are(self):
+        with pytest.raises(InputError, match="never alpha"):
+            Intervals([0.0], [1.0], 0.0)
+        with pytest.raises(InputError, match="probability of staying at or below the quantile"):
+            Quantiles([0.0], 0.0)
+
+
+@pytest.mark.parametrize("method", ["independence", "conditional"])
+def test_order_has_no_rows_of_weight_zero(method):
+    with pytest.raises(InputError, match="row 2 has weight 0"):
+        coverage_test(Y, HITS, method=method, weights=[1, 1, 0, 1])
+    assert coverage_test(Y, HITS, weights=[1, 1, 0, 1]).n == 3
+
+
+class TestMessages:
+    def test_one_column_and_one_level(self):
+        with pytest.raises(InputError, match=r"Pass levels=\[0.5\], or values\[:, 0\]"):
+            Quantiles(np.zeros((3, 1)), 0.5)
+        with pytest.raises(InputError, match=r"Pass levels=0.5, or values\[:, None\]"):
+            Quantiles(np.zeros(3), [0.5])
+
+    @pytest.mark.parametrize("missing", [None, float("nan")])
+    def test_sets_with_a_missing_entry_name_the_row(self, missing):
+        with pytest.raises(InputError, match="row 1 holds"):
+            Sets(np.array([[True, False], [missing, True]], dtype=object), 0.9)
+
+    def test_sets_of_a_nullable_frame_name_the_row(self):
+        pd = pytest.importorskip("pandas")
+        column = pd.array([True, None], dtype="boolean")
+        with pytest.raises(InputError, match="row 1 holds <NA>"):
+            Sets(pd.DataFrame({"a": column, "b": column}), 0.9)
+
+    def test_a_median_has_one_number_per_row(self):
+        with pytest.raises(InputError, match=r"got shape \(\). Pass shape \(4,\)"):
+            weighted_interval_score(Y, HITS, median=1.0)
+
+    def test_too_few_calibration_scores_show_the_whole_level(self):
+        with pytest.raises(NotApplicableError, match=r"level 0\.9999999: .*At least 9999999 are needed"):
+            conformal_beta(100, 0.9999999)
+
+    def test_a_level_near_zero_has_a_law_of_its_own(self):
+        assert conformal_beta(100, 1e-13) == (1, 100)

@@ -1,0 +1,137 @@
+"""Whether the laws catch what breaks them, and what they are checked on."""
+
+import numpy as np
+import pytest
+
+from calibrant import coverage_curve, coverage_gap, decompose, width
+from calibrant.catalogue import ENTRIES, KINDS, find, mean_metric, metric
+from calibrant.summaries import Moments
+from calibrant.testing import DATA, LAWS, PerRow, Subject, check_verb
+from calibrant.testing.data import names_of
+from calibrant.testing.numbers import judgement, numbers
+
+
+@pytest.fixture
+def entered():
+    """Forget the verbs that a test enters."""
+    before = dict(ENTRIES)
+    yield
+    ENTRIES.clear()
+    ENTRIES.update(before)
+
+
+def held(prediction):
+    """Return the arrays of a prediction as lists."""
+    if isinstance(prediction, np.ndarray):
+        return prediction.tolist()
+    return {name: value.tolist() for name, value in vars(prediction).items() if isinstance(value, np.ndarray)}
+
+
+class TestCheckVerb:
+    @pytest.mark.usefixtures("entered")
+    def test_a_lawful_verb(self):
+        @mean_metric(predictions=("intervals",), range=(0.0, np.inf))
+        def distance(rows):
+            return np.abs(rows.y[:, None] - (rows.prediction.lower + rows.prediction.upper) / 2)
+
+        check_verb(distance)
+
+    @pytest.mark.usefixtures("entered")
+    @pytest.mark.parametrize(
+        ("broken", "law"),
+        [
+            (lambda rows: np.arange(rows.n) * 1.0, "row order does not matter"),
+            (lambda rows: np.full(rows.n, -1.0), "numbers stay in the declared range"),
+            (lambda rows: np.full(rows.n, np.inf), "numbers stay in the declared range"),
+            (lambda rows: np.ones(rows.n), "certain and right is perfect"),
+            (lambda rows: np.full(rows.n, float(rows.n)), "weight two is a row twice"),
+        ],
+    )
+    def test_a_verb_that_breaks_a_law(self, broken, law):
+        def scores(rows):
+            return broken(rows)
+
+        verb = mean_metric(predictions=("intervals",), range=(0.0, np.inf))(scores)
+        subject = Subject(find(verb), "one interval")
+        with pytest.raises(AssertionError):
+            LAWS[law](subject, np.random.default_rng(0))
+        with pytest.raises(AssertionError, match=r"the law '.*' does not hold"):
+            check_verb(verb, data=["one interval"])
+
+    @pytest.mark.usefixtures("entered")
+    def test_a_verb_that_writes_to_its_input(self):
+        def scores(rows):
+            rows.y[:] = 0.0
+            return np.zeros(rows.n)
+
+        verb = mean_metric(predictions=("intervals",), range=(0.0, np.inf))(scores)
+        with pytest.raises(AssertionError, match="an input was modified"):
+            LAWS["inputs stay as they are"](Subject(find(verb), "one interval"), np.random.default_rng(0))
+
+    @pytest.mark.usefixtures("entered")
+    def test_a_kind_without_data(self):
+        @metric(reads=(Moments,), summarise=lambda rows: Moments.zero(), predictions=("words",))
+        def nothing(summary):
+            return 0.0
+
+        with pytest.raises(KeyError, match="no data of the kind 'words'"):
+            check_verb(nothing)
+
+    def test_unknown_names(self, refusal):
+        assert "['a law'] are none of" in refusal(check_verb, width, exempt=["a law"])
+        assert "['a table'] are none of" in refusal(check_verb, width, data=["a table"])
+
+
+class TestData:
+    def test_every_kind_has_some(self):
+        assert {data.kind for data in DATA.values()} == set(KINDS)
+        assert all(names_of(kind) for kind in KINDS)
+
+    @pytest.mark.parametrize("name", DATA)
+    def test_rows_are_the_same_rows_everywhere(self, name):
+        case = DATA[name].make(np.random.default_rng(0), 30)
+        for some in (np.array([3, 3, 17]), slice(2, 5), np.arange(30) % 10 == 0):
+            cut = case.rows(some)
+            assert cut.n == len(cut.prediction) if isinstance(cut.prediction, np.ndarray) else cut.prediction.n == 3
+            assert held(cut.prediction) == held(cut.build(**cut.columns))
+            assert case.y is None or np.array_equal(cut.y, case.y[some])
+
+    @pytest.mark.parametrize("name", DATA)
+    def test_numbers_fit_into_float16(self, name):
+        case = DATA[name].make(np.random.default_rng(0), 210)
+        numbers = [column for column in (case.y, *case.columns.values()) if column is not None]
+        for column in (column for column in numbers if column.dtype.kind == "f"):
+            np.testing.assert_array_equal(column.astype(np.float16), column)
+            np.testing.assert_array_equal(column * 32, np.rint(column * 32))
+
+    def test_outcomes_tell_rows_apart(self):
+        for name in ("intervals", "one interval", "quantiles", "laws", "samples"):
+            y = DATA[name].make(np.random.default_rng(0), 210).y
+            assert np.unique(y).size == y.size
+
+    def test_labels_travel_with_their_rows(self):
+        subject = Subject(find(coverage_gap), "intervals", {"groups": PerRow(("a", "b"))})
+        case = subject.case(np.random.default_rng(0))
+        cut = case.rows(slice(5, 9))
+        assert cut.options["groups"].tolist() == case.options["groups"][5:9].tolist()
+        assert set(case.options["groups"].tolist()) == {"a", "b"}
+
+
+class TestNumbers:
+    def test_text_is_left_out(self):
+        case = DATA["one interval"].make(np.random.default_rng(0), 20)
+        curve = coverage_curve(case.y, case.prediction, groups=["a", "b"] * 10)
+        assert numbers(curve).size == 2 * (len(curve.columns) - 1)
+        assert numbers(curve, without=("count", "hits")).size == 2 * (len(curve.columns) - 3)
+
+    def test_of_a_prediction_alone(self):
+        case = DATA["intervals"].make(np.random.default_rng(0), 20)
+        subject = Subject(find(width), "intervals")
+        assert subject.value(case).tolist() == width(case.prediction).tolist()
+        assert subject.value_of(subject.summary(case)).tolist() == pytest.approx(width(case.prediction).tolist())
+
+    def test_judgement_of_records(self):
+        case = DATA["quantiles"].make(np.random.default_rng(0), 20)
+        parts = decompose(case.y, case.prediction)
+        assert judgement(parts).tolist() == parts.score.tolist()
+        assert numbers(parts).size == 5 * 3 + 5
