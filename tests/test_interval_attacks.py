@@ -147,12 +147,12 @@ class TestWholeNumbersBeyondFloat64:
 class TestSquaresOutOfRange:
     @pytest.mark.parametrize("unit", [1e-200, 5e-324 * 64, 1e-5, 1.0, 1e200])
     def test_sharpness_has_the_unit_of_the_law(self, unit):
-        assert sharpness(Normal([0.0, 0.0], [unit, 3 * unit])) == pytest.approx(2 * unit, rel=1e-12)
-        assert sharpness(Laplace([0.0], [unit])) == pytest.approx(np.sqrt(2) * unit, rel=1e-2)
+        assert sharpness(Normal([0.0, 0.0], [unit, 3 * unit])) == pytest.approx(2 * unit, rel=1e-12, abs=0)
+        assert sharpness(Laplace([0.0], [unit])) == pytest.approx(np.sqrt(2) * unit, rel=1e-2, abs=0)
         draws = unit * np.array([[0.0, 3.0, 6.0], [1.0, 1.0, 1.0]])
-        assert sharpness(Samples(draws)) == pytest.approx(1.5 * unit, rel=1e-12)
+        assert sharpness(Samples(draws)) == pytest.approx(1.5 * unit, rel=1e-12, abs=0)
         vectors = sharpness(Samples(np.stack([draws, draws / 2], axis=2)))
-        assert vectors == pytest.approx([1.5 * unit, 0.75 * unit], rel=1e-2)
+        assert vectors == pytest.approx([1.5 * unit, 0.75 * unit], rel=1e-2, abs=0)
 
     def test_sharpness_of_draws_about_a_huge_mean(self):
         assert sharpness(Samples([[MAX, MAX, MAX]])) == 0.0
@@ -190,7 +190,7 @@ class TestHugeOptions:
             check_level,
         ],
     )
-    @pytest.mark.parametrize("value", [HUGE, -HUGE])
+    @pytest.mark.parametrize("value", [HUGE, -HUGE], ids=["huge", "negative"])
     def test_are_refused(self, call, value):
         with pytest.raises(InputError, match="must"):
             call(value)

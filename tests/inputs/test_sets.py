@@ -55,7 +55,7 @@ class TestMade:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("mask", [[[0.7, 0.3]], [[0, 1]], [["a", "b"]], [[None, True]]])
+    @pytest.mark.parametrize("mask", [[[0.7, 0.3]], [[0, 1]], [["a", "b"]]])
     def test_what_is_not_bool(self, mask, refusal):
         message = refusal(Sets, mask)
         assert message.startswith("mask must be bool, whether a label is in the set; got values of type ")

@@ -41,8 +41,8 @@ class Case:
         def cut(column: Any) -> Any:
             return column[chosen]
 
-        typed = hasattr(self.prediction, "take") and not isinstance(self.prediction, np.ndarray)
-        prediction = self.prediction.take(chosen) if typed else cut(self.prediction)
+        plain = isinstance(self.prediction, np.ndarray)
+        prediction = cut(self.prediction) if plain else self.prediction.take(chosen)
         return replace(self._changed(cut, cut, cut), prediction=prediction)
 
     def remade(self, *, y: Change = np.asarray, columns: Change = np.asarray, others: Change = np.asarray) -> Case:
