@@ -56,7 +56,7 @@ def _check_pairs(lower: Sequence[str], upper: Sequence[str], levels: Sequence[fl
             f"the levels are given in another order than the columns, {pairs(lower, levels)}, as their names say; "
             "give --level in the order of --lower and --upper"
         )
-    if said == other == list(levels):  # the names say so themselves
+    if said == other == list(levels) or len(set(levels)) < len(levels):  # said by the names, or about to be refused
         return
     told = (f"{a} to {b} is {level:g}" for a, b, level in zip(lower, upper, levels, strict=True))
     tell(f"intervals: {', '.join(told)}")
