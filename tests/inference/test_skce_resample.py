@@ -65,9 +65,7 @@ class TestExact:
         assert skce_test(y, p, kernel=Exponential(0.2), resamples=B).pvalue == close_to(exact)
 
     @pytest.mark.parametrize("w", [None, [1, 2, 3, 1]], ids=["", "weighted"])
-    @pytest.mark.parametrize(
-        "kernel", [Exponential(0.3), Exponential(0.3) * Gaussian(1.0, "labels"), Joint()], ids=repr
-    )
+    @pytest.mark.parametrize("kernel", [Exponential(0.3), Exponential(0.3) * Gaussian(1.0, "labels"), Joint()])
     def test_classes(self, kernel, w):
         P = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5], [0.0, 0.5, 0.5]])
         y = [0, 2, 1, 1]

@@ -77,7 +77,6 @@ def assert_is(form, H):
         (Exponential(0.4, "tv"), Gaussian(1.0, "labels")),
         (Exponential(0.4, lambda a, b: np.abs(a - b).sum(axis=-1) / 2), Tripled(2.0, "labels")),
     ],
-    ids=repr,
 )
 def test_vectors(kernel, target):
     G = target.of_distance(np.abs(np.subtract.outer(np.arange(K), np.arange(K))))

@@ -92,7 +92,6 @@ class TestTwoClasses:
             {"bins": MedianVariance(minsize=2, maxbins=3)},
             {"bins": MedianVariance(minsize=3), "distance": lambda p, q: abs(p - q)[0] ** 3},
         ],
-        ids=str,
     )
 
     @OPTIONS

@@ -50,7 +50,7 @@ def dense(x, kernel):
     return kernel.of_distance(d)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_sums(kernel, monkeypatch):
     monkeypatch.setattr(kernel_sums, "TILE", 8)
     x, E = data()
@@ -60,14 +60,14 @@ def test_sums(kernel, monkeypatch):
     assert np.ndim(kernel_sum(x, E[0], kernel)) == 0
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_products(kernel, monkeypatch):
     monkeypatch.setattr(kernel_sums, "TILE", 8)
     x, E = data(seed=1)
     np.testing.assert_allclose(kernel_product(x, E[0], kernel), dense(x, kernel) @ E[0], rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_one_row(kernel):
     x, e = np.array([0.4]), np.array([-0.5])
     assert kernel_sum(x, e, kernel) == pytest.approx(0.25 * float(kernel.profile(np.zeros(1))[0]))
