@@ -7,12 +7,15 @@ from numpy.typing import NDArray
 
 from calibrant.catalogue import mean_metric
 from calibrant.inputs.judged import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
-from calibrant.primitives.interval_sums import IntervalSums, sums_of_levels
+from calibrant.primitives.interval_sums import IntervalSums, hits_of_quantiles, sums_of_levels
 
 
 def fused(rows: IntervalRows | SetRows | QuantileRows) -> list[IntervalSums] | None:
-    """Return the sums of many intervals in one pass."""
-    return [sums.of_hits for sums in sums_of_levels(rows, "hits")] if isinstance(rows, IntervalRows) else None
+    """Return the sums of many intervals or quantiles in one pass."""
+    if isinstance(rows, SetRows):
+        return None
+    found = hits_of_quantiles(rows) if isinstance(rows, QuantileRows) else sums_of_levels(rows, "hits")
+    return [sums.of_hits for sums in found]
 
 
 @mean_metric(

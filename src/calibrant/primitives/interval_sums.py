@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs.judged import IntervalRows
+from calibrant.inputs.judged import IntervalRows, QuantileRows
 from calibrant.inputs.weights import FloatArray, is_unit
-from calibrant.primitives.dispatch import on_threads, takes_fast_body
+from calibrant.primitives.dispatch import CHUNK_ROWS, on_threads, takes_fast_body
 
 FAST_CHUNK = 1 << 19
 BLOCK = 1024  # rows whose scores stay in the nearest cache while their mean is taken and then their spread
@@ -80,6 +80,18 @@ def sums_of_levels(rows: IntervalRows, *parts: str) -> list[IntervalSums]:
         y = rows.y if rows.y.ndim == 1 else lower[:, 0]
         found.append(interval_sums(y, terms, hits="hits" in parts, extremes="range" in parts))
     return found
+
+
+def hits_of_quantiles(rows: QuantileRows) -> list[IntervalSums]:
+    """Return the number of outcomes at most at each quantile; a chunk of them is read once from memory."""
+    values = rows.prediction.values
+
+    def work(part: slice) -> list[int]:
+        y = rows.y[part]
+        return [np.count_nonzero(y <= values[part, k]) for k in range(values.shape[1])]
+
+    counts = np.sum(list(on_threads(work, rows.n, size=CHUNK_ROWS)), axis=0)
+    return [IntervalSums(rows.n, int(hits), 0.0, 0.0, 0, 0.0, 0.0) for hits in counts]
 
 
 class Terms(NamedTuple):
