@@ -56,6 +56,7 @@ from calibrant.metrics.mce import mce
 from calibrant.metrics.mmce import mmce
 from calibrant.metrics.pit import pit
 from calibrant.metrics.quantile_score import quantile_score
+from calibrant.metrics.ranks import ranks
 from calibrant.metrics.sharpness import sharpness
 from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
 from calibrant.metrics.skce import skce
@@ -85,6 +86,7 @@ from calibrant.summaries import (
     Moments,
     Ordered,
     PerLabel,
+    Ranks,
     SimplexCells,
     Sizes,
     SizeWeights,
@@ -133,6 +135,7 @@ __all__ = [
     "Product",
     "QuantileDecomposition",
     "Quantiles",
+    "Ranks",
     "RationalQuadratic",
     "Samples",
     "ScipyLaw",
@@ -173,6 +176,7 @@ __all__ = [
     "pit",
     "pit_histogram",
     "quantile_score",
+    "ranks",
     "reliability_curve",
     "sharpness",
     "size_stratified_coverage",

@@ -112,6 +112,11 @@ def interval_moments(y, p, w):
     return summaries.IntervalMoments.of(interval_rows(y, p, w))
 
 
+def ranks(y, p, w):
+    found = np.stack([np.asarray(y), (np.asarray(p) * 3).astype(int)], axis=1)
+    return summaries.Ranks.of(found, 3, names=["a", "b"], weights=w)
+
+
 def interval_rows(y, p, w):
     """Return intervals from 0 to p and to p/2: they cover 0 always, and 1 if p is 1."""
     upper = np.stack([np.asarray(p) / 2, p], axis=1)
@@ -138,6 +143,7 @@ MAKERS = [
     sizes,
     size_weights,
     interval_moments,
+    ranks,
 ]
 ALL_KINDS = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 

@@ -94,7 +94,7 @@ def part_of(rows: Any, part: slice) -> Any:
     if isinstance(rows, Classes):
         return Classes(rows.y[part], rows.P[part].astype("float64", copy=False), rows.w[part])
     if isinstance(rows, LawRows):
-        return LawRows(rows.y[part], rows.law.take(part), rows.w[part])
+        return LawRows(rows.y[part], rows.law.take(part), rows.w[part], None, rows.dtype)
     return rows.take(part)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.catalogue.entries import find
+from calibrant.catalogue.rank_verbs import RANKINGS
 from calibrant.summaries import Summary
 
 
@@ -42,6 +43,9 @@ def summarize(
     >>> round(ece(total, bins=2), 3)
     0.25
     """
+    ranking = RANKINGS.get(getattr(metric, "__name__", metric)) if callable(metric) or isinstance(metric, str) else None
+    if ranking is not None:
+        return ranking.summary(y, prediction, weights, options)
     entry = find(metric)
     rows = entry.read(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
     return entry.summarise(rows, **entry.completed(options))

@@ -16,6 +16,8 @@ from calibrant.inputs.laws.parameters import read_numbers
 from calibrant.inputs.laws.samples import Samples
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights
 
+DOUBLE = np.dtype(np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class LawRows:
@@ -24,6 +26,8 @@ class LawRows:
     y: FloatArray  # (n, *law.shape)
     law: Law
     w: FloatArray
+    keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
+    dtype: np.dtype[Any] = DOUBLE  # the coarser type of outcomes and draws, in which they are compared
 
     @property
     def n(self) -> int:
@@ -32,7 +36,7 @@ class LawRows:
 
     def take(self, rows: Rows) -> LawRows:
         """Return these rows alone."""
-        return LawRows(self.y[rows], self.law.take(rows), take_weights(self.w, rows))
+        return LawRows(self.y[rows], self.law.take(rows), take_weights(self.w, rows), None, self.dtype)
 
 
 def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
@@ -58,11 +62,17 @@ def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
     if is_unit(w) or w.min() > 0:
         refuse_rounded(outcomes, "y")
         refuse_not_finite_outcome(values, None)
-        return LawRows(values, law, w)
+        return LawRows(values, law, w, None, _coarser(outcomes, law))
     rows = np.flatnonzero(w)
     refuse_rounded(outcomes[rows], "y", rows)
     refuse_not_finite_outcome(values[rows], rows)
-    return LawRows(values, law, w).take(rows)
+    return LawRows(values[rows], law.take(rows), w[rows], w > 0, _coarser(outcomes, law))
+
+
+def _coarser(y: NDArray[Any], law: Law) -> np.dtype[Any]:
+    single = (np.float16, np.float32)
+    draws = law.held.dtype if isinstance(law, Samples) else DOUBLE
+    return np.dtype(np.float32) if y.dtype in single or draws in single else DOUBLE
 
 
 def _check_shape(y: NDArray[Any], law: Law) -> None:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.catalogue.reading import read
 from calibrant.errors import InputError
@@ -103,14 +104,15 @@ def _bounds(rows: LawRows | QuantileRows | CdfRows, draw_weights: Any, y_weight:
 
 def _weighted_bounds(rows: LawRows, law: Samples, weights: FloatArray, own: FloatArray) -> Bounds:
     total = weights.sum(axis=1) + own
+    draws, y = law.held.astype(rows.dtype, copy=False), rows.y.astype(rows.dtype, copy=False)
     if not law.shape:
-        return _between(law.draws, rows.y, weights, own, total)
-    parts = [_between(law.draws[:, :, d], rows.y[:, d], weights, own, total) for d in range(law.shape[0])]
+        return _between(draws, y, weights, own, total)
+    parts = [_between(draws[:, :, d], y[:, d], weights, own, total) for d in range(law.shape[0])]
     low, high = (np.stack(side, axis=1) for side in zip(*parts, strict=True))
     return low, high
 
 
-def _between(draws: FloatArray, y: FloatArray, weights: FloatArray, own: FloatArray, total: FloatArray) -> Bounds:
+def _between(draws: NDArray[Any], y: NDArray[Any], weights: FloatArray, own: FloatArray, total: FloatArray) -> Bounds:
     less = np.where(draws < y[:, None], weights, 0.0).sum(axis=1)
     at_most = np.where(draws <= y[:, None], weights, 0.0).sum(axis=1)
     return less / total, np.minimum((at_most + own) / total, 1.0)

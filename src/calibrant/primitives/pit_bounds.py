@@ -8,11 +8,9 @@ from calibrant.inputs.judged import CdfRows, QuantileRows
 from calibrant.inputs.laws import Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.dispatch import chunks
+from calibrant.primitives.rank_counts import rank_counts
 
 Bounds = tuple[FloatArray, FloatArray]
-
-BLOCK = 1 << 20  # draws that are compared at a time
 
 
 def pit_bounds(rows: LawRows | QuantileRows | CdfRows) -> Bounds:
@@ -32,8 +30,8 @@ def pit_bounds(rows: LawRows | QuantileRows | CdfRows) -> Bounds:
     if isinstance(rows, QuantileRows):
         return _of_quantiles(rows)
     if isinstance(rows.law, Samples):
-        less, at_most = _counts(rows.law, rows.y)
-        return less / (rows.law.M + 1), (at_most + 1) / (rows.law.M + 1)
+        less, equal = rank_counts(rows.y, rows.law.held, rows.dtype)
+        return less / (rows.law.M + 1), (less + equal + 1) / (rows.law.M + 1)
     return _of_law(rows.law, rows.y)
 
 
@@ -50,8 +48,8 @@ def _of_quantiles(rows: QuantileRows) -> Bounds:
 def _of_law(law: Law, y: FloatArray) -> Bounds:
     """Return F(y-) and F(y) of the law itself; a law of one's own is taken to have no jumps."""
     if isinstance(law, Samples):
-        less, at_most = _counts(law, y)
-        return less / law.M, at_most / law.M
+        less, equal = rank_counts(y, law.held, law.held.dtype)
+        return less / law.M, (less + equal) / law.M
     if isinstance(law, Mixture):
         parts = [_of_law(component, y) for component in law.components]
         return _mixed(law, [low for low, _ in parts]), _mixed(law, [high for _, high in parts])
@@ -73,14 +71,3 @@ def _mixed(law: Mixture, parts: list[FloatArray]) -> FloatArray:
     for part, weight in zip(parts, law.weights.T, strict=True):
         total += (weight[:, None] if part.ndim == 2 else weight) * part
     return np.minimum(total, 1.0)  # the weights may add up to 1 and a rounding
-
-
-def _counts(law: Samples, y: FloatArray) -> Bounds:
-    """Return the numbers of draws below and at most at y, in blocks that do not grow with the data."""
-    less, at_most = np.empty((2, *y.shape))
-    per_row = max(1, law.draws[:1].size)
-    for part in chunks(len(y), max(1, BLOCK // per_row)):
-        draws, points = law.draws[part], y[part, None]
-        less[part] = np.count_nonzero(draws < points, axis=1)
-        at_most[part] = np.count_nonzero(draws <= points, axis=1)
-    return less, at_most

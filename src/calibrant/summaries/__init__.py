@@ -14,6 +14,7 @@ from calibrant.summaries.kept_quantiles import KeptQuantiles
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
 from calibrant.summaries.per_label import PerLabel
+from calibrant.summaries.ranks import Ranks
 from calibrant.summaries.simplex_cells import SimplexCells
 from calibrant.summaries.size_weights import SizeWeights
 from calibrant.summaries.sizes import Sizes
@@ -32,6 +33,7 @@ __all__ = [
     "Moments",
     "Ordered",
     "PerLabel",
+    "Ranks",
     "SimplexCells",
     "SizeWeights",
     "Sizes",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.laws import Samples
 
 DRAWS = np.array([[4.0, 1.0, 3.0, 2.0], [5.0, 0.0, 0.0, 5.0]])
@@ -15,13 +15,34 @@ class TestMade:
         law = Samples(np.zeros((2, 3, 5)))
         assert (law.n, law.M, law.shape) == (2, 3, (5,))
 
-    def test_is_a_copy_that_nobody_writes_to(self):
+    def test_is_no_copy_and_nobody_writes_through_it(self):
         given = DRAWS.copy()
         law = Samples(given)
-        given[:] = 0
+        assert np.shares_memory(law.draws, given)
+        for array in (law.draws, law.held):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        given[0] = 7  # whose own array stays writeable
+
+    def test_half_precision_is_held_as_single_and_computed_with_as_double(self):
+        law = Samples(DRAWS.astype(np.float16))
+        assert (law.held.dtype, law.draws.dtype) == (np.float32, np.float64)
         assert np.array_equal(law.draws, DRAWS)
-        with pytest.raises(ValueError, match="read-only"):
-            law.draws[0] = 1
+
+    def test_infinite_draws_have_an_order_and_nothing_else(self):
+        law = Samples([[1.0, np.inf, 3.0], [-np.inf, 0.0, 0.0]])
+        assert law.cdf(1.0).tolist() == [1 / 3, 1.0]
+        assert law.ppf(0.9).tolist() == [np.inf, 0.0]
+        with pytest.raises(InputError, match=r"must be finite here.*row 0, draw 1 is inf"):
+            _ = law.draws
+        assert law.take([1]).finite is False
+        assert Samples([[1.0], [np.inf]]).take([0]).draws.tolist() == [[1.0]]
+
+    def test_missing_draws_are_refused(self):
+        draws = np.zeros((3, 2, 2))
+        draws[2, 1, 0] = np.nan
+        with pytest.raises(InputError, match="row 2, draw 1, coordinate 0 is nan"):
+            Samples(draws)
 
     def test_a_frame_of_draws(self, require):
         for library in ("pandas", "polars"):
@@ -86,10 +107,10 @@ REFUSED = {
     "4-D": ((np.zeros((1, 2, 3, 4)),), ["got shape (1, 2, 3, 4)", "Reshape"]),
     "no rows": ((np.zeros((0, 3)),), ["draws is empty", "(0, 3)"]),
     "no draws": ((np.zeros((3, 0)),), ["draws is empty", "(3, 0)"]),
-    "missing": (([[1, 2], [3, np.nan]],), ["draws must be finite", "row 1, draw 1 is nan"]),
+    "missing": (([[1, 2], [3, np.nan]],), ["draws must not be missing", "row 1, draw 1 is nan"]),
     "missing in a vector": (
-        (np.where(np.arange(8).reshape(2, 2, 2) == 5, np.inf, 0.0),),
-        ["draws must be finite", "row 1, draw 0, coordinate 1 is inf"],
+        (np.where(np.arange(8).reshape(2, 2, 2) == 5, np.nan, 0.0),),
+        ["draws must not be missing", "row 1, draw 0, coordinate 1 is nan"],
     ),
     "text": (([["a"], ["b"]],), ["draws must be real numbers", "row 0 is 'a'"]),
     "text further down": (([[1, 2], [3, "b"]],), ["draws must be real numbers", "row 1 is 'b'"]),

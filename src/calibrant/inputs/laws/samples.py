@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.laws.law import Law, Selection, rows_of
-from calibrant.inputs.laws.parameters import read_array, refuse_not_finite, refuse_where
+from calibrant.inputs.laws.parameters import locked, read_array, read_numbers, refuse_where
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
 
 if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
 
+BLOCK = 1 << 18  # numbers that are looked at together
 
-@dataclass(frozen=True, eq=False, init=False)
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Samples(Law):
     """Draws of the predictive law of each row: an ensemble, posterior draws.
 
@@ -26,7 +30,9 @@ class Samples(Law):
     ----------
     draws : array_like of shape (n, M), or (n, M, D) for vectors
         M draws per row, in that order of axes: ``draws[i]`` belongs to outcome i. An array of shape (M, n, D) is
-        turned with ``numpy.swapaxes(draws, 0, 1)``.
+        turned with ``numpy.swapaxes(draws, 0, 1)``; where n = M nobody but you can see which it is. Infinite draws
+        are legal where only their order counts. float32 and float64 arrays are not copied: leave them as they are
+        while the samples are in use.
     log_density : array_like of shape (n, M), optional
         Log density of the predictive law at each draw, where the model can tell it. Held as `log_densities`.
 
@@ -46,33 +52,51 @@ class Samples(Law):
     array([3., 5.])
     """
 
-    draws: FloatArray  # (n, M) or (n, M, D)
+    held: NDArray[Any]  # (n, M) or (n, M, D), float32 or float64, perhaps infinite
     log_densities: FloatArray | None  # (n, M)
+    finite: bool
 
     def __init__(self, draws: Any, log_density: Any = None) -> None:
         array = _read_draws(draws)
-        self._hold(draws=array, log_densities=_read_log_densities(log_density, array.shape[:2]))
+        log_densities = _read_log_densities(log_density, array.shape[:2])
+        self._hold(held=array, log_densities=log_densities, finite=_is_finite(array))
+
+    @cached_property
+    def draws(self) -> FloatArray:
+        """The draws as finite float64 numbers, to compute with; infinite ones are refused."""
+        if not self.finite:
+            place = _first(self.held, np.isinf)
+            raise InputError(
+                f"draws must be finite here, where more than their order counts; {_placed(place)} is "
+                f"{shown(self.held[place])}. ranks, pit and coverage take infinite draws"
+            )
+        return locked(self.held.astype(np.float64, copy=False))
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return len(self.draws)
+        return len(self.held)
 
     @property
     def M(self) -> int:
         """Number of draws per row."""
-        return int(self.draws.shape[1])
+        return int(self.held.shape[1])
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one outcome."""
-        return self.draws.shape[2:]
+        return self.held.shape[2:]
+
+    def __repr__(self) -> str:
+        vectors = f" of {self.shape[0]} coordinates" if self.shape else ""
+        return f"Samples({self.n} rows, {self.M} draws{vectors})"
 
     def take(self, rows: Selection) -> Samples:
         """Return the law of these rows alone."""
         known = self.log_densities
         log_densities = None if known is None else rows_of(known, rows)
-        return self._made(draws=rows_of(self.draws, rows), log_densities=log_densities)
+        held = rows_of(self.held, rows)
+        return self._made(held=held, log_densities=log_densities, finite=self.finite or _is_finite(held))
 
     def cdf(self, x: Any) -> FloatArray:
         """Return the share of draws <= x."""
@@ -112,7 +136,8 @@ class Samples(Law):
     def sample(self, size: int, rng: Any) -> FloatArray:
         """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
         chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
-        return np.take_along_axis(self.draws, chosen[..., None] if self.shape else chosen, axis=1)
+        drawn = np.take_along_axis(self.held, chosen[..., None] if self.shape else chosen, axis=1)
+        return drawn.astype(np.float64, copy=False)
 
     def interval(self, level: Any) -> Intervals:
         """Return intervals between order statistics that exchangeable draws cover with at least the level.
@@ -128,7 +153,7 @@ class Samples(Law):
         a = np.floor(((self.M + 1) * (1 - levels) / 2).round(10)).astype(np.intp)
         b = np.ceil(((self.M + 1) * (1 + levels) / 2).round(10)).astype(np.intp)
         ends = np.full((self.n, 1), np.inf)
-        ordered = np.concatenate([-ends, np.sort(self.draws, axis=1), ends], axis=1)
+        ordered = np.concatenate([-ends, np.sort(self.held, axis=1), ends], axis=1)
         low, high = ordered[:, a], ordered[:, b]
         return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
 
@@ -137,14 +162,15 @@ class Samples(Law):
         columns = self._columns(points)
         shares = np.empty(columns.shape)
         for j, column in enumerate(columns.T):  # one point per row at a time, so that memory does not grow with k
-            shares[:, j] = np.count_nonzero(holds(self.draws, column[:, None]), axis=1)
+            shares[:, j] = np.count_nonzero(holds(self.held, column[:, None]), axis=1)
         shares /= self.M
         return shares if points.ndim == 2 else shares[:, 0]
 
     def _kth(self, k: FloatArray) -> FloatArray:
         """Return the k-th smallest draw of each row, counted from 1."""
         place = np.clip(k, 1, self.M).astype(np.intp) - 1
-        found = np.take_along_axis(np.sort(self.draws, axis=1), self._columns(place), axis=1)
+        found = np.take_along_axis(np.sort(self.held, axis=1), self._columns(place), axis=1)
+        found = found.astype(np.float64, copy=False)
         return found if place.ndim == 2 else found[:, 0]
 
     def _columns(self, points: NDArray[Any]) -> NDArray[Any]:
@@ -153,8 +179,10 @@ class Samples(Law):
         return np.broadcast_to(columns, (self.n, columns.shape[1]))
 
 
-def _read_draws(draws: Any) -> FloatArray:
-    array = read_array(draws, "draws")
+def _read_draws(draws: Any) -> NDArray[Any]:
+    array = read_numbers(draws, "draws")
+    if array.size == 0:
+        raise InputError(f"draws is empty (shape {array.shape}); at least one value is needed")
     if array.ndim not in (2, 3):
         remedy = (
             "For one draw per row pass draws[:, None], for one row draws[None, :]" if array.ndim == 1 else "Reshape it"
@@ -163,8 +191,37 @@ def _read_draws(draws: Any) -> FloatArray:
             "draws must have shape (n, M), M draws per row, or (n, M, D) for vectors of D coordinates; "
             f"got shape {array.shape}. {remedy}"
         )
-    refuse_not_finite(array, "draws", axes=("row", "draw", "coordinate")[: array.ndim])
-    return array
+    kind = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite
+        held: NDArray[Any] = np.ascontiguousarray(array, dtype=kind).view()
+    held.flags.writeable = False
+    place = _first(held, np.isnan)
+    if place is not None:
+        raise InputError(f"draws must not be missing; {_placed(place)} is nan. Drop or repair such rows")
+    return held
+
+
+def _is_finite(held: NDArray[Any]) -> bool:
+    return _first(held, np.isinf) is None
+
+
+def _first(held: NDArray[Any], strange: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, ...] | None:
+    """Return the place of the first strange number; sums find out whether there is one, block by block."""
+    size = max(1, BLOCK // held[0].size) if len(held) else 1
+    for start in range(0, len(held), size):
+        block = held[start : start + size]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(block.sum()):
+                continue
+        found = strange(block)
+        if found.any():
+            row, *others = np.unravel_index(int(np.argmax(found)), found.shape)
+            return (start + int(row), *map(int, others))
+    return None
+
+
+def _placed(place: tuple[int, ...] | None) -> str:
+    return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "draw", "coordinate"), place or (), strict=False))
 
 
 def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> FloatArray | None:

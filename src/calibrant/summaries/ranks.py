@@ -1,0 +1,174 @@
+"""Counts of integer ranks: for whatever asks whether outcomes fall evenly among what was predicted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs import check_count
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.weights import FloatArray, is_unit, read_weights
+from calibrant.primitives.rank_points import rank_points
+from calibrant.primitives.ranked import Ranked, column_names
+from calibrant.summaries.base import Summary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranks(Summary):
+    """How often each rank 0 to M occurs, in one column or several; with weights also Σw and Σw².
+
+    Made of the ranks of a verb by `Ranks.of`, or by ``summarize(energy_ranks, y, samples)``, which also counts ties.
+    Curves and tests of ranks take it in place of outcomes and predictions.
+
+    Examples
+    --------
+    >>> summary = Ranks.of([0, 3, 1, 3], M=3)
+    >>> summary.counts[:, 0]
+    array([1, 1, 0, 2])
+    >>> (summary + summary).n
+    8
+    """
+
+    counts: NDArray[np.int64]  # (M + 1, C)
+    weight: FloatArray  # (M + 1, C), sums of the weights
+    weight2: FloatArray  # and of their squares
+    names: tuple[str, ...]  # (C,)
+    single: bool  # one column, without an axis: results are numbers
+    tied: NDArray[np.int64]  # (C,), ranks that chance has decided
+    cells: bool  # they are cells of values in [0, 1], not ranks among draws
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shape = (self.counts.shape[0], len(self.names))
+        if any(table.shape != shape for table in (self.counts, self.weight, self.weight2)):
+            raise SummaryError("the tables of Ranks must have one row per rank and one column per name")
+        if self.tied.shape != shape[1:] or (self.single and shape[1] != 1):
+            raise SummaryError("the columns of Ranks do not fit together")
+
+    @classmethod
+    def of(cls, ranks: Any, M: int, *, names: Any = None, weights: Any = None) -> Self:
+        """Count ranks 0 to M, (n,) or (n, C) for C columns.
+
+        Parameters
+        ----------
+        ranks
+            Whole numbers, as `ranks` and its kin return them.
+        M
+            The number of draws per row: the highest rank there could be, whether it occurs or not.
+        names
+            Names of the columns.
+        weights
+            Importance weights of the rows.
+        """
+        M = check_count("M", M)
+        rank = _read_ranks(ranks, M)
+        known = column_names(rank) if names is None else _read_names(names, rank)
+        return cls.of_ranked(Ranked(rank, M, known, np.zeros(len(known), np.int64)), read_weights(weights, len(rank)))
+
+    @classmethod
+    def of_ranked(cls, found: Ranked, w: FloatArray) -> Self:
+        """Count ranks that are known to be legal."""
+        m, columns = found.M + 1, found.rank.reshape(len(found.rank), -1).T
+        counts = np.stack([np.bincount(column[w > 0], minlength=m) for column in columns], axis=1).astype(np.int64)
+        weight = weight2 = counts.astype(np.float64)
+        if not is_unit(w):
+            weight, weight2 = (_sums(columns, v, m) for v in (w, w * w))
+        return cls(counts, weight, weight2, found.names, found.rank.ndim == 1, found.tied, found.cells)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the counts of no rows."""
+        none = np.zeros((0, 0))
+        return cls(none.astype(np.int64), none, none, (), False, np.zeros(0, np.int64), False)
+
+    def merged(self, other: Self) -> Self:
+        """Add up rank by rank."""
+        if not self.names or not other.names:
+            return other if not self.names else self
+        if self.M != other.M or self.cells != other.cells:
+            raise SummaryError(f"{_kind(self)} do not merge with {_kind(other)}")
+        if self.names != other.names or self.single != other.single:
+            raise SummaryError(f"ranks of {_listed(self)} do not merge with ranks of {_listed(other)}")
+        return type(self)(
+            self.counts + other.counts,
+            self.weight + other.weight,
+            self.weight2 + other.weight2,
+            self.names,
+            self.single,
+            self.tied + other.tied,
+            self.cells,
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.counts[:, 0].sum()) if self.names else 0
+
+    @property
+    def M(self) -> int:
+        """The highest rank there could be: the number of draws per row."""
+        return int(self.counts.shape[0]) - 1
+
+    @property
+    def C(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def points(self) -> NDArray[np.int64]:
+        """The ranks j at which #{rank < j} is looked at."""
+        return rank_points(self.n, self.M, cells=self.cells)
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows have one weight, up to rounding."""
+        total, squares = self.weight[:, 0].sum(), self.weight2[:, 0].sum()
+        return bool(np.isclose(total * total, squares * self.n, rtol=1e-12, atol=0))
+
+    def take(self, columns: Any) -> Self:
+        """Return these columns alone, by their places."""
+        chosen = np.asarray(columns, dtype=np.intp)
+        names = tuple(self.names[c] for c in chosen.tolist())
+        weights = (self.weight[:, chosen], self.weight2[:, chosen])
+        return type(self)(self.counts[:, chosen], *weights, names, False, self.tied[chosen], self.cells)
+
+
+def _sums(columns: NDArray[np.int64], values: FloatArray, m: int) -> FloatArray:
+    return np.stack([np.bincount(column, values, minlength=m) for column in columns], axis=1).astype(np.float64)
+
+
+def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
+    array = as_array(ranks, name="ranks")
+    if array.dtype.kind not in "iu" or array.ndim not in (1, 2) or array.size == 0:
+        raise InputError(
+            f"ranks must be whole numbers of shape (n,) or (n, C); got shape {array.shape} of type {array.dtype}. "
+            "Ranks divided by M are no ranks any more: pass what ranks(y, samples) returns"
+        )
+    bad = (array < 0) | (array > M)
+    if bad.any():
+        place = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        raise InputError(
+            f"ranks must lie between 0 and M = {M}; row {int(place[0])} is {shown(array[place])}. "
+            "M is the number of draws per row, not the highest rank seen"
+        )
+    return array.astype(np.int64)
+
+
+def _read_names(names: Any, rank: NDArray[np.int64]) -> tuple[str, ...]:
+    C = 1 if rank.ndim == 1 else rank.shape[1]
+    found = (names,) if isinstance(names, str) else tuple(names)
+    if len(found) != C or len(set(found)) != C or not all(isinstance(name, str) for name in found):
+        raise InputError(f"names must be {C} different texts, one per column; got {shown(names)}")
+    return found
+
+
+def _kind(ranks: Ranks) -> str:
+    return f"cells of {ranks.M + 1:,}" if ranks.cells else f"ranks among {ranks.M:,} draws"
+
+
+def _listed(ranks: Ranks) -> str:
+    return "one column" if ranks.names == ("",) else ", ".join(ranks.names)
