@@ -67,7 +67,8 @@ class TestSignatures:
         assert own == dict(entry.options)
 
     @pytest.mark.parametrize(
-        "name", ["audit", "consistency_test", "one_vs_rest", "pit", "top_label", "worst_slab_coverage"]
+        "name",
+        ["audit", "consistency_test", "explain", "one_vs_rest", "pit", "top_label", "worst_slab_coverage", "z_scores"],
     )
     def test_other_functions_take_the_outcome_first_too(self, name):
         assert list(inspect.signature(EXPORTED[name]).parameters)[:2] == ["y", "prediction"]

@@ -10,18 +10,23 @@ from calibrant.audit import Audit, audit
 from calibrant.catalogue import summarize
 from calibrant.curves.coverage_curve import coverage_curve
 from calibrant.curves.cumulative_differences import cumulative_differences
+from calibrant.curves.ecdf_difference import ecdf_difference
+from calibrant.curves.expected_coverage import expected_coverage
 from calibrant.curves.pit_histogram import pit_histogram
+from calibrant.curves.rank_histogram import rank_histogram
 from calibrant.curves.reliability_curve import reliability_curve
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
 from calibrant.inference.cme_test import cme_test
 from calibrant.inference.consistency_test import consistency_test
 from calibrant.inference.coverage_test import coverage_test
+from calibrant.inference.explain import explain
 from calibrant.inference.interval import interval
 from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
 from calibrant.inference.kuiper_test import kuiper_test
 from calibrant.inference.per_row import per_row
 from calibrant.inference.skce_test import skce_test
 from calibrant.inference.spiegelhalter_test import spiegelhalter_test
+from calibrant.inference.uniformity_test import uniformity_test
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
@@ -41,6 +46,7 @@ from calibrant.kernels import (
     RationalQuadratic,
 )
 from calibrant.metrics.brier_score import brier_score
+from calibrant.metrics.contraction import contraction
 from calibrant.metrics.coverage import coverage
 from calibrant.metrics.coverage_gap import coverage_gap
 from calibrant.metrics.coverage_hsic import coverage_hsic
@@ -49,8 +55,10 @@ from calibrant.metrics.crps import crps
 from calibrant.metrics.decompose import decompose
 from calibrant.metrics.direction import direction
 from calibrant.metrics.ece import ece
+from calibrant.metrics.energy_ranks import energy_ranks
 from calibrant.metrics.energy_score import energy_score
 from calibrant.metrics.interval_score import interval_score
+from calibrant.metrics.joint_ranks import joint_ranks
 from calibrant.metrics.log_score import log_score
 from calibrant.metrics.mce import mce
 from calibrant.metrics.mmce import mmce
@@ -60,22 +68,27 @@ from calibrant.metrics.ranks import ranks
 from calibrant.metrics.sharpness import sharpness
 from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
 from calibrant.metrics.skce import skce
+from calibrant.metrics.tarp_ranks import tarp_ranks
 from calibrant.metrics.ucme import ucme
 from calibrant.metrics.weighted_interval_score import weighted_interval_score
 from calibrant.metrics.width import width
 from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
+from calibrant.metrics.z_scores import z_scores
 from calibrant.results import (
     ConfidenceInterval,
     CrpsDecomposition,
     Curve,
     Decomposition,
     Direction,
+    Explanation,
     QuantileDecomposition,
     TestResult,
 )
 from calibrant.summaries import (
     Blocks,
+    ExchangedRanks,
     Grid,
+    GroupedRanks,
     Hits,
     HitTable,
     IntervalMoments,
@@ -83,9 +96,11 @@ from calibrant.summaries import (
     KeptCoverage,
     KeptLaws,
     KeptQuantiles,
+    KeptRanks,
     Moments,
     Ordered,
     PerLabel,
+    RankCovariates,
     Ranks,
     SimplexCells,
     Sizes,
@@ -105,9 +120,12 @@ __all__ = [
     "Decomposition",
     "Delta",
     "Direction",
+    "ExchangedRanks",
+    "Explanation",
     "Exponential",
     "Gaussian",
     "Grid",
+    "GroupedRanks",
     "HitTable",
     "Hits",
     "InputError",
@@ -118,6 +136,7 @@ __all__ = [
     "KeptCoverage",
     "KeptLaws",
     "KeptQuantiles",
+    "KeptRanks",
     "Kernel",
     "Laplace",
     "Law",
@@ -135,6 +154,7 @@ __all__ = [
     "Product",
     "QuantileDecomposition",
     "Quantiles",
+    "RankCovariates",
     "Ranks",
     "RationalQuadratic",
     "Samples",
@@ -151,6 +171,7 @@ __all__ = [
     "brier_score",
     "cme_test",
     "consistency_test",
+    "contraction",
     "coverage",
     "coverage_curve",
     "coverage_gap",
@@ -161,11 +182,16 @@ __all__ = [
     "cumulative_differences",
     "decompose",
     "direction",
+    "ecdf_difference",
     "ece",
+    "energy_ranks",
     "energy_score",
     "examples",
+    "expected_coverage",
+    "explain",
     "interval",
     "interval_score",
+    "joint_ranks",
     "kolmogorov_smirnov_test",
     "kuiper_test",
     "log_score",
@@ -176,6 +202,7 @@ __all__ = [
     "pit",
     "pit_histogram",
     "quantile_score",
+    "rank_histogram",
     "ranks",
     "reliability_curve",
     "sharpness",
@@ -184,9 +211,12 @@ __all__ = [
     "skce_test",
     "spiegelhalter_test",
     "summarize",
+    "tarp_ranks",
     "top_label",
     "ucme",
+    "uniformity_test",
     "weighted_interval_score",
     "width",
     "worst_slab_coverage",
+    "z_scores",
 ]

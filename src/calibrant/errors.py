@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -29,11 +30,27 @@ class MissingExtraError(CalibrantError, ImportError):
 
 
 def shown(value: Any) -> str:
-    """Return `value` as a message shows it: plain Python, never longer than a line."""
-    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-        value = value.item()
-    text = repr(value)
+    """Return `value` as a message shows it: plain Python, never longer than a line, whatever it is.
+
+    >>> shown(0.5), shown(10**5000), shown([10**5000])
+    ('0.5', 'a whole number of about 5,001 digits', 'a list that cannot be shown')
+    """
+    try:
+        if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+            value = value.item()
+        text = repr(value)
+    except Exception:  # the words of a refusal must not fail on what is refused
+        return _unprintable(value)
+    if "\n" in text:
+        text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _unprintable(value: Any) -> str:
+    """Name a value that has no `repr`: Python writes no whole number of more than 4,300 digits."""
+    if type(value) is int:
+        return f"a whole number of about {math.floor(math.log10(abs(value))) + 1:,} digits"
+    return f"a {type(value).__name__} that cannot be shown"
 
 
 def refuse_choice(name: str, value: object, choices: tuple[object, ...]) -> InputError:

@@ -152,7 +152,23 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     y = rng.choice(3, p=[0.8, 0.05, 0.15], size=6000)
     verdict = cb.audit(y, P3, resamples=99).verdict
     assert verdict.status == "miscalibrated"
-    assert "2 of 3 classes" in verdict.sentences[0]
+    shares = np.bincount(y, minlength=3) / 6000
+    named = [f"{k} (observed {100 * shares[k]:.0f} %, predicted {p} %)" for k, p in ((2, 5), (1, 15))]
+    assert verdict.sentences[0] == f"2 of 3 classes are off by more than chance: {'; '.join(named)}."
+
+
+def test_a_group_whose_errors_cancel():
+    # 20 % and 80 % are said, 50 % happen: right on average, and at no score
+    p = np.repeat([0.2, 0.8], 500)
+    sentence = cb.audit(np.arange(1000) % 2, p, groups=["a"] * 1000, resamples=99).verdict.sentences[-1]
+    assert sentence.endswith("group = a (observed 50.00 %, predicted 50.00 %, errors both ways).")
+
+
+def test_weighted_means_of_groups():
+    w = np.where(np.arange(1000) < 500, 3.0, 1.0)
+    y, p = np.repeat([1, 0], 500), np.full(1000, 0.5)
+    sentence = cb.audit(y, p, groups=["a"] * 1000, weights=w, resamples=99).verdict.sentences[-1]
+    assert sentence.endswith("group = a (observed 75 %, predicted 50 %).")
 
 
 def test_groups_reach_the_verdict():
@@ -161,7 +177,9 @@ def test_groups_reach_the_verdict():
     audit = cb.audit(y, P, groups={"part": group}, resamples=99)
     assert audit.findings.groups.columns["group"][0] == "part = tail <b>"
     assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.001
-    assert "off by more than chance: part = tail <b>" in " ".join(audit.verdict.sentences)
+    tail = group != "body"
+    means = f"observed {100 * y[tail].mean():.0f} %, predicted {100 * P[tail].mean():.0f} %"
+    assert f"off by more than chance: part = tail <b> ({means})" in " ".join(audit.verdict.sentences)
     calm = cb.audit(CALIBRATED, P, groups=np.arange(3000) % 2, resamples=99)
     assert "None of 2 groups" in calm.verdict.sentences[-1]
     assert (

@@ -66,18 +66,45 @@ class TestMeasurements:
             assert found[f"coverage.{level}"].pvalue == coverage_test(Y, predicted.at(level)).pvalue
         joint = coverage_test(Y, predicted, method="joint")
         assert found["coverage_test.joint"].pvalue == joint.pvalue
-        (table,) = audit.findings.sections[0].tables
-        assert table.columns["nominal"] == (0.5, 0.9)
-        assert table.columns["mean width"] == tuple(width(predicted))
-        assert table.columns["interval score"] == pytest.approx(interval_score(Y, predicted))
+        assert audit.findings.sections[0].tables == ()
         sizes = audit.findings.sections[1].tables[0]
         assert sizes.columns["nominal"] == (0.5,) * 3 + (0.9,) * 3
 
+    def test_what_several_levels_have_each_is_named_by_the_level(self):
+        predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
+        found = values(cb.audit(Y, predicted, resamples=99))
+        for k, level in enumerate((0.5, 0.9)):
+            one = interval(interval_score, Y, predicted.at(level))
+            assert found[f"interval_score.{level}"].value == pytest.approx(one.estimate, rel=1e-12)
+            assert found[f"interval_score.{level}"].interval == pytest.approx((one.low, one.high), rel=1e-12)
+            assert found[f"width.{level}"].value == width(predicted)[k]
+            assert found[f"width.finite_fraction.{level}"].value == 1
+            lowest = size_stratified_coverage(Y, predicted.at(level))
+            assert found[f"size_stratified_coverage.{level}"].value == lowest
+            hsic = coverage_test(Y, predicted.at(level), method="hsic", resamples=99)
+            assert found[f"coverage_hsic.{level}"].value == pytest.approx(hsic.statistic, rel=1e-9)
+            assert abs(found[f"coverage_hsic.{level}"].pvalue - hsic.pvalue) < 0.2
+        assert found["width.0.9"].label == "90 % intervals: mean width"
+        assert found["interval_score.0.5"].label == "50 % intervals: interval score"
+        assert not {"width", "interval_score", "coverage_hsic", "size_stratified_coverage"} & set(found)
+
+    def test_infinite_widths_of_a_level(self):
+        upper = np.column_stack([Z[0.5] * STD, np.where(np.arange(N) % 4 == 0, np.inf, Z[0.9] * STD)])
+        found = values(cb.audit(Y, cb.Intervals(-np.abs(upper.clip(max=9)), upper, [0.5, 0.9]), resamples=19))
+        assert (found["width.finite_fraction.0.5"].value, found["width.finite_fraction.0.9"].value) == (1, 0.75)
+        assert np.isfinite([found["width.median.0.5"].value, found["interval_score.0.5"].value]).all()
+        assert found["interval_score.0.9"].value == np.inf
+
     def test_more_than_nine_levels_are_in_a_table(self):
         levels = np.arange(1, 12) / 12
-        audit = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval(levels), resamples=99)
-        assert not any(name.startswith("coverage.") for name in values(audit))
-        assert audit.findings.sections[0].tables[0].columns["nominal"] == tuple(levels)
+        predicted = cb.Normal(np.zeros(N), STD).interval(levels)
+        audit = cb.audit(Y, predicted, resamples=99)
+        assert not any(name.startswith(("coverage.", "width", "interval_score")) for name in values(audit))
+        coverage, table = audit.findings.sections[0].tables
+        assert coverage.columns["nominal"] == table.columns["nominal"] == tuple(levels)
+        assert table.columns["mean width"] == tuple(width(predicted))
+        assert table.columns["interval score"] == pytest.approx(interval_score(Y, predicted))
+        assert table.columns["HSIC"] == pytest.approx(cb.coverage_hsic(Y, predicted))
 
     def test_infinite_widths(self):
         lower = np.where(np.arange(N) % 4 == 0, -np.inf, -Z[0.9] * STD)
@@ -148,7 +175,10 @@ class TestVerdict:
         assert table.columns["group"] == ("part = bad", "part = good")
         assert table.columns["coverage"] == (pytest.approx(80 / 180), 1.0)
         assert audit.verdict.status == "miscalibrated"
-        assert "part = bad" in audit.verdict.sentences[-1]
+        assert audit.verdict.sentences[-1] == (
+            "2 of 2 groups are off by more than chance: part = bad (covers 44 %, below 90 %); "
+            "part = good (covers 100 %, above 90 %)."
+        )
         # Holm: the smaller of two p-values is multiplied by two
         worst = coverage_test(y[group == "bad"], predicted.take(group == "bad")).pvalue
         assert table.columns["pvalue_adjusted"][0] == pytest.approx(2 * worst)
@@ -172,6 +202,7 @@ class TestVerdict:
         assert audit.verdict.status == "cannot tell"
         assert "Weights are unequal" in audit.verdict.headline
         assert values(audit)["coverage"].pvalue is None
+        assert values(audit)["coverage"].method == "wilson intervals"
         assert values(audit)["coverage"].value == cb.coverage(Y, intervals(0.5), weights=w)
 
     def test_a_common_weight_changes_nothing(self):
@@ -186,6 +217,15 @@ class TestVerdict:
         assert audit.verdict.status == "cannot tell"
         assert values(audit)["coverage"].pvalue == coverage_test(y, predicted, calibration_size=50).pvalue
         assert "allow for a calibration set of 50 scores" in " ".join(audit.findings.caveats)
+        method = values(audit)["coverage"].method
+        assert method == "clopper-pearson intervals; beta-binomial p-values for 50 calibration scores"
+        assert values(cb.audit(y, predicted, resamples=19))["coverage"].method.endswith("; binomial p-values")
+
+    def test_the_test_of_groups_of_a_conformal_predictor(self):
+        y, predicted = hits(860, 1000)
+        for size, start in ((None, "Binomial test of each group;"), (50, "Beta-binomial test of each group;")):
+            audit = cb.audit(y, predicted, groups=np.arange(1000) % 2, calibration_size=size, resamples=19)
+            assert audit.findings.groups.note.startswith(start)
 
 
 class TestWhatIsSeen:

@@ -95,7 +95,7 @@ def test_a_right_discrete_law_is_not_accused():
         (cb.Normal(MEAN, 1.4 * STD), "they are wider than they need to be"),
         (cb.Normal(MEAN - 0.6, STD), "it is too low"),
         (cb.Normal(MEAN + 0.6, STD), "it is too high"),
-        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "they are too narrow"),
+        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "Too narrow"),
     ],
 )
 def test_the_verdict_says_which_way(law, words):

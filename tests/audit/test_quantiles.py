@@ -36,6 +36,9 @@ def test_each_measurement_is_the_one_of_its_verb():
         assert found[f"coverage.{level}"].pvalue == pytest.approx(coverage_test(Y, predicted.at(level)).pvalue)
     assert found["coverage_test.joint"].pvalue == coverage_test(Y, predicted, method="joint").pvalue
     assert found["weighted_interval_score"].value == pytest.approx(weighted_interval_score(Y, predicted), rel=1e-12)
+    for k, level in enumerate(LEVELS):
+        assert found[f"quantile_score.{level}"].value == pytest.approx(quantile_score(Y, predicted)[k], rel=1e-12)
+        assert found[f"quantile_score.{level}"].interval is not None
     parts = cb.decompose(Y, predicted)
     assert found["decompose.mcb"].value == parts.wis.mcb
     scores = audit.findings.sections[0].tables[1]
@@ -115,6 +118,16 @@ def test_groups_have_at_most_five_levels():
         [0.05, 0.25, 0.5, 0.75, 0.95], abs=0.051
     )
     assert "None of 2 groups" in audit.verdict.sentences[-1]
+
+
+@pytest.mark.parametrize(("prediction", "highest"), [(quantiles(), "95 %"), (cb.Normal(MEAN, STD), "97.5 %")])
+def test_groups_that_are_off(prediction, highest):
+    group = np.where(np.arange(N) % 3 == 0, "high", "rest")
+    y = np.where(group == "high", MEAN + 9 * STD, Y)
+    sentence = cb.audit(y, prediction, groups=group, resamples=19).verdict.sentences[-1]
+    assert sentence == (
+        f"1 of 2 groups is off by more than chance: group = high (0 % up to the {highest} quantile, too few)."
+    )
 
 
 def test_infinite_quantiles():

@@ -64,7 +64,9 @@ def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
     assert sizes.columns["pvalue"][0] == 1
     assert sizes.columns["pvalue_adjusted"][1] < 1e-6
     assert "Sets of size 3 hold 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
-    assert audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3."
+    assert (
+        audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3 (covers 80 %, below 90 %)."
+    )
 
 
 def test_labels_are_shown_and_not_judged():
@@ -98,7 +100,11 @@ def test_several_levels(tmp_path):
     both = np.stack([MASK, np.ones_like(MASK)], axis=2)
     audit = cb.audit(Y, cb.Sets(both, [0.9, 0.99]), resamples=19)
     assert values(audit)["coverage.0.99"].value == 1
-    assert audit.findings.sections[0].tables[0].columns["mean set size"][1] == K
+    found = values(audit)
+    assert (found["width.0.9"].value, found["width.0.99"].value) == tuple(width(cb.Sets(both, [0.9, 0.99])))
+    assert found["width.singleton_fraction.0.99"].value == 0
+    assert found["size_stratified_coverage.0.99"].value == 1
+    assert audit.findings.sections[0].tables == ()
     assert "Prediction sets" in audit.to_html(tmp_path / "a.html").read_text()
 
 

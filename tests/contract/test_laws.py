@@ -10,7 +10,7 @@ from calibrant.testing import LAWS, PerRow, Subject
 from calibrant.testing.data import DATA, names_of
 
 GROUPS = PerRow(("a", "b", "c"))
-MEDIANS = PerRow((-0.5, 0.0, 0.5))
+MEDIANS = COVARIATES = PerRow((-0.5, 0.0, 0.5))
 LOCATIONS_OF_LAWS = (Normal([0.0, 1.0], 1.0), [0.5, 0.0])
 ONE_LEVEL = ("one interval", "one set", "one quantile")
 SEVERAL_LEVELS = ("intervals", "sets", "quantiles")
@@ -26,6 +26,7 @@ DEFAULTS = {
     "coverage_test": {"method": "binomial"},
     "coverage_width_criterion": {"variant": "jensen"},
     "width": {"statistic": "mean"},
+    **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
 }
 # Options, and the names of data they are for; without names all data of the kinds that the verb judges.
 VARIANTS = [
@@ -94,6 +95,17 @@ VARIANTS = [
     ("sharpness", {"statistic": "width", "level": 0.5}, "laws", "samples"),
     ("sharpness", {"statistic": "width", "level": [0.25, 0.5]}, "laws", "samples"),
     ("pit_histogram", {"bins": 7}),
+    ("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": None}),
+    ("ecdf_difference", {"rng": 0, "points": 3}),
+    ("expected_coverage", {"rng": 0, "levels": [0.5, 0.9]}),
+    *(("uniformity_test", {"rng": 0, "method": m}) for m in ("smooth", "chi2", "ks", "cvm", "ad", "prit", "piet")),
+    ("uniformity_test", {"rng": 0, "method": "chi2", "bins": 3}),
+    ("uniformity_test", {"rng": 0, "groups": GROUPS}),
+    ("uniformity_test", {"rng": 0, "covariates": COVARIATES}),
+    ("uniformity_test", {"rng": 0, "covariates": COVARIATES, "method": "permutation", "resamples": 99}),
+    ("uniformity_test", {"rng": 0, "multiplicity": "exchange", "resamples": 99}, "samples", "vectors"),
+    ("uniformity_test", {"rng": 0, "multiplicity": "bonferroni"}, "vectors"),
+    ("uniformity_test", {"rng": 0, "multiplicity": "none"}, "vectors"),
     ("skce", {"unbiased": False, "kernel": Exponential(0.25)}),
     ("skce", {"kernel": Exponential(0.25), "blocksize": 5}, *WITHOUT_LAW),
     ("skce", {"kernel": Exponential(0.25), "blocksize": 7, "unbiased": False}, "binary", "classes", "intervals"),
@@ -143,6 +155,8 @@ BLOCKS = "blocks are rows that follow each other; how chunks of them add up is i
 IN_ORDER = "it tests how rows follow each other"
 LEAVES_A_GAP = "rows that follow each other would not, and it is refused"
 ONE_LABEL = "a certain set has one label"
+RANKED = ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")
+BY_CHANCE = "chance decides between the ends of a jump, row by row"
 SHARE_OF_GOOD = "a share that is 1 if all is well"
 
 # Laws that a verb breaks for a reason, by the verb, the circumstance, and the law. A circumstance is an option, an
@@ -191,6 +205,8 @@ EXEMPT = {
     ("skce_test", "method=block", ORDER): BLOCKS,
     ("skce_test", "method=block", CHUNKS): BLOCKS,
     ("cme_test", "locations=10", CERTAIN): TOO_FEW_ROWS,
+    ("uniformity_test", "always", CERTAIN): "what is certain has no rank but by chance, and the statistic is a p-value",
+    ("uniformity_test", "multiplicity=exchange", CHUNKS): "chunks that are exchanged by the same chance are refused",
     ("ucme", "locations=10", CERTAIN): TOO_FEW_ROWS,
     ("ucme", "locations=10", COPIES): DRAWN_LOCATIONS,
     ("ucme", "locations=10", CHUNKS): DRAWN_LOCATIONS,
@@ -200,8 +216,15 @@ EXEMPT = {
 }
 
 
+for verb in RANKED:
+    for kind in ("quantiles", "cdf"):
+        EXEMPT[verb, kind, ORDER] = EXEMPT[verb, kind, CHUNKS] = BY_CHANCE
+
+
 def takes_equal_weights_only(name, options):
-    return name == "coverage_test" or options.get("method") in ("hersbach", "clopper-pearson", "bound")
+    if name in ("coverage_test", *RANKED):
+        return options.get("method") != "smooth"
+    return options.get("method") in ("hersbach", "clopper-pearson", "bound")
 
 
 def rows_needed(name, options, data):

@@ -69,7 +69,10 @@ def test_a_batch_may_be_smaller_than_a_block():
         (4.0, "Wrap it in int()"),
         (9, "blocksize 9 for 4 rows"),
         (True, "whole number"),
+        (10**5000, "at most 1,000,000,000; got a whole number of about 5,001 digits"),
+        (-(10**5000), "got a whole number of about 5,001 digits"),
     ],
+    ids=["one", "decimal", "nine", "True", "huge", "tiny"],
 )
 @pytest.mark.parametrize("verb", [cb.skce, lambda *rows, **o: cb.skce_test(*rows, method="bound", **o)])
 def test_verbs_refuse_them(m, words, verb, refusal):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.inputs.levels import place_of, read_levels
+from calibrant.inputs.levels import levels_shown, place_of, read_levels
 
 
 class TestRead:
@@ -73,3 +73,13 @@ class TestPlace:
 
     def test_one_at_a_time(self, refusal):
         assert refusal(place_of, [0.1, 0.9], self.LEVELS) == "level must be one number; got [0.1, 0.9]"
+
+
+class TestShown:
+    def test_a_few_one_by_one(self):
+        assert levels_shown(np.array([0.9]), True) == "level=0.9"
+        assert levels_shown(np.array([0.9]), False, "levels") == "levels=[0.9]"
+        assert levels_shown(np.array([0.3, 1 - 0.9]), False) == "level=[0.3, 0.1]"
+
+    def test_many_by_their_ends(self):
+        assert levels_shown(np.linspace(0.999, 0.001, 999), False) == "999 levels from 0.001 to 0.999"

@@ -48,6 +48,13 @@ def columns(p):
     return np.column_stack([1 - p, p])
 
 
+class Alike(JointKernel):
+    """The same for all predictions."""
+
+    def __call__(self, p, a, q, b):
+        return (a == b).astype(float)
+
+
 def estimate(H, unbiased, w=None):
     """Return the estimate from the whole matrix of h."""
     w = np.ones(len(H)) if w is None else np.asarray(w)
@@ -403,6 +410,28 @@ class TestInputs:
 
     def test_an_int_generator_and_none(self):
         assert skce(Y3, P3, rng=np.random.default_rng(0)) == skce(Y3, P3, rng=0)
+
+    @pytest.mark.parametrize("distance", ["l1", "euclidean", lambda a, b: np.abs(a - b)])
+    @pytest.mark.parametrize("verb", [skce, cb.skce_test, cb.cme_test])
+    def test_a_summary_whose_distance_is_another(self, verb, distance, refusal):
+        # |p - p'| is the distance of one probability; that of (1 - p, p) is 2 or √2 times as long, but for "tv".
+        two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())
+        for summary, came in ((two, "two columns and holds one prob"), (one, "one probability per row and holds two")):
+            for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
+                message = refusal(verb, summary, kernel=kernel, error=cb.SummaryError)
+                assert f"was made of {came}" in message
+                assert message.endswith("Pass the kernel to summarize as well")
+        assert skce(two, kernel=Exponential(0.3)) == skce(Y1, P1, kernel=Exponential(0.3))
+        assert skce(one, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-12)
+
+    def test_a_summary_made_with_the_distance(self):
+        for p in (P1, columns(P1)):
+            kernel = Exponential(0.3, "euclidean")
+            assert skce(summarize(skce, Y1, p, kernel=kernel), kernel=kernel) == skce(Y1, p, kernel=kernel)
+
+    def test_one_and_two_columns_do_not_merge(self, refusal):
+        message = refusal(lambda: summarize(skce, Y1, columns(P1)) + summarize(skce, Y1, P1), error=cb.SummaryError)
+        assert "TwoColumns and Ordered" in message
 
     def test_a_summary_with_another_blocksize(self, refusal):
         with pytest.raises(cb.CalibrantError):

@@ -10,14 +10,19 @@ from calibrant import (
     MissingExtraError,
     Normal,
     Quantiles,
+    Ranks,
     coverage_curve,
     cumulative_differences,
     pit_histogram,
     plots,
     reliability_curve,
 )
+from calibrant.curves.ecdf_difference import ecdf_difference
+from calibrant.curves.expected_coverage import expected_coverage
+from calibrant.curves.rank_histogram import rank_histogram
 
 Y, P = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9]
+RANKS = Ranks.of([[0, 1], [3, 2], [1, 2]], M=3)
 QUANTILES = Quantiles([[0.0, 1.0], [0.5, 1.5], [0.5, 2.0], [1.0, 3.0]], [0.25, 0.75])
 CURVES = {
     "reliability": lambda: reliability_curve(Y, P, bins=4),
@@ -26,6 +31,9 @@ CURVES = {
     "pit_histogram": lambda: pit_histogram(Y, Normal(P, 1.0), bins=4),
     "quantile_reliability": lambda: reliability_curve(Y, QUANTILES),
     "coverage": lambda: coverage_curve(Y, Intervals([[0.5, 0.0]] * 4, [[1.0, 1.0]] * 4, [0.5, 0.9])),
+    "rank_histogram": lambda: rank_histogram(RANKS),
+    "ecdf_difference": lambda: ecdf_difference(RANKS),
+    "expected_coverage": lambda: expected_coverage(RANKS),
 }
 
 
@@ -54,6 +62,11 @@ class TestAxes:
         assert len(labels) == len(set(labels)) >= 2
         assert ax.get_xlabel()
         assert ax.get_ylabel()
+
+
+def test_options_are_refused_by_name(refusal):
+    words = refusal(cumulative_differences(Y, P).plot, scale="sqrt_n")
+    assert words == "a picture of a cumulative curve has no option scale; it has none"
 
 
 def test_without_matplotlib():

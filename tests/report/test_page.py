@@ -135,14 +135,14 @@ class TestMeasurements:
         rows = re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)
         cells = [re.findall(r'<td class="n">(.*?)</td>', row) for row in rows]
         none = '<span aria-hidden="true">–</span><span class="unseen">none</span>'
-        assert cells[1:] == [["0.0842", "0.0100", "&lt; 0.001"], [none] * 3]
+        assert cells[1:] == [["0.08421", "0.01000", "&lt; 0.001"], [none] * 3]
 
     def test_interval_column_is_there_when_there_is_one(self):
         without = render(measured(Measurement("ece", "error", 0.1)))
         with_one = render(measured(Measurement("ece", "error", 0.1, interval=(0.05, 0.15))))
         assert "interval</th>" not in without
         assert "95\u00a0% interval</th>" in with_one
-        assert "0.0500 to 0.1500" in with_one
+        assert "0.05000 to 0.1500" in with_one
 
     def test_columns_with_nothing_in_them_are_left_out(self):
         text = render(measured(Measurement("ece", "error", 0.1)))
@@ -159,7 +159,7 @@ class TestMeasurements:
         )
         assert re.findall(r'<li id="(s1-n\d)">(.*?)</li>', text) == [
             ("s1-n1", "redraws"),
-            ("s1-n2", "limit law; statistic 2.5000"),
+            ("s1-n2", "limit law; statistic 2.500"),
         ]
         assert re.findall(r'<a href="#(s1-n\d)">', text) == ["s1-n1", "s1-n1", "s1-n2"]
 

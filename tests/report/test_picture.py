@@ -9,11 +9,15 @@ import pytest
 
 import calibrant as cb
 from calibrant import plots
+from calibrant.curves.ecdf_difference import ecdf_difference
+from calibrant.curves.expected_coverage import expected_coverage
+from calibrant.curves.rank_histogram import rank_histogram
 from calibrant.plots import palette
 from calibrant.report.picture import picture
 
 CHURN = cb.examples.churn()
 ERRORS = np.random.default_rng(0).normal(size=200)
+RANKS = cb.Ranks.of(np.random.default_rng(1).integers(0, 20, (100, 20)), M=19)
 FORECAST = cb.Normal(np.arange(200) / 20, 1.0)
 CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
@@ -25,6 +29,10 @@ CURVES = {
     "coverage in groups": cb.coverage_curve(
         FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8]), groups=np.arange(200) % 3
     ),
+    "rank_histogram": rank_histogram(RANKS.take([0])),
+    "rank_histogram of columns": rank_histogram(RANKS),
+    "ecdf_difference": ecdf_difference(RANKS),
+    "expected_coverage": expected_coverage(RANKS),
 }
 
 
@@ -53,6 +61,10 @@ def test_text_is_text(root, kind):
         "quantile_reliability": ("forecast quantile", "recalibrated quantile"),
         "coverage": ("nominal coverage", "observed coverage"),
         "coverage in groups": ("observed coverage", "0", "1", "2"),
+        "rank_histogram": ("rank of the outcome among its draws", "rows over expected rows", "95 % band, joint"),
+        "rank_histogram of columns": ("rank of the outcome among its draws", "8 others"),
+        "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "8 others"),
+        "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
     }
     assert set(ax_labels[kind]) <= set(texts)
 

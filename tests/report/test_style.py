@@ -43,7 +43,7 @@ class TestContrast:
     def test_status(self, scheme, tone):
         assert contrast(SCHEMES[scheme][tone], SCHEMES[scheme][f"{tone}-tint"]) >= 4.5
 
-    @pytest.mark.parametrize("colour", ["observed", "edge", "reference"])
+    @pytest.mark.parametrize("colour", ["observed", "edge", "reference", "second", "third", "fourth"])
     def test_what_is_drawn(self, scheme, colour):
         assert contrast(SCHEMES[scheme][colour], SCHEMES[scheme]["card"]) >= 3
 

@@ -117,6 +117,25 @@ def ranks(y, p, w):
     return summaries.Ranks.of(found, 3, names=["a", "b"], weights=w)
 
 
+def grouped_ranks(y, p, w):
+    labels = ["low" if score < 0.5 else "high" for score in p]
+    return summaries.GroupedRanks.of(np.asarray(y), 3, labels, weights=w)
+
+
+def rank_covariates(y, p, w):
+    return summaries.RankCovariates.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+
+
+def kept_ranks(y, p, w):
+    return summaries.KeptRanks.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+
+
+def exchanged_ranks(y, p, w):
+    """Return tables without a trace of their chance, which would not merge with themselves."""
+    own = summaries.Ranks.of(np.asarray(y), 3)
+    return summaries.ExchangedRanks((own,), np.stack([own.counts, own.counts[::-1]]), ())
+
+
 def interval_rows(y, p, w):
     """Return intervals from 0 to p and to p/2: they cover 0 always, and 1 if p is 1."""
     upper = np.stack([np.asarray(p) / 2, p], axis=1)
@@ -144,6 +163,10 @@ MAKERS = [
     size_weights,
     interval_moments,
     ranks,
+    grouped_ranks,
+    rank_covariates,
+    kept_ranks,
+    exchanged_ranks,
 ]
 ALL_KINDS = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 

@@ -219,8 +219,17 @@ class TestRefusals:
             for level in (0.9, 0.8)
         )
         message = refusal(lambda: first + second, error=SummaryError)
-        assert "(coverage in 2-D at 0.9, unbiased=True) do not merge with" in message
-        assert "blocks of 5 (coverage in 2-D at 0.8," in message
+        assert "(coverage of Intervals at 0.9, unbiased=True) do not merge with" in message
+        assert "blocks of 5 (coverage of Intervals at 0.8," in message
+
+    def test_sets_and_quantiles_of_one_level(self, refusal):
+        # A set is seen by its size, a quantile by its value: one number each, and no distance between the two.
+        kernel = Exponential(1.0)
+        first = cb.summarize("skce", [0, 1] * 4, cb.Sets([[True, False]] * 8, 0.9), kernel=kernel, blocksize=5)
+        second = cb.summarize("skce", REAL[:7], cb.Quantiles(REAL[:7], 0.9), kernel=kernel, blocksize=5)
+        message = refusal(lambda: first + second, error=SummaryError)
+        assert "(coverage of Sets at 0.9, unbiased=True) do not merge with blocks of 5 (coverage of Quant" in message
+        assert message.endswith("Summarize each kind of prediction alone")
 
 
 def test_is_frozen():

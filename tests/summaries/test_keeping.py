@@ -10,10 +10,11 @@ from calibrant.inputs.outcomes import read_outcomes
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.summaries import Kept, KeptCoverage, KeptLaws
 from calibrant.summaries.keeping import kept
+from calibrant.summaries.kept import OneColumn
 
 W = [1.0, 2.0, 0.5]
 CASES = [
-    (read_probabilities([0, 1, 1], [0.25, 0.5, 1.0], weights=W), Kept, "y"),
+    (read_probabilities([0, 1, 1], [0.25, 0.5, 1.0], weights=W), OneColumn, "y"),
     (read_probabilities([0, 2, 1], np.full((3, 4), 0.25), weights=W), Kept, "y"),
     (read_outcomes([0.0, 1.0, 2.0], Normal([0.0, 1.0, 5.0], 1.0), weights=W), KeptLaws, "y"),
     (CoverageRows.of(read_judged([0.0, 9.0, 2.0], Intervals([0.0] * 3, [3.0] * 3, 0.9), weights=W)), KeptCoverage, "e"),

@@ -39,6 +39,7 @@ def test_fields():
     np.testing.assert_array_equal(found.points[:, 1], np.column_stack([CENTRE - 1, CENTRE + 1]))
     np.testing.assert_allclose(found.e[:, 0], (np.abs(Y - CENTRE) <= 2) - 0.9)
     assert found.levels.tolist() == LEVELS
+    assert (found.kind, of("sets").kind, of("quantiles").kind) == ("Intervals", "Sets", "Quantiles")
     np.testing.assert_array_equal(found.w, W)
     assert found.n == found.rows.n == n
     assert repr(found) == "KeptCoverage(n=12)"
@@ -87,6 +88,8 @@ def test_is_frozen():
     for field in fields(found):
         with pytest.raises(FrozenInstanceError):
             setattr(found, field.name, None)
+        if field.name == "kind":
+            continue
         with pytest.raises(ValueError, match="read-only"):
             getattr(found, field.name)[...] = 0
 
@@ -97,9 +100,20 @@ def test_levels_do_not_mix(refusal):
     assert message == "predictions of levels [0.8] do not merge with those of [0.9]"
 
 
-def test_intervals_and_quantiles_do_not_mix(refusal):
-    other = summarize(skce, Y, Quantiles(CENTRE, 0.8))
-    assert "do not merge" in refusal(lambda: of("intervals") + other, error=SummaryError)
+@pytest.mark.parametrize("name", ["intervals", "sets"])
+def test_kinds_of_prediction_do_not_mix(name, refusal):
+    # The size of a set and a quantile are one number each; levels and shapes alone do not tell them apart.
+    found, other = of(name), summarize(skce, Y, Quantiles(CENTRE, 0.8))
+    message = refusal(lambda: found + other, error=SummaryError)
+    assert message == (
+        f"rows of {name.title()} do not merge with rows of Quantiles; summarize each kind of prediction alone"
+    )
+
+
+@pytest.mark.parametrize("kind", ["Intervals", "Normal", "", 3])
+def test_bytes_of_another_kind(kind, refusal):
+    message = refusal(replace, of("sets"), error=SummaryError, kind=kind)
+    assert f"got {kind!r} by 1" in message
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -126,7 +140,7 @@ def test_blocks_of_coverage():
         summarize(skce, y[rows], prediction.take(rows), blocksize=4, kernel=whole.kernel)
         for rows in (slice(0, 7), slice(7, n))
     ]
-    assert whole.kind == "coverage in 2-D at 0.9, 0.5"
+    assert whole.kind == "coverage of Intervals at 0.9, 0.5"
     total = sum(parts)
     assert (total.n, total.blocks, total.left) == (12, 3, ())
     order = np.array([0, 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11])

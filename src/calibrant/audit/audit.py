@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from calibrant import plots
-from calibrant.audit.sections import SECTIONS, Setting
+from calibrant.audit.draws import known_of_draws
+from calibrant.audit.sections import SECTIONS, Grouped, Setting
 from calibrant.audit.text import as_html_fragment, as_text
 from calibrant.audit.words import with_parts
 from calibrant.catalogue.reading import KINDS, AnyRows, kind_of, read
@@ -19,7 +20,7 @@ from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.judged import SetRows
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.weights import read_weights
-from calibrant.results import Findings, Table, Verdict
+from calibrant.results import Findings, Verdict
 from calibrant.version import __version__
 
 AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
@@ -101,6 +102,9 @@ def audit(
     classes: Any = None,
     pos_label: Any = None,
     calibration_size: int | None = None,
+    covariates: Any = None,
+    log_density_y: Any = None,
+    columns: Any = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -123,6 +127,12 @@ def audit(
     calibration_size
         For intervals and sets of split conformal prediction: the number of calibration scores. Without it their
         coverage is taken as a promise, not as one that holds on average over calibration sets; see `coverage_test`.
+    covariates
+        For `Samples`: numbers (n,) or (n, q) that were known of each row. Ranks must not depend on them.
+    log_density_y
+        For `Samples` with `log_density`: the log density of the predicted law at each outcome, (n,).
+    columns
+        For laws of vectors: names of the coordinates.
     resamples
         Redraws of the outcomes behind the values expected if calibrated.
     names
@@ -146,6 +156,11 @@ def audit(
     Intervals, sets, quantiles and laws are judged by coverage: that of each level (Holm) and all levels jointly, that
     of rows with predictions of about one width or size, and that of groups, corrected in the same way. Laws are read at
     nine quantiles and the central intervals between them. Tests of coverage need equal weights.
+
+    Draws are judged by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
+    is known, else by mean distance; and by average rank), and with `covariates` the score test of ranks against them
+    and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are judged
+    by coverage, as laws are.
 
     Examples
     --------
@@ -179,16 +194,17 @@ def audit(
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
     how = SECTIONS[type(rows)]
     families = how.families + (groupings is not None)
-    setting = Setting(level, B, generated, _class_names(rows, classes), families, m)
+    known = known_of_draws(rows, kind, columns=columns, covariates=covariates, log_density_y=log_density_y)
+    setting = Setting(level, B, generated, _class_names(rows, classes), families, m, *known)
     part = how.sections(rows, setting)
-    table = None if groupings is None else how.groups(rows, groupings, setting)
+    grouped = None if groupings is None else how.groups(rows, groupings, setting)
     findings = Findings(
         kind=kind,
         n=rows.n,
         level=level,
-        verdict=part.verdict if table is None else _with_groups(part.verdict, table, setting),
+        verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
-        groups=table,
+        groups=None if grouped is None else grouped.table,
         caveats=part.caveats,
         names=dict(names or {}),
         version=__version__,
@@ -196,13 +212,14 @@ def audit(
     return Audit(findings)
 
 
-def _with_groups(verdict: Verdict, table: Table, setting: Setting) -> Verdict:
+def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdict:
     """Let the groups speak; one with several lines, of several levels, by its smallest p-value."""
     smallest: dict[str, float] = {}
-    for group, p in zip(table.columns["group"], table.columns["pvalue_adjusted"], strict=True):
+    columns = grouped.table.columns
+    for group, p in zip(columns["group"], columns["pvalue_adjusted"], strict=True):
         if p is not None:
             smallest[group] = min(p, smallest.get(group, 1.0))
-    return with_parts(verdict, "groups", tuple(smallest), tuple(smallest.values()), setting) if smallest else verdict
+    return with_parts(verdict, "groups", smallest, grouped.how, setting) if smallest else verdict
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant.audit import words
-from calibrant.audit.groups import kuiper_table
+from calibrant.audit.groups import kuiper_groups
 from calibrant.audit.measurements import measure_rows
 from calibrant.audit.probabilities import audit_pairs
 from calibrant.audit.sections import Part, Setting, audits
@@ -23,7 +23,7 @@ NOTIONS = {
 }
 
 
-@audits(Classes, groups=kuiper_table, families=2)
+@audits(Classes, groups=kuiper_groups, families=2)
 def audit_classes(rows: Classes, setting: Setting) -> Part:
     """Return what there is to say about class probabilities: the most probable class first, then each class."""
     top = audit_pairs(
@@ -43,9 +43,11 @@ def audit_classes(rows: Classes, setting: Setting) -> Part:
         (*(_renamed(m) for m in whole), *_notions(rows)),
         tables=(table,),
     )
-    verdict = words.with_parts(
-        top.verdict, "classes", table.columns["class"], table.columns["pvalue_adjusted"], setting
-    )
+    columns = table.columns
+    adjusted = dict(zip(columns["class"], columns["pvalue_adjusted"], strict=True))
+    means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
+    how = dict(zip(columns["class"], (words.means_words(*line) for line in means), strict=True))
+    verdict = words.with_parts(top.verdict, "classes", adjusted, how, setting)
     return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(rows)))
 
 

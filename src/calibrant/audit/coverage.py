@@ -25,6 +25,8 @@ from calibrant.results import Curve, TestResult
 from calibrant.summaries import Summary
 from calibrant.summaries.hit_table import HitTable
 
+BINOMIAL = "; binomial p-values"
+
 
 def coverage_lines(summary: Summary, setting: Setting, *, alternative: str = "two-sided", **options: Any) -> Curve:
     """Return the coverage curve of a summary with the p-values that an audit rests on.
@@ -36,9 +38,10 @@ def coverage_lines(summary: Summary, setting: Setting, *, alternative: str = "tw
     curve: Curve = entry.finish(summary, **entry.completed({"level": setting.level, **options}))
     m = setting.calibration_size
     if np.isnan(curve.pvalue).all():
-        return curve
+        return replace(curve, method=curve.method.removesuffix(BINOMIAL))
     if m is not None:
         pvalue = np.array([_conformal(line, alternative, m) for line in lines_of(curve)])
+        curve = _relabelled(curve, m)
     elif "below" in curve.columns:
         pvalue = tied_pvalue(curve.hits, np.rint(curve.below * curve.count), curve.count, curve.nominal)
     elif alternative == "less":
@@ -160,6 +163,12 @@ def _conformal(line: Mapping[str, Any], alternative: str, m: int) -> float:
     if not line["count"]:
         return float("nan")
     return hit_pvalue(line["hits"], line["count"], line["nominal"], alternative, m)
+
+
+def _relabelled(curve: Curve, m: int) -> Curve:
+    """Say that p-values allow for m calibration scores, on which the coverage of conformal prediction depends."""
+    method = f"{curve.method.removesuffix(BINOMIAL)}; beta-binomial p-values for {m:,} calibration scores"
+    return replace(curve, method=method, details={**curve.details, "calibration_size": m})
 
 
 def _mirrored(levels: FloatArray) -> list[tuple[int, int]]:

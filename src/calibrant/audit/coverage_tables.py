@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from calibrant.audit.coverage import lines_of
-from calibrant.audit.coverage_words import level_words
+from calibrant.audit.coverage_words import Line, Words, how_off, level_words
 from calibrant.audit.groups import SMALL_GROUP, small_groups
+from calibrant.audit.sections import Grouped
+from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.multiplicity import holm
 from calibrant.results import Curve, Measurement, Table, TestResult
 from calibrant.summaries.hit_table import ALL
@@ -23,11 +25,11 @@ def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement
     if len(lines) > MOST_LEVELS:
         return ()
     found: list[Measurement] = []
-    for line in lines:
+    for k, line in enumerate(lines):
         known = not np.isnan(line["nominal"])
         found.append(
             Measurement(
-                name if len(lines) == 1 else f"{name}.{line['nominal']:.10g}" if known else f"{name}.{len(found)}",
+                level_name(name, curve.nominal, k),
                 label.format(level_words(line["nominal"])) if known else label.replace("{} ", ""),
                 line["coverage"],
                 expected=line["nominal"] if known else None,
@@ -37,6 +39,25 @@ def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement
             )
         )
     return tuple(found)
+
+
+def level_name(name: str, levels: FloatArray, k: int) -> str:
+    """Return the name of a measurement at level number k: its own if there is one level, else with the level.
+
+    >>> level_name("width", np.array([0.9]), 0), level_name("width", np.array([0.5, 0.9]), 1)
+    ('width', 'width.0.9')
+    """
+    if levels.size == 1:
+        return name
+    return f"{name}.{k}" if np.isnan(levels[k]) else f"{name}.{levels[k]:.10g}"
+
+
+def at_level(measurement: Measurement, things: str, levels: FloatArray, k: int) -> Measurement:
+    """Return a measurement of level number k; of several levels its name and label say which."""
+    if levels.size == 1:
+        return measurement
+    which = f"{things} {k}" if np.isnan(levels[k]) else f"{level_words(float(levels[k]))} {things}"
+    return replace(measurement, name=level_name(measurement.name, levels, k), label=f"{which}: {measurement.label}")
 
 
 def joint_measurement(joint: TestResult | None) -> tuple[Measurement, ...]:
@@ -75,6 +96,7 @@ def group_table(tables: list[Curve], several: bool, *, name: str = "groups", tit
 
     small = int(np.count_nonzero(count < SMALL_GROUP))
     noun = name.removesuffix("s")
+    test = "Beta-binomial" if "calibration_size" in tables[0].details else "Binomial"
     return Table(
         name,
         title,
@@ -87,9 +109,18 @@ def group_table(tables: list[Curve], several: bool, *, name: str = "groups", tit
             "pvalue": column("pvalue"),
             "pvalue_adjusted": column("pvalue_holm"),
         },
-        f"Binomial test of each {noun}{' and level' if several else ''}; adjusted p-values hold for all of them "
+        f"{test} test of each {noun}{' and level' if several else ''}; adjusted p-values hold for all of them "
         f"together (Holm).{small_groups(small) if noun == 'group' else ''}",
     )
+
+
+def grouped(curves: list[Curve], several: bool, words: Words) -> Grouped:
+    """Return the table of groups, and how each tested group is off at the level with its smallest p-value."""
+    tested = [line for curve in curves for line in lines_of(curve) if not np.isnan(line["pvalue"])]
+    worst: dict[str, Line] = {}
+    for line in sorted(tested, key=lambda line: (line["pvalue"], -abs(line["coverage"] - line["nominal"]))):
+        worst.setdefault(line["group"], line)
+    return Grouped(group_table(curves, several), {group: how_off(line, words) for group, line in worst.items()})
 
 
 def one_level(curve: Curve) -> tuple[Curve, str]:

@@ -30,6 +30,7 @@ class Words(NamedTuple):
     too_high: str
     advice: str
     lines: str = "levels"
+    group: tuple[str, str] = ("covers {share}, below {level}", "covers {share}, above {level}")  # too low, too high
 
 
 INTERVALS = Words(
@@ -53,6 +54,7 @@ QUANTILES = Words(
     "it is too low",
     "it is too high",
     "",
+    group=("{share} up to the {level} quantile, too few", "{share} up to the {level} quantile, too many"),
 )
 
 
@@ -156,6 +158,16 @@ def _of_size(line: Line, sentence: str) -> tuple[str]:
     (share,) = shares_apart(line["nominal"], line["coverage"])
     said = sentence.format(size=line["group"], share=share)
     return (f"{said} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
+
+
+def how_off(line: Line, words: Words) -> str:
+    """Return in a few words how a group is off.
+
+    >>> how_off({"nominal": 0.9, "coverage": 0.71}, INTERVALS), how_off({"nominal": 0.9, "coverage": 0.96}, QUANTILES)
+    ('covers 71 %, below 90 %', '96 % up to the 90 % quantile, too many')
+    """
+    (share,) = shares_apart(line["nominal"], line["coverage"])
+    return words.group[line["coverage"] > line["nominal"]].format(share=share, level=level_words(line["nominal"]))
 
 
 def _off(judged: list[tuple[Curve, Words]], tests: int, setting: Setting) -> list[str]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.audit.sections import Setting
+from calibrant.audit.sections import Grouped, Setting
+from calibrant.audit.words import means_words
 from calibrant.inference.group_test import group_test
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.groups import Grouping
@@ -16,8 +17,8 @@ GROUP_RESAMPLES = 1999
 SMALL_GROUP = 30
 
 
-def kuiper_table(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Table:
-    """Return one row per group, the most suspicious first."""
+def kuiper_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
+    """Return a table with one row per group, the most suspicious first, and observed against predicted means."""
     pairs = rows if isinstance(rows, Binary) else rows.top_label()
     found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
     order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])
@@ -29,7 +30,7 @@ def kuiper_table(rows: Binary | Classes, groupings: list[Grouping], setting: Set
         f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values hold for all "
         "groups together (step-down, Westfall and Young). The last column is the constant error found 4 times in 5."
     )
-    return Table(
+    table = Table(
         "groups",
         "Groups",
         {
@@ -45,6 +46,9 @@ def kuiper_table(rows: Binary | Classes, groupings: list[Grouping], setting: Set
         },
         note + small_groups(int(np.count_nonzero(found.n < SMALL_GROUP))),
     )
+    observed = np.clip(found.predicted + found.bias, 0, 1)  # rounding may lead out
+    means = zip(observed.tolist(), found.predicted.tolist(), found.estimate.tolist(), strict=True)
+    return Grouped(table, dict(zip(found.names, (means_words(*line) for line in means), strict=True)))
 
 
 def small_groups(number: int) -> str:

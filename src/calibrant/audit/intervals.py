@@ -9,7 +9,8 @@ import numpy as np
 from calibrant.audit import coverage_words as words
 from calibrant.audit import sized
 from calibrant.audit.coverage_caveats import conformal_caveat, nesting_caveat, seen_caveat, weights_caveat
-from calibrant.audit.scores import kernel_test, of_rows, score
+from calibrant.audit.coverage_tables import MOST_LEVELS, at_level
+from calibrant.audit.scores import kernel_test, of_rows, score_levels
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.words import percent
 from calibrant.inputs.judged import IntervalRows
@@ -28,7 +29,7 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     spread = "mean" if finite.min() == 1 else "median"
     widths = np.ravel(of_rows(width, rows, statistic=spread))
     kernel, missing = kernel_test(rows, setting, finite=finite.min() == 1)
-    further, not_scored = _of_one_level(rows, setting, widths, finite, spread)
+    scored, not_scored = score_levels(interval_score, "interval score", "intervals", rows, setting)
     tables = sized.per_level(
         found,
         {f"{spread} width": widths, "finite": finite, "interval score": of_rows(interval_score, rows)},
@@ -39,7 +40,9 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     verdict = words.coverage_verdict("intervals", [(found.curve, said)], found.joint, setting, advice=said.advice)
     verdict = sized.with_sizes(verdict, found, setting, "Intervals of width {size} hold {share}", NO_WIDTH)
     sections = (
-        sized.coverage_section(found, setting, said, (*further, *kernel), tables),
+        sized.coverage_section(
+            found, setting, said, (*_widths(rows, widths, finite, spread), *scored, *kernel), tables
+        ),
         sized.size_section(found, setting, said, "width"),
     )
     caveats = (
@@ -54,18 +57,18 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     return Part(sections, verdict, caveats)
 
 
-def _of_one_level(
-    rows: IntervalRows, setting: Setting, widths: Any, finite: Any, spread: str
-) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
-    """Return the measurements that several levels have in a table."""
-    if rows.prediction.levels.size > 1:
-        return (), ()
-    scored, missing = score(interval_score, "interval score", rows, setting)
-    return (
-        Measurement("width" if spread == "mean" else "width.median", f"{spread} width", float(widths[0])),
-        Measurement("width.finite_fraction", "share of finite widths", float(finite[0])),
-        *scored,
-    ), missing
+def _widths(rows: IntervalRows, widths: Any, finite: Any, spread: str) -> list[Measurement]:
+    """Return the width of each level, and which share of them is finite; of many levels they are in a table."""
+    levels = rows.prediction.levels
+    if levels.size > MOST_LEVELS:
+        return []
+    name = "width" if spread == "mean" else "width.median"
+    share = "share of finite widths" if levels.size == 1 else "finite share"  # not cut where the line is long
+    found = [
+        [Measurement(name, f"{spread} width", value) for value in widths.tolist()],
+        [Measurement("width.finite_fraction", share, value) for value in finite.tolist()],
+    ]
+    return [at_level(measurement, "intervals", levels, k) for part in found for k, measurement in enumerate(part)]
 
 
 def _infinite(finite: Any) -> list[str]:

@@ -9,11 +9,14 @@ import numpy as np
 
 from calibrant.audit import coverage_words as words
 from calibrant.audit.coverage import labels_of
-from calibrant.audit.coverage_tables import group_table, joint_measurement, level_measurements
+from calibrant.audit.coverage_tables import grouped, joint_measurement, level_measurements
 from calibrant.audit.quantile_figures import coverage_figure, pit_figure, spread_places
 from calibrant.audit.quantiles import Levels, few_levels, level_tables
+from calibrant.audit.sample_groups import sample_groups
+from calibrant.audit.sample_looks import judged_by_ranks
+from calibrant.audit.samples import audit_samples
 from calibrant.audit.scores import Found, kernel_test, of_rows, score
-from calibrant.audit.sections import Part, Setting, audits
+from calibrant.audit.sections import Grouped, Part, Setting, audits
 from calibrant.audit.vectors import audit_vectors
 from calibrant.audit.words import gain
 from calibrant.errors import InputError, NotApplicableError
@@ -29,7 +32,7 @@ from calibrant.metrics.decompose import decompose
 from calibrant.metrics.log_score import log_score
 from calibrant.metrics.sharpness import sharpness
 from calibrant.primitives.pit_bounds import Bounds, pit_bounds
-from calibrant.results import CrpsDecomposition, Measurement, Section, Table
+from calibrant.results import CrpsDecomposition, Measurement, Section
 from calibrant.summaries.hit_table import HitTable
 
 LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
@@ -38,8 +41,10 @@ MOST_READ, FEWEST_READ = 99, 9
 LITTLE = 0.01  # of the uncertainty
 
 
-def law_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Table:
-    """Return coverage per group, of five quantiles."""
+def law_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+    """Return the ranks of draws per group, or coverage per group, of five quantiles."""
+    if judged_by_ranks(rows):
+        return sample_groups(rows, groupings, setting)
     if rows.law.shape:
         raise InputError(
             f"groups= are for outcomes that are numbers; these are vectors of {rows.law.shape[0]} coordinates. Audit "
@@ -48,12 +53,17 @@ def law_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Ta
     bounds, levels = pit_bounds(rows), levels_of(rows.law)
     few = spread_places(levels)
     tables = [law_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
-    return group_table([few_levels(table, few, setting) for table in tables], few.size > 1)
+    return grouped([few_levels(table, few, setting) for table in tables], few.size > 1, words.QUANTILES)
 
 
 @audits(LawRows, groups=law_groups)
 def audit_laws(rows: LawRows, setting: Setting) -> Part:
-    """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness."""
+    """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness.
+
+    Draws of equal weight have ranks, and are judged by them.
+    """
+    if judged_by_ranks(rows):
+        return audit_samples(rows, setting)
     if rows.law.shape:
         return audit_vectors(rows, setting, levels_of(rows.law), law_table)
     kernel, missing = kernel_test(rows, setting)

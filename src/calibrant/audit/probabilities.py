@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant.audit import words
-from calibrant.audit.groups import kuiper_table
+from calibrant.audit.groups import kuiper_groups
 from calibrant.audit.measurements import measure
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.catalogue import find
@@ -15,7 +15,7 @@ MOST_SCORES = 4_000
 TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
 
 
-@audits(Binary, groups=kuiper_table)
+@audits(Binary, groups=kuiper_groups)
 def audit_binary(rows: Binary, setting: Setting) -> Part:
     """Return what there is to say about probabilities of an event."""
     return audit_pairs(

@@ -13,14 +13,14 @@ from calibrant.audit.coverage import central_lines, coverage_lines, joint_test, 
 from calibrant.audit.coverage_caveats import seen_caveat, weights_caveat
 from calibrant.audit.coverage_tables import (
     MOST_LEVELS,
-    group_table,
+    grouped,
     joint_measurement,
     level_measurements,
     line_table,
 )
 from calibrant.audit.quantile_figures import coverage_figure, pit_figure, reliability_figure, spread_places
-from calibrant.audit.scores import Found, kernel_test, of_rows, score
-from calibrant.audit.sections import Part, Setting, audits
+from calibrant.audit.scores import Found, kernel_test, of_rows, score, score_levels
+from calibrant.audit.sections import Grouped, Part, Setting, audits
 from calibrant.audit.words import gain
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.judged import QuantileRows
@@ -72,11 +72,11 @@ class Levels:
         return [*found, *seen_caveat(self.judged[0][0], self.tests, setting)]
 
 
-def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Table:
+def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return coverage per group, of at most five levels."""
     few = spread_places(rows.prediction.levels)
     curves = [few_levels(HitTable.of(rows, labels_of(grouping)), few, setting) for grouping in groupings]
-    return group_table(curves, few.size > 1)
+    return grouped(curves, few.size > 1, words.QUANTILES)
 
 
 @audits(QuantileRows, groups=quantile_groups)
@@ -139,22 +139,21 @@ def _decomposed(rows: QuantileRows) -> QuantileDecomposition | None:
 
 
 def _scored(rows: QuantileRows, setting: Setting, parts: QuantileDecomposition | None) -> Found:
-    levels = rows.prediction.levels
-    of = _score_name(rows)
-    if levels.size == 1:
-        found, missing = score(quantile_score, of, rows, setting)
-    elif of == WIS:
-        found, missing = score(weighted_interval_score, of, rows, setting)
-    else:
-        found, missing = (), ()
+    """Return the score of all levels with its parts, if they have one together, and then that of each level."""
+    of, several = _score_name(rows), rows.prediction.levels.size > 1
+    further, missing = score_levels(quantile_score, "score" if several else of, "quantile", rows, setting)
+    found, not_scored = score(weighted_interval_score, of, rows, setting) if of == WIS else ((), ())
+    missing = (*not_scored, *missing)
+    if not several:
+        found, further = further, ()
     if parts is None:
         left_out = "decompose is left out: some quantiles are infinite, or there are too many rows."
-        return found, (*missing, left_out)
+        return (*found, *further), (*missing, left_out)
     split = (
         Measurement("decompose.mcb", "its miscalibration part", _whole(parts, "mcb"), method=f"part of the {of}"),
         Measurement("decompose.dsc", "its discrimination part", _whole(parts, "dsc"), method=f"part of the {of}"),
     )
-    return (*found, *(split if found else ())), missing
+    return (*found, *(split if found else ()), *further), missing
 
 
 def _score_name(rows: QuantileRows) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.audit.coverage_tables import MOST_LEVELS, at_level
 from calibrant.audit.measurements import measure_rows
 from calibrant.audit.sections import Setting
 from calibrant.catalogue import Verb, find
@@ -37,6 +38,20 @@ def score(verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting,
         return (_measured(verb, label, rows, setting, options),), ()
     except NotApplicableError as reason:
         return (), (f"{verb.__name__} does not apply: {reason}.",)
+
+
+def score_levels(verb: Verb[Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
+    """Return the mean score of each level, named by it; nothing if there are many, which are in a table."""
+    levels = rows.prediction.levels
+    if levels.size > MOST_LEVELS:
+        return (), ()
+    found: list[Measurement] = []
+    missing: list[str] = []
+    for k, level in enumerate(levels.tolist()):
+        scored, reasons = score(verb, label, type(rows)(rows.y, rows.prediction.at(level), rows.w), setting)
+        found += [at_level(measurement, things, levels, k) for measurement in scored]
+        missing += reasons
+    return tuple(found), tuple(dict.fromkeys(missing))
 
 
 def _measured(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from calibrant.inputs.groups import Grouping
+from calibrant.inputs.weights import FloatArray
 from calibrant.results import Section, Table, Verdict
 
 
@@ -22,6 +23,9 @@ class Setting:
     class_names: tuple[str, ...] = ()
     families: int = 1  # of tests that the verdict rests on, such as the rows, the classes, the groups
     calibration_size: int | None = None  # scores behind split-conformal predictions
+    columns: tuple[str, ...] = ()  # names of the coordinates of vectors
+    covariates: FloatArray | None = None  # (n, q), what draws were made from
+    log_density_y: FloatArray | None = None  # (n,), what the law of the draws says of the outcomes
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,26 @@ class Part:
     caveats: tuple[str, ...] = field(default=())
 
 
+class Grouped(NamedTuple):
+    """The table of groups, and in a few words how each tested group is off."""
+
+    table: Table
+    how: Mapping[str, str]
+
+
 Sections = Callable[[Any, Setting], Part]
-GroupTable = Callable[[Any, list[Grouping], Setting], Table]
+Groups = Callable[[Any, list[Grouping], Setting], Grouped]
 
 
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
-    `sections` makes its part of the audit, `groups` the table of groups, and `families` is the number of families of
-    tests that its verdict rests on, groups not counted.
+    `sections` makes its part of the audit, `groups` looks at groups of rows, and `families` is the number of families
+    of tests that its verdict rests on, groups not counted.
     """
 
     sections: Sections
-    groups: GroupTable
+    groups: Groups
     families: int
 
 
@@ -53,7 +64,7 @@ SECTIONS: dict[type, Kind] = {}
 """How rows are audited, by their type."""
 
 
-def audits(kind: type, *, groups: GroupTable, families: int = 1) -> Callable[[Sections], Sections]:
+def audits(kind: type, *, groups: Groups, families: int = 1) -> Callable[[Sections], Sections]:
     """Enter the function that audits rows of a type."""
 
     def enter(function: Sections) -> Sections:

@@ -8,7 +8,7 @@ from calibrant.audit import coverage_words as words
 from calibrant.audit import sized
 from calibrant.audit.coverage import coverage_lines
 from calibrant.audit.coverage_caveats import conformal_caveat, nesting_caveat, seen_caveat, weights_caveat
-from calibrant.audit.coverage_tables import line_table
+from calibrant.audit.coverage_tables import at_level, line_table
 from calibrant.audit.scores import kernel_test, of_rows
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.audit.words import percent
@@ -22,7 +22,7 @@ NO_SIZE = "No size of sets holds less than its level by more than chance."
 STATISTICS = {
     "mean": ("width", "mean set size"),
     "empty_fraction": ("width.empty_fraction", "share of empty sets"),
-    "singleton_fraction": ("width.singleton_fraction", "share of sets of one label"),
+    "singleton_fraction": ("width.singleton_fraction", "share of single labels"),
 }
 
 
@@ -37,7 +37,11 @@ def audit_sets(rows: SetRows, setting: Setting) -> Part:
     found = sized.covered(rows, setting, alternative="less")
     known = rows.prediction.levels is not None
     sizes = {name: np.ravel(of_rows(width, rows, statistic=name)) for name in STATISTICS}
-    further = [Measurement(*STATISTICS[name], float(values[0])) for name, values in sizes.items() if found.sizes.L == 1]
+    further = [
+        at_level(Measurement(*STATISTICS[name], float(values[k])), "sets", found.table.levels, k)
+        for name, values in sizes.items()
+        for k in sized.places_of(found)
+    ]
     tables = sized.per_level(
         found, {STATISTICS[name][1]: values for name, values in sizes.items()}, "Size of the sets of each level", ""
     )

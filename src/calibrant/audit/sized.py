@@ -11,13 +11,14 @@ from calibrant.audit import coverage_words as words
 from calibrant.audit.coverage import coverage_lines, joint_test, labels_of
 from calibrant.audit.coverage_tables import (
     MOST_LEVELS,
-    group_table,
+    at_level,
+    grouped,
     joint_measurement,
     level_measurements,
     line_table,
     one_level,
 )
-from calibrant.audit.sections import Setting
+from calibrant.audit.sections import Grouped, Setting
 from calibrant.inference.null import reaches
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.judged import IntervalRows, SetRows
@@ -86,8 +87,11 @@ def coverage_section(found: Covered, setting: Setting, said: words.Words, furthe
 
 def size_section(found: Covered, setting: Setting, said: words.Words, size: str) -> Section:
     """Return the section on coverage by size."""
-    one = found.sizes.L == 1
-    measurements = _size_measurements(found.sizes, setting, size) if one else ()
+    measurements = tuple(
+        at_level(measurement, said.things, found.table.levels, k)
+        for k in places_of(found)
+        for measurement in _size_measurements(_one(found.sizes, k), setting, size, PERMUTED // found.sizes.L)
+    )
     table = line_table(
         "sizes",
         f"Coverage by {size}",
@@ -115,9 +119,14 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     )
 
 
+def places_of(found: Covered) -> range:
+    """Return the numbers of the levels that have measurements of their own; none if there are many."""
+    return range(found.sizes.L if found.sizes.L <= MOST_LEVELS else 0)
+
+
 def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) -> tuple[Table, ...]:
-    """Return a table of what several levels have each: sizes, scores, and coverage by size in one number."""
-    if found.sizes.L == 1:
+    """Return a table of what many levels have each: sizes, scores, and coverage by size in one number."""
+    if places_of(found):
         return ()
     known = not np.isnan(found.table.levels).any()
     return (
@@ -135,15 +144,15 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
     )
 
 
-def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -> Table:
+def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return coverage per group and level; of sets only too low a coverage counts."""
     alternative = "less" if isinstance(rows, SetRows) else "two-sided"
     curves = [
         coverage_lines(HitTable.of(rows, labels_of(grouping)), setting, alternative=alternative)
         for grouping in groupings
     ]
-    table = group_table(curves, rows.covered.shape[1] > 1)
-    return replace(table, note=table.note + (ONLY_LOW if alternative == "less" else ""))
+    table, how = grouped(curves, rows.covered.shape[1] > 1, words.INTERVALS)
+    return Grouped(replace(table, note=table.note + (ONLY_LOW if alternative == "less" else "")), how)
 
 
 def with_sizes(verdict: Verdict, found: Covered, setting: Setting, sentence: str, none: str) -> Verdict:
@@ -154,20 +163,27 @@ def with_sizes(verdict: Verdict, found: Covered, setting: Setting, sentence: str
     return words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, none)
 
 
-def _size_measurements(sizes: Sizes, setting: Setting, size: str) -> tuple[Measurement, ...]:
+def _one(sizes: Sizes, k: int) -> Sizes:
+    """Return the sizes of level number k alone."""
+    one = slice(k, k + 1)
+    return replace(sizes, levels=sizes.levels[one], single=True, largest=sizes.largest[one], parts=sizes.parts[one])
+
+
+def _size_measurements(sizes: Sizes, setting: Setting, size: str, most: int) -> tuple[Measurement, ...]:
+    """Return what sizes of one level have to say; permutations may touch `most` rows."""
     lowest = Measurement(
         "size_stratified_coverage",
         f"lowest coverage by {size}",
-        float(np.ravel(size_stratified_coverage(sizes))[0]),
+        float(size_stratified_coverage(sizes)),
         method="lowest coverage of the groups in the table; low by chance where groups are small",
     )
     if sizes.n < 2:
         return (lowest,)
     label = f"HSIC of {size} and coverage"
     cost = min(sizes.n, 8 * sizes.tied(0).size.size)
-    B = min(setting.resamples, PERMUTED // cost)
+    B = min(setting.resamples, most // cost)
     if min(FEWEST_PERMUTATIONS, setting.resamples) > B or not sizes.parts[0].has_equal_weights:
-        return lowest, Measurement("coverage_hsic", label, float(np.ravel(coverage_hsic(sizes))[0]))
+        return lowest, Measurement("coverage_hsic", label, float(coverage_hsic(sizes)))
     value, permuted = hsic_permutations(sizes, 0, resamples=B, rng=setting.rng)
     pvalue = (1 + int(np.count_nonzero(reaches(permuted, value)))) / (B + 1)
     return lowest, Measurement("coverage_hsic", label, value, pvalue=pvalue, method=f"{B} permutations of the hits")
@@ -183,7 +199,9 @@ def _filled(table: Table) -> Table:
 def _shortened(curve: Curve) -> Curve:
     """Write the limits of sizes with four digits, if these tell the groups of a level apart."""
     pairs = zip(curve.size_low.tolist(), curve.size_high.tolist(), strict=True)
-    names = [f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}" for low, high in pairs]
+    whole = all(float(size).is_integer() for size in (*curve.size_low, *curve.size_high))
+    digits = ".4g" if whole else "#.4g"  # with zeros at the end, as other numbers in tables
+    names = [f"{low:{digits}}" if low == high else f"{low:{digits}} to {high:{digits}}" for low, high in pairs]
     if len({*zip(names, curve.nominal.tolist(), strict=True)}) < len({*zip(curve.group, curve.nominal, strict=True)}):
         return curve
     return replace(curve, columns={**curve.columns, "group": np.array(names)})

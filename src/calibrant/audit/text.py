@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import textwrap
 
-from calibrant.report.wording import MISSING, cell, interval, number, percent, pvalue
+from calibrant.report.wording import MISSING, cell, heading, interval, number, percent, pvalue
 from calibrant.results import Findings, Measurement, Table
 
 WIDTH = 88
@@ -66,7 +66,10 @@ def _measurements(measurements: tuple[Measurement, ...], level: float) -> list[s
 def _table(table: Table) -> list[str]:
     names = list(table.columns)
     shown = min(table.length, MOST_ROWS)
-    rows = [tuple(names), *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown))]
+    rows = [
+        tuple(map(heading, names)),
+        *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown)),
+    ]
     lines = _aligned(rows)
     if table.length > shown:
         lines.append(f"  ... and {table.length - shown:,} more")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant.audit.sections import Setting
 from calibrant.inference.tails import normal_quantile
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.multiplicity import bonferroni
+from calibrant.report.wording import pvalue
 from calibrant.results import Curve, Measurement, Verdict
 from calibrant.summaries import Ordered
 
@@ -32,8 +34,13 @@ def points(value: float) -> str:
 
 
 def pvalue_words(value: float) -> str:
-    """Return a p-value as it is spoken of."""
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+    """Return a p-value as it is spoken of, with the digits that tables have.
+
+    >>> pvalue_words(0.0123), pvalue_words(1e-9)
+    ('p = 0.012', 'p < 0.001')
+    """
+    text = pvalue(value)
+    return f"p {text}" if text[0] in "<>" else f"p = {text}"
 
 
 def smallest_seen(summary: Ordered, level: float) -> float:
@@ -144,23 +151,39 @@ def verdict(
 
 
 def with_parts(
-    verdict: Verdict, noun: str, names: tuple[str, ...], adjusted: tuple[float, ...], setting: Setting
+    verdict: Verdict, noun: str, adjusted: Mapping[str, float], how: Mapping[str, str], setting: Setting
 ) -> Verdict:
-    """Return a verdict that also speaks of classes or groups, given their adjusted p-values."""
-    off = [n for n, p in zip(names, adjusted, strict=True) if setting.families * p < 1 - setting.level]
+    """Return a verdict that also speaks of classes or groups, given their adjusted p-values and how they are off."""
+    off = [name for name, p in adjusted.items() if setting.families * p < 1 - setting.level]
     if not off:
         return replace(
-            verdict, sentences=(*verdict.sentences, f"None of {len(names):,} {noun} is off by more than chance.")
+            verdict, sentences=(*verdict.sentences, f"None of {len(adjusted):,} {noun} is off by more than chance.")
         )
-    listed = "; ".join(off[:NAMED]) + (f" and {len(off) - NAMED:,} more" if len(off) > NAMED else "")
+    named = "; ".join(f"{name} ({how[name]})" for name in off[:NAMED])
+    listed = named + (f" and {len(off) - NAMED:,} more" if len(off) > NAMED else "")
     are = "is" if len(off) == 1 else "are"
-    sentence = f"{len(off):,} of {len(names):,} {noun} {are} off by more than chance: {listed}."
+    sentence = f"{len(off):,} of {len(adjusted):,} {noun} {are} off by more than chance: {listed}."
     if verdict.status == "miscalibrated":
         return replace(verdict, sentences=(*verdict.sentences, sentence))
-    p = min(1.0, setting.families * min(adjusted))
+    p = min(1.0, setting.families * min(adjusted.values()))
     return Verdict(
         "miscalibrated", f"Some {noun} of these predictions are not calibrated ({pvalue_words(p)}).", (sentence,)
     )
+
+
+def means_words(observed: float, predicted: float, extent: float) -> str:
+    """Return how means differ, given Kuiper's estimate: where it is much larger, errors of both signs cancel.
+
+    >>> means_words(0.41, 0.3, 0.12), means_words(0.301, 0.3, 0.12)
+    ('observed 41 %, predicted 30 %', 'observed 30.1 %, predicted 30.0 %, errors both ways')
+    """
+    texts: list[str] = []
+    for digits in range(3):
+        texts = [f"{100 * mean:.{digits}f} %" for mean in (observed, predicted)]
+        if texts[0] != texts[1]:
+            break
+    cancel = ", errors both ways" if abs(observed - predicted) < extent / 2 else ""
+    return f"observed {texts[0]}, predicted {texts[1]}{cancel}"
 
 
 def gain(part: float, score: float | None, name: str, by: str = "") -> str:

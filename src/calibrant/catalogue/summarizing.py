@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.catalogue.entries import find
-from calibrant.catalogue.rank_verbs import RANKINGS
+from calibrant.catalogue.entries import ENTRIES, Entry, is_verb
+from calibrant.catalogue.rank_verbs import RANKINGS, Ranking, find_ranking
+from calibrant.errors import InputError, shown
 from calibrant.summaries import Summary
 
 
@@ -22,14 +23,15 @@ def summarize(
     """Return the summary that a verb with these options is a function of.
 
     Summaries of batches add up: ``ece(summarize(ece, y1, p1) + summarize(ece, y2, p2))`` is the value of all rows,
-    and no batch needs to be kept. Pass the same options to the verb.
+    and no batch needs to be kept. Pass the same options to the verb. The summary of a verb that returns ranks is their
+    counts, `Ranks`, which every test and curve of ranks takes: ``uniformity_test(summarize(joint_ranks, y, samples))``.
 
     Parameters
     ----------
     metric
         The verb or its name.
     y, prediction, weights, classes, pos_label
-        As for the verb itself.
+        As for the verb itself; verbs that return ranks take weights here.
     **options
         Options of the verb.
 
@@ -43,9 +45,21 @@ def summarize(
     >>> round(ece(total, bins=2), 3)
     0.25
     """
-    ranking = RANKINGS.get(getattr(metric, "__name__", metric)) if callable(metric) or isinstance(metric, str) else None
+    found = _find(metric)
+    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+    if isinstance(found, Ranking):
+        found.completed(options)  # a misspelt option is told before the rows are read
+        return found.summary(found.read(y, prediction, **given), options)
+    return found.summarise(found.read(y, prediction, **given), **found.completed(options))
+
+
+def _find(metric: Any) -> Entry | Ranking:
+    ranking = find_ranking(metric)
     if ranking is not None:
-        return ranking.summary(y, prediction, weights, options)
-    entry = find(metric)
-    rows = entry.read(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
-    return entry.summarise(rows, **entry.completed(options))
+        return ranking
+    name = metric.__name__ if is_verb(metric) else metric
+    entry = ENTRIES.get(name) if isinstance(name, str) else None
+    if entry is None:
+        known = ", ".join(sorted([*ENTRIES, *RANKINGS]))
+        raise InputError(f"expected a verb of calibrant or its name ({known}); got {shown(metric)}")
+    return entry

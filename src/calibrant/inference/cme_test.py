@@ -17,7 +17,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.fitted import AnyKernel, Chance, DrawnRows, has_median_target, resolved
 from calibrant.kernels.kernel import Product
 from calibrant.kernels.locations import Locations, LocationScores, location_scores
-from calibrant.metrics.skce import check_options
+from calibrant.metrics.skce import check_distance, check_options
 from calibrant.metrics.ucme import located
 from calibrant.primitives.canonical import canonical_order
 from calibrant.primitives.redraw import redraw_centre, redraw_rows
@@ -85,6 +85,7 @@ def cme_test(
     0.001
     """
     check_options(kernel=kernel, unbiased=True, shuffle=False, draws=draws)
+    check_distance(summary, kernel)
     _check_null(null)
     B, chance = check_count("resamples", resamples), Chance(draws, generator(rng))
     rows = _rows(summary)

@@ -30,7 +30,8 @@ class GroupFindings:
     statistic: FloatArray
     pvalue: FloatArray
     pvalue_adjusted: FloatArray
-    bias: FloatArray
+    predicted: FloatArray  # mean
+    bias: FloatArray  # mean observed less mean predicted
     minimum_detectable: FloatArray
 
 
@@ -76,6 +77,7 @@ def group_test(
         statistic=statistic,
         pvalue=reached / (resamples + 1),
         pvalue_adjusted=adjusted,
+        predicted=np.concatenate([walk.predicted for walk in walks]),
         bias=np.concatenate([walk.ends(y[None, :])[:, 0] for walk in walks]) / total,
         minimum_detectable=needed + normal_quantile(POWER) * scale,
     )
@@ -99,6 +101,7 @@ class _Walks:
         self.first_last = np.searchsorted(self.code_at_last, np.arange(groups))
         self.count = np.bincount(code, minlength=groups)
         self.total = np.bincount(sorted_code, self.w, minlength=groups)
+        self.predicted = np.bincount(sorted_code, self.w * self.p, minlength=groups) / self.total
         variance = np.bincount(sorted_code, self.w**2 * self.p * (1 - self.p), minlength=groups)
         self.scale = np.sqrt(variance) / self.total
 

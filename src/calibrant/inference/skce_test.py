@@ -20,7 +20,7 @@ from calibrant.inputs.weights import is_unit
 from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel
 from calibrant.kernels.fitted import AnyKernel, Chance, KernelRows
 from calibrant.kernels.kernel import JointKernel
-from calibrant.metrics.skce import check_full_block, check_made_with, check_options, skce
+from calibrant.metrics.skce import check_distance, check_full_block, check_made_with, check_options, skce
 from calibrant.metrics.skce import summarise as summarise_error
 from calibrant.results import TestResult
 from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
@@ -152,6 +152,7 @@ def skce_test(
         _check(method, blocksize, unbiased)
         if blocksize is not None:
             check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
+    check_distance(summary, kernel)
     if bound is not None and method != "bound":
         raise InputError(f'bound= belongs to method="bound"; got method={method!r}')
     B = check_count("resamples", resamples)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, shown
+from calibrant.inputs.options import MOST
 
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
@@ -28,5 +29,7 @@ def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
     least = 2 if unbiased else 1
     if m < least:
         which = "the unbiased estimator (unbiased=True)" if unbiased else "the biased estimator (unbiased=False)"
-        raise InputError(f"blocksize must be at least {least} for {which}; got {m}")
+        raise InputError(f"blocksize must be at least {least} for {which}; got {shown(m)}")
+    if m > MOST:
+        raise InputError(f"blocksize must be at most {MOST:,}; got {shown(m)}")
     return m

@@ -11,7 +11,7 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.bounds import read_bounds, taken
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.laws.parameters import locked
-from calibrant.inputs.levels import place_of, read_levels
+from calibrant.inputs.levels import levels_shown, place_of, read_levels
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.weights import FloatArray
 
@@ -84,8 +84,7 @@ class Intervals:
         return made
 
     def __repr__(self) -> str:
-        level = self.levels[0] if self.single else [float(f"{level:.10g}") for level in self.levels]
-        return f"Intervals(n={self.n}, level={level})"
+        return f"Intervals(n={self.n}, {levels_shown(self.levels, self.single)})"
 
     def _made(
         self, lower: FloatArray, upper: FloatArray, levels: FloatArray | None = None, single: bool | None = None

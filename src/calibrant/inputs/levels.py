@@ -12,7 +12,7 @@ from calibrant.inputs.laws.parameters import locked, read_numbers
 from calibrant.inputs.weights import FloatArray
 
 DIGITS = 10  # levels are equal if they agree to so many: 1 - 0.9 is 0.09999999999999998
-
+FEW = 12  # levels that are shown one by one
 
 MEANING = {
     "level": "It is nominal coverage, such as 0.9, never alpha",
@@ -34,6 +34,18 @@ def read_levels(levels: Any, name: str = "level") -> tuple[FloatArray, bool]:
     if np.unique(found.round(DIGITS)).size < found.size:
         raise InputError(f"{name} must not hold a value twice; got {shown(found.tolist())}")
     return locked(found), given.ndim == 0
+
+
+def levels_shown(levels: FloatArray, single: bool, name: str = "level") -> str:
+    """Return levels as the `repr` of a prediction shows them: each of a few, the ends of many.
+
+    >>> levels_shown(np.array([0.1, 0.5]), False), levels_shown(np.linspace(0.01, 0.99, 99), False)
+    ('level=[0.1, 0.5]', '99 levels from 0.01 to 0.99')
+    """
+    if levels.size > FEW:
+        return f"{levels.size} levels from {levels.min():.10g} to {levels.max():.10g}"
+    listed = [float(f"{level:.10g}") for level in levels]
+    return f"{name}={listed[0] if single else listed}"
 
 
 def _in_double(levels: NDArray[Any]) -> FloatArray:

@@ -12,7 +12,7 @@ from calibrant.inputs.bounds import read_bounds, taken
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.laws.parameters import locked
-from calibrant.inputs.levels import DIGITS, place_of, read_levels
+from calibrant.inputs.levels import DIGITS, levels_shown, place_of, read_levels
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.weights import FloatArray
 
@@ -92,7 +92,7 @@ class Quantiles:
         return Intervals(self.values[:, low], self.values[:, high], levels).of_precision(self.eps)
 
     def __repr__(self) -> str:
-        return f"Quantiles(n={self.n}, levels={[float(f'{level:.10g}') for level in self.levels]})"
+        return f"Quantiles(n={self.n}, {levels_shown(self.levels, False, 'levels')})"
 
     def _made(self, values: FloatArray, levels: FloatArray, single: bool) -> Quantiles:
         made = object.__new__(Quantiles)

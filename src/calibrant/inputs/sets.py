@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, shown
 from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 from calibrant.inputs.laws.law import Selection
-from calibrant.inputs.levels import place_of, read_levels
+from calibrant.inputs.levels import levels_shown, place_of, read_levels
 from calibrant.inputs.weights import FloatArray
 
 FEW_LABELS = 32
@@ -95,8 +95,7 @@ class Sets:
     def __repr__(self) -> str:
         if self.levels is None:
             return f"Sets(n={self.n}, K={self.K})"
-        level = self.levels[0] if self.single else [float(f"{level:.10g}") for level in self.levels]
-        return f"Sets(n={self.n}, K={self.K}, level={level})"
+        return f"Sets(n={self.n}, K={self.K}, {levels_shown(self.levels, self.single)})"
 
     def _made(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> Sets:
         made = object.__new__(Sets)

@@ -20,12 +20,17 @@ from calibrant.inputs.weights import FloatArray, take_weights
 
 @dataclass(frozen=True, eq=False)
 class CoverageRows:
-    """Points of the predictions (n, L, c), residuals e of the hits (n, L), the levels (L,), and weights."""
+    """Points of the predictions (n, L, c), residuals e of the hits (n, L), the levels (L,), weights, and what they are.
+
+    `kind` is "Intervals", "Sets" or "Quantiles": a quantile and the size of a set are both one number, and no distance
+    lies between them.
+    """
 
     points: FloatArray
     e: FloatArray
     levels: FloatArray
     w: FloatArray
+    kind: str
 
     @classmethod
     def of(cls, rows: Judged) -> Self:
@@ -42,7 +47,8 @@ class CoverageRows:
                 f"a kernel on {type(prediction).__name__} measures distances between them, so that they must be "
                 f"finite; row {row} of those with a weight is infinite. Leave such rows out, or use coverage_hsic"
             )
-        return cls(points, rows.covered - prediction.levels, prediction.levels, rows.w)
+        kind = type(prediction).__name__
+        return cls(points, rows.covered - prediction.levels, prediction.levels, rows.w, kind)
 
     @property
     def n(self) -> int:
@@ -56,7 +62,7 @@ class CoverageRows:
 
     def take(self, rows: NDArray[np.intp]) -> CoverageRows:
         """Return these rows alone."""
-        return CoverageRows(self.points[rows], self.e[rows], self.levels, take_weights(self.w, rows))
+        return CoverageRows(self.points[rows], self.e[rows], self.levels, take_weights(self.w, rows), self.kind)
 
 
 def _points(rows: IntervalRows | SetRows | QuantileRows) -> FloatArray:

@@ -15,6 +15,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.median_variance import median_variance_bins
 from calibrant.primitives.simplex_cells import CellSums, sums_by_cell
 from calibrant.summaries import Kept, SimplexCells, Summary
+from calibrant.summaries.keeping import kept
 
 DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "tv": lambda gap: np.abs(gap).sum(axis=1) / 2,
@@ -48,7 +49,7 @@ def check_canonical(bins: Any, distance: Any, **others: Any) -> None:
 
 def summarise_canonical(rows: Binary | Classes, bins: int | MedianVariance) -> Summary:
     """Return cells of width bins, or all rows where the bins depend on all of them."""
-    return Kept.of(rows) if isinstance(bins, MedianVariance) else SimplexCells.of(rows, int(bins))
+    return kept(rows) if isinstance(bins, MedianVariance) else SimplexCells.of(rows, int(bins))
 
 
 def canonical_error(summary: Summary, bins: int | MedianVariance, distance: Any) -> float:

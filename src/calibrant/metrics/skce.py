@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.catalogue import metric
-from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs import Classes, check_choice, check_count, generator
 from calibrant.inputs.blocksize import read_blocksize
 from calibrant.inputs.judged import Judged
@@ -26,6 +26,8 @@ from calibrant.primitives.kernel_sums import kernel_sum
 from calibrant.primitives.pair_sums import pair_sum
 from calibrant.summaries import Blocks, Kept, KeptCoverage, KeptLaws, Ordered, Summary
 from calibrant.summaries.keeping import kept
+from calibrant.summaries.kept import OneColumn
+from calibrant.summaries.ordered import TwoColumns
 
 BIASED_DRAWS = 4
 ALONE = 1e-8  # share of Σ w w' below which rounding drowns the pairs
@@ -66,7 +68,7 @@ def summarise(
         product = probability_kernel(kernel, rows.K)
         if rows.K > 2 or product.prediction.distance != "tv":
             return kept(rows)
-        rows = rows.one_vs_rest(1)  # the total variation distance of (1 - p, p) is |p - p'|
+        return TwoColumns.of(rows.one_vs_rest(1))  # the total variation distance of (1 - p, p) is |p - p'|
     return Ordered.of(rows)
 
 
@@ -168,6 +170,7 @@ def skce(
     """
     check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
     check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
+    check_distance(summary, kernel)
     if isinstance(summary, Blocks):
         check_full_block(summary)
         return summary.estimate
@@ -241,6 +244,24 @@ def check_made_with(summary: Summary, *, kernel: AnyKernel, unbiased: bool, bloc
         raise SummaryError(f"these blocks have {summary.m} rows; got blocksize={m}")
     if kernel is not None and not _matches(kernel, summary.kernel):
         raise SummaryError(f"these blocks were summed with {summary.kernel!r}; got kernel={kernel!r}")
+
+
+def check_distance(summary: Summary, kernel: AnyKernel) -> None:
+    """Refuse a kernel whose distance the rows had, and what a summary holds of them has not."""
+    if isinstance(kernel, JointKernel) or not isinstance(summary, (TwoColumns, OneColumn)):
+        return
+    prediction = kernel.prediction if isinstance(kernel, Product) else kernel
+    if prediction is None or prediction.distance in (None, "tv"):
+        return
+    came, held = (
+        ("two columns", "one probability per row")
+        if isinstance(summary, TwoColumns)
+        else ("one probability per row", "two columns")
+    )
+    raise SummaryError(
+        f"this {type(summary).__name__} was made of {came} and holds {held}, whose distances agree for "
+        f"distance='tv' alone; got distance={shown(prediction.distance)}. Pass the kernel to summarize as well"
+    )
 
 
 def _matches(given: Kernel | Product | JointKernel, made: Product | JointKernel) -> bool:

@@ -2,7 +2,8 @@
 
 A module per kind of curve, each with the same four names: `draw` puts the curve on axes; `marks` lists the places whose
 values a reader can ask for; `describe` says in words what is seen; `THINNED` names the columns that `thin` goes by.
-Where there are several lines, `LINES` names the column that tells them apart.
+Where there are several lines, `LINES` names the column that tells them apart, or they are the columns of an array
+(T, C). `OPTIONS` names what else `draw` takes.
 """
 
 from __future__ import annotations
@@ -13,19 +14,37 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import MissingExtraError
+from calibrant.errors import InputError, MissingExtraError
+from calibrant.plots.lines import FEW
 from calibrant.plots.mark import Mark
 from calibrant.plots.thin import kept
 
-KINDS = ("reliability", "isotonic", "cumulative", "pit_histogram", "quantile_reliability", "coverage")
+KINDS = (
+    "reliability",
+    "isotonic",
+    "cumulative",
+    "pit_histogram",
+    "quantile_reliability",
+    "coverage",
+    "rank_histogram",
+    "ecdf_difference",
+    "expected_coverage",
+)
+FEWEST_POINTS = 150  # of each of many lines
 
 
-def draw(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Any = None) -> Any:
+def draw(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Any = None, **options: Any) -> Any:
     """Draw one kind of curve and return the axes."""
+    known = getattr(_module(kind), "OPTIONS", ())
+    for name in options:
+        if name not in known:
+            listed = f"its options are {', '.join(known)}" if known else "it has none"
+            raise InputError(f"a picture of a {kind} curve has no option {name}; {listed}")
     if ax is not None:
-        _module(kind).draw(ax, columns, details)
+        _module(kind).draw(ax, columns, details, **options)
         return ax
-    return draw_alone(kind, columns, details, new_figure(5.0, 5.4))
+    many = len(details.get("names", ())) > FEW  # whose names need room below
+    return draw_alone(kind, columns, details, new_figure(5.0, 7.0 if many else 5.4), **options)
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -37,12 +56,12 @@ def new_figure(width: float, height: float) -> Any:
     return plt.figure(figsize=(width, height), layout="constrained")
 
 
-def draw_alone(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], figure: Any) -> Any:
+def draw_alone(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], figure: Any, **options: Any) -> Any:
     """Draw one kind of curve as the only content of a figure, the legend below it, and return the axes."""
     from calibrant.plots.style import legend_below
 
     ax = figure.subplots()
-    _module(kind).draw(ax, columns, details)
+    _module(kind).draw(ax, columns, details, **options)
     legend_below(ax)
     return ax
 
@@ -60,15 +79,30 @@ def describe(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """Return at most `most` points of a curve, such that its picture stays the same or nearly so."""
+    """Return at most `most` points of a curve, such that its picture stays the same or nearly so.
+
+    Of several columns (T, C) the lowest and the highest at each point count, and many of them share the points.
+    """
     x, *heights = _module(kind).THINNED
     groups = _lines(columns, getattr(_module(kind), "LINES", None))
+    line = {x: np.asarray(columns[x]), **_extents(columns, heights)}
+    C = max(np.shape(columns[name])[1] if np.ndim(columns[name]) == 2 else 1 for name in heights)
+    each = most // len(groups) if C == 1 else min(most, max(FEWEST_POINTS, 4 * most // C))
     found = []
     for rows in groups:
-        line = {name: np.asarray(columns[name])[rows] for name in (x, *heights)}
-        found.append(rows[kept(line, x, heights, most // len(groups))])
+        part = {name: column[rows] for name, column in line.items()}
+        found.append(rows[kept(part, x, [name for name in part if name != x], each)])
     places = np.concatenate(found)
     return {name: np.asarray(column)[places] for name, column in columns.items()}
+
+
+def _extents(columns: Mapping[str, Any], heights: list[str]) -> dict[str, Any]:
+    """Return columns (T,) as they are, and of those (T, C) the lowest and the highest at each point."""
+    found: dict[str, Any] = {}
+    for name in heights:
+        values = np.asarray(columns[name])
+        found |= {name: values} if values.ndim == 1 else {f"{name} least": values.min(1), f"{name} most": values.max(1)}
+    return found
 
 
 def _lines(columns: Mapping[str, Any], name: str | None) -> list[Any]:

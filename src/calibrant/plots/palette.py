@@ -7,6 +7,9 @@ EDGE = "#7b8794"
 REFERENCE = "#616e7c"
 COUNTS = "#b9d6ea"
 GRID = "#e4e7eb"
+SECOND = "#b3470f"
+THIRD = "#1f7a4d"
+FOURTH = "#7b3fa0"
 
 NAMES = {
     INK: "ink",
@@ -16,4 +19,7 @@ NAMES = {
     REFERENCE: "reference",
     COUNTS: "counts",
     GRID: "grid",
+    SECOND: "second",
+    THIRD: "third",
+    FOURTH: "fourth",
 }

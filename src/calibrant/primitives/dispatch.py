@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 FAST_ROWS = 2_000_000  # below this NumPy ends before a compiler has begun
 CHUNK_ROWS = 1 << 17  # a chunk's columns stay in the cache
+TRANSFORM_TERMS = 250_000  # products in a convolution from which transforms are quicker
 
 
 @cache
@@ -82,3 +83,8 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
     found = (run(part) for part in chunks(total)) if total <= size else on_threads(run, total, size=size)
     for _, result in zip(steps(total, size=size, label=label), found, strict=True):
         yield result
+
+
+def takes_transform(n: int, m: int) -> bool:
+    """Tell whether a convolution of n numbers with m is quicker by Fourier transforms than term by term."""
+    return n * m >= TRANSFORM_TERMS

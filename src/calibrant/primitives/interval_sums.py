@@ -88,7 +88,7 @@ def hits_of_quantiles(rows: QuantileRows) -> list[IntervalSums]:
 
     def work(part: slice) -> list[int]:
         y = rows.y[part]
-        return [np.count_nonzero(y <= values[part, k]) for k in range(values.shape[1])]
+        return [int(np.count_nonzero(y <= values[part, k])) for k in range(values.shape[1])]
 
     counts = np.sum(list(on_threads(work, rows.n, size=CHUNK_ROWS)), axis=0)
     return [IntervalSums(rows.n, int(hits), 0.0, 0.0, 0, 0.0, 0.0) for hits in counts]

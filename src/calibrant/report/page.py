@@ -15,6 +15,7 @@ import numpy as np
 
 from calibrant import plots
 from calibrant.errors import MissingExtraError
+from calibrant.plots.lines import flattened
 from calibrant.report import wording
 from calibrant.report.files import replace_text
 from calibrant.report.picture import picture
@@ -186,7 +187,7 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
         "data": _laid_out(
             identity,
             f"Data of “{figure.title}”",
-            {name: np.asarray(column).tolist() for name, column in columns.items()},
+            {name: np.asarray(column).tolist() for name, column in flattened(columns, curve.details).items()},
             len(next(iter(curve.columns.values()), ())),
         ),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 MISSING = "–"
@@ -16,25 +16,30 @@ _UNIT = re.compile(r"(?<=\d) %")
 
 
 def number(value: float | None) -> str:
-    """Write a measured value with four decimals, or four digits where four decimals would not show it.
+    """Write a measured value with four significant digits, and whole numbers whole.
 
-    >>> number(0.08421), number(12345.678), number(0.0000123), number(None)
-    ('0.0842', '12,346', '1.23e−05', '–')
+    >>> number(0.9), number(0.08421), number(5.21574), number(12345.678), number(0.0000123), number(None)
+    ('0.9000', '0.08421', '5.216', '12,346', '1.230e−05', '–')
     """
     if value is None or math.isnan(value):
         return MISSING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    size = abs(value)
-    if size == 0:
-        text = "0"
-    elif size < 0.00005:
-        text = f"{value:.3g}"
-    elif size < 10:
-        text = f"{value:.4f}"
-    else:
-        text = f"{value:,.{max(0, 4 - len(str(int(size))))}f}"
+    if value == 0:
+        return "0"
+    size = abs(float(f"{value:.4g}"))
+    text = f"{value:#.4g}" if size < 1000 else f"{value:,.0f}" if size < 1e15 else f"{value:.3e}"
     return text.replace("-", "−")
+
+
+def level(value: float) -> str:
+    """Write a nominal level as it was given, or with four digits.
+
+    >>> level(0.9), level(1 / 11), level(0.99999)
+    ('0.9', '0.09091', '0.99999')
+    """
+    short = f"{value:.4g}"
+    return short if 0 < float(short) < 1 else f"{value:.10g}"
 
 
 def pvalue(value: float | None) -> str:
@@ -73,6 +78,8 @@ def cell(name: str, value: Any) -> str:
 
     >>> cell("rows", 12345), cell("pvalue", 0.00001), cell("segment", "students"), cell("ece", None), cell("in", True)
     ('12,345', '< 0.001', 'students', '–', 'yes')
+    >>> cell("nominal", 0.9), cell("coverage", 0.9)
+    ('0.9', '0.9000')
     """
     if value is None:
         return MISSING
@@ -83,7 +90,7 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, numbers.Integral):
         return f"{value:,}".replace("-", "−")
     if isinstance(value, numbers.Real):
-        return pvalue(float(value)) if _is_pvalue(name) else number(float(value))
+        return _written(name)(float(value))
     if isinstance(value, (tuple, list)):
         return " to ".join(cell(name, item) for item in value) or MISSING
     return text(value)
@@ -137,5 +144,8 @@ def is_numeric(column: Sequence[Any]) -> bool:
     )
 
 
-def _is_pvalue(name: str) -> bool:
-    return "pvalue" in name.lower().replace("-", "")
+def _written(name: str) -> Callable[[float], str]:
+    """Return how the numbers of a column are written."""
+    if "pvalue" in name.lower().replace("-", ""):
+        return pvalue
+    return level if name == "nominal" else number

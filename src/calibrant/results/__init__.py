@@ -2,6 +2,7 @@
 
 from calibrant.results.confidence_interval import ConfidenceInterval
 from calibrant.results.curve import Curve
+from calibrant.results.explanation import Explanation
 from calibrant.results.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.results.records import CrpsDecomposition, Decomposition, Direction, QuantileDecomposition
 from calibrant.results.result_of_test import TestResult
@@ -12,6 +13,7 @@ __all__ = [
     "Curve",
     "Decomposition",
     "Direction",
+    "Explanation",
     "Figure",
     "Findings",
     "Measurement",

@@ -20,15 +20,16 @@ class Curve:
     Attributes
     ----------
     kind
-        "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability" or "pit_histogram": how it is drawn.
+        How it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability", "pit_histogram",
+        "rank_histogram", "ecdf_difference" or "expected_coverage".
     columns
-        The arrays by name, read-only, all of one length.
+        The arrays by name, read-only, all of one length; (T, C) where C columns of ranks have a curve each.
     method
         How intervals and bands were found.
     n
         Number of rows behind the curve.
     details
-        Single numbers that belong to the curve, such as its level.
+        What belongs to the whole curve, such as its level; read-only arrays where each of several columns has its own.
     """
 
     kind: str
@@ -38,11 +39,10 @@ class Curve:
     details: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        frozen = {name: np.array(column) for name, column in self.columns.items()}
-        for column in frozen.values():
-            column.flags.writeable = False
-        object.__setattr__(self, "columns", MappingProxyType(frozen))
-        object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+        columns = {name: _frozen(column) for name, column in self.columns.items()}
+        details = {name: _frozen(v) if isinstance(v, np.ndarray) else v for name, v in self.details.items()}
+        object.__setattr__(self, "columns", MappingProxyType(columns))
+        object.__setattr__(self, "details", MappingProxyType(details))
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
@@ -61,6 +61,16 @@ class Curve:
         length = len(next(iter(self.columns.values())))
         return f"Curve({self.kind}, {length} points of {', '.join(self.columns)}; {self.method}; n={self.n})"
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the curve on Matplotlib axes (new ones if None) and return them."""
-        return plots.draw(self.kind, self.columns, self.details, ax)
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the curve on Matplotlib axes (new ones if None) and return them.
+
+        An "ecdf_difference" has the option `scale`: ``"sqrt_n"`` draws it times √n. The others have none.
+        """
+        return plots.draw(self.kind, self.columns, self.details, ax, **options)
+
+
+def _frozen(values: Any) -> NDArray[Any]:
+    """Return a read-only copy."""
+    array = np.array(values)
+    array.flags.writeable = False
+    return array

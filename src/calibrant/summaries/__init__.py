@@ -3,7 +3,9 @@
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.blocks import Blocks
+from calibrant.summaries.exchanged_ranks import ExchangedRanks
 from calibrant.summaries.grid import Grid
+from calibrant.summaries.grouped_ranks import GroupedRanks
 from calibrant.summaries.hit_table import HitTable
 from calibrant.summaries.hits import Hits
 from calibrant.summaries.interval_moments import IntervalMoments
@@ -11,9 +13,11 @@ from calibrant.summaries.kept import Kept
 from calibrant.summaries.kept_coverage import KeptCoverage
 from calibrant.summaries.kept_laws import KeptLaws
 from calibrant.summaries.kept_quantiles import KeptQuantiles
+from calibrant.summaries.kept_ranks import KeptRanks
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
 from calibrant.summaries.per_label import PerLabel
+from calibrant.summaries.rank_covariates import RankCovariates
 from calibrant.summaries.ranks import Ranks
 from calibrant.summaries.simplex_cells import SimplexCells
 from calibrant.summaries.size_weights import SizeWeights
@@ -22,7 +26,9 @@ from calibrant.summaries.sizes import Sizes
 __all__ = [
     "BinTable",
     "Blocks",
+    "ExchangedRanks",
     "Grid",
+    "GroupedRanks",
     "HitTable",
     "Hits",
     "IntervalMoments",
@@ -30,9 +36,11 @@ __all__ = [
     "KeptCoverage",
     "KeptLaws",
     "KeptQuantiles",
+    "KeptRanks",
     "Moments",
     "Ordered",
     "PerLabel",
+    "RankCovariates",
     "Ranks",
     "SimplexCells",
     "SizeWeights",

@@ -40,7 +40,7 @@ class Blocks(Summary):
     m: int
     unbiased: bool
     draws: int | None
-    kind: str  # "binary", "3 classes", "law Normal", "coverage at 0.9"; "": no rows yet
+    kind: str  # "binary", "3 classes", "law Normal", "coverage of Sets at 0.9"; "": no rows yet
     blocks: int
     mean: float
     spread: float
@@ -74,10 +74,14 @@ class Blocks(Summary):
         if not self.kind or not other.kind:
             return other if not self.kind else self
         if (self.m, self.unbiased, self.kind) != (other.m, other.unbiased, other.kind):
+            advice = (
+                "Give blocksize as a number: a function of n differs from batch to batch"
+                if self.kind == other.kind
+                else "Summarize each kind of prediction alone"
+            )
             raise SummaryError(
                 f"blocks of {self.m} rows ({self.kind}, unbiased={self.unbiased}) do not merge with "
-                f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). Give blocksize as a number: "
-                "a function of n differs from batch to batch"
+                f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). {advice}"
             )
         if self.draws is not None or other.draws is not None:
             raise SummaryError(
@@ -192,7 +196,7 @@ def _kind_of(rows: KernelRows) -> str:
     if isinstance(rows, Classes):
         return f"{rows.K} classes"
     if isinstance(rows, CoverageRows):
-        return f"coverage in {rows.points.shape[2]}-D at {', '.join(f'{level:.10g}' for level in rows.levels)}"
+        return f"coverage of {rows.kind} at {', '.join(f'{level:.10g}' for level in rows.levels)}"
     if isinstance(rows, LawRows):
         return f"law {type(rows.law).__name__}{list(rows.law.shape) or ''}"
     return "binary"

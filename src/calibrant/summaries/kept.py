@@ -83,3 +83,7 @@ class Kept(Summary):
     def K(self) -> int:
         """Number of classes."""
         return int(self.P.shape[1])
+
+
+class OneColumn(Kept):
+    """The same of one probability per row, between which distances other than the total variation are shorter."""

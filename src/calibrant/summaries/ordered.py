@@ -173,6 +173,13 @@ class Ordered(Summary):
         return Ordered(wp / w, weight, rows, events, "float64")
 
 
+class TwoColumns(Ordered):
+    """The same of two columns (1 - p, p), by the second: what it holds is the same, what lies between two rows is not.
+
+    Their total variation distance is |p - p'|, as for one probability per row; other distances are longer.
+    """
+
+
 def _columns(pool: Pool) -> Iterator[NDArray[Any]]:
     """Yield the columns of a grid for each entry, one at a time."""
     p, w, rows, events = pool

@@ -1,4 +1,4 @@
-"""The laws that every measurement and every kernel obeys, to be run on calibrant's and on your own.
+"""The laws that every measurement, every kernel and every predictive law obeys, to be run on calibrant's and your own.
 
 >>> from calibrant import brier_score
 >>> from calibrant.testing import check_verb
@@ -9,6 +9,7 @@ from calibrant.testing.data import DATA
 from calibrant.testing.kernels import check_kernel
 from calibrant.testing.law import LAWS
 from calibrant.testing.laws import check_verb
+from calibrant.testing.predictive_laws import check_law
 from calibrant.testing.subjects import PerRow, Subject
 
-__all__ = ["DATA", "LAWS", "PerRow", "Subject", "check_kernel", "check_verb"]
+__all__ = ["DATA", "LAWS", "PerRow", "Subject", "check_kernel", "check_law", "check_verb"]

@@ -107,12 +107,17 @@ def _laws(rng: np.random.Generator, n: int) -> Case:
 
 
 def _samples(rng: np.random.Generator, n: int) -> Case:
-    return case(_outcomes(rng, n), Samples, draws=rng.integers(-64, 65, (n, 6)) / 32)
+    return case(_outcomes(rng, n), Samples, draws=_draws(rng, n, 6))
 
 
 def _vectors(rng: np.random.Generator, n: int) -> Case:
     y = np.column_stack([_outcomes(rng, n), _outcomes(rng, n)])
-    return case(y, Samples, draws=rng.integers(-64, 65, (n, 6, 2)) / 32)
+    return case(y, Samples, draws=_draws(rng, n, 6, 2))
+
+
+def _draws(rng: np.random.Generator, *shape: int) -> NDArray[np.float64]:
+    """Return draws between the places where outcomes lie, so that chance decides no rank."""
+    return np.asarray((2 * rng.integers(-64, 65, shape) + 1) / 64)
 
 
 def _cdf(rng: np.random.Generator, n: int) -> Case:

@@ -21,7 +21,8 @@ def numbers(result: Any, *, without: Collection[str] = ()) -> NDArray[np.float64
         columns = [column for name, column in result.columns.items() if name not in without]
         return np.concatenate([numbers(column) for column in columns if column.dtype.kind not in "OU"])
     if isinstance(result, TestResult):
-        return np.array([result.statistic, result.pvalue, result.estimate, result.n], dtype=np.float64)
+        estimate = result.estimate if isinstance(result.estimate, tuple) else (result.estimate,)
+        return np.concatenate([numbers(part) for part in (result.statistic, result.pvalue, *estimate, result.n)])
     if is_dataclass(result):
         return np.concatenate([numbers(getattr(result, field.name)) for field in fields(result)])
     return np.atleast_1d(np.asarray(np.nan if result is None else result, dtype=np.float64)).ravel()

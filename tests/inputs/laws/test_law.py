@@ -39,6 +39,21 @@ SELECTIONS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("law", "text"),
+    [
+        (Normal(np.zeros(1000), 1.0), "Normal(1,000 rows)"),
+        (Laplace([0.0], 1.0), "Laplace(1 row)"),
+        (Mixture([Normal(MEAN, STD), Laplace(MEAN, STD)], [0.5, 0.5]), "Mixture(4 rows, 2 components)"),
+        (MvNormal(np.zeros((2000, 3)), np.eye(3)), "MvNormal(2,000 rows of 3 coordinates)"),
+        (VECTORS["Mixture"], "Mixture(4 rows, 2 components of 2 coordinates)"),
+        (ScipyLaw(stats.gamma(a=np.ones(5000))), "ScipyLaw(5,000 rows of gamma)"),
+    ],
+)
+def test_repr_counts_rows_and_prints_no_parameters(law, text):
+    assert repr(law) == text
+
+
 @pytest.mark.parametrize("name", BOTH)
 class TestEveryLaw:
     def test_counts_its_rows(self, name):

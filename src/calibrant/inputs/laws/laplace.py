@@ -14,7 +14,7 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Laplace(Law):
     """A Laplace (double exponential) distribution per row, with density exp(-abs(x - loc) / scale) / (2 scale).
 

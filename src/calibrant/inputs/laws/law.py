@@ -28,6 +28,7 @@ class Law(ABC):
 
     Your own law is a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`, `log_density` and
     `sample` that are to be used. `sf` and `isf` are asked for in the upper tail, so they are not left to ``1 - cdf``.
+    `calibrant.testing.check_law` says whether they agree.
 
     Examples
     --------
@@ -45,7 +46,8 @@ class Law(ABC):
     ...         return WaitingTime(self.rate[rows])
     ...
     ...     def cdf(self, x):
-    ...         return -np.expm1(-beside(self.rate, x) * x)
+    ...         rate = self.rate[:, None] if np.ndim(x) > 1 else self.rate  # beside points (n, k) a column
+    ...         return -np.expm1(-rate * np.maximum(x, 0))
     >>> law = WaitingTime([1.0, 2.0])
     >>> law.cdf(np.log(2))
     array([0.5 , 0.75])
@@ -65,6 +67,9 @@ class Law(ABC):
     def shape(self) -> tuple[int, ...]:
         """Shape of one outcome: ``()`` for real outcomes, ``(D,)`` for vectors."""
         return ()
+
+    def __repr__(self) -> str:
+        return described(self)
 
     @abstractmethod
     def take(self, rows: Selection) -> Law:
@@ -156,6 +161,12 @@ class Law(ABC):
         law = object.__new__(type(self))
         law._hold(**fields)
         return law
+
+
+def described(law: Law, what: str = "") -> str:
+    """Return the `repr` of a law: how many rows, and what else there is to say, but no parameters."""
+    coordinates = f" of {law.shape[0]} coordinates" if law.shape else ""
+    return f"{type(law).__name__}({law.n:,} row{'' if law.n == 1 else 's'}{what}{coordinates})"
 
 
 def beside(parameter: FloatArray, x: Any) -> FloatArray:

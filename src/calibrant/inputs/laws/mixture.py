@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.laws.law import Law, Selection, beside, rows_of
+from calibrant.inputs.laws.law import Law, Selection, beside, described, rows_of
 from calibrant.inputs.laws.parameters import locked, read_array, refuse_not_finite, refuse_where
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
@@ -18,7 +18,7 @@ from calibrant.inputs.weights import FloatArray
 SUM_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Mixture(Law):
     """A weighted mixture of laws per row.
 
@@ -57,6 +57,9 @@ class Mixture(Law):
     def shape(self) -> tuple[int, ...]:
         """Shape of one outcome."""
         return self.components[0].shape
+
+    def __repr__(self) -> str:
+        return described(self, f", {len(self.components)} components")
 
     def take(self, rows: Selection) -> Mixture:
         """Return the law of these rows alone."""

@@ -19,7 +19,7 @@ ASYMMETRY = 1e-6  # of the product of the two standard deviations: what float32 
 SINGULAR = 4 * np.finfo(np.float64).eps  # times D: a share of variance that is rounding
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class MvNormal(Law):
     """A normal distribution of vectors per row.
 

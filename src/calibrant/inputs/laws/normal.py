@@ -14,7 +14,7 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Normal(Law):
     """A normal distribution per row.
 
@@ -26,8 +26,8 @@ class Normal(Law):
     Examples
     --------
     >>> law = Normal([0.0, 10.0], 2.0)
-    >>> law.n
-    2
+    >>> law
+    Normal(2 rows)
     >>> law.cdf([0.0, 10.0])
     array([0.5, 0.5])
     >>> law.ppf(0.5)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.laws.law import Law, Selection, beside, rows_of
+from calibrant.inputs.laws.law import Law, Selection, beside, described, rows_of
 from calibrant.inputs.laws.parameters import locked, read_numbers
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ScipyLaw(Law):
     """A frozen univariate distribution of `scipy.stats`, with one value of each parameter per row or for all rows.
 
@@ -60,6 +60,9 @@ class ScipyLaw(Law):
     def n(self) -> int:
         """Number of rows."""
         return len(next(iter((*self.args, *self.kwds.values()))))
+
+    def __repr__(self) -> str:
+        return described(self, f" of {self.dist.name}")
 
     def take(self, rows: Selection) -> ScipyLaw:
         """Return the law of these rows alone."""

@@ -1,0 +1,49 @@
+"""What a user may tell an audit of draws besides outcomes and draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.covariates import covariate_columns
+from calibrant.inputs.laws.parameters import read_array, refuse_where
+from calibrant.inputs.outcomes import LawRows
+from calibrant.inputs.weights import FloatArray
+
+Known = tuple[tuple[str, ...], FloatArray | None, FloatArray | None]
+
+
+def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> Known:
+    """Return names of coordinates, covariates, and log densities of outcomes; refuse them for other predictions."""
+    for name, value in (("covariates", covariates), ("log_density_y", log_density_y)):
+        if value is not None and kind != "samples":
+            raise InputError(f"{name}= is for Samples; leave it out for other predictions")
+    if columns is not None and not (isinstance(rows, LawRows) and rows.law.shape):
+        raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
+    keep = rows.keep if isinstance(rows, LawRows) else None
+    x = None if covariates is None else covariate_columns(covariates, rows.n, keep)
+    return _names(rows, columns), x, _density(rows, log_density_y, keep)
+
+
+def _names(rows: Any, columns: Any) -> tuple[str, ...]:
+    if columns is None:
+        return ()
+    D = rows.law.shape[0]
+    names = (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)
+    if len(names) != D or len(set(names)) != D:
+        raise InputError(f"columns must be {D} different names, one per coordinate; got {shown(columns)}")
+    return names
+
+
+def _density(rows: Any, log_density_y: Any, keep: Any) -> FloatArray | None:
+    if log_density_y is None:
+        return None
+    if rows.law.log_densities is None:
+        raise InputError("log_density_y= is compared with that of the draws; pass Samples(draws, log_density)")
+    values = read_array(log_density_y, "log_density_y")
+    n = rows.n if keep is None else keep.size
+    if values.shape != (n,):
+        raise InputError(f"log_density_y must have one value per row, shape ({n},); got shape {values.shape}")
+    bad = ~(values < float("inf"))
+    refuse_where(bad, values, "log_density_y must be below infinity and not missing", "Drop or repair such rows")
+    return values if keep is None else values[keep]

@@ -1,0 +1,183 @@
+"""Audit of draws: ranks of outcomes, coordinate by coordinate and together, beside how sharp the draws are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from calibrant.audit.sample_looks import Look, conditional_looks, coordinate_ranks, joint_looks, marginal_look, together
+from calibrant.audit.sample_scores import coordinate_scores, coordinate_table, score_measurements
+from calibrant.audit.sample_words import sample_verdict
+from calibrant.audit.sections import Part, Setting
+from calibrant.curves.ecdf_difference import ecdf_difference
+from calibrant.curves.expected_coverage import expected_coverage
+from calibrant.curves.rank_histogram import rank_histogram
+from calibrant.inference.explain import explain
+from calibrant.inputs.laws import Samples
+from calibrant.inputs.outcomes import LawRows
+from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.autocorrelation import autocorrelation_time
+from calibrant.results import Curve, Figure, Measurement, Section
+from calibrant.results.explanation import Explanation
+from calibrant.summaries.ranks import Ranks
+
+DEPENDENT = 1.2  # draws that one independent draw is worth, from which on the ranks are spoilt
+CENTRAL = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
+LOOKED_AT = 20_000_000  # draws whose dependence is looked at
+READING = (
+    "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
+    "holds for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
+    "above zero: predictions too high; all below: too low."
+)
+
+
+def audit_samples(rows: LawRows, setting: Setting) -> Part:
+    """Return what there is to say about draws of equally weighted rows."""
+    rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
+    law = cast(Samples, rows.law)
+    ranks = coordinate_ranks(rows, setting)
+    marginal = marginal_look(ranks)
+    joint, not_joint = joint_looks(rows, setting)
+    conditional, not_conditional = conditional_looks(rows, setting)
+    each = coordinate_scores(rows, law)
+    tests = setting.families * (1 + len(joint) + len(conditional))
+    shrunk = each.get("contraction")
+    explained = explain(ranks, level=setting.level, contraction=shrunk)
+    judged = explain(ranks, level=1 - (1 - setting.level) / tests, contraction=shrunk)
+    scores, not_scored = score_measurements(rows, law, each, setting)
+    sections = (
+        _ranks_section(ranks, marginal, explained, each, setting),
+        *_whole_section([*joint, *conditional], setting),
+        Section(
+            "sharpness",
+            "Sharpness and scores",
+            "Calibrated is not the same as useful: how narrow are the draws, and how close to the outcomes?",
+            scores,
+        ),
+    )
+    verdict = sample_verdict(judged, marginal, joint, conditional, setting)
+    caveats = (*_caveats(rows, law, ranks), *not_joint, *not_conditional, *not_scored)
+    return Part(sections, verdict, caveats)
+
+
+def _ranks_section(
+    ranks: Ranks, marginal: Look, explained: Explanation, each: Mapping[str, FloatArray], setting: Setting
+) -> Section:
+    figures = (
+        Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
+        Figure(
+            "rank_histogram",
+            "Histogram of ranks",
+            "Counts over expected counts. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions "
+            "too low (rising) or too high (falling). The strip holds all bars together.",
+            rank_histogram(ranks, level=setting.level, rng=setting.rng),
+        ),
+        *_coverage_figure(ranks, setting),
+    )
+    return Section(
+        "ranks",
+        "Ranks of outcomes among their draws",
+        "Is the outcome one more draw? Then every rank is equally likely.",
+        (marginal.measurement, *_effects(explained), *_central(figures[-1].curve)),
+        figures,
+        () if ranks.single else (coordinate_table(ranks, explained, each),),
+    )
+
+
+def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
+    if ranks.M < 2:
+        return ()
+    return (
+        Figure(
+            "expected_coverage",
+            "Coverage of central intervals",
+            "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
+            "Errors that cancel stay hidden here.",
+            expected_coverage(ranks, region="central", confidence=setting.level),
+        ),
+    )
+
+
+def _effects(explained: Explanation) -> tuple[Measurement, ...]:
+    """Return shift and spread of one coordinate; those of several are in the table."""
+    if len(explained.names) > 1:
+        return ()
+
+    def measured(name: str, label: str, expected: float) -> Measurement:
+        value, low, high = (float(np.ravel(getattr(explained, name + end))[0]) for end in ("", "_low", "_high"))
+        method = "of normal predictions with the same ranks"
+        return Measurement(f"explain.{name}", label, value, expected=expected, interval=(low, high), method=method)
+
+    return (
+        measured("shift", "predictions too high by (predictive sd)", 0.0),
+        measured("spread", "factor that the spread needs", 1.0),
+    )
+
+
+def _central(curve: Curve) -> tuple[Measurement, ...]:
+    """Return the coverage of central intervals of about 50, 80, 90 and 95 % of one coordinate."""
+    coverage = np.asarray(curve.columns.get("coverage", ()))
+    if coverage.size == 0 or (coverage.ndim == 2 and coverage.shape[1] > 1):
+        return ()
+    flat = {name: np.asarray(curve.columns[name]).reshape(coverage.shape[0], -1)[:, 0] for name in curve.columns}
+    gaps = np.abs(flat["level"][:, None] - CENTRAL).round(9)  # of two levels that are equally near the higher is taken
+    places = sorted({len(gaps) - 1 - int(gap[::-1].argmin()) for gap in gaps.T})
+    return tuple(
+        Measurement(
+            f"coverage.{flat['level'][k]:.4g}",
+            f"coverage of {100 * flat['level'][k]:.4g} % intervals",
+            float(flat["coverage"][k]),
+            expected=float(flat["level"][k]),
+            interval=(float(flat["low"][k]), float(flat["high"][k])),
+            method="Clopper-Pearson",
+        )
+        for k in places
+    )
+
+
+def _whole_section(looks: list[Look], setting: Setting) -> tuple[Section, ...]:
+    if not looks:
+        return ()
+    ranks = together(looks)
+    figures: tuple[Figure, ...] = ()
+    if ranks is not None:
+        reading = f"{READING} By density and by distance a curve below zero means improbable outcomes: too narrow."
+        curve = ecdf_difference(ranks, level=setting.level)
+        figures = (Figure("joint_ranks", "Ranks of the whole", reading, curve),)
+    whole, known = (any(look.conditional == told for look in looks) for told in (False, True))
+    titles = [*(["The whole"] if whole else []), *(["What was known of each row"] if known else [])]
+    asked = [
+        *(["Do coordinates belong together as they do in the draws?"] if whole else []),
+        *(["Was what is known of a row used?"] if known else []),
+    ]
+    return (
+        Section(
+            "joint",
+            ". ".join(titles),
+            " ".join(asked),
+            tuple(look.measurement for look in looks),
+            figures,
+        ),
+    )
+
+
+def _caveats(rows: LawRows, law: Samples, ranks: Ranks) -> list[str]:
+    found = [
+        f"{rows.n:,} rows of {law.M:,} draws each are judged. Rows that were dropped because a simulation failed are a "
+        "selection, and draws that rows share make rows dependent: no test here allows for either."
+    ]
+    tied = int(ranks.tied.sum())
+    if tied:
+        found.append(f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided.")
+    few = law.held[: max(1, LOOKED_AT // law.held[0].size)]
+    tau = float(autocorrelation_time(few).max()) if law.finite else 1.0
+    if tau > DEPENDENT:
+        found.append(
+            f"Draws seem to depend on those before them: about {tau:.1f} are worth one. That alone makes outer ranks "
+            f"too frequent. Keep every {math.ceil(tau)}th, draws[:, ::{math.ceil(tau)}], and look again."
+        )
+    return found

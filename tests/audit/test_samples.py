@@ -1,0 +1,206 @@
+"""Audit of draws by their ranks."""
+
+import json
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+
+N, M, D = 400, 49, 3
+RNG = np.random.default_rng(5)
+MEAN = RNG.normal(size=N)
+Y = RNG.normal(MEAN, 1.0)
+NOISE = RNG.normal(size=(N, M))
+ROOT = np.linalg.cholesky(np.full((D, D), 0.6) + 0.4 * np.eye(D))
+MEANS = RNG.normal(size=(N, D))
+VECTORS = MEANS + RNG.normal(size=(N, D)) @ ROOT.T
+CLIMATE = np.sqrt(2) * np.random.default_rng(8).normal(size=(N, M))
+NOISES = RNG.normal(size=(N, M, D))
+RIGHT = MEANS[:, None] + NOISES @ ROOT.T
+
+
+def ensemble(spread=1.0, shift=0.0):
+    return cb.Samples(MEAN[:, None] + shift + spread * NOISE)
+
+
+def table(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+class TestNumbers:
+    def test_right_draws(self):
+        audit = cb.audit(Y, ensemble(), resamples=19)
+        assert audit.verdict.status == "no evidence"
+        assert "found 4 times in 5" in audit.verdict.sentences[-1]
+        assert audit.findings.kind == "samples"
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"spread": 0.6}, "Too narrow"),
+            ({"spread": 1.6}, "Too wide"),
+            ({"shift": 0.5}, "above the outcomes"),
+            ({"shift": -0.5}, "below the outcomes"),
+        ],
+    )
+    def test_the_verdict_says_what_is_wrong(self, options, words):
+        verdict = cb.audit(Y, ensemble(**options), resamples=19).verdict
+        assert verdict.status == "miscalibrated"
+        assert words in verdict.sentences[0]
+
+    def test_the_table_is_that_of_the_verbs(self):
+        draws = ensemble(0.8)
+        found = table(cb.audit(Y, draws, resamples=19))
+        test, said = cb.uniformity_test(Y, draws), cb.explain(Y, draws)
+        assert found["uniformity_test"].pvalue == test.pvalue
+        assert found["explain.spread"].value == said.spread
+        assert found["explain.spread"].interval == (said.spread_low, said.spread_high)
+        assert found["explain.shift"].value == said.shift
+        assert found["crps"].value == pytest.approx(cb.crps(Y, draws, fair=True), rel=1e-12)
+        assert found["contraction"].value == cb.contraction(Y, draws)
+        held = np.mean(np.abs(2 * cb.ranks(Y, draws) - M) <= M - 2 * 2)  # ranks 2 to 47 of 49
+        assert found["coverage.0.92"].value == pytest.approx(held)
+
+    def test_climate_is_called_useless(self):
+        y = np.random.default_rng(1).normal(size=2000) * np.sqrt(2)
+        draws = np.sqrt(2) * np.random.default_rng(2).normal(size=(2000, 99))
+        verdict = cb.audit(y, cb.Samples(draws), resamples=19).verdict
+        assert verdict.status == "no evidence"
+        assert "calibrated, but no sharper than the marginal law" in verdict.sentences[0]
+
+    def test_covariates_find_a_forecast_that_ignores_them(self):
+        climate = cb.Samples(CLIMATE)
+        assert cb.audit(Y, climate, resamples=19).verdict.status == "no evidence"
+        audit = cb.audit(Y, climate, covariates=MEAN, resamples=19)
+        assert audit.verdict.status == "miscalibrated"
+        assert "it was not used well" in audit.verdict.sentences[0]
+        assert table(audit)["uniformity_test.score"].pvalue < 1e-6
+        assert table(audit)["tarp_ranks"].pvalue < 1e-6
+        right = cb.audit(Y, ensemble(), covariates=MEAN, resamples=19)
+        assert right.verdict.status == "no evidence"
+
+    def test_groups(self):
+        climate = cb.Samples(CLIMATE)
+        audit = cb.audit(Y, climate, groups={"side": np.where(MEAN > 0, "up", "down")}, resamples=19)
+        assert audit.verdict.status == "miscalibrated"
+        assert "side = up (too low by" in audit.verdict.sentences[0]
+        assert set(audit.findings.groups.columns) == {"group", "n", "shift", "spread", "pvalue", "pvalue_adjusted"}
+
+    def test_a_small_group_is_listed_and_not_tested(self):
+        labels = np.where(np.arange(N) < 10, "few", "many")
+        groups = cb.audit(Y, ensemble(), groups=labels, resamples=19).findings.groups.columns
+        assert dict(zip(groups["group"], groups["pvalue"], strict=True))["group = few"] is None
+
+    def test_dependent_draws_are_noticed(self):
+        walk = np.empty((N, 99))
+        walk[:, 0] = NOISE[:, 0]
+        for j in range(1, 99):
+            walk[:, j] = 0.9 * walk[:, j - 1] + np.sqrt(1 - 0.81) * RNG.normal(size=N)
+        caveats = cb.audit(Y, cb.Samples(MEAN[:, None] + walk), resamples=19).findings.caveats
+        assert any("depend on those before them" in caveat for caveat in caveats)
+        calm = cb.audit(Y, ensemble(), resamples=19).findings.caveats
+        assert not any("depend on those before them" in caveat for caveat in calm)
+
+    def test_ties_are_counted(self):
+        y = np.round(Y)
+        caveats = cb.audit(y, cb.Samples(np.round(MEAN[:, None] + NOISE)), resamples=19).findings.caveats
+        ties = np.count_nonzero((np.round(MEAN[:, None] + NOISE) == y[:, None]).any(axis=1))
+        assert any(f"In {ties} of {N} ranks" in caveat for caveat in caveats)
+
+    def test_infinite_draws_have_ranks_and_no_scores(self):
+        draws = MEAN[:, None] + NOISE
+        draws[3, 5] = np.inf
+        audit = cb.audit(Y, cb.Samples(draws), resamples=19)
+        assert "crps" not in table(audit)
+        assert any("some draws are infinite" in caveat for caveat in audit.findings.caveats)
+
+    def test_weights_are_judged_by_coverage(self):
+        audit = cb.audit(Y, ensemble(), weights=RNG.uniform(1, 2, N), resamples=19)
+        assert "uniformity_test" not in table(audit)
+
+    def test_a_row_of_weight_zero_is_an_absent_row(self):
+        w = np.ones(N)
+        w[:7] = 0
+        one = cb.audit(Y, ensemble(), weights=w, covariates=MEAN, resamples=19)
+        other = cb.audit(Y[7:], ensemble().take(slice(7, None)), covariates=MEAN[7:], resamples=19)
+        assert one.table == other.table
+
+
+class TestVectors:
+    def test_right_draws(self):
+        audit = cb.audit(VECTORS, cb.Samples(RIGHT), columns=["a", "b", "c"], resamples=19)
+        assert audit.verdict.status == "no evidence"
+        coordinates = audit.findings.sections[0].tables[0].columns
+        assert set(coordinates["coordinate"]) == {"a", "b", "c"}
+        assert {"joint_ranks.mean_distance", "joint_ranks.average"} <= set(table(audit))
+
+    def test_wrong_dependence(self):
+        verdict = cb.audit(VECTORS, cb.Samples(MEANS[:, None] + NOISES), resamples=19).verdict
+        assert verdict.status == "miscalibrated"
+        assert verdict.sentences[0].startswith("Each coordinate is right alone; their dependence is wrong")
+
+    def test_a_wrong_coordinate_is_named(self):
+        draws = RIGHT.copy()
+        draws[:, :, 1] = MEANS[:, None, 1] + 0.5 * (RIGHT[:, :, 1] - MEANS[:, None, 1])
+        verdict = cb.audit(VECTORS, cb.Samples(draws), columns=["a", "b", "c"], resamples=19).verdict
+        assert verdict.sentences[0].startswith("b: Too narrow")
+
+    def test_densities_take_the_place_of_distances(self):
+        def log_density(x):
+            z = np.linalg.solve(ROOT, (x - MEANS[:, None]).transpose(0, 2, 1))
+            return -0.5 * (z**2).sum(axis=1)
+
+        draws = cb.Samples(RIGHT, log_density=log_density(RIGHT))
+        with_truth = cb.audit(VECTORS, draws, log_density_y=log_density(VECTORS[:, None])[:, 0], resamples=19)
+        assert {"energy_ranks", "joint_ranks.average"} <= set(table(with_truth))
+        assert "joint_ranks.mean_distance" not in table(with_truth)
+        without = cb.audit(VECTORS, draws, resamples=19)
+        assert "joint_ranks.mean_distance" in table(without)
+        assert any("pass log_density_y=" in caveat for caveat in without.findings.caveats)
+
+    def test_groups_and_coordinates(self):
+        audit = cb.audit(VECTORS, cb.Samples(RIGHT), groups=np.arange(N) % 2, columns=list("abc"), resamples=19)
+        assert len(audit.findings.groups.columns["group"]) == 6
+        assert audit.verdict.status == "no evidence"
+
+    def test_two_hundred_coordinates(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y, draws = rng.normal(size=(150, 200)), rng.normal(size=(150, 19, 200))
+        draws[:, :, 77] *= 0.3
+        audit = cb.audit(y, cb.Samples(draws), resamples=19)
+        assert audit.findings.sections[0].tables[0].columns["coordinate"][0] == "77"
+        assert audit.to_html(tmp_path / "report.html").stat().st_size < 3_000_000
+
+
+def test_the_report_and_the_json_are_written(tmp_path):
+    audit = cb.audit(VECTORS, cb.Samples(RIGHT), columns=["<b>a</b>", "b", "c"], resamples=19)
+    page = audit.to_html(tmp_path / "report.html").read_text()
+    assert "<b>a</b>" not in page
+    assert "&lt;b&gt;a" in page
+    found = json.loads(audit.to_json(tmp_path / "found.json").read_text())
+    assert found["sections"][0]["name"] == "ranks"
+
+
+class TestRefused:
+    @pytest.mark.parametrize("name", ["covariates", "log_density_y"])
+    def test_other_predictions(self, name, refusal):
+        message = refusal(cb.audit, Y, cb.Normal(MEAN, 1.0), **{name: MEAN})
+        assert message == f"{name}= is for Samples; leave it out for other predictions"
+
+    def test_names_of_numbers(self, refusal):
+        assert "names the coordinates of vectors" in refusal(cb.audit, Y, ensemble(), columns=["a"])
+
+    def test_wrong_names(self, refusal):
+        message = refusal(cb.audit, VECTORS, cb.Samples(RIGHT), columns=["a", "a", "b"])
+        assert message.startswith("columns must be 3 different names")
+
+    def test_densities(self, refusal):
+        assert "pass Samples(draws, log_density)" in refusal(cb.audit, Y, ensemble(), log_density_y=MEAN)
+        draws = cb.Samples(NOISE, log_density=NOISE)
+        assert "shape (400,); got shape (3,)" in refusal(cb.audit, Y, draws, log_density_y=[0.0, 1.0, 2.0])
+        bad = np.where(np.arange(N) == 9, np.nan, 0.0)
+        assert "row 9 is nan" in refusal(cb.audit, Y, draws, log_density_y=bad)
+
+    def test_covariates(self, refusal):
+        assert "expected 400 rows, got shape (3,)" in refusal(cb.audit, Y, ensemble(), covariates=[1, 2, 3])
