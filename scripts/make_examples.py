@@ -6,8 +6,8 @@ Run from the root of the repository, with nothing but NumPy installed::
     python scripts/make_examples.py --check   # writes nothing, compares with the committed files
 
 The script must reproduce the committed files: every seed is fixed, and ``--check`` exits with status 1 when
-labels or groups differ at all or a number differs by more than 1e-6, absolutely and relatively. Change the script
-and the files together.
+labels, groups or counts differ at all or a number differs by more than 1e-6, absolutely and relatively. Change the
+script and the files together.
 
 The data sets are synthetic, but the predictions are real outputs of fitted models: nothing here bends a
 prediction after the fact. Each set has a module in ``example_data`` that tells its causal story.
@@ -19,6 +19,10 @@ house_prices
     Split conformal intervals of a least-squares fit: right on average, wrong for large and for small houses.
 demand
     Quantiles of a network, too close together for the reason that the probabilities are too extreme.
+posterior
+    Draws of a network's posterior of the parameters of a simulator, over-confident for that reason too.
+ensemble
+    Forecasts of members that start around an analysis, by a model that lacks something: too close together.
 """
 
 from __future__ import annotations
@@ -31,13 +35,22 @@ import numpy as np
 from example_data.churn import make_churn
 from example_data.demand import make_demand
 from example_data.digits import make_digits
+from example_data.ensemble import make_ensemble
 from example_data.house_prices import make_house_prices
 from example_data.network import AnyArrays
+from example_data.posterior import make_posterior
 from numpy.typing import NDArray
 
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[1] / "src" / "calibrant" / "examples"
 TOLERANCE = 1e-6
-MAKERS = {"churn": make_churn, "digits": make_digits, "house_prices": make_house_prices, "demand": make_demand}
+MAKERS = {
+    "churn": make_churn,
+    "digits": make_digits,
+    "house_prices": make_house_prices,
+    "demand": make_demand,
+    "posterior": make_posterior,
+    "ensemble": make_ensemble,
+}
 
 
 def agree(fresh: NDArray[np.generic], committed: NDArray[np.generic]) -> bool:

@@ -95,19 +95,20 @@ class Vectors(NamedTuple):
     x: FloatArray  # (n, D)
 
 
-def vectors(rng: Rng, n: int, M: int, D: int, truth: str, noise: str = "Gaussian") -> Vectors:
-    """y = x + e with x standard normal and e correlated; the draws know x but for the climatology.
+def vectors(rng: Rng, n: int, M: int, D: int, truth: str, noise: str = "Gaussian", spread: float = 1.0) -> Vectors:
+    """y = x + e with x normal of this spread and e correlated; the draws know x but for the climatology.
 
     One thing is wrong at a time: the spread of all coordinates, the first coordinate moved, the correlation of e, or
     the draws are those of another row, which makes them right on average over the rows.
     """
     law = NOISES[noise]
-    x = rng.standard_normal((n, D))
+    x = spread * rng.standard_normal((n, D))
     y = x + law.draw(rng, (n, D), CORRELATION)
     if truth == CLIMATOLOGY:
-        draws = rng.standard_normal((n, M, D)) + law.draw(rng, (n, M, D), CORRELATION)
+        draws = spread * rng.standard_normal((n, M, D)) + law.draw(rng, (n, M, D), CORRELATION)
         # of skewed noise the normal law with the same moments: what ranks by it may be any function of the value
-        at = [gaussian_log_density(z / np.sqrt(2), CORRELATION / 2) for z in (draws, y)]
+        variance = spread**2 + 1
+        at = [gaussian_log_density(z / np.sqrt(variance), CORRELATION / variance) for z in (draws, y)]
     else:
         rho, factor = (0.0 if truth == UNCORRELATED else CORRELATION), FACTOR.get(truth, 1.0)
         centre = x + (BIAS if truth == BIASED else 0.0) * (np.arange(D) == 0)

@@ -38,7 +38,7 @@ STATE = Path(__file__).parent / ".state" / "samples.jsonl"
 
 SIZES, NAIVE, CAUCHY, COVARIATES, PERMUTED = "sizes", "naive", "cauchy rules", "score", "permutation"
 VERBS, BANDS, POWER, FAMILY, EXCHANGE, GROUPED = "rank verbs", "bands", "power", "columns", "exchange", "groups"
-WEIGHTED, EXPLAIN = "weighted pit", "explain"
+WEIGHTED, EXPLAIN, WHERE = "weighted pit", "explain", "references"
 
 METHODS = ("band", "smooth", "chi2", "ks", "cvm", "ad")
 CAUCHY_METHODS = ("prit", "piet")
@@ -67,6 +67,11 @@ VERB_CASES = ((20, 9), (100, 9), (1000, 9), (100, 20), (1000, 20), (10_000, 9), 
 BAND_CASES = ((50, 9), (100, 99), (200, 99), (1000, 20), (1000, 99), (1000, 999), (10_000, 99), (10_000, 999))
 POWER_ROWS, POWER_DRAWS = 500, 99
 POWER_DESIGNS = {"D = 3": (3, "Gaussian"), "D = 10": (10, "Gaussian"), "D = 3, skewed": (3, "skewed")}
+REFERENCES = {
+    "x + noise": (FITTED, 1.0),
+    "other truth, x 1.5 times as spread": (OTHER, 1.5),
+}  # what is quoted; spread of x
+WHERE_TRUTHS = (CALIBRATED, designs.WIDE, designs.NARROW, designs.UNCORRELATED)
 FAMILY_DESIGNS = {f"C = {C}, correlation {rho:g}": (C, rho) for C, rho in ((3, 0.6), (10, 0.0), (10, 0.9), (50, 0.9))}
 FAMILY_ROWS, FAMILY_DRAWS = 200, 20
 EXCHANGE_DESIGNS = {
@@ -106,6 +111,7 @@ def plan(*, quick: bool) -> list[Cell]:
         for M in reversed(DRAWS)
         for n in reversed(ROWS)
     ]
+    cells += [Cell(WHERE, name, POWER_ROWS, truth, 300) for name in REFERENCES for truth in WHERE_TRUTHS]
     repeats = {(10_000, 9): 200, (1000, 99): 200, (100, 1000): 200, (100, 99): 500, (1000, 20): 500}
     cells += [Cell(VERBS, f"M = {M}", n, CALIBRATED, repeats.get((n, M), 1000)) for n, M in reversed(VERB_CASES)]
     cells += [Cell(CAUCHY, f"M = {M}", 10_000, CALIBRATED, 500) for M in (99,)]
@@ -272,6 +278,15 @@ def power(cell: Cell, rng: Rng) -> Counts:
     return rejections(designs.vectors(rng, cell.n, POWER_DRAWS, D, cell.truth, noise), rng, RANKED)
 
 
+def references(cell: Cell, rng: Rng) -> Counts:
+    """Tests of accuracy with random points that lie elsewhere than those of `tarp_ranks` by itself."""
+    quoted, spread = REFERENCES[cell.design]
+    y, samples, _, x = designs.vectors(rng, cell.n, POWER_DRAWS, 3, cell.truth, spread=spread)
+    points = "other" if quoted == OTHER else x + rng.standard_normal(x.shape)
+    ranks = summarize(cb.tarp_ranks, y, samples, references=points, rng=rng)
+    return {f"{quoted}, {method}": rejects(ranks, method=method) for method in JUDGED_BY}
+
+
 def explained(cell: Cell, rng: Rng) -> Counts:
     D, M = EXPLAIN_DESIGNS[cell.design]
     y, samples, _, _ = designs.vectors(rng, cell.n, M, D, CALIBRATED)
@@ -367,6 +382,7 @@ PROCEDURES: dict[str, Callable[[Cell, Rng], Counts]] = {
     EXCHANGE: exchange,
     VERBS: rank_verbs,
     POWER: power,
+    WHERE: references,
     EXPLAIN: explained,
 }
 WHOLE: dict[str, Callable[[Cell, Rng], Counts]] = {BANDS: bands, WEIGHTED: weighted_pit}
@@ -427,13 +443,13 @@ def judged(cell: Cell, counts: Counts) -> dict[str, Rate]:
             name: Rate(int(counts.get(name, 0)), cell.repeats, 1 - counts[f"{name}, attained"], "exactly")
             for name in CURVES
         }
-    if cell.procedure in (VERBS, POWER) and cell.truth == CALIBRATED:
+    if cell.procedure in (VERBS, POWER, WHERE) and cell.truth == CALIBRATED:
         names = tuple(name for name in counts if name.endswith(JUDGED_BY))
         found = {name: Rate(int(counts[name]), cell.repeats) for name in names}
     else:
         names = JUDGED.get(cell.procedure, ())
         found = {name: Rate(int(counts.get(name, 0)), cell.repeats) for name in names}
-    if (cell.procedure, cell.design) == (POWER, "D = 3"):
+    if (cell.procedure, cell.design) == (POWER, "D = 3") or cell.procedure == WHERE:
         found |= {f"{name}, quoted": rate for name, rate in compared(cell, counts).items()}
     return found
 
@@ -442,10 +458,10 @@ def compared(cell: Cell, counts: Counts) -> dict[str, Rate]:
     """Return the powers beside those that are quoted."""
     at = TRUTHS.index(cell.truth)
     return {
-        f"{rank}, {method}": Rate(int(counts.get(f"{rank}, {method}", 0)), cell.repeats, quoted[at][k], "quoted")
+        key: Rate(int(counts[key]), cell.repeats, quoted[at][k], "quoted")
         for rank, quoted in QUOTED_POWER.items()
         for k, method in enumerate(JUDGED_BY)
-        if not math.isnan(quoted[at][k])
+        if (key := f"{rank}, {method}") in counts
     }
 
 
@@ -578,25 +594,37 @@ def show_power(report: Report, found: Found) -> None:
 
 
 def power_rows(found: Found, design: str) -> list[list[str]]:
-    rows = []
-    for name in (*RANKED, AGAINST):
-        row = [name]
-        for at, truth in enumerate(TRUTHS):
-            cell, counts = found.cell(POWER, design, POWER_ROWS, truth)
-            shares, marks = [], []
-            for method in JUDGED_BY:
-                key = f"{name}, {method}"
-                rate = found.rate(POWER, design, POWER_ROWS, key, truth)
-                shares.append(f"{rate.count / rate.trials:.2f}" if key in counts else "-")
-                marks += ["FAIL"] if rate.verdict() == "FAIL" else []
-                quoted = judged(cell, counts).get(f"{key}, quoted")
-                marks += ["off"] if quoted is not None and quoted.fails() else []
-            text = "/".join(shares)
-            if design == "D = 3":
-                text += " (" + "/".join("-" if math.isnan(q) else f"{q:.2f}" for q in QUOTED_POWER[name][at]) + ")"
-            row.append(" ".join([text, *dict.fromkeys(marks)]))
-        rows.append(row)
-    return rows
+    names = (*RANKED, AGAINST)
+    return [[name, *(power_pair(found, (POWER, design), name, truth) for truth in TRUTHS)] for name in names]
+
+
+def power_pair(found: Found, which: tuple[str, str], name: str, truth: str) -> str:
+    """Return two powers, what is quoted of them if anything, and verdicts other than PASS."""
+    cell, counts = found.cell(*which, POWER_ROWS, truth)
+    asked = judged(cell, counts)
+    rates = [
+        found.rate(*which, POWER_ROWS, key, truth) if (key := f"{name}, {method}") in counts else None
+        for method in JUDGED_BY
+    ]
+    quoted = [asked.get(f"{name}, {method}, quoted") for method in JUDGED_BY]
+    marks = dict.fromkeys(rate.verdict() for rate in [*rates, *quoted] if rate is not None)
+    shown = "/".join("-" if rate is None else f"{rate.count / rate.trials:.2f}" for rate in rates)
+    if any(quoted):
+        shown += " (" + "/".join("-" if rate is None else f"{rate.asked:.2f}" for rate in quoted) + ")"
+    return " ".join([shown, *(mark for mark in marks if mark in ("FAIL", "off", "low"))])
+
+
+def show_where(report: Report, found: Found) -> None:
+    report.section("Where references lie: TARP, D = 3, other references, band/smooth (quoted)")
+    rows = [
+        [name, *(power_pair(found, (WHERE, name), quoted, truth) for truth in WHERE_TRUTHS)]
+        for name, (quoted, _) in REFERENCES.items()
+    ]
+    report.table(["", *("none" if truth == CALIBRATED else truth for truth in WHERE_TRUTHS)], rows)
+    report.say(
+        "The quoted table does not say where they lay. Those of tarp_ranks(covariates=...) scatter about x with the"
+    )
+    report.say("correlation of the noise, which shows errors of correlation; noise here is N(0, I).")
 
 
 def show_family(report: Report, found: Found) -> None:
@@ -694,6 +722,7 @@ SHOWN = (
     show_verbs,
     show_bands,
     show_power,
+    show_where,
     show_family,
     show_weighted,
     show_explain,

@@ -6,6 +6,7 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import calibrant as cb
@@ -54,11 +55,33 @@ def _demand():
     ).findings
 
 
+def _posterior():
+    example = cb.examples.posterior()
+    names = {"outcome": "parameters", "prediction": "draws", "source": "posterior.npz"}
+    return cb.audit(
+        example.y,
+        example.prediction,
+        columns=example.parameters,
+        log_density_y=example.log_density_y,
+        covariates=np.log1p(example.reported),
+        names=names,
+    ).findings
+
+
+def _ensemble():
+    example = cb.examples.ensemble()
+    names = {"outcome": "weather", "prediction": "members", "source": "ensemble.npz"}
+    groups = {"lead": example.lead}
+    return cb.audit(example.y, example.prediction, groups=groups, covariates=example.start, names=names).findings
+
+
 MAKERS = {
     "audit-churn": _churn,
     "audit-digits": _digits,
     "audit-house_prices": _house_prices,
     "audit-demand": _demand,
+    "audit-posterior": _posterior,
+    "audit-ensemble": _ensemble,
     "calm": SAMPLES["calm"],
     "unsure": SAMPLES["digits"],
     "hostile": SAMPLES["hostile"],
@@ -87,6 +110,14 @@ def regressions(require, tmp_path_factory):
     require("jinja2")
     require("matplotlib")
     return {name: _written(f"audit-{name}", tmp_path_factory) for name in ("house_prices", "demand")}
+
+
+@pytest.fixture(scope="session")
+def draws(require, tmp_path_factory):
+    """Return the paths of the reports on draws."""
+    require("jinja2")
+    require("matplotlib")
+    return {name: _written(f"audit-{name}", tmp_path_factory) for name in ("posterior", "ensemble")}
 
 
 @pytest.fixture(scope="session")

@@ -229,6 +229,40 @@ class TestIntervalsAndQuantiles:
             assert view.page.evaluate(COLLISIONS) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("posterior", ["reproduction number", "infectious days", "reported share", "energy score, fair"]),
+        ("ensemble", ["CRPS, fair", "lead = 3 days", "lead = 8 days"]),
+    ],
+)
+class TestDraws:
+    def test_figures_and_measurements_are_there(self, opened, draws, name, said):
+        with opened(draws[name]) as view:
+            assert view.page.locator("svg.plot").count() > 0
+            for plot in view.page.locator("svg.plot").all():
+                assert plot.is_visible()
+                assert min(plot.bounding_box()[side] for side in ("width", "height")) > 150
+                assert plot.locator("path").count() > 5
+            text = view.page.locator("main").inner_text()
+            assert [words for words in said if words.lower() not in text.lower()] == []
+            results = json.loads(view.page.locator("#calibrant-results").text_content())
+            assert results["kind"] == "samples"
+
+    def test_axes_are_not_squeezed(self, opened, draws, name, said):
+        with opened(draws[name]) as view:
+            shares = view.page.evaluate(
+                """[...document.querySelectorAll('svg.plot')].map(
+                    plot => plot.querySelector('clipPath rect').width.baseVal.value / plot.viewBox.baseVal.width)"""
+            )
+            assert min(shares) > 0.4
+
+    def test_text_of_figures_can_be_read(self, opened, draws, name, said):
+        with opened(draws[name]) as view:
+            assert view.page.evaluate(SMALLEST_TEXT) >= 9
+            assert view.page.evaluate(COLLISIONS) == []
+
+
 def test_hostile_names_are_text(opened, hostile):
     with opened(hostile) as view:
         assert view.page.evaluate("document.images.length") == 0

@@ -181,3 +181,84 @@ def test_outcome_of_sets(asked, folder, vectors):
     vectors.with_columns(a=vectors["p_dog"] > 0.2, b=vectors["p_cat"] > 0.2).write_parquet(folder / "a.parquet")
     _, candidates, _ = asked("audit", "a.parquet", "--set-cols", "a,b", "--level", "0.9", lines=4)
     assert candidates[0].startswith("  could be the outcome: 'pet' (3 values)")
+
+
+@pytest.fixture
+def weather(require):
+    """Return a frame with an outcome between 0 and 1, a share, and lists of draws."""
+    rng = np.random.default_rng(5)
+    columns = {"rain": rng.random(40), "wet": rng.random(40), "members": rng.random((40, 9)).tolist()}
+    return require("polars").DataFrame(columns)
+
+
+def test_lists_of_draws(asked, folder, weather, run):
+    weather.write_parquet(folder / "a.parquet")
+    question, candidates, command = asked("audit", "a.parquet")
+    assert question.startswith(
+        "which column is the outcome (--y) and which the prediction (--draws)? a.parquet has 'rain'"
+    )
+    assert candidates[0].startswith("  could be the outcome: 'rain' (")
+    assert candidates[1].startswith("  could be the prediction: 'members' (9 numbers per row), 'rain' (")
+    assert command == shlex.split("calibrant audit a.parquet --y rain --draws members")
+    assert run(*command[1:]).code == 0
+
+
+def test_outcome_of_named_draws(asked, folder, weather):
+    weather.write_parquet(folder / "a.parquet")
+    _, candidates, command = asked("audit", "a.parquet", "--draws", "members", lines=4)
+    assert "members" not in candidates[0]
+    assert command[-2:] == ["--y", "rain"]
+
+
+def test_arrays_of_draws(asked, folder, run):
+    rng = np.random.default_rng(6)
+    np.savez(folder / "a.npz", theta=rng.random((40, 2)), draws=rng.random((40, 9, 2)), x=rng.random(40))
+    question, candidates, command = asked("audit", "a.npz")
+    assert question.endswith("? a.npz has 'theta', 'draws', 'theta_0', 'theta_1', 'x'")
+    assert candidates[0].startswith("  could be the outcome: 'theta' (2 numbers per row), 'theta_0' (")
+    assert candidates[1].startswith(
+        "  could be the prediction: 'draws' (9 vectors of 2 per row), 'theta' (2 numbers per"
+    )
+    assert command == shlex.split("calibrant audit a.npz --y theta --draws draws")
+    assert run(*command[1:]).code == 0
+
+
+def test_columns_of_an_array_of_draws_are_no_probabilities(asked, folder):
+    np.savez(folder / "a.npz", y=np.arange(40.0), draws=np.random.default_rng(6).random((40, 9)))
+    _, candidates, command = asked("audit", "a.npz")
+    assert candidates == [
+        "  could be the outcome: 'y' (0 to 39)",
+        "  could be the prediction: 'draws' (9 numbers per row)",
+    ]
+    assert command[-4:] == ["--y", "y", "--draws", "draws"]
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern"),
+    [
+        (["member_1", "member_2", "member_3"], "member_*"),
+        (["rain.draw01", "rain.draw02", "rain.draw03"], "rain.draw*"),
+        (["x1", "x2", "x3"], None),
+        (["member_1", "member_2", "member_mean"], None),
+    ],
+)
+def test_numbered_draws(asked, folder, require, names, pattern):
+    rng = np.random.default_rng(7)
+    columns = {"rain": rng.normal(size=40), **{name: rng.normal(size=40) for name in names}}
+    require("polars").DataFrame(columns).write_csv(folder / "a.csv")
+    _, candidates, command = asked("audit", "a.csv")
+    if pattern is None:
+        assert candidates[1] == "  could be the prediction: none of them"
+    else:
+        assert candidates[1] == f"  could be the prediction: {pattern!r} (3 numbered columns)"
+        assert command == ["calibrant", "audit", "a.csv", "--y", "rain", "--draw-cols", pattern]
+
+
+def test_other_arrays_are_what_they_were(asked, folder):
+    """The whole of an array whose columns are bounds or class probabilities is not offered as draws."""
+    rng = np.random.default_rng(8)
+    y, P = rng.normal(size=40), rng.dirichlet([1, 1, 1], 40)
+    np.savez(folder / "a.npz", y=y, lower=np.column_stack([y - 1, y - 2]), upper=np.column_stack([y + 1, y + 2]))
+    assert "'lower'" not in asked("audit", "a.npz")[1][1]
+    np.savez(folder / "b.npz", y=np.arange(40) % 3, P=P)
+    assert asked("audit", "b.npz")[1][1] == "  could be the prediction: 'P_*' (3 columns that sum to 1)"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.cli.columns import Columns, choose, class_labels, split_labels
+from calibrant.cli.columns import Columns, choose, class_labels
 from calibrant.cli.options import Request
+from calibrant.cli.patterns import join_labels, split_labels
 
 FILE = Path("a.csv")
 
@@ -73,6 +74,11 @@ def test_split_labels(text, labels):
     assert split_labels(text) == labels
 
 
+@pytest.mark.parametrize("labels", [["a", "b"], ["a, b", "c"], ['say "x"', "it's"], ["only"], ["théta", "x y"]])
+def test_joined_labels_are_taken_apart_again(labels):
+    assert split_labels(join_labels(labels)) == labels
+
+
 @pytest.mark.parametrize(
     ("values", "names", "pattern", "labels", "told"),
     [
@@ -90,7 +96,7 @@ def test_split_labels(text, labels):
 )
 def test_class_labels(require, capsys, values, names, pattern, labels, told):
     y = require("polars").Series(values)
-    assert class_labels(y, Columns("y", tuple(names), pattern), None) == labels
+    assert class_labels(y, Columns(("y",), tuple(names), pattern), None) == labels
     assert told in capsys.readouterr().err
 
 
@@ -100,12 +106,12 @@ def test_class_labels(require, capsys, values, names, pattern, labels, told):
 )
 def test_given_labels_have_the_type_of_the_outcome(require, capsys, values, given, labels):
     y = require("polars").Series(values)
-    assert class_labels(y, Columns("y", ("p_x", "p_y"), "p_*"), given) == labels
+    assert class_labels(y, Columns(("y",), ("p_x", "p_y"), "p_*"), given) == labels
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(("values", "strange"), [(["a", "z"], "'z'"), ([0, 5], "5"), ([0.5, 1.0], "0.5")])
 def test_labels_that_fit_no_column(require, refusal, values, strange):
     y = require("polars").Series(values)
-    message = refusal(class_labels, y, Columns("y", ("p_a", "p_b"), "p_*"), None)
+    message = refusal(class_labels, y, Columns(("y",), ("p_a", "p_b"), "p_*"), None)
     assert message.startswith(f"the label {strange} of column 'y' fits none of the columns 'p_a', 'p_b'.")

@@ -65,7 +65,10 @@ def test_version(run):
         (["audit"], "missing argument 'FILE'. See calibrant audit --help"),
         (["audit", "a.csv", "b.csv"], "got unexpected extra argument (b.csv). See calibrant audit --help"),
         (["audit", "a.csv", "--y"], "option '--y' requires an argument. See calibrant audit --help"),
-        (["audit", "a.csv", "--y", "a", "--y", "b"], "--y is given twice; give it once. See calibrant audit --help"),
+        (
+            ["audit", "a.csv", "--y", "a", "--y", "b"],
+            "--y is given twice; for outcomes that are vectors write --y a,b. See",
+        ),
         (
             ["audit", "a.csv", "--p", "a", "--p", "b"],
             "--p is given twice; for several columns of probabilities use --p-cols. See calibrant audit --help",
@@ -80,7 +83,7 @@ def test_version(run):
         (["audit", "a.csv", "--delimiter", "::"], "'::' is not one character; write ';' or '|' or tab"),
         (["audit", "a.csv", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         (["audit", "a.csv", "--p", "a", "--p-cols", "b*"], "--p names one column and --p-cols several; give one"),
-        (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand'"),
+        (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior', 'ensemble'"),
     ],
 )
 def test_wrong_usage_is_one_sentence(refused, arguments, sentence):

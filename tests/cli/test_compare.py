@@ -42,14 +42,14 @@ def test_side_by_side(run, write):
         "A  a.json: The verdict of a.json.\n"
         "B  b.json: The verdict of b.json.\n"
         "\n"
-        "measurement              A       B    B - A\n"
-        "calibration error   0.0800  0.0200  −0.0600\n"
-        "  p-value          < 0.001   0.500\n"
-        "Brier score         0.2500  0.2501  +0.0001\n"
-        "largest error            –  0.5000        –\n"
-        "only here           1.0000       –        –\n"
-        "log score                –       ∞        –\n"
-        "  p-value                –   0.250\n"
+        "measurement              A        B       B - A\n"
+        "calibration error  0.08000  0.02000    −0.06000\n"
+        "  p-value          < 0.001    0.500\n"
+        "Brier score         0.2500   0.2501  +0.0001000\n"
+        "largest error            –   0.5000           –\n"
+        "only here            1.000        –           –\n"
+        "log score                –        ∞           –\n"
+        "  p-value                –    0.250\n"
     )
 
 

@@ -9,7 +9,7 @@ from calibrant import report
 def test_all(run, folder):
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    churn, digits, houses, demand = done.out.split("\n\n")
+    churn, digits, houses, demand, posterior, ensemble = done.out.split("\n\n")
     assert churn.startswith("churn: will a customer leave?\n✗ These predictions are not calibrated")
     assert churn.endswith("\nreport: calibrant-demo-churn.html")
     assert digits.startswith("digits: which digit is it?\n✗ ")
@@ -18,14 +18,27 @@ def test_all(run, folder):
     assert "size = large" in houses
     assert houses.endswith("\nreport: calibrant-demo-house_prices.html")
     assert demand.startswith("demand: how many are sold?\n✗ These quantiles are not calibrated")
-    assert demand.endswith("\nreport: calibrant-demo-demand.html\n")
-    names = [f"calibrant-demo-{name}.html" for name in ("churn", "demand", "digits", "house_prices")]
-    assert sorted(path.name for path in folder.iterdir()) == names
+    assert demand.endswith("\nreport: calibrant-demo-demand.html")
+    assert posterior.startswith("posterior: what drove the epidemic?\n✗ ")
+    assert posterior.endswith("\nreport: calibrant-demo-posterior.html")
+    assert ensemble.startswith("ensemble: how will the weather be?\n✗ ")
+    assert "lead = 3 days" in ensemble
+    assert ensemble.endswith("\nreport: calibrant-demo-ensemble.html\n")
+    examples = ("churn", "demand", "digits", "ensemble", "house_prices", "posterior")
+    assert sorted(path.name for path in folder.iterdir()) == [f"calibrant-demo-{name}.html" for name in examples]
     example = cb.examples.churn()
     expected = cb.audit(example.y, example.p, groups={"segment": example.segment})
     assert report.read("calibrant-demo-churn.html")["verdict"]["headline"] == expected.verdict.headline
-    kinds = {"digits": "classes", "house_prices": "intervals", "demand": "quantiles"}
+    kinds = {
+        "digits": "classes",
+        "house_prices": "intervals",
+        "demand": "quantiles",
+        "posterior": "samples",
+        "ensemble": "samples",
+    }
     assert {name: report.read(f"calibrant-demo-{name}.html")["kind"] for name in kinds} == kinds
+    named = report.read("calibrant-demo-posterior.html")["names"]
+    assert named["coordinates"] == "reproduction number, infectious days, reported share"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +61,7 @@ def test_place(run, folder, options, path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["-o", "mine.html"], "there are 4 reports for the one file mine.html; name the example too"),
+        (["-o", "mine.html"], "there are 6 reports for the one file mine.html; name the example too"),
         (["-o", "none"], "there is no folder none to write calibrant-demo-churn.html to; make it first"),
         (["digits", "-o", "none/mine.html"], "there is no folder none to write mine.html to; make it first"),
     ],

@@ -6,8 +6,15 @@ import pytest
 
 from calibrant import examples
 
-LOADERS = [examples.churn, examples.digits, examples.house_prices, examples.demand]
-FILES = ["churn.npz", "digits.npz", "house_prices.npz", "demand.npz"]
+LOADERS = [
+    examples.churn,
+    examples.digits,
+    examples.house_prices,
+    examples.demand,
+    examples.posterior,
+    examples.ensemble,
+]
+FILES = [f"{load.__name__}.npz" for load in LOADERS]
 
 
 def test_churn_has_the_documented_shapes_and_dtypes():
@@ -114,13 +121,108 @@ def test_demand_is_too_narrow_for_every_product():
         assert high < 0.95 - 0.04
 
 
+def _ranks(example):
+    return (example.prediction.held < example.y[:, None]).sum(axis=1)
+
+
+def test_posterior_has_the_documented_shapes_and_dtypes():
+    example = examples.posterior()
+    assert example.y.shape == (500, 3)
+    assert example.prediction.held.shape == (500, 99, 3)
+    assert example.prediction.log_densities.shape == (500, 99)
+    assert example.log_density_y.shape == (500,)
+    assert example.reported.shape == (500, 14)
+    assert {example.y.dtype, example.prediction.held.dtype, example.log_density_y.dtype} == {np.dtype(np.float32)}
+    assert example.parameters == ("reproduction number", "infectious days", "reported share")
+
+
+def test_posterior_values_are_in_range():
+    example = examples.posterior()
+    for values in (example.y, example.prediction.held):
+        assert values.min() > 0
+        assert values[..., 2].max() < 1
+    assert np.isfinite(example.prediction.log_densities).all()
+    assert example.reported.min() >= 0
+    # No ties, so that ranks need no chance.
+    assert not (example.prediction.held == example.y[:, None]).any()
+
+
+def _unbounded(values):
+    logarithms = np.log(values[..., :2].astype(float))
+    share = values[..., 2:].astype(float)
+    return np.concatenate([logarithms, np.log(share / (1 - share))], axis=-1)
+
+
+def test_log_densities_of_the_posterior_are_those_of_its_parameters():
+    """A Gaussian law fitted to the draws of a row, on the unbounded scale, has about the same density."""
+    example = examples.posterior()
+    z, truth = _unbounded(example.prediction.held), _unbounded(example.y)
+    differences = []
+    for i in range(100):
+        mean, cov = z[i].mean(axis=0), np.cov(z[i].T)
+        points = np.vstack([z[i], truth[i]])
+        distance = np.einsum("ki,ij,kj->k", points - mean, np.linalg.inv(cov), points - mean)
+        shares = np.append(example.prediction.held[i, :, 2], example.y[i, 2]).astype(float)
+        jacobian = points[:, 0] + points[:, 1] + np.log(shares * (1 - shares))
+        fitted = -0.5 * (distance + np.linalg.slogdet(2 * np.pi * cov)[1]) - jacobian
+        differences.append(np.append(example.prediction.log_densities[i], example.log_density_y[i]) - fitted)
+    differences = np.array(differences)
+    assert abs(np.median(differences[:, :-1])) < 0.1
+    assert abs(np.median(differences[:, -1])) < 0.2
+    assert np.median(np.abs(differences)) < 0.2
+
+
+def test_posterior_is_over_confident_and_more_so_as_a_whole():
+    example = examples.posterior()
+    ranks = _ranks(example)
+    central = ((ranks >= 5) & (ranks <= 94)).mean(axis=0)
+    assert (central < 0.9 - 0.03).all()
+    denser = (example.prediction.log_densities > example.log_density_y[:, None]).sum(axis=1)
+    assert (denser < 90).mean() < central.min() - 0.02
+
+
+def test_posterior_is_sharper_than_the_prior():
+    example = examples.posterior()
+    spread = example.prediction.held.astype(float).var(axis=1, ddof=1).mean(axis=0)
+    assert (1 - spread / example.y.astype(float).var(axis=0, ddof=1) > 0.3).all()
+
+
+def test_ensemble_has_the_documented_shapes_and_dtypes():
+    example = examples.ensemble()
+    assert example.y.shape == example.lead.shape == example.start.shape == (1000,)
+    assert example.prediction.held.shape == (1000, 50)
+    assert {example.y.dtype, example.prediction.held.dtype, example.start.dtype} == {np.dtype(np.float32)}
+    names, counts = np.unique(example.lead, return_counts=True)
+    assert names.tolist() == ["1 day", "3 days", "5 days", "8 days"]
+    assert set(counts.tolist()) == {250}
+    assert not (example.prediction.held == example.y[:, None]).any()
+
+
+def test_ensemble_is_right_on_the_first_day_and_too_narrow_later():
+    example = examples.ensemble()
+    ranks, nominal = _ranks(example), 45 / 51
+    central = (ranks >= 3) & (ranks <= 47)
+    assert abs(central[example.lead == "1 day"].mean() - nominal) < 0.05
+    for lead in ("3 days", "5 days"):
+        assert central[example.lead == lead].mean() < nominal - 0.05
+
+
+def test_errors_of_the_ensemble_grow_with_lead_time():
+    example = examples.ensemble()
+    error = (example.prediction.held.mean(axis=1) - example.y) ** 2
+    growing = [error[example.lead == lead].mean() for lead in ("1 day", "3 days", "5 days", "8 days")]
+    assert growing == sorted(growing)
+    assert np.corrcoef(example.start, example.y)[0, 1] > 0.1
+
+
 def _arrays(example):
     for field in fields(example):
         value = getattr(example, field.name)
         if isinstance(value, np.ndarray):
             yield value
-        elif not isinstance(value, int):
-            yield from (value.lower, value.upper) if hasattr(value, "lower") else (value.values,)
+        elif not isinstance(value, (int, tuple)):
+            held = {name: getattr(value, name, None) for name in ("lower", "upper", "values", "held", "log_densities")}
+            yield from (array for array in held.values() if array is not None)
 
 
 @pytest.mark.parametrize("load", LOADERS)
@@ -144,5 +246,6 @@ def test_files_hold_no_pickles(name):
 
 
 def test_files_are_small():
-    folder = files("calibrant.examples")
-    assert sum(len(folder.joinpath(name).read_bytes()) for name in FILES) < 300_000
+    sizes = {name: len(files("calibrant.examples").joinpath(name).read_bytes()) for name in FILES}
+    assert sum(sizes[name] for name in FILES[:4]) < 300_000
+    assert sum(sizes.values()) < 1_200_000

@@ -102,7 +102,7 @@ class TestData:
         numbers = [column for column in (case.y, *case.columns.values()) if column is not None]
         for column in (column for column in numbers if column.dtype.kind == "f"):
             np.testing.assert_array_equal(column.astype(np.float16), column)
-            np.testing.assert_array_equal(column * 32, np.rint(column * 32))
+            np.testing.assert_array_equal(column * 64, np.rint(column * 64))
 
     def test_outcomes_tell_rows_apart(self):
         for name in ("intervals", "one interval", "quantiles", "laws", "samples"):

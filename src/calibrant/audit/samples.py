@@ -113,8 +113,8 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
         return Measurement(f"explain.{name}", label, value, expected=expected, interval=(low, high), method=method)
 
     return (
-        measured("shift", "predictions too high by (predictive sd)", 0.0),
-        measured("spread", "factor that the spread needs", 1.0),
+        measured("shift", "shift, in predictive sd (positive: too high)", 0.0),
+        measured("spread", "factor the spread needs", 1.0),
     )
 
 

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from calibrant.cli.candidates import refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels
 from calibrant.cli.csv_file import Dialect
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.levels import nominal_levels
+from calibrant.cli.list_columns import COORDINATES, DRAWS, check_lists, depth
 from calibrant.cli.literals import literal
 from calibrant.cli.messages import doing, emit, printable, tell
 from calibrant.cli.options import Request
 from calibrant.cli.output_file import STDOUT, check_output
-from calibrant.cli.predictions import check_members, check_numbers, prediction_of
+from calibrant.cli.patterns import join_labels
+from calibrant.cli.predictions import (
+    check_members,
+    check_numbers,
+    coordinates_of,
+    numbers_or_labels,
+    outcome_of,
+    prediction_of,
+)
 from calibrant.cli.results_file import holds_results
 from calibrant.cli.table_file import TableFile, cells, find_column, open_table
 from calibrant.cli.where import Where, counting, quoted, read_where
@@ -24,6 +36,7 @@ from calibrant.errors import InputError, shown
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from calibrant.audit import Audit
 
@@ -84,17 +97,19 @@ def audit_file(file: Path, request: Request) -> Audit:
     with doing("measuring"):
         try:
             prediction = prediction_of(rows, columns, levels, request.crossed)
+            y = outcome_of(rows, columns.y, prediction)
             arrays = _taken(rows, columns)
             return audit(
-                arrays[columns.y],
+                y,
                 prediction,
                 groups={name: arrays[name] for name in columns.by} or None,
                 weights=arrays[columns.weights] if columns.weights else None,
                 level=CONFIDENCE if request.confidence is None else request.confidence,
                 calibration_size=request.calibration_size,
                 rng=SEED if request.seed is None else request.seed,
-                names=_names(file, request, columns),
+                names=_names(file, request, columns, y),
                 **labels,
+                **_known(arrays, columns, y),
             )
         except InputError as problem:
             raise InputError(_in_the_file(problem, file, columns, where)) from problem
@@ -106,7 +121,7 @@ def _columns(table: TableFile, request: Request, where: Where | None, kind: str 
         raise refuse_unnamed(table, request, kind)
     for column in where.columns if where else ():
         find_column(column, names, table.path, option="--where")
-    return choose(names, table.path, request, kind)
+    return choose(names, table.path, request, kind, table.list_schema() if kind == "samples" else None)
 
 
 def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: Where | None) -> None:
@@ -114,7 +129,7 @@ def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: W
     if rows.is_empty():
         what = f"--where {shown(where.text)} keeps none of its rows" if where else "there are no rows below the header"
         raise InputError(f"{table.path} has nothing to measure: {what}")
-    for name in dict.fromkeys((columns.y, *columns.p, *([columns.weights] if columns.weights else []))):
+    for name in columns.checked:
         column = cells(rows, name)
         missing = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
         if missing.any():
@@ -123,20 +138,20 @@ def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: W
                 f"the first of them row {missing.arg_max()} ({counting(where)}). "
                 f"Repair them, or leave them out with --where {shlex.quote(f'{quoted(name)} is not null')}"
             )
-        if columns.kind == "sets" and name in columns.p:
+        lists = columns.kind == "samples" and name in (*columns.y, *columns.p) and depth(column.dtype) > 0
+        if lists or name == columns.log_density:
+            check_lists(column, name, table, where, COORDINATES if name in columns.y else DRAWS)
+        elif columns.kind == "sets" and name in columns.p:
             check_members(column, name, table, where)
-        elif name != columns.y or columns.kind in ("intervals", "quantiles"):
+        elif name not in columns.y or columns.kind in ("intervals", "quantiles", "samples"):
             check_numbers(column, name, table, where)
 
 
 def _taken(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
-    """Return the columns other than the prediction as arrays, leaving the frame empty: columns are not kept twice."""
-    wanted = [name for name in columns.all if name not in columns.p or name in columns.by]
-    arrays = {}
-    for name in wanted:
-        column = rows.drop_in_place(name).alias("cells")
-        # Whole numbers mostly come in eight bytes where one would do: 70 MB for ten million outcomes.
-        arrays[name] = (column.shrink_dtype() if column.dtype.is_integer() else column).to_numpy()
+    """Return what else is known of the rows as arrays, leaving the frame empty: columns are not kept twice."""
+    single = [name for name in (columns.weights, columns.log_density_y) if name is not None]
+    wanted = dict.fromkeys((*columns.by, *columns.covariates, *single))
+    arrays = {name: numbers_or_labels(rows.drop_in_place(name).alias("cells")) for name in wanted}
     for name in rows.columns:
         rows.drop_in_place(name)
     return arrays
@@ -144,22 +159,38 @@ def _taken(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
 
 def _labels(rows: pl.DataFrame, columns: Columns, request: Request) -> dict[str, Any]:
     """Return the labels as values of the outcome column, under the names that `audit` gives them."""
-    y, found = cells(rows, columns.y), {}
+    y, found = cells(rows, columns.y[0]), {}
     if request.pos_label is not None:
-        found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y, option="--pos-label")
+        found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="--pos-label")
     if request.classes is not None or columns.kind in ("classes", "sets"):
         found["classes"] = class_labels(y, columns, request.classes)
     return found
 
 
-def _names(file: Path, request: Request, columns: Columns) -> dict[str, str]:
-    names = {"source": file.name, "outcome": columns.y, "prediction": columns.prediction}
-    extra = {"weights": request.weights, "rows": request.where, "groups": ", ".join(columns.by) or None}
+def _known(arrays: Mapping[str, Any], columns: Columns, y: NDArray[Any]) -> dict[str, Any]:
+    """Return what else is told of draws, under the names that `audit` gives it."""
+    found: dict[str, Any] = {"columns": coordinates_of(columns.y, y) or None}
+    if columns.covariates:
+        found["covariates"] = np.column_stack([arrays[name] for name in columns.covariates])
+    if columns.log_density_y is not None:
+        found["log_density_y"] = arrays[columns.log_density_y]
+    return found
+
+
+def _names(file: Path, request: Request, columns: Columns, y: NDArray[Any]) -> dict[str, str]:
+    names = {"source": file.name, "outcome": columns.outcome, "prediction": columns.prediction}
+    extra = {
+        "coordinates": join_labels(coordinates_of(columns.y, y)) or None,
+        "covariates": request.covariates,
+        "weights": request.weights,
+        "rows": request.where,
+        "groups": ", ".join(columns.by) or None,
+    }
     return {key: printable(value) for key, value in (names | extra).items() if value is not None}
 
 
 def _in_the_file(problem: InputError, file: Path, columns: Columns, where: Where | None) -> str:
     """Say what the words of the library mean in the file."""
-    meaning = f"y is column {shown(columns.y)}, prediction is {shown(columns.prediction)}"
+    meaning = f"y is column {shown(columns.outcome)}, prediction is {shown(columns.prediction)}"
     counted = f"; rows are {counting(where)}" if "row " in str(problem) else ""
     return f"{str(problem).rstrip('.')} (in {file}, {meaning}{counted})"

@@ -6,11 +6,11 @@ import glob
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.draw_candidates import Candidate, draws_in, is_part, vectors_like
 from calibrant.cli.kinds import NAMING
 from calibrant.cli.levels import level_in, levels_in
 from calibrant.cli.messages import listing
@@ -27,16 +27,6 @@ SIDES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), 
 STEM = re.compile(r"(?P<stem>.*?[_.\- ])(?P<label>[^_.\- ]+)|(?P<letters>\D+)(?P<digits>\d+)")
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A column or several, what they look like, the options that name them, and what they would predict."""
-
-    name: str
-    looks: str
-    options: tuple[str, ...]
-    kind: str = ""
-
-
 def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> InputError:
     """Return the error that lists the columns which could be the outcome or the prediction."""
     rows = table.head(LOOK)
@@ -44,7 +34,8 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
     asked, lines, typed = [], [], list(request.typed)
-    for what, options, found in (("outcome", ("--y",), outcomes), ("prediction", NAMING[kind], predictions)):
+    naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
+    for what, options, found in (("outcome", ("--y",), outcomes), ("prediction", naming, predictions)):
         if found is not None:
             asked.append(f"{what} ({' and '.join(options)})")
             lines.append(f"  could be the {what}: {_listed(found) or 'none of them'}")
@@ -68,9 +59,13 @@ def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequ
         return _labels(rows)
     if kind == "binary":
         return _events(rows)
-    taken = {*request.lower, *request.upper, *request.by, request.weights, request.quantile_cols}
-    taken |= {word for candidate in predictions for word in candidate.options}
-    return _numbers([name for name in rows.columns if not any(fnmatchcase(name, str(t)) for t in taken)], rows)
+    taken = {*request.lower, *request.upper, *request.by, request.weights, request.quantile_cols, request.draw_cols}
+    taken |= {word for candidate in predictions if candidate.kind == kind for word in candidate.options}
+    free = [name for name in rows.columns if not any(fnmatchcase(name, str(t)) for t in taken)]
+    draws = predictions[0].name if kind == "samples" and predictions else request.draws
+    if draws in rows.columns:
+        return [*vectors_like(draws, rows), *_numbers([name for name in free if not is_part(name, draws)], rows)]
+    return _numbers(free, rows)
 
 
 def _numbers(names: Sequence[str], rows: pl.DataFrame) -> list[Candidate]:
@@ -131,11 +126,15 @@ def _labels(rows: pl.DataFrame) -> list[Candidate]:
 
 
 def _predictions(rows: pl.DataFrame, request: Request) -> list[Candidate]:
-    """Return bounds and quantiles, which names tell, then class probabilities, then single ones not among these."""
+    """Return bounds and quantiles, which names tell, class probabilities, draws, then single ones not among these."""
     scores = _scores(rows)
     vectors = _vectors(rows, scores)
     regressions = [] if vectors else [*_bounds(rows, request), *_quantiles(rows)]
-    return [*regressions, *vectors, *(s for s in scores if not any(fnmatchcase(s.name, v.name) for v in vectors))]
+    draws = draws_in(rows, [*regressions, *vectors])
+    single = [
+        s for s in scores if not any(fnmatchcase(s.name, v.name) or is_part(s.name, v.name) for v in [*vectors, *draws])
+    ]
+    return [*regressions, *vectors, *draws, *single]
 
 
 def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]:

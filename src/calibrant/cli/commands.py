@@ -37,6 +37,8 @@ def commands() -> None:
     calibrant audit houses.csv --y price --lower lo --upper hi --level 0.9
     calibrant audit pets.csv --y pet --set-cols cat,dog,bird --level 0.9
     calibrant audit shop.csv --y sold --quantile-cols 'q*' --levels 0.1,0.5,0.9
+    calibrant audit weather.parquet --y rain --draws members --by lead
+    calibrant audit posterior.npz --y theta --draws draws -o report.html
     """
 )
 @click.argument("file", type=PATH)
@@ -55,6 +57,10 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
 
     For intervals of several levels repeat --lower, --upper and --level; the first of each belong together, then the
     second.
+
+    Draws are lists of numbers (--draws), in an NPZ file an array of shape (n, M), or have a column each (--draw-cols).
+    Of vectors name a column for each coordinate, --y a,b --draws draws_of_a,draws_of_b, or arrays of shapes (n, D) and
+    (n, M, D).
     """
     from calibrant.cli.audit import run
 
@@ -129,7 +135,10 @@ def compare(first: Path, second: Path) -> None:
     """
 )
 @click.argument(
-    "kind", metavar="[KIND]", type=click.Choice(["churn", "digits", "house_prices", "demand"]), required=False
+    "kind",
+    metavar="[KIND]",
+    type=click.Choice(["churn", "digits", "house_prices", "demand", "posterior", "ensemble"]),
+    required=False,
 )
 @output_option("-o", "output", type=PATH, metavar="PLACE", help="A folder, or a file that ends in .html.")
 @debug_option
@@ -137,7 +146,8 @@ def demo(kind: str | None, output: Path | None) -> None:
     """Write reports on example predictions.
 
     KIND is churn (will a customer leave? one probability per row), digits (which digit is it? ten probabilities per
-    row), house_prices (what is it sold for? intervals at two levels) or demand (how many are sold? five quantiles).
+    row), house_prices (what is it sold for? intervals at two levels), demand (how many are sold? five quantiles),
+    posterior (what drove the epidemic? draws of three parameters) or ensemble (how will the weather be? 50 members).
     Without it there is a report of each, calibrant-demo-churn.html and so on.
     """
     from calibrant.cli.demo import run

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from calibrant.cli.audit import verdict_text
 from calibrant.cli.messages import doing, emit
 from calibrant.cli.output_file import check_output
+from calibrant.cli.patterns import join_labels
 from calibrant.errors import InputError
 
 DEMOS = {
@@ -15,6 +18,8 @@ DEMOS = {
     "digits": "which digit is it?",
     "house_prices": "what is it sold for?",
     "demand": "how many are sold?",
+    "posterior": "what drove the epidemic?",
+    "ensemble": "how will the weather be?",
 }
 
 
@@ -63,8 +68,19 @@ def _example(kind: str) -> dict[str, Any]:
         names = {"outcome": "price", "prediction": "intervals of the price"}
         given = {"y": houses.y, "prediction": houses.prediction, "groups": {"size": houses.size}}
         given["calibration_size"] = houses.calibration_size
-    else:
+    elif kind == "demand":
         days = examples.demand()
         names = {"outcome": "sold", "prediction": "quantiles of the sales"}
         given = {"y": days.y, "prediction": days.prediction, "groups": {"product": days.product}}
+    elif kind == "posterior":
+        epidemics = examples.posterior()
+        names = {"outcome": "parameters", "prediction": "posterior of the parameters"}
+        names["coordinates"] = join_labels(epidemics.parameters)
+        given = {"y": epidemics.y, "prediction": epidemics.prediction, "columns": epidemics.parameters}
+        given |= {"covariates": np.log1p(epidemics.reported), "log_density_y": epidemics.log_density_y}
+    else:
+        forecasts = examples.ensemble()
+        names = {"outcome": "weather", "prediction": "members of the ensemble"}
+        given = {"y": forecasts.y, "prediction": forecasts.prediction, "groups": {"lead": forecasts.lead}}
+        given["covariates"] = forecasts.start
     return {**given, "names": {"source": f"the example {kind}", **names}}

@@ -26,9 +26,15 @@ ORDER = (
     "Options",
 )  # headings of the help
 
+SEVERAL = {
+    "--p": "for several columns of probabilities use --p-cols",
+    "--y": "for outcomes that are vectors write --y a,b",
+    "--draws": "for vectors write --draws a,b, one for each column of --y",
+}  # what to do instead of giving an option twice
+
 # Options of the library and of the command line are the same words, spelled differently.
 KEYWORD = re.compile(
-    r"\b(?P<name>pos_label|classes|weights|level|crossed|calibration_size)=(?:'(?P<value>\w+)'|(?=[\s,;.]|$))"
+    r"\b(?P<name>pos_label|classes|weights|level|crossed|calibration_size|covariates|log_density_y)=(?:'(?P<value>\w+)'|(?=[\s,;.]|$))"
 )
 
 
@@ -49,8 +55,7 @@ class Command(click.Command):
         for option in order:
             if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and order.count(option) > 1:
                 name = max(option.opts, key=len)
-                remedy = "for several columns of probabilities use --p-cols" if name == "--p" else "give it once"
-                raise click.UsageError(f"{name} is given twice; {remedy}", ctx)
+                raise click.UsageError(f"{name} is given twice; {SEVERAL.get(name, 'give it once')}", ctx)
         ctx.meta[TYPED] = tuple(args)
         return super().parse_args(ctx, args)
 

@@ -11,6 +11,7 @@ NAMING = {
     "intervals": ("--lower", "--upper"),
     "sets": ("--set-cols",),
     "quantiles": ("--quantile-cols",),
+    "samples": ("--draws", "--draw-cols"),
 }
 """The options that name the columns of each kind."""
 
@@ -21,6 +22,9 @@ BELONGS = {
     "--levels": ("quantiles",),
     "--crossed": ("intervals", "quantiles"),
     "--calibration-size": ("intervals", "sets"),
+    "--covariates": ("samples",),
+    "--log-density": ("samples",),
+    "--log-density-y": ("samples",),
 }
 """The kinds that each option says something about."""
 
@@ -31,6 +35,9 @@ ABOUT = {
     "--levels": "gives the levels of --quantile-cols",
     "--crossed": "is about bounds and quantiles in the wrong order",
     "--calibration-size": "is about split conformal intervals or sets",
+    "--covariates": "is what draws (--draws, --draw-cols) are judged by",
+    "--log-density": "is about draws (--draws, --draw-cols)",
+    "--log-density-y": "is about draws (--draws, --draw-cols)",
 }
 
 
@@ -48,6 +55,8 @@ def kind_named(request: Request) -> str | None:
             raise InputError(f"{option} {ABOUT[option]}; {_instead(option, kind)}")
     if kind == "intervals":
         _check_bounds(given)
+    if kind == "samples":
+        _check_draws(given)
     if kind in ("intervals", "quantiles") and request.crossed is not None:
         wanted = "swap" if kind == "intervals" else "sort"
         if request.crossed != wanted:
@@ -70,6 +79,15 @@ def _instead(option: str, kind: str) -> str:
     if option == "--levels" and kind in ("intervals", "sets"):
         return "give the nominal coverage with --level, such as --level 0.9"
     return "leave it out"
+
+
+def _check_draws(given: list[str]) -> None:
+    if "--draws" in given and "--draw-cols" in given:
+        raise InputError("--draws names lists of draws and --draw-cols a column for each draw; give one of them")
+    if ("--log-density" in given) != ("--log-density-y" in given):
+        raise InputError(
+            "--log-density, of the draws, and --log-density-y, of the outcome, are compared with each other; give both"
+        )
 
 
 def _check_bounds(given: list[str]) -> None:

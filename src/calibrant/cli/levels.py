@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 from calibrant.cli import npz_file
-from calibrant.cli.columns import Columns, pairs, split_labels, wild_parts
+from calibrant.cli.columns import Columns
 from calibrant.cli.literals import number
 from calibrant.cli.messages import listing, tell
 from calibrant.cli.options import Request, outside
+from calibrant.cli.patterns import pairs, split_labels, wild_parts
 from calibrant.cli.table_file import TableFile
 from calibrant.errors import InputError, shown
 
@@ -19,8 +20,8 @@ DIGITS = 10  # as in the library: 1 - 0.9 is 0.09999999999999998
 
 
 def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list[float]:
-    """Return the level of each pair of bounds, of the sets, or of each quantile; nothing for probabilities."""
-    if columns.kind in ("binary", "classes"):
+    """Return the level of each pair of bounds, of the sets, or of each quantile; nothing for other kinds."""
+    if columns.kind in ("binary", "classes", "samples"):
         return []
     if columns.kind == "quantiles":
         return _of_quantiles(columns, request, table)

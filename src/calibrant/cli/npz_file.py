@@ -1,9 +1,12 @@
-"""NPZ: arrays saved by NumPy, as columns; an array P of shape (n, K) becomes the columns P_0 to P_{K-1}."""
+"""NPZ: arrays saved by NumPy, as columns; an array P of shape (n, K) becomes the columns P_0 to P_{K-1}.
+
+Where lists of numbers are wanted, an array of two or three axes is also a column of its own.
+"""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +20,22 @@ def schema(path: Path) -> dict[str, pl.DataType]:
     """Return the type of each column, of whatever length."""
     import polars as pl
 
-    return {name: pl.Series(column[:0]).dtype for name, column in _columns(path).items()}
+    return {name: pl.Series(column[:0]).dtype for name, column in _columns(path, _arrays(path)).items()}
+
+
+def list_schema(path: Path) -> dict[str, pl.DataType]:
+    """Return the type of each array of two or three axes, as a column of lists."""
+    import polars as pl
+
+    return {name: pl.Series(array[:0]).dtype for name, array in _lists(_arrays(path)).items()}
 
 
 def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
     """Return these columns, or those of the longest arrays, so that a short list of class names is no column."""
     import polars as pl
 
-    columns = _columns(path)
+    arrays = _arrays(path)
+    columns = {**_lists(arrays), **_columns(path, arrays)}
     longest = max(map(len, columns.values()))
     chosen = {n: c for n, c in columns.items() if (len(c) == longest if names is None else n in names)}
     for name, column in chosen.items():
@@ -32,7 +43,7 @@ def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
         if len(column) != len(chosen[first]):
             raise InputError(
                 f"{path} has {len(chosen[first]):,} rows of {shown(first)} and {len(column):,} of {shown(name)}; "
-                "save arrays of one length"
+                "save arrays of one length, rows first"
             )
     return pl.LazyFrame([pl.Series(name, column) for name, column in chosen.items()])
 
@@ -46,9 +57,15 @@ def levels(path: Path) -> tuple[str, list[float]]:
     return name, arrays[name].reshape(-1).astype("float64").tolist()
 
 
-def _columns(path: Path) -> dict[str, Any]:
+def _lists(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of numbers with two or three axes, as floats that polars knows."""
+    found = {name: array for name, array in arrays.items() if array.ndim in (2, 3) and array.dtype.kind in "iuf"}
+    return {name: array.astype("f4" if array.dtype.str[1:] in ("f2", "f4") else "f8") for name, array in found.items()}
+
+
+def _columns(path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
-    for name, array in _arrays(path).items():
+    for name, array in arrays.items():
         parts = {name: array} if array.ndim == 1 else {}
         if array.ndim == 2:
             parts = {f"{name}_{k}": array[:, k] for k in range(array.shape[1])}

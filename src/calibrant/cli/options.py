@@ -27,6 +27,11 @@ class Request:
     upper: tuple[str, ...] = ()
     set_cols: str | None = None
     quantile_cols: str | None = None
+    draws: str | None = None
+    draw_cols: str | None = None
+    log_density: str | None = None
+    log_density_y: str | None = None
+    covariates: str | None = None
     classes: str | None = None
     pos_label: str | None = None
     level: tuple[float, ...] = ()
@@ -101,15 +106,24 @@ format_option = partial(click.option, cls=Option, section="Format of FILE")
 output_option = partial(click.option, cls=Option, section="Output")
 
 OPTIONS = (
-    column_option("--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, labels, or numbers."),
+    column_option(
+        "--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, labels, numbers; of vectors a,b,c."
+    ),
     column_option("--by", metavar="COLUMN", multiple=True, help="Groups to look at too. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
+    column_option("--covariates", metavar="COLUMNS", help="What was known of each row, to judge draws by."),
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
     prediction_option("--upper", metavar="COLUMN", multiple=True, help="Their upper bounds, in the same order."),
     prediction_option("--set-cols", metavar="COLUMNS", help="Sets: is this class in it, true or false?"),
     prediction_option("--quantile-cols", metavar="COLUMNS", help="Quantiles, such as 'q*' or q05,q50,q95."),
+    prediction_option(
+        "--draws", metavar="COLUMNS", help="Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
+    ),
+    prediction_option("--draw-cols", metavar="COLUMNS", help="Draws with a column each, such as 'member*'."),
+    about_option("--log-density", metavar="COLUMN", help="Log densities of --draws, as lists, where they are known."),
+    about_option("--log-density-y", metavar="COLUMN", help="Log density of the prediction at the outcome."),
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event of --p."),
     about_option("--classes", metavar="A,B,...", help="Labels of --p-cols or --set-cols, in their order."),
     about_option(

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.cli.columns import Columns
+from calibrant.cli.list_columns import array_of, depth
+from calibrant.cli.messages import listing
 from calibrant.cli.table_file import TableFile, cells, matrix
 from calibrant.cli.where import Where, counting
 from calibrant.errors import InputError, shown
 from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.laws.samples import Samples
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 
@@ -20,9 +24,12 @@ if TYPE_CHECKING:
 
 
 def prediction_of(rows: pl.DataFrame, columns: Columns, levels: Sequence[float], crossed: str | None) -> Any:
-    """Return the prediction: an array of probabilities, intervals, sets or quantiles."""
+    """Return the prediction: an array of probabilities, intervals, sets, quantiles or samples."""
     if columns.kind == "binary":
         return cells(rows, columns.p[0]).to_numpy()
+    if columns.kind == "samples":
+        log_density = array_of(cells(rows, columns.log_density)) if columns.log_density is not None else None
+        return Samples(_draws_of(rows, columns.p), log_density)
     values = matrix(rows, columns.p).to_numpy()
     if columns.kind == "intervals":
         L = len(levels)
@@ -36,6 +43,53 @@ def prediction_of(rows: pl.DataFrame, columns: Columns, levels: Sequence[float],
         order = np.argsort(levels)  # each column comes with its level, so that their order is of no consequence
         return Quantiles(values[:, order], np.array(levels)[order], crossed=crossed or "raise")
     return values
+
+
+def _draws_of(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
+    """Return draws of shape (n, M) from columns of numbers or a list, or (n, M, D) from lists of lists or several."""
+    columns = [cells(rows, name) for name in names]
+    if not depth(columns[0].dtype):
+        return matrix(rows, names).to_numpy()
+    arrays = [array_of(column) for column in columns]
+    if len(arrays) == 1:
+        return arrays[0]
+    sizes = {name: array.shape[1] for name, array in zip(names, arrays, strict=True)}
+    for name, size in sizes.items():
+        if size != sizes[names[0]]:
+            raise InputError(
+                f"all coordinates must have the same number of draws; {shown(names[0])} has {sizes[names[0]]:,} and "
+                f"{shown(name)} {size:,}"
+            )
+    return np.stack(arrays, axis=2)
+
+
+def outcome_of(rows: pl.DataFrame, names: Sequence[str], prediction: Any) -> NDArray[Any]:
+    """Return the outcome: one number or label per row, or (n, D) where a vector was predicted."""
+    columns = [cells(rows, name) for name in names]
+    if len(columns) > 1 or depth(columns[0].dtype):
+        y = array_of(columns[0]) if depth(columns[0].dtype) else matrix(rows, names).to_numpy()
+    else:
+        y = numbers_or_labels(columns[0])
+    if not isinstance(prediction, Samples) or y.shape[1:] == prediction.shape:
+        return y
+    if prediction.shape == (1,) and y.ndim == 1:
+        return y[:, None]
+    raise InputError(
+        f"the number of coordinates must be that of the draws, {prediction.shape[0]}; --y has {(*y.shape[1:], 1)[0]} "
+        f"({listing(names, most=6)}). Name the columns of all coordinates, such as --y a,b"
+    )
+
+
+def coordinates_of(names: Sequence[str], y: NDArray[Any]) -> list[str]:
+    """Return what the coordinates of a vector are called; nothing where the outcome is a number or a label."""
+    if y.ndim == 1:
+        return []
+    return list(names) if len(names) == y.shape[1] else [f"{names[0]}_{k}" for k in range(y.shape[1])]
+
+
+def numbers_or_labels(column: pl.Series) -> NDArray[Any]:
+    """Return a column as an array, of small integers where they will do: 70 MB less for ten million outcomes."""
+    return (column.shrink_dtype() if column.dtype.is_integer() else column).to_numpy()
 
 
 def check_numbers(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:

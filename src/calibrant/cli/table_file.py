@@ -51,6 +51,12 @@ class TableFile:
             return npz_file.schema(self.path)
         return self._attempt(lambda rows: dict(rows.collect_schema()))
 
+    def list_schema(self) -> dict[str, pl.DataType]:
+        """Return the type of each column of lists."""
+        if self.format == "npz":
+            return npz_file.list_schema(self.path)
+        return {name: dtype for name, dtype in self.schema().items() if dtype.is_nested()}
+
     def head(self, count: int) -> pl.DataFrame:
         """Return the first rows, all columns."""
         return self._attempt(lambda rows: rows.head(count).collect())

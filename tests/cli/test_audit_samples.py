@@ -1,0 +1,194 @@
+"""`calibrant audit` and what follows it, for draws: the numbers of the library, from every kind of file."""
+
+import json
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant import report
+
+N, M = 60, 19
+RNG = np.random.default_rng(12)
+CENTRE = RNG.normal(size=(N, 2))
+DRAWS = (CENTRE[:, None] + 0.6 * RNG.normal(size=(N, M, 2))).astype(np.float32)
+Y = (CENTRE + RNG.normal(size=(N, 2))).astype(np.float32)
+LEAD = np.array(["day", "week"])[np.arange(N) % 2]
+
+
+def as_written(array):
+    """Return the numbers that a text file tells: the shortest ones that are these in single precision."""
+    return np.array([float(str(value)) for value in array.ravel()]).reshape(array.shape)
+
+
+@pytest.fixture
+def frame(require):
+    """Return a frame with two outcomes, lists of their draws, lists of vectors, and a column for each draw."""
+    pl = require("polars")
+    columns = {
+        "a": Y[:, 0],
+        "b": Y[:, 1],
+        "both": Y.tolist(),
+        "da": DRAWS[..., 0].tolist(),
+        "db": DRAWS[..., 1].tolist(),
+        "vectors": DRAWS.tolist(),
+        "lead": LEAD.tolist(),
+        **{f"member_{j}": DRAWS[:, j, 0] for j in range(M)},
+    }
+    single = pl.Float32
+    types = {"both": pl.List(single), "da": pl.List(single), "db": pl.List(single), "vectors": pl.List(pl.List(single))}
+    return pl.DataFrame(columns, schema_overrides=types)
+
+
+def found(done):
+    assert done.code == 0, done
+    return json.loads(done.out)
+
+
+def same(found, expected):
+    return {**found, "names": None} == {**expected.findings.to_dict(), "names": None}
+
+
+WRITERS = {
+    "a.parquet": lambda frame, path: frame.write_parquet(path),
+    "a.arrow": lambda frame, path: frame.write_ipc(path),
+    "a.ndjson": lambda frame, path: frame.write_ndjson(path),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def file(request, folder, frame):
+    """Return a file that can hold lists."""
+    WRITERS[request.param](frame, folder / request.param)
+    return request.param
+
+
+def test_lists(run, file):
+    done = run("audit", file, "--y", "a", "--draws", "da", "--by", "lead", "--json")
+    assert done.err == ""
+    y, draws = (as_written(Y), as_written(DRAWS)) if file == "a.ndjson" else (Y, DRAWS)
+    assert same(found(done), cb.audit(y[:, 0], cb.Samples(draws[..., 0]), groups={"lead": LEAD}))
+    names = {"source": file, "outcome": "a", "prediction": "da", "groups": "lead"}
+    assert found(done)["names"] == names
+
+
+@pytest.mark.parametrize(
+    ("options", "coordinates", "told"),
+    [
+        (("--y", "a,b", "--draws", "da,db"), "a, b", "calibrant: draws: da are of a, db are of b\n"),
+        (("--y", "[ab]", "--draws", "d[ab]"), "a, b", ""),
+        (("--y", "a,b", "--draws", "vectors"), "a, b", ""),
+        (("--y", "both", "--draws", "vectors"), "both_0, both_1", ""),
+    ],
+)
+def test_vectors(run, folder, frame, options, coordinates, told):
+    frame.write_parquet(folder / "a.parquet")
+    done = run("audit", "a.parquet", *options, "--json")
+    assert done.err == told
+    assert same(found(done), cb.audit(Y, cb.Samples(DRAWS), columns=coordinates.split(", ")))
+    assert found(done)["names"]["coordinates"] == coordinates
+
+
+def test_vectors_of_one_coordinate(run, folder):
+    np.savez(folder / "a.npz", y=Y[:, 0], z=Y[:, :1], draws=DRAWS[..., :1])
+    for y in ("y", "z"):
+        expected = cb.audit(Y[:, :1], cb.Samples(DRAWS[..., :1]), columns=[y])
+        assert same(found(run("audit", "a.npz", "--y", y, "--draws", "draws", "--json")), expected)
+
+
+def test_a_column_for_each_draw(run, folder, frame):
+    frame.drop("both", "da", "db", "vectors").write_csv(folder / "a.csv")
+    done = run("audit", "a.csv", "--y", "a", "--draw-cols", "member_*", "--json")
+    assert same(found(done), cb.audit(as_written(Y)[:, 0], cb.Samples(as_written(DRAWS)[..., 0])))
+    assert found(done)["names"]["prediction"] == "member_*"
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "draws"),
+    [
+        (("--y", "y_0", "--draws", "first"), Y[:, 0], DRAWS[..., 0]),
+        (("--y", "y_0", "--draw-cols", "first_*"), Y[:, 0], DRAWS[..., 0]),
+        (("--y", "y", "--draws", "draws"), Y, DRAWS),
+        (("--y", "y_*", "--draws", "draws"), Y, DRAWS),
+        (("--y", "y_*", "--draws", "first,second"), Y, DRAWS),
+    ],
+)
+def test_arrays(run, folder, options, y, draws):
+    np.savez(folder / "a.npz", y=Y, draws=DRAWS, first=DRAWS[..., 0], second=DRAWS[..., 1], note=np.array(["x"]))
+    done = run("audit", "a.npz", *options, "--json")
+    known = {"columns": ["y_0", "y_1"]} if y.ndim == 2 else {}
+    assert same(found(done), cb.audit(y, cb.Samples(draws), **known))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int16])
+def test_arrays_of_other_types(run, folder, dtype):
+    y, draws = (10 * Y[:, 0]).astype(dtype), (10 * DRAWS[..., 0]).astype(dtype)
+    y[:] = draws[:, 3] + dtype(1)
+    np.savez(folder / "a.npz", y=y.astype(np.float64), draws=draws)
+    done = run("audit", "a.npz", "--y", "y", "--draws", "draws", "--json")
+    assert same(found(done), cb.audit(y.astype(np.float64), cb.Samples(draws)))
+
+
+def test_rows_are_kept_by_a_filter(run, folder, frame):
+    frame.write_parquet(folder / "a.parquet")
+    done = run("audit", "a.parquet", "--y", "a", "--draws", "da", "--where", "lead = week", "--json")
+    rows = LEAD == "week"
+    assert same(found(done), cb.audit(Y[rows, 0], cb.Samples(DRAWS[rows, :, 0])))
+
+
+def test_covariates(run, folder, frame):
+    frame.write_parquet(folder / "a.parquet")
+    options = ("--y", "a", "--draws", "da", "--covariates", "b,member_0", "--by", "lead", "--json")
+    done = run("audit", "a.parquet", *options)
+    x = np.column_stack([Y[:, 1], DRAWS[:, 0, 0]])
+    expected = cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), groups={"lead": LEAD}, covariates=x)
+    assert same(found(done), expected)
+    assert found(done)["names"]["covariates"] == "b,member_0"
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_log_densities(run, folder, require, ending):
+    log_density, log_density_y = -(DRAWS**2).sum(axis=2), -(Y**2).sum(axis=1)
+    log_density_y[3] = -np.inf
+    if ending == "npz":
+        np.savez(folder / "a.npz", y=Y, draws=DRAWS, q=log_density, q_y=log_density_y)
+    else:
+        pl = require("polars")
+        columns = {"y": Y.tolist(), "draws": DRAWS.tolist(), "q": log_density.tolist(), "q_y": log_density_y}
+        types = {"y": pl.List(pl.Float32), "draws": pl.List(pl.List(pl.Float32)), "q": pl.List(pl.Float32)}
+        pl.DataFrame(columns, schema_overrides=types).write_parquet(folder / "a.parquet")
+    options = ("--y", "y", "--draws", "draws", "--log-density", "q", "--log-density-y", "q_y", "--json")
+    expected = cb.audit(Y, cb.Samples(DRAWS, log_density), log_density_y=log_density_y, columns=["y_0", "y_1"])
+    assert same(found(run("audit", f"a.{ending}", *options)), expected)
+
+
+def test_example_data(run, folder):
+    """The files that ship with calibrant can be audited as they are."""
+    from importlib.resources import files
+
+    path = files("calibrant.examples")
+    weather = cb.examples.ensemble()
+    options = ("--y", "y", "--draws", "draws", "--by", "lead", "--covariates", "start", "--json")
+    expected = cb.audit(weather.y, weather.prediction, groups={"lead": weather.lead}, covariates=weather.start)
+    assert same(found(run("audit", str(path / "ensemble.npz"), *options)), expected)
+    disease = cb.examples.posterior()
+    options = ("--y", "y", "--draws", "draws", "--log-density", "log_density", "--log-density-y", "log_density_y")
+    expected = cb.audit(
+        disease.y, disease.prediction, log_density_y=disease.log_density_y, columns=["y_0", "y_1", "y_2"]
+    )
+    assert same(found(run("audit", str(path / "posterior.npz"), *options, "--json")), expected)
+
+
+def test_report_check_and_compare(run, folder, frame):
+    frame.write_parquet(folder / "a.parquet")
+    assert run("audit", "a.parquet", "--y", "a", "--draws", "da", "-o", "a.html").code == 0
+    assert run("audit", "a.parquet", "--y", "b", "--draws", "db", "--json", "b.json").code == 0
+    assert report.read("a.html")["kind"] == "samples"
+    done = run("check", "a.html", "--fail-if", "crps > 0.01")
+    assert (done.code, done.err) == (1, "")
+    assert done.out.startswith("FAILED  crps = 0.")
+    done = run("check", "a.parquet", "--y", "a", "--draws", "da", "--fail-if", "crps > 10")
+    assert (done.code, done.out[:6]) == (0, "passed")
+    done = run("compare", "a.html", "b.json")
+    assert (done.code, done.err) == (0, "")
+    assert "CRPS" in done.out
