@@ -103,6 +103,7 @@ def rank_histogram(
     counts, expected = bin_counts(ranks.counts, K), N * size / m
     band = histogram_band(N, size / m, level_of_each(level, ranks.C, multiplicity))
     statistic, pvalue = chi2(counts, expected, rng)
+    pvalue = np.maximum(pvalue, LEAST)
     law = f"chi-square with {K - 1} degrees of freedom" if is_large(expected) else f"{RESAMPLES} simulated histograms"
     return Curve(
         kind="rank_histogram",

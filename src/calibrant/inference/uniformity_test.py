@@ -80,7 +80,7 @@ def uniformity_test(
     ``"band"``, the default
         :math:`c_j = \#\{r < j\}` is Binomial(n, j/m). The statistic is the smallest two-sided pointwise p-value,
         :math:`\gamma = 2 \min_j \min(P(B_j \le c_j), P(B_j \ge c_j))`, and p the exact probability of one as small:
-        below 0.05 exactly when the curve of `ecdf_difference` leaves its 95 % band. Sees everything, and where.
+        at most 0.05 exactly when the curve of `ecdf_difference` leaves its 95 % band. Sees everything, and where.
     ``"smooth"``
         :math:`S = Z_1^2 + \dots + Z_4^2`, :math:`Z_k = \sum_i w_i \varphi_k(r_i) / \sqrt{\sum_i w_i^2}` with
         orthonormal polynomials φ of the rank: bias, spread, skewness, tails (Neyman 1937). Chi-square with 4 degrees

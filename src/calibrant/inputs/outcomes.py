@@ -13,7 +13,7 @@ from calibrant.inputs.bounds import refuse_rounded
 from calibrant.inputs.labels import Rows
 from calibrant.inputs.laws.law import Law
 from calibrant.inputs.laws.parameters import read_numbers
-from calibrant.inputs.laws.samples import Samples
+from calibrant.inputs.laws.samples import Samples, float_type
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights, take_weights
 
 DOUBLE = np.dtype(np.float64)
@@ -70,9 +70,8 @@ def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
 
 
 def _coarser(y: NDArray[Any], law: Law) -> np.dtype[Any]:
-    single = (np.float16, np.float32)
     draws = law.held.dtype if isinstance(law, Samples) else DOUBLE
-    return np.dtype(np.float32) if y.dtype in single or draws in single else DOUBLE
+    return min(float_type(y.dtype), draws, key=lambda dtype: dtype.itemsize)
 
 
 def _check_shape(y: NDArray[Any], law: Law) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.catalogue import metric
 from calibrant.catalogue.reading import part_of
 from calibrant.errors import NotApplicableError, shown
-from calibrant.inputs.laws import Samples
+from calibrant.inputs.laws import Laplace, MvNormal, Normal, Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray, is_unit
 from calibrant.primitives.dispatch import chunks
@@ -20,6 +20,8 @@ from calibrant.summaries import Moments
 BLOCK = 1 << 20  # draws that are looked at together
 NAME = "contraction"
 WEIGHT = f"{NAME} weight"
+FINITE = (Samples, Normal, Laplace, MvNormal)  # others may have an infinite variance: a contraction of minus infinity
+SMALLEST = 1e-290  # variance whose squares have lost nothing to the end of float64
 
 
 def summarise(rows: LawRows) -> Moments:
@@ -33,10 +35,12 @@ def summarise(rows: LawRows) -> Moments:
 
 
 def _moments(rows: LawRows) -> Moments:
-    with np.errstate(over="ignore"):  # an infinite variance has a contraction of minus infinity
+    with np.errstate(over="ignore", invalid="ignore"):
         variance = variance_of(rows.law)
     if np.isnan(variance).any():
         raise NotApplicableError(f"{type(rows.law).__name__} has no variance in at least one row, so no contraction")
+    if isinstance(rows.law, FINITE) and not np.isfinite(variance).all():
+        raise NotApplicableError("a predictive variance is beyond float64; divide outcomes and predictions by 1e200")
     named = {WEIGHT: rows.w, **_columns("y", rows.y), **_columns("variance", variance)}
     return Moments.of(named, rows.w if is_unit(rows.w) else np.sqrt(rows.w))
 
@@ -103,9 +107,9 @@ def _of_column(summary: Moments, name: str) -> float:
     if summary.n < 2 or divisor <= 0:
         raise NotApplicableError(f"the variance of y needs at least 2 rows; got {summary.n}")
     of_y = float(summary.spread2[y]) / divisor
-    if not 0 < of_y < np.inf:
+    if not SMALLEST < of_y < np.inf:
         raise NotApplicableError(
-            f"the variance of y, with which predictions are compared, must be a finite number above 0; got "
+            f"the variance of y, with which predictions are compared, must be a finite number above 1e-290; got "
             f"{shown(of_y)}. Outcomes that are all alike have no contraction; rescale those that are huge or tiny"
         )
     return 1 - float(summary.mean2[variance]) / of_y

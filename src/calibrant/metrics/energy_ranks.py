@@ -11,7 +11,9 @@ from calibrant.catalogue.rank_verbs import rank_verb
 from calibrant.errors import InputError
 from calibrant.inputs import check_count, generator
 from calibrant.inputs.laws import Law, Samples
+from calibrant.inputs.bounds import refuse_rounded
 from calibrant.inputs.laws.parameters import read_numbers, refuse_where
+from calibrant.inputs.laws.samples import float_type
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.density_levels import density_level
@@ -109,8 +111,8 @@ def _of_samples(rows: LawRows, law: Samples, log_density_y: Any, draws: Any, rng
     if draws is not None:
         raise InputError(f"draws= is for laws; these are {law.M} draws already. Leave it out")
     q_y, q = _read(log_density_y, rows), law.log_densities
-    coarser = np.float32 if np.float32 in (q_y.dtype, q.dtype) else np.float64
-    below, equal = rank_counts(q_y, q, np.dtype(coarser))
+    coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
+    below, equal = rank_counts(q_y, q, coarser)
     return tie_broken(law.M - below - equal, equal, rng, M=law.M, what=WHAT)
 
 
@@ -142,6 +144,7 @@ def _read(log_density_y: Any, rows: LawRows) -> NDArray[Any]:
             f"log_density_y must have one value per row: shape ({expected},); got shape {array.shape}. It is the joint "
             "density of all coordinates"
         )
+    refuse_rounded(array, "log_density_y")
     bad = ~(array < np.inf) if rows.keep is None else ~(array < np.inf) & rows.keep
     refuse_where(bad, array, "log_density_y must be below infinity and not missing", "Drop or repair such rows")
     return array if rows.keep is None else array[rows.keep]

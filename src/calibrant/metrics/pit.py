@@ -17,6 +17,7 @@ from calibrant.inputs.laws.parameters import read_array, refuse_where
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.pit_bounds import Bounds, pit_bounds
+from calibrant.primitives.rank_counts import as_compared
 
 JUDGED = ("samples", "laws", "quantiles", "cdf")
 FEW = 50.0  # effective draws, below which the mean weight stands badly for the weight of the outcome
@@ -96,15 +97,18 @@ def _bounds(rows: LawRows | QuantileRows | CdfRows, draw_weights: Any, y_weight:
         got = type(rows.law if isinstance(rows, LawRows) else rows.prediction).__name__
         raise InputError(f"draw_weights are for Samples; leave them out for {got}")
     weights = _read(draw_weights, "draw_weights", (rows.n, rows.law.M), ("row", "draw"))
-    total = weights.sum(axis=1)
-    own = _mean_weight(weights, total) if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
-    refuse_where(total + own == 0, total, "the weights of a row must not all be 0", "Drop such rows")
+    own = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
+    largest = weights.max(axis=1) if own is None else np.maximum(weights.max(axis=1), own)
+    refuse_where(largest == 0, largest, "the weights of a row must not all be 0", "Drop such rows")
+    power = -np.frexp(largest)[1]  # weights of a row times a power of two, so that sums and squares stay in float64
+    weights = np.ldexp(weights, power[:, None])
+    own = _mean_weight(weights) if own is None else np.ldexp(own, power)
     return _weighted_bounds(rows, rows.law, weights, own)
 
 
 def _weighted_bounds(rows: LawRows, law: Samples, weights: FloatArray, own: FloatArray) -> Bounds:
     total = weights.sum(axis=1) + own
-    draws, y = law.held.astype(rows.dtype, copy=False), rows.y.astype(rows.dtype, copy=False)
+    draws, y = as_compared(law.held, rows.dtype), as_compared(rows.y, rows.dtype)
     if not law.shape:
         return _between(draws, y, weights, own, total)
     parts = [_between(draws[:, :, d], y[:, d], weights, own, total) for d in range(law.shape[0])]
@@ -118,9 +122,8 @@ def _between(draws: NDArray[Any], y: NDArray[Any], weights: FloatArray, own: Flo
     return less / total, np.minimum((at_most + own) / total, 1.0)
 
 
-def _mean_weight(weights: FloatArray, total: FloatArray) -> FloatArray:
-    squares = (weights * weights).sum(axis=1)
-    effective = np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0)
+def _mean_weight(weights: FloatArray) -> FloatArray:
+    effective = weights.sum(axis=1) ** 2 / (weights * weights).sum(axis=1)
     if effective.min() < FEW:
         warnings.warn(
             f"the weighted draws of a row are worth only {effective.min():.3g} equal ones: without y_weight the values "

@@ -13,10 +13,11 @@ from calibrant.inputs.covariates import read_covariates
 from calibrant.inputs.judged import CdfRows, QuantileRows
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
+from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.marginal_ranks import marginal_ranks
 from calibrant.primitives.member_ranks import tie_broken
 from calibrant.primitives.quantities import read_quantities, takes_covariates, values_of
-from calibrant.primitives.rank_counts import rank_counts
+from calibrant.primitives.rank_counts import as_compared, rank_counts
 from calibrant.primitives.ranked import Ranked
 
 
@@ -115,9 +116,11 @@ def _of_quantities(rows: Any, quantity: Any, covariates: Any, rng: Any) -> Ranke
 
 def _members(rows: LawRows, law: Samples) -> NDArray[Any]:
     """Return outcome and draws in one array, (n, M + 1) or (n, M + 1, D), as the coarser of their types."""
-    z = np.empty((rows.n, law.M + 1, *law.shape), rows.dtype)
-    with np.errstate(over="ignore"):
-        z[:, 0], z[:, 1:] = rows.y, law.held
+    y = as_compared(rows.y, rows.dtype)
+    z = np.empty((rows.n, law.M + 1, *law.shape), y.dtype)
+    z[:, 0] = y
+    for part in chunks(rows.n):
+        z[part, 1:] = as_compared(law.held[part], rows.dtype)
     return z
 
 

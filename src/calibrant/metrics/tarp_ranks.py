@@ -21,6 +21,7 @@ from calibrant.primitives.ranked import Ranked
 from calibrant.primitives.reference_points import fitted_outcomes, other_outcomes
 
 SMALLEST = 1e-290  # square that has lost nothing to the end of float64
+NEVER = -(1 << 20)  # an exponent below that of every number
 DRAWN = {"laws": "Pass draws of it, Samples(law.sample(999, rng))"}
 
 
@@ -98,20 +99,28 @@ def tarp_ranks(
 
 
 def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score:
-    """Return the squared distances to the reference, over a power of two where squares would leave float64."""
+    """Return the squared distances to the reference; in rows whose squares leave float64 the distances themselves."""
 
     def score(part: slice) -> FloatArray:
         z, t = members.columns(part), points[part].T[:, :, None]
         with np.errstate(over="ignore"):
             square = _squares((z - t) / scale[:, None, None])
-        if np.where(square > 0, square, 1.0).min() > SMALLEST and square.max() < np.inf:
-            return square
-        with np.errstate(over="ignore"):
-            step = (z / 2 - t / 2) / scale[:, None, None]
-        largest = np.abs(step).max(axis=(0, 2))[None, :, None]
-        return _squares(np.ldexp(step, -np.frexp(largest)[1]))
+        lost = (square == np.inf) | ((square < SMALLEST) & (z != t).any(axis=0))
+        rows = np.flatnonzero(lost.any(axis=1))
+        if rows.size:
+            square[rows] = _extreme_distances(z[:, rows], t[:, rows], scale)
+        return square
 
     return score
+
+
+def _extreme_distances(z: FloatArray, t: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return distances over a power of two of each row, so that the largest step is about 1."""
+    mantissa, exponent = np.frexp(scale[:, None, None])
+    step = (z / 2 - t / 2) / (2 * mantissa)  # halves, as the difference may be beyond float64
+    power = np.where(step != 0, np.frexp(step)[1] - exponent, NEVER)
+    step = np.ldexp(step, -exponent - power.max(axis=(0, 2), keepdims=True))
+    return np.asarray(np.hypot.reduce(step, axis=0) if len(step) > 1 else np.abs(step[0]))
 
 
 def _squares(steps: FloatArray) -> FloatArray:

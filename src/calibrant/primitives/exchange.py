@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.primitives.dispatch import chunks
-from calibrant.primitives.rank_counts import Counts
+from calibrant.primitives.rank_counts import Counts, as_compared
 
 BLOCK = 1 << 22  # ranks that are looked at together
 
@@ -52,8 +52,7 @@ def member_counts(y: NDArray[Any], draws: NDArray[Any], dtype: np.dtype[Any]) ->
     >>> less[0, 0], equal[0, 0]
     (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
     """
-    with np.errstate(over="ignore"):
-        z = np.concatenate([y[:, None].astype(dtype), draws.astype(dtype, copy=False)], axis=1).transpose(0, 2, 1)
+    z = np.concatenate([as_compared(y[:, None], dtype), as_compared(draws, dtype)], axis=1).transpose(0, 2, 1)
     order = np.argsort(z, axis=2)
     ascending = np.take_along_axis(z, order, axis=2)
     place = np.arange(z.shape[2])

@@ -50,7 +50,7 @@ def values_of(name: str, f: Quantity, z: NDArray[Any], x: Any) -> NDArray[Any]:
     f is asked a second time with the members of one row moved round, and their values must move with them.
     """
     given = () if x is None else (x,)
-    found = _asked(name, f, z, given)
+    found = _asked(name, f, z, given).copy()  # f may write its next values into the same array
     row = _most_various(z)
     turned = z.copy()
     turned[row] = np.roll(z[row], 1, axis=0)
@@ -65,7 +65,7 @@ def values_of(name: str, f: Quantity, z: NDArray[Any], x: Any) -> NDArray[Any]:
 
 def _asked(name: str, f: Quantity, z: NDArray[Any], given: tuple[Any, ...]) -> NDArray[Any]:
     z.flags.writeable = False
-    values = np.asarray(f(z, *given))
+    values = np.asarray(f(z.view(), *given))  # of a view nobody can make it writeable
     n, m = z.shape[:2]
     if values.shape != (n, m):
         raise InputError(

@@ -26,18 +26,28 @@ def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tup
     (array([1]), array([2]))
     """
     n, M = draws.shape[:2]
-    points = y.astype(dtype, copy=False).reshape(n, -1)
+    points = as_compared(y, dtype).reshape(n, -1)
     members = draws.reshape(n, M, -1)
     less, equal = np.empty((2, *points.shape), np.int64)
     count = _fast() if takes_fast_body(draws.size) else reference_counts
 
     def work(part: slice) -> None:
-        block = members[part].astype(dtype, copy=False)
-        count(points[part], block, less[part], equal[part])
+        count(points[part], as_compared(members[part], dtype), less[part], equal[part])
 
     for _ in on_threads(work, n, size=max(1, BLOCK // max(1, members[:1].size))):
         pass
     return less.reshape(y.shape), equal.reshape(y.shape)
+
+
+def as_compared(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return values rounded to `dtype`, infinite beyond its range; float16 as float32, which compiled code knows.
+
+    >>> as_compared(np.array([0.1, 1e6]), np.dtype(np.float16))
+    array([0.09997559,        inf], dtype=float32)
+    """
+    with np.errstate(over="ignore"):
+        rounded = values.astype(dtype, copy=False)
+    return rounded.astype(np.float32) if dtype == np.float16 else rounded
 
 
 def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, equal: Counts) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.laws.law import Law, Selection, rows_of
-from calibrant.inputs.laws.parameters import locked, read_array, read_numbers, refuse_where
+from calibrant.inputs.laws.parameters import locked, read_numbers, refuse_where
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.weights import FloatArray
 
@@ -31,8 +31,8 @@ class Samples(Law):
     draws : array_like of shape (n, M), or (n, M, D) for vectors
         M draws per row, in that order of axes: ``draws[i]`` belongs to outcome i. An array of shape (M, n, D) is
         turned with ``numpy.swapaxes(draws, 0, 1)``; where n = M nobody but you can see which it is. Infinite draws
-        are legal where only their order counts. float32 and float64 arrays are not copied: leave them as they are
-        while the samples are in use.
+        are legal where only their order counts. Arrays of floats are not copied: leave them as they are while the
+        samples are in use.
     log_density : array_like of shape (n, M), optional
         Log density of the predictive law at each draw, where the model can tell it. Held as `log_densities`.
 
@@ -52,8 +52,8 @@ class Samples(Law):
     array([3., 5.])
     """
 
-    held: NDArray[Any]  # (n, M) or (n, M, D), float32 or float64, perhaps infinite
-    log_densities: FloatArray | None  # (n, M)
+    held: NDArray[Any]  # (n, M) or (n, M, D), float16, float32 or float64, perhaps infinite
+    log_densities: NDArray[Any] | None  # (n, M), of such a type too
     finite: bool
 
     def __init__(self, draws: Any, log_density: Any = None) -> None:
@@ -191,14 +191,29 @@ def _read_draws(draws: Any) -> NDArray[Any]:
             "draws must have shape (n, M), M draws per row, or (n, M, D) for vectors of D coordinates; "
             f"got shape {array.shape}. {remedy}"
         )
-    kind = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+    _refuse_rounded(array, "draws")
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite
-        held: NDArray[Any] = np.ascontiguousarray(array, dtype=kind).view()
+        held: NDArray[Any] = np.ascontiguousarray(array, dtype=float_type(array.dtype)).view()
     held.flags.writeable = False
     place = _first(held, np.isnan)
     if place is not None:
         raise InputError(f"draws must not be missing; {_placed(place)} is nan. Drop or repair such rows")
     return held
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which numbers of a type are held: floats of up to 8 bytes as they are, all else as float64.
+
+    >>> float_type(np.dtype(">f4")), float_type(np.dtype(int))
+    (dtype('float32'), dtype('float64'))
+    """
+    return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize < 8 else np.dtype(np.float64)
+
+
+def _refuse_rounded(array: NDArray[Any], name: str) -> None:
+    from calibrant.inputs.bounds import refuse_rounded  # which knows the laws
+
+    refuse_rounded(array, name)
 
 
 def _is_finite(held: NDArray[Any]) -> bool:
@@ -211,7 +226,7 @@ def _first(held: NDArray[Any], strange: Callable[[NDArray[Any]], NDArray[np.bool
     for start in range(0, len(held), size):
         block = held[start : start + size]
         with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(block.sum()):
+            if np.isfinite(block.sum(dtype=np.float32 if block.dtype == np.float16 else None)):
                 continue
         found = strange(block)
         if found.any():
@@ -224,10 +239,13 @@ def _placed(place: tuple[int, ...] | None) -> str:
     return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "draw", "coordinate"), place or (), strict=False))
 
 
-def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> FloatArray | None:
+def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any] | None:
     if log_density is None:
         return None
-    array = read_array(log_density, "log_density")
+    numbers = read_numbers(log_density, "log_density")
+    _refuse_rounded(numbers, "log_density")
+    with np.errstate(over="ignore"):
+        array = locked(numbers.astype(float_type(numbers.dtype), order="C", copy=True))
     if array.shape != shape:
         raise InputError(
             f"log_density must have one value per draw: shape (n, M) = {shape}; got shape {array.shape}. "

@@ -15,7 +15,7 @@ from calibrant.inputs.laws.samples import Samples
 
 
 class Drawn(NamedTuple):
-    """Outcomes and draws, ready for `audit(drawn.y, drawn.prediction)` and every verb of samples.
+    """Outcomes and draws, ready for every verb of samples; of vectors ``audit(d.y, d.prediction, columns=d.names)``.
 
     Attributes
     ----------
