@@ -210,7 +210,7 @@ def columns(cell: Cell, rng: Rng) -> Counts:
     return {
         **{f"Holm, {method}": int(result.pvalue.min() <= LEVEL) for method, result in found.items()},
         "ecdf_difference": int(outside.any()),
-        "unadjusted": int(found["smooth"].details["pvalue_raw"].min() <= LEVEL),
+        "unadjusted": int(found["smooth"].details["pvalue_each"].min() <= LEVEL),
     }
 
 

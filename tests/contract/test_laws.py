@@ -95,7 +95,7 @@ VARIANTS = [
     ("sharpness", {"statistic": "width", "level": 0.5}, "laws", "samples"),
     ("sharpness", {"statistic": "width", "level": [0.25, 0.5]}, "laws", "samples"),
     ("pit_histogram", {"bins": 7}),
-    ("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": None}),
+    ("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": "none"}),
     ("ecdf_difference", {"rng": 0, "points": 3}),
     ("expected_coverage", {"rng": 0, "levels": [0.5, 0.9]}),
     *(("uniformity_test", {"rng": 0, "method": m}) for m in ("smooth", "chi2", "ks", "cvm", "ad", "prit", "piet")),

@@ -193,7 +193,7 @@ class TestKinds:
 
     def test_columns_are_judged_together(self):
         ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9, names=list("abcd"))
-        together, alone = expected_coverage(ranks), expected_coverage(ranks, multiplicity=None)
+        together, alone = expected_coverage(ranks), expected_coverage(ranks, multiplicity="none")
         assert together.coverage.shape == together.low.shape == together.high.shape == (4, 4)
         assert together.lower.tolist() == expected_coverage(ranks.take([0]), confidence=1 - 0.05 / 4).lower.tolist()
         assert alone.lower.tolist() == expected_coverage(ranks.take([0])).lower.tolist()

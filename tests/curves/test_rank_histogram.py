@@ -53,7 +53,7 @@ def test_references(name):
 def test_band(row):
     N, m = row["N"], row["ranks"]
     curve = rank_histogram(Ranks.of(np.arange(N) % m, m - 1), bins=row["bins"], level=row["level"])
-    assert curve.gamma == pytest.approx(row["gamma"], rel=1e-9)
+    assert curve.gamma_band == pytest.approx(row["gamma"], rel=1e-9)
     assert curve.coverage == pytest.approx(row["coverage"], rel=1e-9)
     assert (curve.lower.tolist(), curve.upper.tolist()) == (row["lower"], row["upper"])
     assert (curve.last - curve.first + 1).tolist() == row["sizes"]
@@ -94,7 +94,7 @@ class TestByHand:
         curve = rank_histogram(Ranks.of([0, 0, 0, 0, 0, 1], M=1), bins=2, level=0.75)
         assert (curve.lower.tolist(), curve.upper.tolist()) == ([2, 2], [4, 4])
         assert curve.coverage == pytest.approx(50 / 64)
-        assert curve.gamma == pytest.approx(44 / 64)  # 2 P(B <= 2)
+        assert curve.gamma_band == pytest.approx(44 / 64)  # 2 P(B <= 2)
         assert leaves(curve)
 
     @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_every_row_is_in_a_bar(n, M, data):
 class TestColumns:
     def test_are_judged_together(self):
         ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9)
-        together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity=None)
+        together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity="none")
         one = rank_histogram(ranks.take([0]), level=1 - 0.05 / 4)
         assert together.lower.tolist() == one.lower.tolist()
         assert alone.lower.tolist() == rank_histogram(ranks.take([0])).lower.tolist()

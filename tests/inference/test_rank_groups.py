@@ -31,7 +31,7 @@ def test_reference(value):
     with np.load(REFERENCES / "samples.npz") as arrays:
         M = arrays[ranks.replace("ranks", "samples")].shape[1]
         found = grouped(GroupedRanks.of(arrays[ranks], M, arrays[groups]), "holm")
-    raw = found.details["pvalue_raw"].reshape(len(value["value"]), -1)
+    raw = found.details["pvalue_each"].reshape(len(value["value"]), -1)
     for g, expected in enumerate(value["value"]):
         assert found.details["groups"][g] == expected["group"]
         assert found.details["rows"][g] == expected["n"]
@@ -40,7 +40,7 @@ def test_reference(value):
 
 def test_holm_counts_all_cells():
     found = grouped(drawn([40, 30, 50]), "holm")
-    raw, adjusted = found.details["pvalue_raw"], found.pvalue
+    raw, adjusted = found.details["pvalue_each"], found.pvalue
     assert raw.shape == adjusted.shape == found.statistic.shape == (3, 2)
     assert adjusted.min() == pytest.approx(min(1, 6 * raw.min()))
     assert (adjusted >= raw).all()
@@ -54,7 +54,7 @@ def test_small_groups_are_listed_and_not_tested():
     assert np.isnan(found.pvalue).tolist() == [[False] * 2, [True] * 2, [False] * 2]
     assert np.isnan(found.statistic[1]).all()
     assert np.isfinite(np.stack(found.estimate)).all()
-    np.testing.assert_allclose(found.pvalue[0], np.minimum(1, 4 * found.details["pvalue_raw"][0]))
+    np.testing.assert_allclose(found.pvalue[0], np.minimum(1, 4 * found.details["pvalue_each"][0]))
     assert "1 of them too small" in found.method
     assert "4 p-values" in found.method
     assert found.n == 79
@@ -64,7 +64,7 @@ def test_one_column_without_an_axis():
     rank, labels = np.arange(60) % 10, np.arange(60) % 2
     found = grouped(GroupedRanks.of(rank, 9, labels), "holm")
     assert found.pvalue.shape == found.estimate[0].shape == (2,)
-    assert found.details["pvalue_raw"][1] == pytest.approx(band_test(Ranks.of(rank[1::2], 9)).pvalue[0])
+    assert found.details["pvalue_each"][1] == pytest.approx(band_test(Ranks.of(rank[1::2], 9)).pvalue[0])
     assert found.details["tied"] == 0
 
 

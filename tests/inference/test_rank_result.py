@@ -17,9 +17,9 @@ def test_one_column_without_an_axis_gives_numbers():
     effect = rank_effect(ranks)
     assert [type(v) for v in (result.statistic, result.pvalue, *result.estimate)] == [float] * 4
     assert result.estimate == (effect.shift[0], effect.spread[0])
-    assert (result.pvalue, result.details["pvalue_raw"], result.details["dof"]) == (0.5, 0.25, 3)
+    assert (result.pvalue, result.details["pvalue_each"], result.details["dof"]) == (0.5, 0.25, 3)
     assert result.details["Z"].shape == (3,)
-    assert result.details["columns"] == ("",)
+    assert result.details["names"] == ("",)
     assert type(result.details["tied"]) is int
     assert result.method == "a test; ranks among 3 draws"
 
@@ -29,7 +29,7 @@ def test_columns_give_arrays():
     result = rank_result(ranks, found(2), np.array([0.5, 0.5]), "Holm")
     assert result.pvalue.shape == result.estimate[0].shape == (2,)
     assert result.details["Z"].shape == (3, 2)
-    assert result.details["columns"] == ("u", "v")
+    assert result.details["names"] == ("u", "v")
     assert result.method == "a test; ranks among 3 draws; 2 columns, Holm"
 
 
@@ -40,7 +40,7 @@ def test_one_column_with_an_axis_gives_arrays_too():
 def test_no_pvalue_is_0():
     result = rank_result(Ranks.of([0], M=3), found(1)._replace(pvalue=np.zeros(1)), np.zeros(1), "")
     assert 0 < result.pvalue < 1e-300
-    assert 0 < result.details["pvalue_raw"] < 1e-300
+    assert 0 < result.details["pvalue_each"] < 1e-300
 
 
 def test_adjusted():

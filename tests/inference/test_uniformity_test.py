@@ -75,7 +75,7 @@ class TestReference:
         m = found.details["M"] + 1
         ours = {
             "gamma": found.statistic,
-            "pvalue": found.details["pvalue_raw"],
+            "pvalue": found.details["pvalue_each"],
             "holm": found.pvalue,
             "where": np.asarray(found.details["where"]) * m,
         }[what]
@@ -85,7 +85,7 @@ class TestReference:
     def test_smooth(self, value):
         found, expected = uniformity_test(counted(value), method="smooth"), value["value"]
         np.testing.assert_allclose(np.atleast_1d(found.statistic), expected["S4"], rtol=value["rtol"])
-        np.testing.assert_allclose(np.atleast_1d(found.details["pvalue_raw"]), expected["pvalue"], rtol=value["rtol"])
+        np.testing.assert_allclose(np.atleast_1d(found.details["pvalue_each"]), expected["pvalue"], rtol=value["rtol"])
         np.testing.assert_allclose(np.atleast_2d(found.details["Z"].T), expected["Z"], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(np.atleast_1d(found.estimate[0]), expected["shift_sd"], rtol=value["rtol"])
         np.testing.assert_allclose(np.atleast_1d(found.estimate[1]), expected["spread_multiplier"], rtol=value["rtol"])
@@ -94,7 +94,7 @@ class TestReference:
     def test_groups(self, value):
         ranks, groups = (ARRAYS[name] for name in value["inputs"])
         found = uniformity_test(GroupedRanks.of(ranks, counted(value).M, groups))
-        raw = found.details["pvalue_raw"].reshape(len(value["value"]), -1)
+        raw = found.details["pvalue_each"].reshape(len(value["value"]), -1)
         np.testing.assert_allclose(raw, [group["pvalue"] for group in value["value"]], rtol=value["rtol"])
         np.testing.assert_allclose(found.pvalue.ravel(), holm(raw.ravel()))
 
@@ -103,7 +103,7 @@ class TestReference:
         ranks, x = (ARRAYS[name] for name in value["inputs"])
         found = uniformity_test(RankCovariates.of(ranks, counted(value).M, x))
         np.testing.assert_allclose(np.atleast_1d(found.statistic), value["value"]["statistic"], rtol=value["rtol"])
-        raw = np.atleast_1d(found.details["pvalue_raw"])
+        raw = np.atleast_1d(found.details["pvalue_each"])
         np.testing.assert_allclose(raw, value["value"]["pvalue"], rtol=value["rtol"])
         assert found.details["dof"] == value["value"]["dof"]
 
@@ -133,17 +133,17 @@ class TestShape:
         whole = uniformity_test(*case(), method=method, rng=0)
         assert [type(v) for v in (found.statistic, found.pvalue, *found.estimate)] == [float] * 4
         assert type(found.n) is int
-        assert (found.pvalue, found.details["columns"]) == (found.details["pvalue_raw"], ("",))
+        assert (found.pvalue, found.details["names"]) == (found.details["pvalue_each"], ("",))
         assert found.statistic == pytest.approx(whole.statistic[0])
-        assert whole.pvalue.shape == whole.statistic.shape == whole.details["pvalue_raw"].shape == (3,)
-        assert whole.details["columns"] == ("0", "1", "2")
+        assert whole.pvalue.shape == whole.statistic.shape == whole.details["pvalue_each"].shape == (3,)
+        assert whole.details["names"] == ("0", "1", "2")
         assert "99 draws" in whole.method
         assert "3 columns, Holm" in whole.method
         assert "columns" not in found.method
 
     def test_names_of_columns(self):
         found = uniformity_test(Ranks.of([[0, 1], [3, 2]], 3, names=["low", "high"]))
-        assert found.details["columns"] == ("low", "high")
+        assert found.details["names"] == ("low", "high")
 
     @pytest.mark.parametrize("method", [None, "permutation"])
     def test_covariates(self, method):
@@ -162,7 +162,7 @@ class TestShape:
 class TestMultiplicity:
     def test_adjusted(self):
         raw = uniformity_test(*case("biased"), multiplicity="none")
-        np.testing.assert_array_equal(raw.pvalue, raw.details["pvalue_raw"])
+        np.testing.assert_array_equal(raw.pvalue, raw.details["pvalue_each"])
         np.testing.assert_array_equal(uniformity_test(*case("biased")).pvalue, holm(raw.pvalue))
         found = uniformity_test(*case("biased"), multiplicity="bonferroni")
         np.testing.assert_allclose(found.pvalue, np.minimum(1, 3 * raw.pvalue))
@@ -179,7 +179,7 @@ class TestMultiplicity:
     def test_exchange_of_one_column_says_so(self):
         found = uniformity_test(*case(D=0), multiplicity="exchange", resamples=99)
         assert "99 exchanged sets" in found.method
-        assert found.pvalue == pytest.approx(found.details["pvalue_raw"], abs=0.12)
+        assert found.pvalue == pytest.approx(found.details["pvalue_each"], abs=0.12)
 
     def test_exchange_repeats_itself(self):
         one, same, other = (
@@ -276,7 +276,7 @@ class TestSeen:
     def test_no_pvalue_is_0(self, method):
         found = uniformity_test(Ranks.of(np.zeros(20_000, int), M=1000), method=method, rng=0)
         assert found.pvalue > 0
-        assert found.details["pvalue_raw"] > 0
+        assert found.details["pvalue_each"] > 0
 
     def test_where(self):
         rank = np.concatenate([np.repeat(np.arange(100), 20), np.full(300, 30)])

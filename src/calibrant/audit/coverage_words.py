@@ -13,7 +13,6 @@ from calibrant.audit.words import NOTABLE, POWER, percent, points, pvalue_words,
 from calibrant.inference.tails import normal_quantile
 from calibrant.results import Curve, TestResult, Verdict
 
-ALL_TOGETHER = "No single level is off by more than chance, but all together are."
 NO_TEST = "Weights are unequal, and coverage then has no exact test."
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
+
 from calibrant.errors import InputError, shown
 from calibrant.inputs.covariates import covariate_columns
-from calibrant.inputs.laws.parameters import read_array, refuse_where
+from calibrant.inputs.log_density_y import read_log_density_y
 from calibrant.inputs.outcomes import LawRows
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.weights import FloatArray, is_unit
 
-Known = tuple[tuple[str, ...], FloatArray | None, FloatArray | None]
+Known = tuple[tuple[str, ...], FloatArray | None, NDArray[Any] | None]
 
 
 def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> Known:
@@ -18,11 +20,13 @@ def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_d
     for name, value in (("covariates", covariates), ("log_density_y", log_density_y)):
         if value is not None and kind != "samples":
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
+        if value is not None and not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
+            raise InputError(f"{name}= is looked at by ranks, which need equal weights; leave {name} or weights out")
     if columns is not None and not (isinstance(rows, LawRows) and rows.law.shape):
         raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
     keep = rows.keep if isinstance(rows, LawRows) else None
     x = None if covariates is None else covariate_columns(covariates, rows.n, keep)
-    return _names(rows, columns), x, _density(rows, log_density_y, keep)
+    return _names(rows, columns), x, _density(rows, log_density_y)
 
 
 def _names(rows: Any, columns: Any) -> tuple[str, ...]:
@@ -35,15 +39,9 @@ def _names(rows: Any, columns: Any) -> tuple[str, ...]:
     return names
 
 
-def _density(rows: Any, log_density_y: Any, keep: Any) -> FloatArray | None:
+def _density(rows: Any, log_density_y: Any) -> NDArray[Any] | None:
     if log_density_y is None:
         return None
     if rows.law.log_densities is None:
         raise InputError("log_density_y= is compared with that of the draws; pass Samples(draws, log_density)")
-    values = read_array(log_density_y, "log_density_y")
-    n = rows.n if keep is None else keep.size
-    if values.shape != (n,):
-        raise InputError(f"log_density_y must have one value per row, shape ({n},); got shape {values.shape}")
-    bad = ~(values < float("inf"))
-    refuse_where(bad, values, "log_density_y must be below infinity and not missing", "Drop or repair such rows")
-    return values if keep is None else values[keep]
+    return read_log_density_y(log_density_y, rows)

@@ -18,7 +18,6 @@ from calibrant.metrics.energy_ranks import energy_ranks
 from calibrant.metrics.joint_ranks import joint_ranks
 from calibrant.metrics.tarp_ranks import tarp_ranks
 from calibrant.primitives.marginal_ranks import marginal_ranks
-from calibrant.primitives.multiplicity import holm
 from calibrant.results import Measurement, TestResult
 from calibrant.summaries.rank_covariates import RankCovariates
 from calibrant.summaries.ranks import Ranks
@@ -106,9 +105,8 @@ def conditional_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list
         found: TestResult = uniformity_test(
             RankCovariates.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x), covariates=x
         )
-        raw = np.atleast_1d(found.details["pvalue_raw"])
-        statistic = float(np.atleast_1d(found.statistic)[int(np.argmin(raw))])
-        p = float(holm(raw).min())
+        pvalues = np.atleast_1d(found.pvalue)
+        statistic, p = float(np.atleast_1d(found.statistic)[pvalues.argmin()]), float(pvalues.min())
         looks.append(Look("uniformity_test.score", "ranks against covariates", None, statistic, p, found.method, True))
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")

@@ -39,7 +39,10 @@ def coordinate_scores(rows: LawRows, law: Samples) -> dict[str, FloatArray]:
     found = {}
     for name, ask in asked.items():
         try:
-            found[name] = np.atleast_1d(np.asarray(ask(), dtype=np.float64))
+            with np.errstate(over="ignore", invalid="ignore"):  # of draws whose squares are beyond float64
+                value = np.atleast_1d(np.asarray(ask(), dtype=np.float64))
+            if name == "contraction" or np.isfinite(value).all():
+                found[name] = value
         except NotApplicableError:  # one row, or outcomes that are all alike
             continue
     return found

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from calibrant.audit.sample_looks import Look
 from calibrant.audit.sections import Setting
 from calibrant.audit.words import NAMED, percent, pvalue_words, rows_needed
-from calibrant.inference.rank_effect import POWER, SPREAD
+from calibrant.inference.normal_errors import rows_for_spread
 from calibrant.inference.rank_failure import NONE, UNINFORMATIVE
 from calibrant.results import Verdict
 from calibrant.results.explanation import Explanation
@@ -46,12 +44,22 @@ def sample_verdict(
                 "rows. That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
             ),
         )
-    needed = rows_needed((POWER * SPREAD / math.log(NOTABLE)) ** 2)
-    found = f"Only a spread that is wrong by a factor of {seen:.2g}" if seen < math.inf else "No error of the spread"
     return Verdict(
         "cannot tell",
         f"There are too few rows to tell ({explained.n:,}; {pvalue_words(p)}).",
-        (*idle, f"{found} would have been found 4 times in 5. To see {percent(NOTABLE - 1)}, take {needed:,} rows."),
+        (*idle, _unseen(explained)),
+    )
+
+
+def _unseen(explained: Explanation) -> str:
+    """Say what so few rows could have shown."""
+    if explained.M < 2:
+        return "One draw per row shows no error of the spread, however many rows there are."
+    needed = rows_needed(rows_for_spread(NOTABLE, explained.M))
+    seen = explained.smallest_spread
+    return (
+        f"Only a spread that is wrong by a factor of {seen:.2g} would have been found 4 times in 5. "
+        f"To see {percent(NOTABLE - 1)}, collect about {needed:,} rows."
     )
 
 
@@ -94,7 +102,8 @@ def _uninformative(explained: Explanation) -> list[str]:
     if not idle:
         return []
     listed = ", ".join(idle[:NAMED]) + (f" and {len(idle) - NAMED:,} more" if len(idle) > NAMED else "")
-    return [f"Calibrated, but no sharper than the marginal law: {listed}."]
+    calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE else "No"
+    return [f"{calm} sharper than the marginal law: {listed}."]
 
 
 def _named(name: str) -> str:

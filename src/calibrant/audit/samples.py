@@ -112,10 +112,8 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
         method = "of normal predictions with the same ranks"
         return Measurement(f"explain.{name}", label, value, expected=expected, interval=(low, high), method=method)
 
-    return (
-        measured("shift", "shift, in predictive sd (positive: too high)", 0.0),
-        measured("spread", "factor the spread needs", 1.0),
-    )
+    shift = measured("shift", "shift, in predictive sd (positive: too high)", 0.0)
+    return (shift, measured("spread", "factor the spread needs", 1.0)) if explained.M > 1 else (shift,)
 
 
 def _central(curve: Curve) -> tuple[Measurement, ...]:

@@ -79,7 +79,8 @@ def _coordinates(
         return None, (str(reason),)
     found = []
     for d in range(low.shape[1]):
-        label = RowLabels(np.zeros(rows.n, np.intp), (f"coordinate {d}",))
+        name = setting.columns[d] if setting.columns else f"coordinate {d}"
+        label = RowLabels(np.zeros(rows.n, np.intp), (name,))
         lines = central_lines(counted((low[:, d], high[:, d]), levels, rows.w, label), setting)
         if lines is None:
             return None, ("Coordinates are not judged: one draw per row has no central interval.",)

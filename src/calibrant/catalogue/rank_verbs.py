@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calibrant.catalogue.entries import LOOKALIKES
 from calibrant.catalogue.reading import AnyRows, read
 from calibrant.errors import InputError
+from calibrant.inputs import generator
 from calibrant.primitives.ranked import Ranked
 from calibrant.summaries import Summary
 from calibrant.summaries.ranks import Ranks
@@ -63,6 +64,8 @@ class Ranking:
         for name, value in found.items():
             if value is inspect.Parameter.empty:
                 raise InputError(f"{self.name} needs the option {name}=, which has no default")
+        if found.get("rng") is not None:
+            generator(found["rng"])  # refuses what is none, whether it is needed or not
         return found
 
     def _hint(self, name: str) -> str:

@@ -21,7 +21,7 @@ def ecdf_difference(
     *,
     level: float = 0.95,
     points: Any = None,
-    multiplicity: str | None = "bonferroni",
+    multiplicity: str = "bonferroni",
     rng: Any = None,
 ) -> Curve:
     r"""Share of ranks below a point less the share that belongs there, with the exact band of whole curves.
@@ -51,7 +51,7 @@ def ecdf_difference(
         from 100 to 1000. A whole number: so many, evenly spread. A list: shares t, moved to the nearest j/m.
     multiplicity
         For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
-        None: each column for itself.
+        ``"none"``: each column for itself.
     rng
         Generator or seed that breaks ties between outcome and draws; needed if there are any.
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from calibrant.curves.rank_columns import adjusted, by_column, known_of, level_of_each
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.ecdf_band import Band, ecdf_band, gamma_pvalue, observed_gamma
+from calibrant.primitives.counts_test import counts_test
+from calibrant.primitives.ecdf_band import Band, ecdf_band
 from calibrant.summaries.ranks import Ranks
 
 
@@ -23,12 +24,11 @@ class Judged(NamedTuple):
     pvalue: FloatArray  # (C,), of all columns together
 
 
-def judge(counts: NDArray[np.int64], ranks: Ranks, t: FloatArray, level: float, multiplicity: str | None) -> Judged:
+def judge(counts: NDArray[np.int64], ranks: Ranks, t: FloatArray, level: float, multiplicity: str) -> Judged:
     """Compare counts (T, C) with Binomial(n, t), all points at once; t increases strictly within (0, 1)."""
     N = ranks.n
     band = ecdf_band(N, t, level_of_each(level, ranks.C, multiplicity))
-    gamma, place = observed_gamma(counts, N, t)
-    pvalue = np.array([gamma_pvalue(float(value), N, t) for value in gamma])
+    gamma, pvalue, place = counts_test(counts, N, t)
     return Judged(band, gamma, t[place], pvalue, adjusted(pvalue, multiplicity))
 
 

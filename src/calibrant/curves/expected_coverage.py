@@ -40,7 +40,7 @@ def expected_coverage(
     region: str = "central",
     levels: Any = None,
     confidence: float = 0.95,
-    multiplicity: str | None = "bonferroni",
+    multiplicity: str = "bonferroni",
     rng: Any = None,
 ) -> Curve:
     r"""How often the regions of predictions hold the outcome, against how often they should.
@@ -76,7 +76,7 @@ def expected_coverage(
         Of the interval at each level, and of the band of all levels.
     multiplicity
         For several columns. ``"bonferroni"``: each band has confidence 1 - (1 - confidence)/C, and p-values are
-        adjusted (Holm). None: each column for itself.
+        adjusted (Holm). ``"none"``: each column for itself.
     rng
         Generator or seed that breaks ties between outcome and draws; needed if there are any.
 

@@ -33,7 +33,7 @@ def check_columns(verb: str, ranks: Ranks, multiplicity: Any) -> None:
             'multiplicity="exchange" puts draws in the place of their outcomes, and counts of ranks do not hold them; '
             'ask uniformity_test(y, samples, multiplicity="exchange")'
         )
-    check_choice("multiplicity", multiplicity, "bonferroni", None)
+    check_choice("multiplicity", multiplicity, "bonferroni", "none")
     if not ranks.has_equal_weights:
         raise InputError(
             f"{verb} refuses unequal weights: weighted counts of ranks have no exact law; leave weights out. "
@@ -41,18 +41,18 @@ def check_columns(verb: str, ranks: Ranks, multiplicity: Any) -> None:
         )
 
 
-def level_of_each(level: float, C: int, multiplicity: str | None) -> float:
+def level_of_each(level: float, C: int, multiplicity: str) -> float:
     """Return the level of the band of one column, so that those of all columns together have `level`.
 
-    >>> round(level_of_each(0.95, 5, "bonferroni"), 10), level_of_each(0.95, 5, None)
+    >>> round(level_of_each(0.95, 5, "bonferroni"), 10), level_of_each(0.95, 5, "none")
     (0.99, 0.95)
     """
-    return level if multiplicity is None or C == 1 else 1 - (1 - level) / C
+    return level if multiplicity == "none" or C == 1 else 1 - (1 - level) / C
 
 
-def adjusted(pvalues: FloatArray, multiplicity: str | None) -> FloatArray:
+def adjusted(pvalues: FloatArray, multiplicity: str) -> FloatArray:
     """Return the p-values of all columns together (Holm), or as they are."""
-    return pvalues if multiplicity is None else holm(pvalues)
+    return pvalues if multiplicity == "none" else holm(pvalues)
 
 
 def by_column(values: NDArray[Any], ranks: Ranks) -> Any:
@@ -60,11 +60,11 @@ def by_column(values: NDArray[Any], ranks: Ranks) -> Any:
     return values if not ranks.single else values[..., 0].item() if values.ndim == 1 else values[..., 0]
 
 
-def said_of_columns(ranks: Ranks, multiplicity: str | None) -> str:
+def said_of_columns(ranks: Ranks, multiplicity: str) -> str:
     """Say how several columns are judged together; nothing of one."""
     if ranks.C == 1:
         return ""
-    joined = "each for itself" if multiplicity is None else "judged together (Bonferroni, Holm)"
+    joined = "each for itself" if multiplicity == "none" else "judged together (Bonferroni, Holm)"
     return f"; {ranks.C:,} columns, {joined}"
 
 

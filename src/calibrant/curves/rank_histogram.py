@@ -30,7 +30,7 @@ def rank_histogram(
     *,
     bins: int | None = None,
     level: float = 0.95,
-    multiplicity: str | None = "bonferroni",
+    multiplicity: str = "bonferroni",
     rng: Any = None,
 ) -> Curve:
     r"""Histogram of the ranks of outcomes among their draws, with the exact band of all bars at once.
@@ -55,7 +55,7 @@ def rank_histogram(
         theirs.
     multiplicity
         For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
-        None: each column for itself.
+        ``"none"``: each column for itself.
     rng
         Generator or seed that breaks ties between outcome and draws, needed if there are any, and that simulates
         counts, by default from 0.
@@ -67,8 +67,8 @@ def rank_histogram(
         `lower` and `upper`, the simultaneous band of counts.
 
         Details: `edges` in ranks (bin k holds ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
-        `pvalue_each` and `pvalue`, adjusted for the columns; `gamma` and `coverage`, the tail at which the band was cut
-        and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks that chance has decided, and
+        `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
+        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks that chance has decided, and
         `cells`, whether F(y) was counted.
 
     Notes
@@ -103,7 +103,6 @@ def rank_histogram(
     counts, expected = bin_counts(ranks.counts, K), N * size / m
     band = histogram_band(N, size / m, level_of_each(level, ranks.C, multiplicity))
     statistic, pvalue = chi2(counts, expected, rng)
-    pvalue = np.maximum(pvalue, LEAST)
     law = f"chi-square with {K - 1} degrees of freedom" if is_large(expected) else f"{RESAMPLES} simulated histograms"
     return Curve(
         kind="rank_histogram",
@@ -120,7 +119,7 @@ def rank_histogram(
         details={
             "level": level,
             "edges": edges,
-            "gamma": band.gamma,
+            "gamma_band": band.gamma,
             "coverage": band.coverage,
             "chi2": by_column(statistic, ranks),
             "pvalue": by_column(adjusted(pvalue, multiplicity), ranks),

@@ -14,7 +14,9 @@ from calibrant.curves.attainable import nearest
 from calibrant.curves.rank_columns import JUDGED, rank_summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inference.normal_errors import normal_errors, smallest_effects
+from calibrant.inference.rank_band import band_test
 from calibrant.inference.rank_failure import NONE, UNINFORMATIVE, failures_of, outward_failure
+from calibrant.inference.rank_result import LEAST
 from calibrant.inference.rank_words import Found, joint_sentence, sentence
 from calibrant.inputs import check_choice, check_level
 from calibrant.inputs.laws import MvNormal, Samples
@@ -24,7 +26,6 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.metrics.contraction import contraction as contraction_of
 from calibrant.metrics.energy_ranks import energy_ranks
 from calibrant.metrics.joint_ranks import joint_ranks
-from calibrant.primitives.ecdf_band import gamma_pvalue, observed_gamma
 from calibrant.primitives.multiplicity import holm
 from calibrant.results.explanation import Explanation
 from calibrant.summaries import Summary
@@ -32,7 +33,6 @@ from calibrant.summaries.ranks import Ranks
 
 LEVELS = (0.5, 0.9)
 LITTLE = 0.05  # contraction that is about none
-LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
 CHEAP = 10_000_000  # numbers among the draws, which are ranked within a few seconds
 
 
@@ -188,12 +188,8 @@ def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
 
 def _pvalues(ranks: Ranks) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return the exact p-values of the columns and the ranks j at which #{rank < j} is most unlikely."""
-    points = ranks.points
-    t = points / (ranks.M + 1)
-    below = np.cumsum(ranks.counts, axis=0)[points - 1]
-    gamma, place = observed_gamma(below, ranks.n, t)
-    found = [max(gamma_pvalue(float(value), ranks.n, t), LEAST) for value in gamma]
-    return np.array(found), points[place]
+    found = band_test(ranks)
+    return np.maximum(found.pvalue, LEAST), np.rint(found.where * (ranks.M + 1)).astype(np.int64)
 
 
 def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, LawRows | None]:

@@ -69,6 +69,15 @@ def smallest_effects(n: int, M: int) -> tuple[float, float]:
     return float(shift), float(np.exp(POWER * SPREAD / (rho[1] * sqrt(n)))) if M > 1 else np.nan
 
 
+def rows_for_spread(factor: float, M: int) -> float:
+    """Return how many rows show a wrong factor of the spread four times in five at 5 %.
+
+    >>> round(rows_for_spread(smallest_effects(200, 99)[1], 99))
+    200
+    """
+    return float((POWER * SPREAD / (shrinkage(M)[1] * log(factor))) ** 2)
+
+
 def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:
     r"""Return the errors of normal predictions whose ranks have the first two components of these counts, (M + 1,).
 

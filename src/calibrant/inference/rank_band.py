@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.ecdf_band import gamma_pvalue, observed_gamma
+from calibrant.primitives.counts_test import counts_test
 from calibrant.summaries.ranks import Ranks
 
 
@@ -23,8 +23,7 @@ class BandTest(NamedTuple):
 def band_test(ranks: Ranks) -> BandTest:
     """Return the smallest two-sided pointwise p-value γ of #{rank < j} ~ Binomial(n, j/(M + 1)) and P(γ* <= γ)."""
     t = ranks.points / (ranks.M + 1)
-    gamma, place = observed_gamma(below(ranks.counts, ranks.points), ranks.n, t)
-    pvalue = np.array([gamma_pvalue(float(g), ranks.n, t) for g in gamma])
+    gamma, pvalue, place = counts_test(below(ranks.counts, ranks.points), ranks.n, t)
     return BandTest(gamma, pvalue, t[place])
 
 

@@ -33,8 +33,8 @@ def grouped(summary: GroupedRanks, multiplicity: str) -> TestResult:
     details = {
         "groups": summary.labels,
         "rows": np.array([part.n for part in summary.parts]),
-        "columns": ranks.names,
-        "pvalue_raw": shaped(raw, single),
+        "names": ranks.names,
+        "pvalue_each": shaped(raw, single),
         "where": shaped(where, single),
         "M": ranks.M,
         "tied": shaped(summary.tied, single),

@@ -38,8 +38,8 @@ def rank_result(ranks: Ranks, found: Found, pvalue: FloatArray, correction: str)
         method=f"{found.words}; {ranks_in_words(ranks)}{columns}{correction and ', '}{correction}",
         n=ranks.n,
         details={
-            "columns": ranks.names,
-            "pvalue_raw": shaped(np.maximum(found.pvalue, LEAST), single),
+            "names": ranks.names,
+            "pvalue_each": shaped(np.maximum(found.pvalue, LEAST), single),
             "M": ranks.M,
             "tied": shaped(ranks.tied, single),
             **{name: shaped(values, single) for name, values in found.columns.items()},

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inference.rank_result import Found
 from calibrant.inputs.weights import FloatArray
@@ -15,6 +15,7 @@ from calibrant.summaries.kept_ranks import KeptRanks
 from calibrant.summaries.rank_covariates import DEGREES, RankCovariates
 
 ROUNDING = 8 * np.finfo(np.float64).eps  # of a mean: a standard deviation this small is that of a constant
+SMALLEST = 1e-145  # root of a sum of squares that has lost nothing to the end of float64
 DEPENDENT = 1e-10  # of the largest eigenvalue of the correlations: less is a covariate that others tell
 
 
@@ -38,6 +39,8 @@ def score(summary: RankCovariates) -> Found:
 def permuted_score(summary: KeptRanks, resamples: int, rng: np.random.Generator) -> Found:
     """Return T, and its p-value if the ranks of a row are equally likely to belong to any covariates."""
     rank, x = summary.ordered()
+    largest = np.abs(x).max(axis=0)
+    x = x / np.where(largest > 0, largest, 1.0)  # sums and squares stay in float64
     step = x - x.mean(axis=0)
     basis = _basis(step.T @ step, x.mean(axis=0), len(x))
     Q = step @ basis  # (n, rank)
@@ -57,9 +60,14 @@ def permuted_score(summary: KeptRanks, resamples: int, rng: np.random.Generator)
 def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
     """Return A (q, rank) with A' S A = I: (x - x̄) A is orthonormal. Constant and dependent covariates add nothing."""
     scale = np.sqrt(np.diagonal(spread))
+    if ((scale > 0) & (scale < SMALLEST)).any():
+        raise InputError("covariates are too small for their squares; divide them by their largest value")
     varies = scale > ROUNDING * np.abs(mean) * np.sqrt(n)
     if not varies.any():
-        raise NotApplicableError("no covariate varies between rows, so that ranks cannot vary with them")
+        raise NotApplicableError(
+            "no covariate varies between rows, so that ranks cannot vary with them; divide tiny ones by their largest "
+            "value"
+        )
     scale = scale[varies]
     values, vectors = np.linalg.eigh(spread[np.ix_(varies, varies)] / np.outer(scale, scale))
     kept = values > DEPENDENT * values[-1]

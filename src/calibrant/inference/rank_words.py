@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.inference import rank_failure as kinds
 from calibrant.inference.normal_errors import NormalErrors
 
+NOTABLE = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
 MANY = 1000  # rows, from which on a share has a decimal
 LOOKS_THE_SAME = "Bias that changes sign between rows looks the same: split them by a covariate"
 
@@ -72,8 +73,9 @@ def pvalue_words(p: float) -> str:
 def _calm(found: Found) -> str:
     calm = f"No departure beyond chance (joint {_percent(found.level)}; {pvalue_words(found.pvalue)})"
     if found.failures[0] == kinds.UNINFORMATIVE and found.contraction is not None:
+        said = "calibrated, but" if found.smallest[1] <= NOTABLE else "too few rows to call them calibrated, and"
         return (
-            f"{calm}: calibrated, but no sharper than the marginal law. The predictive variance is "
+            f"{calm}: {said} no sharper than the marginal law. The predictive variance is "
             f"{1 - found.contraction:.2f} times that of all outcomes together (contraction {found.contraction:.2f})."
         )
     if found.outward:

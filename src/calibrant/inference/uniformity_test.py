@@ -136,9 +136,9 @@ def uniformity_test(
     TestResult
         Numbers, or arrays with one entry per coordinate; with `groups` the groups come first. `pvalue` is adjusted.
         `estimate` is (shift, spread): predictions are too high by `shift` predictive standard deviations, and their
-        spread needs the factor `spread`, both for Gaussian predictions and small departures. `details` has `columns`
-        (names), `pvalue_raw`, `M` and `tied` (ranks decided by chance). ``"band"`` has `where`, the t = j/m of γ;
-        ``"smooth"`` `Z` and `dof`; ``"chi2"`` `counts`, `expected`, `bins` and `dof`; ``"score"`` and
+        spread needs the factor `spread`, both for Gaussian predictions and small departures. `details` has `names`
+        (of the columns), `pvalue_each`, `M` and `tied` (ranks decided by chance). ``"band"`` has `where`, the t = j/m
+        of γ; ``"smooth"`` `Z` and `dof`; ``"chi2"`` `counts`, `expected`, `bins` and `dof`; ``"score"`` and
         ``"permutation"`` `dof`. With groups there are `groups` (labels) and `rows` (of each).
 
     Notes

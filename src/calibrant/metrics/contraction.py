@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.catalogue import metric
 from calibrant.catalogue.reading import part_of
 from calibrant.errors import NotApplicableError, shown
-from calibrant.inputs.laws import Laplace, MvNormal, Normal, Samples
+from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray, is_unit
 from calibrant.primitives.dispatch import chunks
@@ -20,7 +20,7 @@ from calibrant.summaries import Moments
 BLOCK = 1 << 20  # draws that are looked at together
 NAME = "contraction"
 WEIGHT = f"{NAME} weight"
-FINITE = (Samples, Normal, Laplace, MvNormal)  # others may have an infinite variance: a contraction of minus infinity
+LARGEST = 1e100  # variance of y against which one beyond float64 is as good as infinite
 SMALLEST = 1e-290  # variance whose squares have lost nothing to the end of float64
 
 
@@ -39,8 +39,6 @@ def _moments(rows: LawRows) -> Moments:
         variance = variance_of(rows.law)
     if np.isnan(variance).any():
         raise NotApplicableError(f"{type(rows.law).__name__} has no variance in at least one row, so no contraction")
-    if isinstance(rows.law, FINITE) and not np.isfinite(variance).all():
-        raise NotApplicableError("a predictive variance is beyond float64; divide outcomes and predictions by 1e200")
     named = {WEIGHT: rows.w, **_columns("y", rows.y), **_columns("variance", variance)}
     return Moments.of(named, rows.w if is_unit(rows.w) else np.sqrt(rows.w))
 
@@ -99,8 +97,7 @@ def contraction(summary: Moments) -> float | FloatArray:
 
 
 def _of_column(summary: Moments, name: str) -> float:
-    if summary.mean_of(name) == np.inf:
-        return -np.inf
+    mean_variance = summary.mean_of(name)
     variance, y, weight = map(summary.names.index, (name, name.replace("variance", "y"), WEIGHT))
     W = summary.w2
     divisor = W - float(summary.mean2[weight])
@@ -109,7 +106,11 @@ def _of_column(summary: Moments, name: str) -> float:
     of_y = float(summary.spread2[y]) / divisor
     if not SMALLEST < of_y < np.inf:
         raise NotApplicableError(
-            f"the variance of y, with which predictions are compared, must be a finite number above 1e-290; got "
+            f"the variance of y, with which predictions are compared, must be a finite number above 0; got "
             f"{shown(of_y)}. Outcomes that are all alike have no contraction; rescale those that are huge or tiny"
         )
-    return 1 - float(summary.mean2[variance]) / of_y
+    if mean_variance == np.inf and of_y > LARGEST:
+        raise NotApplicableError(
+            f"a predictive variance is beyond float64, and that of y is {shown(of_y)}; rescale predictions and outcomes"
+        )
+    return 1 - float(summary.mean2[variance]) / of_y if mean_variance < np.inf else -np.inf

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.catalogue.rank_verbs import rank_verb
 from calibrant.errors import InputError
 from calibrant.inputs import check_count, generator
 from calibrant.inputs.laws import Law, Samples
-from calibrant.inputs.bounds import refuse_rounded
-from calibrant.inputs.laws.parameters import read_numbers, refuse_where
 from calibrant.inputs.laws.samples import float_type
+from calibrant.inputs.log_density_y import read_log_density_y
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.density_levels import density_level
@@ -110,7 +108,7 @@ def _of_samples(rows: LawRows, law: Samples, log_density_y: Any, draws: Any, rng
         )
     if draws is not None:
         raise InputError(f"draws= is for laws; these are {law.M} draws already. Leave it out")
-    q_y, q = _read(log_density_y, rows), law.log_densities
+    q_y, q = read_log_density_y(log_density_y, rows), law.log_densities
     coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
     below, equal = rank_counts(q_y, q, coarser)
     return tie_broken(law.M - below - equal, equal, rng, M=law.M, what=WHAT)
@@ -134,17 +132,3 @@ def _of_draws(law: Law, y: FloatArray, M: int, rng: Any) -> Ranked:
             raise InputError(f"the log_density of {type(law).__name__} must be a number; row {row} has one that is nan")
         less[part], equal[part] = outcome_counts(-q)
     return tie_broken(less, equal, chance, M=M, what=WHAT)
-
-
-def _read(log_density_y: Any, rows: LawRows) -> NDArray[Any]:
-    array = read_numbers(log_density_y, "log_density_y")
-    expected = rows.n if rows.keep is None else rows.keep.size
-    if array.shape != (expected,):
-        raise InputError(
-            f"log_density_y must have one value per row: shape ({expected},); got shape {array.shape}. It is the joint "
-            "density of all coordinates"
-        )
-    refuse_rounded(array, "log_density_y")
-    bad = ~(array < np.inf) if rows.keep is None else ~(array < np.inf) & rows.keep
-    refuse_where(bad, array, "log_density_y must be below infinity and not missing", "Drop or repair such rows")
-    return array if rows.keep is None else array[rows.keep]

@@ -13,8 +13,12 @@ from calibrant.inputs.laws import Law, Samples
 from calibrant.inputs.laws.parameters import refuse_where
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.law_moments import mean_of, variance_of
 
+BLOCK = 1 << 20  # draws that are looked at together
+SMALLEST = 1e-290  # variance whose squares have lost nothing to the end of float64
+EXPECTED = "the predictive variance must be a finite number above 0"
 REMEDY = "Without spread there is no unit to measure the error in: drop or repair such rows"
 
 
@@ -61,20 +65,39 @@ def z_scores(y: Any, prediction: Any) -> FloatArray:
     law = rows.law
     if isinstance(law, Samples) and law.M < 2:
         raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")
-    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of numbers is refused below
+    z = _of_draws(rows.y, law) if isinstance(law, Samples) else _of_law(rows.y, law)
+    axes = ("row", "coordinate")[: z.ndim]
+    refuse_where(~np.isfinite(z), z, "the scores must be finite", "Outcome and prediction are too far apart", axes=axes)
+    return z
+
+
+def _of_law(y: FloatArray, law: Law) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of numbers is refused
         mean, variance = mean_of(law), variance_of(law)
-    bad = ~((variance > 0) & (variance < np.inf)) | _is_constant(law, mean, variance)
-    axes = ("row", "coordinate")[: variance.ndim]
-    expected = "the predictive variance must be a finite number above 0"
-    refuse_where(bad, np.where(bad & (variance < np.inf), 0.0, variance), expected, REMEDY, axes=axes)
-    return np.asarray((mean - rows.y) / np.sqrt(variance))
+        bad = ~((variance > SMALLEST) & (variance < np.inf))
+        _refuse_no_spread(bad, variance)
+        return np.asarray((mean - y) / np.sqrt(variance))
 
 
-def _is_constant(law: Law, mean: FloatArray, variance: FloatArray) -> NDArray[np.bool_]:
-    """Tell which rows have draws that are all alike; rounding of their mean gives them a tiny variance."""
-    constant = np.zeros(variance.shape, dtype=bool)
-    if isinstance(law, Samples):
-        tiny = variance <= (law.M * np.finfo(np.float64).eps * np.abs(mean)) ** 2
-        rows = np.flatnonzero(tiny.reshape(law.n, -1).any(axis=1))
-        constant[rows] = np.ptp(law.held[rows], axis=1) == 0
-    return constant
+def _of_draws(y: FloatArray, law: Samples) -> FloatArray:
+    """Return the scores; each row is moved to 0 and divided by a power of two, so that no square leaves float64."""
+    if not law.finite:
+        _ = law.draws  # which names the infinite one
+    z, width = np.empty(y.shape), np.empty(y.shape)
+    for part in chunks(law.n, max(1, BLOCK // law.held[0].size)):
+        x = law.held[part].astype(np.float64)
+        power = np.frexp(np.abs(x).max(axis=1))[1]
+        x = np.ldexp(x, -power[:, None])  # in [-1, 1]
+        low = x.min(axis=1)
+        x -= low[:, None]
+        width[part] = x.max(axis=1)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is no number is refused
+            x /= width[part, None]
+            at = (np.ldexp(y[part], -power) - low) / width[part]
+            z[part] = (x.mean(axis=1) - at) / x.std(axis=1, ddof=1)
+    _refuse_no_spread(width == 0, width)
+    return z
+
+
+def _refuse_no_spread(bad: NDArray[np.bool_], variance: FloatArray) -> None:
+    refuse_where(bad, variance, EXPECTED, REMEDY, axes=("row", "coordinate")[: bad.ndim])

@@ -27,6 +27,8 @@ def marginal_ranks(rows: LawRows | QuantileRows | CdfRows, rng: Any) -> Ranked:
     >>> marginal_ranks(read_outcomes([2.5], Samples([[1.0, 2.0, 3.0]])), None).rank
     array([2])
     """
+    if rng is not None:
+        generator(rng)  # refuses what is none, whether it is needed or not
     if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
         less, equal = rank_counts(rows.y, rows.law.held, rows.dtype)
         return ranked(less, equal, rng, M=rows.law.M)

@@ -59,7 +59,9 @@ class Members:
             z[:, :, 0] = self.y[part].T
             z[:, :, 1:] = self.draws[part].transpose(2, 0, 1)
         z = z.astype(np.float64, copy=False)
-        if self.dtype != np.float64 and not np.isfinite(z.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = self.dtype == np.float64 or np.isfinite(z.sum()) or np.isfinite(z).all()
+        if not fits:
             row = part.start + int(np.argmax(~np.isfinite(z).all(axis=(0, 2))))
             raise InputError(
                 f"outcomes and draws are compared as {self.dtype}, the coarser of their types, and row {row} goes "

@@ -16,6 +16,7 @@ MOST, FEWEST = 20, 5  # bins by default
 ROWS_PER_BIN = 20
 ENOUGH = 5.0  # least expected count for which the chi-square limit is used
 RESAMPLES = 999
+LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
 TIE = 1e-10  # counts in another order may sum to a statistic that differs by its rounding
 
 
@@ -78,7 +79,7 @@ def chi2(
 
     statistic = pearson(counts, expected)
     if is_large(expected):
-        return statistic, np.asarray(chdtrc(expected.size - 1, statistic))
+        return statistic, np.maximum(chdtrc(expected.size - 1, statistic), LEAST)
     n = int(counts[:, 0].sum())
     share = expected / expected.sum()
     drawn = own_stream(rng).multinomial(n, share, size=resamples)

@@ -32,7 +32,8 @@ class ExchangedRanks(WithRanks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.parts and self.tables.shape[1:] != self.parts[0].counts.shape:
+        fits = self.fits and not (self.parts and self.tables.shape[1:] != self.parts[0].counts.shape)
+        if not fits or (self.tables < 0).any() or (self.tables.sum(axis=1) != self.n).any():
             raise SummaryError("the tables of ExchangedRanks do not fit together")
 
     @classmethod

@@ -35,6 +35,8 @@ class GroupedRanks(WithRanks):
         super().__post_init__()
         if len(self.labels) != len(self.parts) or len(set(self.labels)) != len(self.labels):
             raise SummaryError("GroupedRanks must have one label per part, all different")
+        if self.parts and (self.tied.shape != (self.parts[0].C,) or ((self.tied < 0) | (self.tied > self.n)).any()):
+            raise SummaryError("the ties of GroupedRanks must be counts of its rows, one per column")
         for part in self.parts:
             part + self.parts[0]  # which refuses what does not fit together
 

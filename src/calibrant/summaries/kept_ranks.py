@@ -28,6 +28,10 @@ class KeptRanks(WithRanks):
         super().__post_init__()
         if self.parts and (self.rank.shape != (self.n, self.parts[0].C) or len(self.x) != self.n or self.x.ndim != 2):
             raise SummaryError("the columns of KeptRanks must belong to the same rows")
+        if not self.fits or (self.parts and ((self.rank < 0) | (self.rank > self.parts[0].M)).any()):
+            raise SummaryError("the ranks of KeptRanks must lie between 0 and M")
+        if not np.isfinite(self.x).all():
+            raise SummaryError("the covariates of KeptRanks must be finite")
 
     @classmethod
     def of(cls, ranks: Any, M: int, covariates: Any, *, names: Any = None) -> Self:

@@ -34,6 +34,9 @@ class RankCovariates(WithRanks):
         q = self.mean.size
         if self.spread.shape != (q, q) or (self.parts and self.cross.shape != (q, *_mean_phi(self.parts[0]).shape)):
             raise SummaryError("the moments of RankCovariates do not fit together")
+        finite = all(np.isfinite(moment).all() for moment in (self.mean, self.spread, self.cross))
+        if not self.fits or not finite or (np.diagonal(self.spread) < 0).any():
+            raise SummaryError("the moments of RankCovariates must be finite; divide covariates by their largest value")
 
     @classmethod
     def of(cls, ranks: Any, M: int, covariates: Any, *, names: Any = None) -> Self:
@@ -72,12 +75,13 @@ class RankCovariates(WithRanks):
         ranks = self.parts[0] + other.parts[0]
         step, factor = other.mean - self.mean, self.n * other.n / ranks.n
         step_phi = _mean_phi(other.parts[0]) - _mean_phi(self.parts[0])
-        return type(self)(
-            (ranks,),
-            self.mean + step * (other.n / ranks.n),
-            self.spread + other.spread + factor * np.multiply.outer(step, step),
-            self.cross + other.cross + factor * np.multiply.outer(step, step_phi),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is refused
+            return type(self)(
+                (ranks,),
+                self.mean + step * (other.n / ranks.n),
+                self.spread + other.spread + factor * np.multiply.outer(step, step),
+                self.cross + other.cross + factor * np.multiply.outer(step, step_phi),
+            )
 
 
 def _mean_phi(ranks: Ranks) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,6 +16,8 @@ from calibrant.inputs.weights import FloatArray, is_unit, read_weights
 from calibrant.primitives.rank_points import rank_points
 from calibrant.primitives.ranked import Ranked, column_names
 from calibrant.summaries.base import Summary
+
+MOST = 1 << 27  # counts that are held, a gigabyte
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +51,20 @@ class Ranks(Summary):
             raise SummaryError("the tables of Ranks must have one row per rank and one column per name")
         if self.tied.shape != shape[1:] or (self.single and shape[1] != 1):
             raise SummaryError("the columns of Ranks do not fit together")
+        self._check_values()
+
+    def _check_values(self) -> None:
+        """Refuse counts and weights that no rows have."""
+        whole = all(table.dtype == np.int64 and (table >= 0).all() for table in (self.counts, self.tied))
+        n = self.counts.sum(axis=0)
+        if not whole or (n != n[:1]).any() or (self.tied > n).any() or (self.names and self.M < 1):
+            raise SummaryError("Ranks must be whole numbers of the same rows in every column, at least 0, with M >= 1")
+        if not all(np.isfinite(table).all() and (table >= 0).all() for table in (self.weight, self.weight2)):
+            raise SummaryError("the weights of Ranks must be finite and at least 0")
+        if not all(isinstance(name, str) for name in self.names) or len(set(self.names)) != self.C:
+            raise SummaryError("the names of Ranks must be different texts")
+        if type(self.names) is not tuple or not all(type(flag) is bool for flag in (self.single, self.cells)):
+            raise SummaryError("Ranks must have a tuple of names and be told by True or False what they are")
 
     @classmethod
     def of(cls, ranks: Any, M: int, *, names: Any = None, weights: Any = None) -> Self:
@@ -148,6 +165,8 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
             f"ranks must be whole numbers of shape (n,) or (n, C); got shape {array.shape} of type {array.dtype}. "
             "Ranks divided by M are no ranks any more: pass what ranks(y, samples) returns"
         )
+    if (M + 1) * (array.size // len(array)) > MOST:
+        raise InputError(f"M must be at most {MOST:,} over the number of columns, as each rank is counted; got {M:,}")
     bad = (array < 0) | (array > M)
     if bad.any():
         place = np.unravel_index(int(np.argmax(bad)), bad.shape)
@@ -160,7 +179,7 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
 
 def _read_names(names: Any, rank: NDArray[np.int64]) -> tuple[str, ...]:
     C = 1 if rank.ndim == 1 else rank.shape[1]
-    found = (names,) if isinstance(names, str) else tuple(names)
+    found = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (names,)
     if len(found) != C or len(set(found)) != C or not all(isinstance(name, str) for name in found):
         raise InputError(f"names must be {C} different texts, one per column; got {shown(names)}")
     return found

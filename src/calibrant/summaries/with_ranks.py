@@ -22,6 +22,11 @@ class WithRanks(Summary):
             raise SummaryError(f"the parts of {type(self).__name__} must be Ranks")
 
     @property
+    def fits(self) -> bool:
+        """Whether there is one part, or none: what belongs to all rows belongs to it."""
+        return len(self.parts) <= 1
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return sum(part.n for part in self.parts)

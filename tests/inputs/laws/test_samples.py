@@ -24,9 +24,9 @@ class TestMade:
                 array[0] = 1
         given[0] = 7  # whose own array stays writeable
 
-    def test_half_precision_is_held_as_single_and_computed_with_as_double(self):
+    def test_half_precision_is_held_as_it_came_and_computed_with_as_double(self):
         law = Samples(DRAWS.astype(np.float16))
-        assert (law.held.dtype, law.draws.dtype) == (np.float32, np.float64)
+        assert (law.held.dtype, law.draws.dtype) == (np.float16, np.float64)
         assert np.array_equal(law.draws, DRAWS)
 
     def test_infinite_draws_have_an_order_and_nothing_else(self):
