@@ -68,8 +68,8 @@ def rank_histogram(
 
         Details: `edges` in ranks (bin k holds ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
         `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
-        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks that chance has decided, and
-        `cells`, whether F(y) was counted.
+        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks that chance has decided,
+        and `cells`, whether F(y) was counted.
 
     Notes
     -----
