@@ -61,8 +61,8 @@ def expected_coverage(
     y
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
     prediction
-        `Samples`, a law, `Quantiles` or `CdfValues`, for central intervals. What has no draws is counted in the 1000
-        cells of F(y).
+        For central intervals: `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles`
+        or `CdfValues`. What has no draws is counted in the 1000 cells of F(y).
     weights
         Refused unless all are equal: weighted counts have no exact law.
     region

@@ -53,7 +53,7 @@ def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
     y, weights
         Outcomes and importance weights; y is None for `CdfValues`.
     prediction
-        A law, `Samples`, `Quantiles` or `CdfValues`.
+        A law, `Samples` (draws (n, M), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
     bins
         Number of bins of equal width, right-closed, 0 in the first.
 

@@ -45,7 +45,8 @@ def rank_histogram(
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, such as
         ``summarize(energy_ranks, y, samples)``, alone.
     prediction
-        `Samples`, a law, `Quantiles` or `CdfValues`. What has no draws is counted in the 1000 cells of F(y).
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or `CdfValues`. What
+        has no draws is counted in the 1000 cells of F(y).
     weights
         Refused unless all are equal: weighted counts have no exact law.
     bins

@@ -67,7 +67,7 @@ def explain(
     y
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
     prediction
-        `Samples`, a law, `Quantiles` or `CdfValues`.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or `CdfValues`.
     level
         Confidence of what is said, for all columns together, and of each interval.
     outward

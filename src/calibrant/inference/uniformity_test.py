@@ -105,9 +105,9 @@ def uniformity_test(
     Parameters
     ----------
     y, prediction
-        Outcomes and `Samples`, a law, `Quantiles` or `CdfValues` (with y = None); or `Ranks`, which come from
-        ``summarize(energy_ranks, y, samples)`` and its kin, in the place of both. Without draws the ranks are those of
-        F(y) among 1,000 cells.
+        Outcomes and `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or
+        `CdfValues` (with y = None); or `Ranks`, which come from ``summarize(energy_ranks, y, samples)`` and its kin, in
+        the place of both. Without draws the ranks are those of F(y) among 1,000 cells.
     weights
         Importance weights, for ``"smooth"`` only; others refuse unequal ones.
     method

@@ -65,7 +65,7 @@ def contraction(summary: Moments) -> float | FloatArray:
     y
         Outcomes; or the summary made by `summarize`.
     prediction
-        `Samples` or a law.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``) or a law.
     weights
         Importance weights, at least 0; a common factor changes nothing.
 

@@ -42,7 +42,8 @@ def crps(rows: LawRows, *, fair: bool = False) -> FloatArray:
     y, weights
         As in `coverage`; or the summary made by `summarize`. Vectors for draws of vectors.
     prediction
-        `Samples`, `Normal`, `Laplace`, or a `Mixture` of normal and Laplace laws.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Normal`, `Laplace`, or a `Mixture` of
+        normal and Laplace laws.
     fair
         Divide the second sum by M(M - 1) in place of M²: unbiased for the law behind the draws (Ferro 2014), so that
         ensembles of different size can be compared. Needs two draws or more.

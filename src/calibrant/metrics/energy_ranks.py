@@ -40,7 +40,8 @@ def energy_ranks(rows: LawRows, *, log_density_y: Any = None, draws: int | None 
     y
         Outcomes, numbers (n,) or vectors (n, D).
     prediction
-        ``Samples(draws, log_density=...)`` with the log density at each draw, (n, M); or a law, which tells it itself.
+        ``Samples(draws, log_density=...)`` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``, with the log
+        density at each of them, (n, M); or a law, which tells it itself.
     log_density_y : array_like of shape (n,)
         For `Samples`: the log density of row i at outcome i. Log densities, not energies: no minus sign. A constant
         that is the same for the draws and the outcome of a row may be missing; minus infinity is legal.

@@ -43,7 +43,7 @@ def pit(
     y
         Outcomes; None for `CdfValues`, which hold them already.
     prediction
-        A law, `Samples`, `Quantiles` or `CdfValues`.
+        A law, `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
     draw_weights : array_like of shape (n, M), optional
         Importance weights of the draws of each row, target over proposal, on one scale with `y_weight`.
     y_weight : array_like of shape (n,), optional

@@ -48,7 +48,8 @@ def sharpness(summary: Moments, *, statistic: str = "mean", level: Any = None) -
     Parameters
     ----------
     prediction
-        `Samples` or a law; or the summary made by ``summarize("sharpness", None, prediction)``.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``) or a law; or the summary made by
+        ``summarize("sharpness", None, prediction)``.
     statistic
         ``"mean"``: mean predictive standard deviation. ``"rms"``: root of the mean variance. ``"width"``: mean width of
         the central interval of `level`. ``"log_det"``: mean logarithm of the determinant of the covariance.

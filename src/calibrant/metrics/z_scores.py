@@ -32,7 +32,7 @@ def z_scores(y: Any, prediction: Any) -> FloatArray:
     y
         Outcomes.
     prediction
-        `Samples` or a law with a mean and a variance.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), or a law with a mean and a variance.
 
     Returns
     -------

@@ -1,0 +1,263 @@
+"""What once broke verbs of draws and ranks: huge and tiny numbers, types that differ, bytes and options that do not fit."""
+
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    Normal,
+    Ranks,
+    Samples,
+    Summary,
+    audit,
+    contraction,
+    energy_ranks,
+    joint_ranks,
+    pit,
+    rank_histogram,
+    ranks,
+    tarp_ranks,
+    uniformity_test,
+    z_scores,
+)
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inputs.outcomes import read_outcomes
+from calibrant.summaries import codec
+from calibrant.summaries.exchanged_ranks import ExchangedRanks
+from calibrant.summaries.grouped_ranks import GroupedRanks
+from calibrant.summaries.kept_ranks import KeptRanks
+from calibrant.summaries.rank_covariates import RankCovariates
+
+RNG = np.random.default_rng(0)
+N, M = 40, 9
+Y, DRAWS, X = RNG.normal(size=N), RNG.normal(size=(N, M)), RNG.normal(size=(N, 2))
+VECTORS, CLOUDS = RNG.normal(size=(N, 3)), RNG.normal(size=(N, M, 3))
+COUNTED = Ranks.of(ranks(Y, Samples(DRAWS)), M)
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+def edited(summary, **values):
+    """Return a summary read from bytes in which these values stand for its own."""
+    held = {field.name: getattr(summary, field.name) for field in fields(summary)}
+    return Summary.from_bytes(codec.encode(type(summary).__name__, {**held, **values}))
+
+
+class TestTypes:
+    @pytest.mark.parametrize("coarse", [np.float16, np.float32, ">f4"])
+    def test_a_number_equals_its_rounding_in_the_coarser_type(self, coarse):
+        for y, draws in (([0.1], np.array([[0.1, 0.2]], coarse)), (np.array([0.1], coarse), [[0.1, 0.2]])):
+            with pytest.raises(InputError, match="equals draws in 1 of 1"):
+                ranks(y, Samples(draws))
+            with pytest.raises(InputError, match="equals that of draws in 1 of 1"):
+                ranks(y, Samples(draws), quantity=lambda z: z)
+            u = pit(y, Samples(draws), draw_weights=[[1.0, 1.0]], y_weight=[1.0], rng=0)
+            assert u[0] == pytest.approx(2 / 3 * np.random.default_rng(0).random())
+
+    @pytest.mark.parametrize("coarse", [np.float16, np.float32])
+    def test_so_does_a_density(self, coarse):
+        rounded = np.array([[0.1, 0.2]], coarse)
+        for q, of_y in ((rounded, [0.1]), ([[0.1, 0.2]], rounded[:, 0])):
+            with pytest.raises(InputError, match="equals that of draws in 1 of 1"):
+                energy_ranks([0.0], Samples([[0.0, 1.0]], log_density=q), log_density_y=of_y)
+
+    def test_what_the_coarser_type_cannot_hold_is_infinite(self):
+        assert ranks([1e300, 0.0], Samples(np.array([[1, 2], [1, 2]], np.float32))).tolist() == [2, 0]
+        assert ranks(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]])).tolist() == [1, 1]
+        samples = Samples([[0.0, 1.0]], log_density=[[-1e300, 0.2]])
+        assert energy_ranks([0.0], samples, log_density_y=np.float32([0.1])).tolist() == [1]
+        found = uniformity_test(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]]), multiplicity="exchange")
+        assert 0 < found.pvalue <= 1
+
+    def test_but_not_where_distances_count(self, refusal):
+        samples = Samples(CLOUDS.astype(np.float32))
+        assert "Pass both as float64" in refusal(joint_ranks, np.array([1e300, -1e300] * 60).reshape(N, 3), samples)
+
+    @pytest.mark.parametrize("what", ["draws", "log_density"])
+    def test_whole_numbers_that_float64_rounds(self, refusal, what):
+        big = np.array([[2**53 + 1, 0]])
+        message = refusal(Samples, big) if what == "draws" else refusal(Samples, [[0.0, 1.0]], log_density=big)
+        assert message.startswith(f"{what} must be numbers that float64 can hold; row 0, column 0 is 9007199254740993")
+
+
+class TestSizes:
+    @pytest.mark.parametrize("factor", [2.0**-1050, 2.0**-530, 2.0**700, 2.0**1015])
+    def test_z_scores_do_not_depend_on_the_unit(self, factor):
+        few = np.round(DRAWS * 8) / 8 + np.arange(M)  # also a subnormal number holds these
+        y = np.round(Y * 8) / 8
+        np.testing.assert_allclose(z_scores(y * factor, Samples(few * factor)), z_scores(y, Samples(few)), rtol=1e-12)
+
+    def test_z_scores_beyond_float64(self, refusal):
+        assert "the scores must be finite; row 1 is -inf" in refusal(
+            z_scores, [0.0, 1e308], Samples([[1.0, 2.0], [0.0, 1e-300]])
+        )
+
+    def test_z_scores_of_a_law_without_room_for_its_variance(self, refusal):
+        assert "above 0" in refusal(z_scores, [0.0], Normal([0.0], 1e-160))
+
+    @pytest.mark.parametrize("factor", [1e-160, 1e200])
+    def test_contraction_of_outcomes_whose_variance_float64_does_not_hold(self, refusal, factor):
+        message = refusal(contraction, Y * factor, Samples(DRAWS * factor), error=NotApplicableError)
+        assert "rescale" in message
+
+    def test_contraction_of_wide_draws(self, refusal):
+        assert "beyond float64" in refusal(contraction, Y * 1e120, Samples(DRAWS * 1e160), error=NotApplicableError)
+        assert contraction(Y, Samples(DRAWS * 1e200)) == -np.inf
+
+    @pytest.mark.parametrize("factor", [5e-324, 1e-200, 1e200, 1e308])
+    @pytest.mark.parametrize("own", [True, False])
+    def test_draw_weights_have_no_unit(self, factor, own):
+        def u(size):
+            given = {"y_weight": np.full(N, size)} if own else {}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                return pit(Y, Samples(DRAWS), draw_weights=np.full((N, M), size), rng=0, **given)
+
+        assert np.array_equal(u(factor), u(1.0))
+
+    def test_distances_beyond_float64_are_no_ties(self):
+        samples = Samples([[1e10, 2e10, 0.5], [1e10, 2e10, 0.1]])
+        assert tarp_ranks([1.0, 2.0], samples, references=[0.0, 0.0], scale=[1e-300]).tolist() == [1, 1]
+
+    def test_nor_are_distances_whose_squares_vanish(self):
+        near = Samples([[2e-200, 0.5e-200, 0.2e-200], [1.0, 2.0, 3.0]])
+        assert tarp_ranks([1e-200, 2.5], near, references=[0.0, 0.0], scale=None).tolist() == [2, 2]
+        mixed = Samples([[[2e-200, 0.0], [1.0, 1.0]]])
+        assert tarp_ranks([[1e-200, 1e-200]], mixed, references=[[0.0, 0.0]], scale=None).tolist() == [0]
+
+    @pytest.mark.parametrize("factor", [1e-310, 1e-160, 1e160, 1e307])
+    def test_covariates_that_are_permuted_have_no_unit(self, factor):
+        found = uniformity_test(Y, Samples(DRAWS), covariates=X * factor, method="permutation", resamples=99)
+        expected = uniformity_test(Y, Samples(DRAWS), covariates=X, method="permutation", resamples=99)
+        assert found.pvalue == expected.pvalue
+        assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+
+    def test_covariates_whose_squares_lose_digits(self, refusal):
+        assert "too small" in refusal(uniformity_test, Y, Samples(DRAWS), covariates=X * 1e-160)
+
+    def test_batches_of_covariates_that_are_too_far_apart(self):
+        near, far = (RankCovariates.of([0, 1, 2], 3, [a, b, 0.0]) for a, b in ((1e150, 2e150), (1e153, 2e153)))
+        assert np.isfinite((near + far).spread).all()
+        with pytest.raises(SummaryError, match="divide covariates"):
+            near + RankCovariates.of([0, 1, 2], 3, [1e200, 1e200, 1e200])
+
+    def test_no_pvalue_is_zero(self):
+        curve = rank_histogram(Ranks.of([9] * 200, 9))
+        assert curve.pvalue > 0
+        assert curve.pvalue_each > 0
+
+    def test_more_ranks_than_can_be_counted(self, refusal):
+        assert "M must be at most 134,217,728" in refusal(Ranks.of, [0], M=10**9)
+
+
+class TestFunctions:
+    def test_may_write_all_their_values_into_one_array(self):
+        values = np.empty((N, M + 1))
+        found = ranks(VECTORS, Samples(CLOUDS), quantity=lambda z: z.sum(axis=2, out=values))
+        assert np.array_equal(found, ranks(VECTORS, Samples(CLOUDS), quantity=lambda z: z.sum(axis=2)))
+
+    def test_cannot_change_the_members(self):
+        def rude(z):
+            z.flags.writeable = True
+            z[:] = 0
+            return z[:, :, 0]
+
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            ranks(VECTORS, Samples(CLOUDS), quantity={"rude": rude, "first": lambda z: z[:, :, 0]}, rng=0)
+
+
+class TestOptions:
+    @pytest.mark.parametrize("rng", ["x", -1, 1.0, True])
+    def test_what_is_no_generator_is_refused_where_none_is_needed(self, refusal, rng):
+        for verb in (ranks, uniformity_test, rank_histogram):
+            assert "rng must be" in refusal(verb, Y, Samples(DRAWS), rng=rng)
+        assert "rng must be" in refusal(energy_ranks, Y, Normal(Y, 1.0), rng=rng)
+
+    def test_names_that_are_none(self, refusal):
+        assert "names must be 2 different texts" in refusal(Ranks.of, [[0, 1]], 2, names=5)
+
+
+class TestBytes:
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {"counts": np.where(np.arange(M + 1)[:, None] == 0, -3, COUNTED.counts)},
+            {"counts": COUNTED.counts + 0.5},
+            {"weight": -COUNTED.weight},
+            {"weight": COUNTED.weight * np.nan},
+            {"weight2": COUNTED.weight2 * np.inf},
+            {"names": (1,)},
+            {"names": "a"},
+            {"cells": "yes"},
+            {"tied": np.array([-1])},
+            {"tied": np.array([N + 1])},
+            {"tied": np.array([0.5])},
+        ],
+    )
+    def test_ranks_that_no_rows_have(self, values):
+        with pytest.raises(SummaryError):
+            edited(COUNTED, **values)
+
+    def test_columns_of_different_rows(self):
+        two = Ranks.of([[0, 1], [1, 2]], 2)
+        with pytest.raises(SummaryError, match="same rows in every column"):
+            edited(two, counts=two.counts + [[1, 0], [0, 0], [0, 0]])
+        with pytest.raises(SummaryError, match="different texts"):
+            edited(two, names=("a", "a"))
+
+    def test_no_draws(self):
+        one = np.ones((1, 1))
+        with pytest.raises(SummaryError, match="M >= 1"):
+            Ranks(one.astype(int), one, one, ("",), True, np.zeros(1, int), False)
+
+    def test_kin(self):
+        kept, moments = (kind.of([0, 1, 2], 3, [1.0, 2.0, 3.0]) for kind in (KeptRanks, RankCovariates))
+        grouped = GroupedRanks.of([0, 1, 2], 3, ["a", "a", "b"])
+        exchanged = ExchangedRanks.of(read_outcomes(Y, Samples(DRAWS)), 9, 0)
+        for summary, values in (
+            (kept, {"rank": np.array([[0], [7], [-2]])}),
+            (kept, {"x": np.array([[0.0], [np.nan], [1.0]])}),
+            (moments, {"spread": np.array([[-4.0]])}),
+            (moments, {"cross": moments.cross * np.nan}),
+            (grouped, {"tied": np.array([1, 2, 3])}),
+            (grouped, {"tied": np.array([4])}),
+            (exchanged, {"tables": exchanged.tables * 2}),
+            (exchanged, {"tables": -exchanged.tables}),
+        ):
+            assert edited(summary) == summary
+            with pytest.raises(SummaryError):
+                edited(summary, **values)
+
+    def test_two_parts_where_there_is_one(self):
+        with pytest.raises(SummaryError):
+            KeptRanks((COUNTED, COUNTED), np.zeros((2 * N, 1), int), np.zeros((2 * N, 1)))
+
+
+class TestAudit:
+    def test_one_draw_has_no_spread_to_show(self):
+        names = audit(Y, Samples(DRAWS[:, :1]), resamples=19).table["name"]
+        assert "explain.shift" in names
+        assert "explain.spread" not in names
+
+    def test_huge_draws(self):
+        table = audit(Y * 1e300, Samples(DRAWS * 1e300), resamples=19).table
+        assert "contraction" not in table["name"]
+        assert all(np.isfinite(value) for value in table["value"])
+
+    def test_rows_of_weight_zero_may_miss_a_density(self):
+        q, of_y = RNG.normal(size=(N, M)), RNG.normal(size=N)
+        w = np.arange(N) % 2
+        options = {"weights": w, "resamples": 19}
+        one = audit(Y, Samples(DRAWS, log_density=q), log_density_y=np.where(w, of_y, np.nan), **options)
+        assert one.table == audit(Y, Samples(DRAWS, log_density=q), log_density_y=of_y, **options).table
+
+    def test_what_ranks_alone_look_at_is_not_ignored_under_weights(self, refusal):
+        w = RNG.uniform(1, 2, N)
+        assert "covariates= is looked at by ranks" in refusal(audit, Y, Samples(DRAWS), covariates=X, weights=w)
