@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import Ranks
-from calibrant.inference.normal_errors import normal_errors, shrinkage, smallest_effects
+from calibrant.inference.normal_errors import normal_errors, shrinkage
 from calibrant.inference.rank_effect import rank_effect
 from calibrant.primitives.legendre import legendre
 
@@ -114,32 +114,6 @@ class TestFewRows:
         assert found.spread_high > 10
 
 
-class TestSmallestEffects:
-    def test_of_many_draws(self):
-        # 200 rows: 0.20 predictive standard deviations and 17 %
-        shift, spread = smallest_effects(200, 10**6)
-        assert shift == pytest.approx(2.867 / np.sqrt(200), rel=1e-3)
-        assert spread == pytest.approx(np.exp(2.2725 / np.sqrt(200)), rel=1e-3)
-
-    def test_few_draws_see_less(self):
-        many, few = smallest_effects(200, 999), smallest_effects(200, 4)
-        assert few[0] > many[0]
-        assert few[1] > many[1]
-
-    def test_one_draw_sees_no_spread(self):
-        shift, spread = smallest_effects(200, 1)
-        assert shift > 0
-        assert np.isnan(spread)
-
-    def test_are_seen_four_times_in_five(self):
-        rng, M, n, repeats = np.random.default_rng(1), 9, 400, 1500
-        shift, spread = smallest_effects(n, M)
-        for k, errors in enumerate([(shift, 1.0), (0.0, spread)]):
-            u = stats.norm.cdf(errors[1] * rng.normal(size=(repeats, n)) - errors[0])
-            component = legendre(M)[k][rng.binomial(M, u)].sum(axis=1) / np.sqrt(n)
-            assert np.mean(np.abs(component) > 1.96) == pytest.approx(0.8, abs=0.06)
-
-
 def _ranks(counts):
     table = counts[:, None].astype(np.int64)
-    return Ranks(table, table.astype(float), table.astype(float), ("",), True, np.zeros(1, np.int64), False)
+    return Ranks(table, table.astype(float), table.astype(float), ("",), True, np.zeros(1, np.int64), False, False)

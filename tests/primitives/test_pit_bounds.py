@@ -7,7 +7,6 @@ from scipy import stats
 from calibrant import CdfValues, Law, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyLaw
 from calibrant.inputs.judged import read_judged
 from calibrant.inputs.outcomes import read_outcomes
-from calibrant.primitives import pit_bounds as module
 from calibrant.primitives.pit_bounds import pit_bounds
 
 
@@ -27,14 +26,6 @@ def test_draws_of_vectors():
     low, high = bounds([[2.5, 5.0]], Samples(draws))
     np.testing.assert_array_equal(low, [[0.5, 0.25]])
     np.testing.assert_array_equal(high, [[0.75, 1.0]])
-
-
-def test_blocks_of_draws(monkeypatch):
-    rng = np.random.default_rng(0)
-    y, draws = rng.integers(0, 5, 50) * 1.0, rng.integers(0, 5, (50, 7)) * 1.0
-    whole = bounds(y, Samples(draws))
-    monkeypatch.setattr(module, "BLOCK", 20)
-    np.testing.assert_array_equal(bounds(y, Samples(draws)), whole)
 
 
 def test_continuous_laws_have_no_width():

@@ -52,8 +52,8 @@ def test_print_shows_sentence_effects_and_what_could_be_seen():
 def test_several_columns_have_a_line_each():
     found = replace(several(2), joint="Their dependence is wrong.")
     assert str(found).splitlines() == [
-        "x0: Sentence 0.",
         "x1: Sentence 1.",
+        "x0: Sentence 0.",
         "Their dependence is wrong.",
         "Smallest visible at 2,000 rows: shift 0.065, spread x 1.05.",
     ]
@@ -61,7 +61,7 @@ def test_several_columns_have_a_line_each():
 
 def test_of_many_columns_those_of_the_smallest_pvalues_are_shown():
     lines = str(several(20)).splitlines()
-    assert lines[:2] == ["x8: Sentence 8.", "x9: Sentence 9."]
+    assert lines[:2] == ["x19: Sentence 19.", "x18: Sentence 18."]
     assert lines[12] == "8 further columns have larger p-values."
 
 

@@ -266,7 +266,7 @@ class TestValue:
 
     def test_repr_says_how_many_rows(self, make):
         summary = example(make)
-        assert repr(summary) == f"{type(summary).__name__}(n=3)"
+        assert repr(summary).startswith(f"{type(summary).__name__}(n=3")
 
     def test_bytes_bring_it_back(self, make):
         summary = example(make)

@@ -22,7 +22,7 @@ def test_counts():
     assert found.counts.dtype == np.int64
     assert (found.n, found.M, found.C, found.names, found.single, found.cells) == (4, 3, 1, ("",), True, False)
     assert found.tied.tolist() == [0]
-    assert repr(found) == "Ranks(n=4)"
+    assert repr(found) == "Ranks(n=4, M=3)"
 
 
 def test_ranks_that_do_not_occur_are_there():
@@ -120,9 +120,9 @@ class TestRefusals:
         one = Ranks.of(TWO, M=3)
         fields = (one.counts, one.weight, one.weight2)
         for broken in (
-            (one.counts[:-1], one.weight, one.weight2, ("0", "1"), False, one.tied, False),
-            (*fields, ("0",), False, one.tied, False),
-            (*fields, ("0", "1"), True, one.tied, False),
-            (*fields, ("0", "1"), False, one.tied[:1], False),
+            (one.counts[:-1], one.weight, one.weight2, ("0", "1"), False, one.tied, False, False),
+            (*fields, ("0",), False, one.tied, False, False),
+            (*fields, ("0", "1"), True, one.tied, False, False),
+            (*fields, ("0", "1"), False, one.tied[:1], False, False),
         ):
             assert refusal(lambda given=broken: Ranks(*given), error=SummaryError)

@@ -60,7 +60,8 @@ def marginal_look(ranks: Ranks) -> Look:
     """Return the test of all coordinates, by the one that is off most."""
     found = uniformity_test(ranks)
     gamma, p = np.atleast_1d(found.statistic), np.atleast_1d(found.pvalue)
-    label = "uniformity of ranks" if ranks.C == 1 else f"uniformity of ranks, worst of {ranks.C:,} coordinates"
+    worst = "" if ranks.C == 1 else f", worst of {ranks.C:,} coordinates"
+    label = f"smallest tail γ of the curve of ranks{worst}"
     return Look("uniformity_test", label, ranks, float(gamma.min()), float(p.min()), found.method)
 
 
@@ -81,6 +82,11 @@ def joint_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]
         return looks, [*missing, "Coordinates are not judged together: some draws are infinite."]
     if not looks and rows.n * law.M**2 * D <= COMPARED:
         looks.append(_look(joint_ranks, "ranks by mean distance", rows, setting, method="mean_distance"))
+    elif not looks:
+        missing.append(
+            "Ranks by mean distance are left out: their time grows with the square of the draws. "
+            "Pass fewer, such as draws[:, ::10]."
+        )
     looks.append(_look(joint_ranks, "ranks by average rank", rows, setting, method="average"))
     return looks, missing
 
@@ -129,4 +135,4 @@ def together(looks: list[Look]) -> Ranks | None:
 
     names = tuple(part.names[0] for part in parts)
     tables = (beside("counts"), beside("weight"), beside("weight2"))
-    return Ranks(*tables, names, False, beside("tied"), parts[0].cells)
+    return Ranks(*tables, names, False, beside("tied"), parts[0].cells, all(part.outward for part in parts))

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.audit.scores import Found, of_rows, score
 from calibrant.audit.sections import Setting
 from calibrant.errors import NotApplicableError
+from calibrant.inference.uniformity_test import uniformity_test
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import FloatArray, is_unit
@@ -78,7 +79,7 @@ def _parts(rows: LawRows, law: Samples) -> tuple[Measurement, ...]:
 
 def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, FloatArray]) -> Table:
     """Return a line per coordinate, worst first."""
-    order = np.argsort(np.atleast_1d(explained.pvalue), kind="stable")
+    order = np.argsort(np.atleast_1d(uniformity_test(ranks).details["pvalue_each"]), kind="stable")
 
     def column(values: Any) -> tuple[Any, ...]:
         return tuple(np.atleast_1d(values)[order].tolist())
@@ -97,5 +98,5 @@ def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, Fl
             **{name: column(values) for name, values in each.items()},
         },
         "p-values of the curve of ranks, exact, adjusted for all coordinates (Holm). Predictions are too high by "
-        "`shift` predictive standard deviations, and their spread needs the factor `spread`.",
+        "shift predictive standard deviations, and their spread needs the factor spread.",
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from calibrant.audit.sample_looks import Look
 from calibrant.audit.sections import Setting
 from calibrant.audit.words import NAMED, percent, pvalue_words, rows_needed
-from calibrant.inference.normal_errors import rows_for_spread
 from calibrant.inference.rank_failure import NONE, UNINFORMATIVE
 from calibrant.results import Verdict
 from calibrant.results.explanation import Explanation
@@ -28,7 +29,7 @@ def sample_verdict(
         sentences = [
             *_of_coordinates(explained),
             *_of_whole(joint, tests, explained, setting),
-            *_of_covariates(conditional, tests, explained, setting),
+            *_of_covariates(conditional, joint, tests, explained, setting),
             *_uninformative(explained),
         ]
         return Verdict("miscalibrated", f"These draws are not calibrated ({pvalue_words(p)}).", tuple(sentences))
@@ -46,17 +47,23 @@ def sample_verdict(
         )
     return Verdict(
         "cannot tell",
-        f"There are too few rows to tell ({explained.n:,}; {pvalue_words(p)}).",
+        f"There are too few {'rows' if explained.M > 1 else 'draws'} to tell ({_size(explained)}; {pvalue_words(p)}).",
         (*idle, _unseen(explained)),
     )
 
 
+def _size(explained: Explanation) -> str:
+    return f"{explained.n:,}" if explained.M > 1 else "1 per row"
+
+
 def _unseen(explained: Explanation) -> str:
     """Say what so few rows could have shown."""
-    if explained.M < 2:
-        return "One draw per row shows no error of the spread, however many rows there are."
-    needed = rows_needed(rows_for_spread(NOTABLE, explained.M))
     seen = explained.smallest_spread
+    if math.isnan(seen):
+        return "One draw per row shows no error of the spread, however many rows there are."
+    if seen == math.inf:
+        return "No error of the spread would have been found 4 times in 5: collect more rows, or more draws per row."
+    needed = rows_needed(explained.n * (math.log(seen) / math.log(NOTABLE)) ** 2)
     return (
         f"Only a spread that is wrong by a factor of {seen:.2g} would have been found 4 times in 5. "
         f"To see {percent(NOTABLE - 1)}, collect about {needed:,} rows."
@@ -85,13 +92,22 @@ def _of_whole(joint: list[Look], tests: int, explained: Explanation, setting: Se
     return [f"The whole is off as well ({listed}); mend single coordinates first."]
 
 
-def _of_covariates(conditional: list[Look], tests: int, explained: Explanation, setting: Setting) -> list[str]:
-    """Say that covariates were not used well; a rank by distance is uneven for a wrong spread too."""
-    off = [look for look in conditional if tests * look.pvalue < 1 - setting.level]
-    listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
-    if not off or (_of_coordinates(explained) and all(look.ranks is not None for look in off)):
+def _of_covariates(
+    conditional: list[Look], joint: list[Look], tests: int, explained: Explanation, setting: Setting
+) -> list[str]:
+    """Say that covariates were not used well; nothing where other errors make these ranks uneven too."""
+
+    def found(looks: list[Look]) -> list[Look]:
+        return [look for look in looks if tests * look.pvalue < 1 - setting.level]
+
+    off = found(conditional)
+    if not off or _of_coordinates(explained) or found(joint):
         return []
-    return [f"What was known of a row tells where its outcome falls among the draws ({listed}): it was not used well."]
+    listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
+    if any(look.ranks is None for look in off):
+        told = "What was known of a row tells where its outcome falls among the draws"
+        return [f"{told} ({listed}): it was not used well."]
+    return [f"Outcomes are not as far from what the covariates predict as the draws are ({listed})."]
 
 
 def _uninformative(explained: Explanation) -> list[str]:

@@ -27,6 +27,7 @@ from calibrant.summaries.ranks import Ranks
 
 DEPENDENT = 1.2  # draws that one independent draw is worth, from which on the ranks are spoilt
 CENTRAL = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
+MOST_NAMED = 9  # coordinates that have measurements of their own
 LOOKED_AT = 20_000_000  # draws whose dependence is looked at
 READING = (
     "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
@@ -103,17 +104,24 @@ def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
 
 
 def _effects(explained: Explanation) -> tuple[Measurement, ...]:
-    """Return shift and spread of one coordinate; those of several are in the table."""
-    if len(explained.names) > 1:
+    """Return shift and spread of each coordinate; those of many are in the table only."""
+    if len(explained.names) > MOST_NAMED:
         return ()
 
-    def measured(name: str, label: str, expected: float) -> Measurement:
-        value, low, high = (float(np.ravel(getattr(explained, name + end))[0]) for end in ("", "_low", "_high"))
+    def measured(name: str, label: str, expected: float, c: int) -> Measurement:
+        value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
         method = "of normal predictions with the same ranks"
-        return Measurement(f"explain.{name}", label, value, expected=expected, interval=(low, high), method=method)
+        key, words = f"explain.{name}", label
+        if not isinstance(explained.sentence, str):
+            key, words = f"{key}.{explained.names[c]}", f"{explained.names[c]}: {label}"
+        return Measurement(key, words, value, expected=expected, interval=(low, high), method=method)
 
-    shift = measured("shift", "shift, in predictive sd (positive: too high)", 0.0)
-    return (shift, measured("spread", "factor the spread needs", 1.0)) if explained.M > 1 else (shift,)
+    found = []
+    for c in range(len(explained.names)):
+        found.append(measured("shift", "shift, in predictive sd (positive: too high)", 0.0, c))
+        if explained.M > 1:
+            found.append(measured("spread", "factor the spread needs", 1.0, c))
+    return tuple(found)
 
 
 def _central(curve: Curve) -> tuple[Measurement, ...]:
@@ -143,9 +151,11 @@ def _whole_section(looks: list[Look], setting: Setting) -> tuple[Section, ...]:
     ranks = together(looks)
     figures: tuple[Figure, ...] = ()
     if ranks is not None:
-        reading = f"{READING} By density and by distance a curve below zero means improbable outcomes: too narrow."
+        outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
+        reading = READING + (outward if any(look.ranks and look.ranks.outward for look in looks) else "")
+        title = " and ".join(ranks.names)
         curve = ecdf_difference(ranks, level=setting.level)
-        figures = (Figure("joint_ranks", "Ranks of the whole", reading, curve),)
+        figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
     whole, known = (any(look.conditional == told for look in looks) for told in (False, True))
     titles = [*(["The whole"] if whole else []), *(["What was known of each row"] if known else [])]
     asked = [
@@ -170,7 +180,10 @@ def _caveats(rows: LawRows, law: Samples, ranks: Ranks) -> list[str]:
     ]
     tied = int(ranks.tied.sum())
     if tied:
-        found.append(f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided.")
+        found.append(
+            f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
+            "another rng gives other p-values."
+        )
     few = law.held[: max(1, LOOKED_AT // law.held[0].size)]
     tau = float(autocorrelation_time(few).max()) if law.finite else 1.0
     if tau > DEPENDENT:

@@ -59,9 +59,10 @@ def read(
             return read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
         if "binary" in accepted:
             return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
+        draws = ". Draws are passed as Samples(draws)" if "samples" in accepted else ""
         raise InputError(
             f"{verb} judges {listed(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
-            "A plain array is only ever taken as probabilities"
+            f"A plain array is only ever taken as probabilities{draws}"
         )
     if kind not in accepted:
         advice = f". {instead[kind]}" if kind in instead else ""

@@ -24,7 +24,7 @@ INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverag
 
 def summarise(rows: AnyRows, *, region: str, rng: Any, **_: Any) -> Ranks:
     """Count the ranks of outcomes, coordinate by coordinate; they know nothing of densities."""
-    check_choice("region", region, "central", "hpd")
+    check_choice("region", region, "central", "hpd", None)
     if region == "hpd":
         raise InputError(
             'region="hpd" ranks outcomes by their density, which their place among the draws does not tell; '
@@ -37,7 +37,7 @@ def summarise(rows: AnyRows, *, region: str, rng: Any, **_: Any) -> Ranks:
 def expected_coverage(
     ranks: Ranks,
     *,
-    region: str = "central",
+    region: str | None = None,
     levels: Any = None,
     confidence: float = 0.95,
     multiplicity: str = "bonferroni",
@@ -67,8 +67,8 @@ def expected_coverage(
         Refused unless all are equal: weighted counts have no exact law.
     region
         ``"central"``, of ranks along a line, or ``"hpd"``, of a summary of energy ranks:
-        ``expected_coverage(summarize(energy_ranks, y, prediction), region="hpd")``. A summary does not tell which
-        of the two its ranks are for.
+        ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: what the ranks are for, ``"hpd"`` if high
+        ones are outlying outcomes.
     levels
         Nominal levels in (0, 1). Each is moved to the nearest that so many draws attain, the higher of two; that one is
         returned. None: all of them, at most 999.
@@ -117,7 +117,8 @@ def expected_coverage(
     ([0.8], [0.8])
     """
     confidence = _read_confidence(confidence)
-    check_choice("region", region, "central", "hpd")
+    check_choice("region", region, "central", "hpd", None)
+    region = region or ("hpd" if ranks.outward else "central")
     check_columns("expected_coverage", ranks, multiplicity)
     N, m = ranks.n, ranks.M + 1
     possible = _central(ranks) if region == "central" else np.arange(1, m)

@@ -13,11 +13,12 @@ from calibrant.catalogue.reading import read
 from calibrant.curves.attainable import nearest
 from calibrant.curves.rank_columns import JUDGED, rank_summary
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inference.normal_errors import normal_errors, smallest_effects
+from calibrant.inference.normal_errors import normal_errors
 from calibrant.inference.rank_band import band_test
 from calibrant.inference.rank_failure import NONE, UNINFORMATIVE, failures_of, outward_failure
 from calibrant.inference.rank_result import LEAST
 from calibrant.inference.rank_words import Found, joint_sentence, sentence
+from calibrant.inference.smallest_effects import smallest_effects
 from calibrant.inputs import check_choice, check_level
 from calibrant.inputs.laws import MvNormal, Samples
 from calibrant.inputs.laws.parameters import read_array
@@ -41,7 +42,7 @@ def explain(
     prediction: Any = None,
     *,
     level: float = 0.95,
-    outward: bool = False,
+    outward: bool | None = None,
     joint: Any = None,
     contraction: Any = None,
     rng: Any = None,
@@ -71,7 +72,8 @@ def explain(
     level
         Confidence of what is said, for all columns together, and of each interval.
     outward
-        Whether high ranks mean outlying outcomes, as those of `energy_ranks`, `tarp_ranks` and most `joint_ranks` do.
+        Whether high ranks mean outlying outcomes. None: as the verb says that made the ranks; those of `energy_ranks`
+        and most `joint_ranks` do.
     joint
         A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
         wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
@@ -113,7 +115,7 @@ def explain(
     Too wide (under-confident): a 90 % interval holds the outcome 99.8 % of the time; multiply the spread by about ...
     """
     level = check_level(level)
-    check_choice("outward", outward, False, True)
+    check_choice("outward", outward, None, False, True)
     ranks, rows = _ranks_of(y, prediction, rng)
     if not ranks.has_equal_weights:
         raise InputError("explain refuses unequal weights: the exact law of ranks has no weighted form; leave them out")
@@ -122,15 +124,26 @@ def explain(
     pvalues, point = _pvalues(ranks)
     joint_p = None if together is None else float(_pvalues(_one_column(together))[0][0])
     adjusted = holm(np.append(pvalues, np.nan if joint_p is None else joint_p))
+    out = ranks.outward if outward is None else bool(outward)
+    tail = (1 - level) / (ranks.C + (joint_p is not None))
+    smallest = (np.nan, np.nan) if out else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=tail)
     columns = [
-        _found(ranks, c, level, bool(outward), float(adjusted[c]), int(point[c]), None if shrunk is None else shrunk[c])
-        for c in range(ranks.C)
+        _found(ranks, c, level, out, smallest, float(adjusted[c]), int(point[c]), shrunk) for c in range(ranks.C)
     ]
     return _explanation(ranks, columns, level, None if joint_p is None else float(adjusted[-1]))
 
 
-def _found(ranks: Ranks, c: int, level: float, outward: bool, pvalue: float, point: int, shrunk: float | None) -> Found:
-    counts = ranks.counts[:, c]
+def _found(
+    ranks: Ranks,
+    c: int,
+    level: float,
+    outward: bool,
+    smallest: tuple[float, float],
+    pvalue: float,
+    point: int,
+    contractions: FloatArray | None,
+) -> Found:
+    counts, shrunk = ranks.counts[:, c], None if contractions is None else float(contractions[c])
     errors = normal_errors(counts, level)
     if pvalue > 1 - level:
         little = shrunk is not None and shrunk <= max(LITTLE, sqrt(2 / max(ranks.n - 1, 1)))
@@ -141,7 +154,6 @@ def _found(ranks: Ranks, c: int, level: float, outward: bool, pvalue: float, poi
         errors = errors._replace(
             shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
         )
-    smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M)
     coverage = _coverage(counts, outward)
     return Found(failures, counts, ranks.cells, outward, errors, coverage, smallest, pvalue, level, point, shrunk)
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.rank_effect import POWER, SHIFT, SPREAD
 from calibrant.inference.tails import normal_quantile
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.legendre import DEGREES, legendre
@@ -55,27 +54,6 @@ def shrinkage(M: int) -> FloatArray:
     """
     i = np.arange(1, min(DEGREES, M) + 1)
     return np.asarray(np.sqrt(np.cumprod((M - i + 1) / (M + i + 1))))
-
-
-def smallest_effects(n: int, M: int) -> tuple[float, float]:
-    """Return the smallest shift, and factor of the spread above 1, that a test at 5 % sees four times in five.
-
-    >>> shift, spread = smallest_effects(200, 999)
-    >>> round(shift, 2), round(spread, 2)
-    (0.2, 1.17)
-    """
-    rho = shrinkage(M)
-    shift = POWER * SHIFT / (rho[0] * sqrt(n))
-    return float(shift), float(np.exp(POWER * SPREAD / (rho[1] * sqrt(n)))) if M > 1 else np.nan
-
-
-def rows_for_spread(factor: float, M: int) -> float:
-    """Return how many rows show a wrong factor of the spread four times in five at 5 %.
-
-    >>> round(rows_for_spread(smallest_effects(200, 99)[1], 99))
-    200
-    """
-    return float((POWER * SPREAD / (shrinkage(M)[1] * log(factor))) ** 2)
 
 
 def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:

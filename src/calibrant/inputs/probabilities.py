@@ -124,7 +124,8 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
         )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
-        remedy = "pass its one column as a 1-D array" if array.ndim == 2 else "reshape it"
+        other = "reshape it; draws are passed as Samples(draws)"
+        remedy = "pass its one column as a 1-D array" if array.ndim == 2 else other
         raise InputError(
             "prediction must be 1-D (probability of the event) or (n, K) with K >= 2 columns (class probabilities); "
             f"got shape {array.shape}; {remedy}"
@@ -198,7 +199,10 @@ def _unit_remedy(P: NDArray[Any]) -> str:
     if 1 < high <= 100 and low >= 0 and high > 1.5:
         return "If these are percentages divide by 100; if they are logits apply scipy.special.expit or softmax"
     if high > 1.001 or low < -0.001:
-        return "If these are logits apply scipy.special.expit (one column) or softmax (several)"
+        return (
+            "If these are logits apply scipy.special.expit (one column) or softmax (several); "
+            "if they are draws pass Samples(draws)"
+        )
     return "If this is rounding, clip it yourself with numpy.clip(prediction, 0, 1)"
 
 

@@ -87,6 +87,10 @@ def energy_ranks(rows: LawRows, *, log_density_y: Any = None, draws: int | None 
     >>> energy_ranks([0.6931], Laplace(0.0, 1.0))
     array([499])
     """
+    return _ranked(rows, log_density_y, draws, rng)._replace(outward=True)
+
+
+def _ranked(rows: LawRows, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
     if isinstance(rows.law, Samples):
         return _of_samples(rows, rows.law, log_density_y, draws, rng)
     if log_density_y is not None:

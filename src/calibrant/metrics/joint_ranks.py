@@ -22,6 +22,7 @@ WORDS = {
     "spanning_tree": "spanning tree",
 }
 OF_DISTANCES = ("mean_distance", "spanning_tree")
+OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
 DRAWN = {"laws": "Pass draws of it, Samples(law.sample(999, rng))"}
 
 
@@ -99,4 +100,5 @@ def joint_ranks(rows: LawRows, *, method: str = "mean_distance", scale: Any = "p
     if method not in OF_DISTANCES and isinstance(scale, str) and scale == "pooled":
         scale = None  # it would change nothing
     score = pre_rank(method, members, coordinate_scale(scale, members))
-    return member_ranks(score, members.n, rng, M=members.M, size=members.size, what=f"the {WORDS[method]}")
+    found = member_ranks(score, members.n, rng, M=members.M, size=members.size, what=f"the {WORDS[method]}")
+    return found._replace(outward=method in OUTWARD)

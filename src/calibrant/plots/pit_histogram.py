@@ -29,7 +29,7 @@ def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> Non
     )
     ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
     ax.set(xlim=(0, 1), xlabel="probability integral transform", ylabel="share of rows over expected share")
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)
     legend_inside(ax, "best")
 

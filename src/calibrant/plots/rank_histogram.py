@@ -46,7 +46,7 @@ def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> Non
         xlabel="probability integral transform" if details["cells"] else "rank of the outcome among its draws",
         ylabel="rows over expected rows",
     )
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)
     legend(ax, "best", lines)
 

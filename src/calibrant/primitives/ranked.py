@@ -16,7 +16,7 @@ class Ranked(NamedTuple):
     """Ranks 0 to M: one column, (n,), or several, (n, C).
 
     `names` are those of the columns, `tied` is the number of rows of each column whose rank chance has decided, and
-    `cells` tells that the ranks are cells of values in [0, 1].
+    `cells` tells that the ranks are cells of values in [0, 1], and `outward` that high ones are outlying outcomes.
     """
 
     rank: NDArray[np.int64]
@@ -24,6 +24,7 @@ class Ranked(NamedTuple):
     names: tuple[str, ...]  # (C,); ("",) for one column without a name
     tied: NDArray[np.int64]  # (C,)
     cells: bool = False
+    outward: bool = False
 
 
 def ranked(less: Counts, equal: Counts, rng: Any, *, names: tuple[str, ...] | None = None, M: int) -> Ranked:

@@ -87,7 +87,7 @@ class Explanation:
     def _sentences(self) -> list[str]:
         if isinstance(self.sentence, str):
             return [self.sentence]
-        shown = sorted(np.argsort(self.pvalue, kind="stable")[:MOST].tolist())
+        shown = np.argsort(self.pvalue, kind="stable")[:MOST].tolist()  # worst first
         more = len(self.names) - len(shown)
         left = [f"{more:,} further columns have larger p-values."] if more else []
         return [f"{self.names[c]}: {self.sentence[c]}" for c in shown] + left

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs import check_count
+from calibrant.inputs import check_choice, check_count
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.weights import FloatArray, is_unit, read_weights
 from calibrant.primitives.rank_points import rank_points
@@ -43,6 +43,7 @@ class Ranks(Summary):
     single: bool  # one column, without an axis: results are numbers
     tied: NDArray[np.int64]  # (C,), ranks that chance has decided
     cells: bool  # they are cells of values in [0, 1], not ranks among draws
+    outward: bool  # high ranks are outlying outcomes, as those by density or distance, not large ones
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,11 +64,12 @@ class Ranks(Summary):
             raise SummaryError("the weights of Ranks must be finite and at least 0")
         if not all(isinstance(name, str) for name in self.names) or len(set(self.names)) != self.C:
             raise SummaryError("the names of Ranks must be different texts")
-        if type(self.names) is not tuple or not all(type(flag) is bool for flag in (self.single, self.cells)):
+        flags = (self.single, self.cells, self.outward)
+        if type(self.names) is not tuple or not all(type(flag) is bool for flag in flags):
             raise SummaryError("Ranks must have a tuple of names and be told by True or False what they are")
 
     @classmethod
-    def of(cls, ranks: Any, M: int, *, names: Any = None, weights: Any = None) -> Self:
+    def of(cls, ranks: Any, M: int, *, names: Any = None, weights: Any = None, outward: bool = False) -> Self:
         """Count ranks 0 to M, (n,) or (n, C) for C columns.
 
         Parameters
@@ -80,11 +82,15 @@ class Ranks(Summary):
             Names of the columns.
         weights
             Importance weights of the rows.
+        outward
+            Whether high ranks mean outlying outcomes, as those of `energy_ranks` and most `joint_ranks` do.
         """
         M = check_count("M", M)
         rank = _read_ranks(ranks, M)
         known = column_names(rank) if names is None else _read_names(names, rank)
-        return cls.of_ranked(Ranked(rank, M, known, np.zeros(len(known), np.int64)), read_weights(weights, len(rank)))
+        check_choice("outward", outward, False, True)
+        found = Ranked(rank, M, known, np.zeros(len(known), np.int64), outward=bool(outward))
+        return cls.of_ranked(found, read_weights(weights, len(rank)))
 
     @classmethod
     def of_ranked(cls, found: Ranked, w: FloatArray) -> Self:
@@ -94,19 +100,19 @@ class Ranks(Summary):
         weight = weight2 = counts.astype(np.float64)
         if not is_unit(w):
             weight, weight2 = (_sums(columns, v, m) for v in (w, w * w))
-        return cls(counts, weight, weight2, found.names, found.rank.ndim == 1, found.tied, found.cells)
+        return cls(counts, weight, weight2, found.names, found.rank.ndim == 1, found.tied, found.cells, found.outward)
 
     @classmethod
     def zero(cls) -> Self:
         """Return the counts of no rows."""
         none = np.zeros((0, 0))
-        return cls(none.astype(np.int64), none, none, (), False, np.zeros(0, np.int64), False)
+        return cls(none.astype(np.int64), none, none, (), False, np.zeros(0, np.int64), False, False)
 
     def merged(self, other: Self) -> Self:
         """Add up rank by rank."""
         if not self.names or not other.names:
             return other if not self.names else self
-        if self.M != other.M or self.cells != other.cells:
+        if (self.M, self.cells, self.outward) != (other.M, other.cells, other.outward):
             raise SummaryError(f"{_kind(self)} do not merge with {_kind(other)}")
         if self.names != other.names or self.single != other.single:
             raise SummaryError(f"ranks of {_listed(self)} do not merge with ranks of {_listed(other)}")
@@ -118,6 +124,7 @@ class Ranks(Summary):
             self.single,
             self.tied + other.tied,
             self.cells,
+            self.outward,
         )
 
     @property
@@ -146,12 +153,16 @@ class Ranks(Summary):
         total, squares = self.weight[:, 0].sum(), self.weight2[:, 0].sum()
         return bool(np.isclose(total * total, squares * self.n, rtol=1e-12, atol=0))
 
+    def __repr__(self) -> str:
+        columns = "" if self.single else f", {self.C} columns"
+        return f"{type(self).__name__}(n={self.n}, M={self.M}{columns})"
+
     def take(self, columns: Any) -> Self:
         """Return these columns alone, by their places."""
         chosen = np.asarray(columns, dtype=np.intp)
         names = tuple(self.names[c] for c in chosen.tolist())
         weights = (self.weight[:, chosen], self.weight2[:, chosen])
-        return type(self)(self.counts[:, chosen], *weights, names, False, self.tied[chosen], self.cells)
+        return type(self)(self.counts[:, chosen], *weights, names, False, self.tied[chosen], self.cells, self.outward)
 
 
 def _sums(columns: NDArray[np.int64], values: FloatArray, m: int) -> FloatArray:
@@ -186,7 +197,8 @@ def _read_names(names: Any, rank: NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def _kind(ranks: Ranks) -> str:
-    return f"cells of {ranks.M + 1:,}" if ranks.cells else f"ranks among {ranks.M:,} draws"
+    among = f"cells of {ranks.M + 1:,}" if ranks.cells else f"ranks among {ranks.M:,} draws"
+    return f"outward {among}" if ranks.outward else among
 
 
 def _listed(ranks: Ranks) -> str:
