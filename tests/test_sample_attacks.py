@@ -215,7 +215,7 @@ class TestBytes:
     def test_no_draws(self):
         one = np.ones((1, 1))
         with pytest.raises(SummaryError, match="M >= 1"):
-            Ranks(one.astype(int), one, one, ("",), True, np.zeros(1, int), False)
+            Ranks(one.astype(int), one, one, ("",), True, np.zeros(1, int), False, False)
 
     def test_kin(self):
         kept, moments = (kind.of([0, 1, 2], 3, [1.0, 2.0, 3.0]) for kind in (KeptRanks, RankCovariates))

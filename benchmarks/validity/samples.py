@@ -38,7 +38,7 @@ STATE = Path(__file__).parent / ".state" / "samples.jsonl"
 
 SIZES, NAIVE, CAUCHY, COVARIATES, PERMUTED = "sizes", "naive", "cauchy rules", "score", "permutation"
 VERBS, BANDS, POWER, FAMILY, EXCHANGE, GROUPED = "rank verbs", "bands", "power", "columns", "exchange", "groups"
-WEIGHTED, EXPLAIN, WHERE = "weighted pit", "explain", "references"
+WEIGHTED, EXPLAIN, WHERE, FEW_ROWS = "weighted pit", "explain", "references", "few rows"
 
 METHODS = ("band", "smooth", "chi2", "ks", "cvm", "ad")
 CAUCHY_METHODS = ("prit", "piet")
@@ -71,6 +71,8 @@ REFERENCES = {
     "x + noise": (FITTED, 1.0),
     "other truth, x 1.5 times as spread": (OTHER, 1.5),
 }  # what is quoted; spread of x
+FEW_CASES = ((20, 3), (40, 10), (100, 3), (100, 30))  # rows, covariates: references are fitted, so rows share chance
+FEW_DRAWS = 19
 WHERE_TRUTHS = (CALIBRATED, designs.WIDE, designs.NARROW, designs.UNCORRELATED)
 FAMILY_DESIGNS = {f"C = {C}, correlation {rho:g}": (C, rho) for C, rho in ((3, 0.6), (10, 0.0), (10, 0.9), (50, 0.9))}
 FAMILY_ROWS, FAMILY_DRAWS = 200, 20
@@ -114,8 +116,11 @@ def plan(*, quick: bool) -> list[Cell]:
     cells += [Cell(WHERE, name, POWER_ROWS, truth, 300) for name in REFERENCES for truth in WHERE_TRUTHS]
     repeats = {(10_000, 9): 200, (1000, 99): 200, (100, 1000): 200, (100, 99): 500, (1000, 20): 500}
     cells += [Cell(VERBS, f"M = {M}", n, CALIBRATED, repeats.get((n, M), 1000)) for n, M in reversed(VERB_CASES)]
-    cells += [Cell(CAUCHY, f"M = {M}", 10_000, CALIBRATED, 500) for M in (99,)]
-    cells += [Cell(CAUCHY, f"M = {M}", n, CALIBRATED, 2000) for M in (9, 99) for n in (1000, 100)]
+    cells += [Cell(CAUCHY, "M = 99", 1000, CALIBRATED, 12_000), Cell(CAUCHY, "M = 99", 10_000, CALIBRATED, 500)]
+    cells += [
+        Cell(CAUCHY, design, n, CALIBRATED, 2000) for design, n in (("M = 9", 1000), ("M = 9", 100), ("M = 99", 100))
+    ]
+    cells += [Cell(FEW_ROWS, f"{q} covariates", n, CALIBRATED, 6000) for n, q in FEW_CASES]
     cells += [
         Cell(EXCHANGE, name, 100, CALIBRATED, 300 if M == 99 else 1000) for name, (_, M) in EXCHANGE_DESIGNS.items()
     ]
@@ -287,6 +292,20 @@ def references(cell: Cell, rng: Rng) -> Counts:
     return {f"{quoted}, {method}": rejects(ranks, method=method) for method in JUDGED_BY}
 
 
+def few_rows(cell: Cell, rng: Rng) -> Counts:
+    """Tests of accuracy with random points, among covariates of which only three tell something."""
+    more = int(cell.design.partition(" ")[0]) - 3
+    y, samples, _, x = designs.vectors(rng, cell.n, FEW_DRAWS, 3, CALIBRATED)
+    x = np.column_stack([x, rng.standard_normal((cell.n, more))])
+    given = {OTHER: {"references": "other"}, FITTED: {"covariates": x}}
+    found = {name: summarize(cb.tarp_ranks, y, samples, rng=rng, **options) for name, options in given.items()}
+    return {
+        f"{name}, {method}": rejects(ranks, method=method, rng=rng)
+        for name, ranks in found.items()
+        for method in JUDGED_BY
+    }
+
+
 def explained(cell: Cell, rng: Rng) -> Counts:
     D, M = EXPLAIN_DESIGNS[cell.design]
     y, samples, _, _ = designs.vectors(rng, cell.n, M, D, CALIBRATED)
@@ -383,6 +402,7 @@ PROCEDURES: dict[str, Callable[[Cell, Rng], Counts]] = {
     VERBS: rank_verbs,
     POWER: power,
     WHERE: references,
+    FEW_ROWS: few_rows,
     EXPLAIN: explained,
 }
 WHOLE: dict[str, Callable[[Cell, Rng], Counts]] = {BANDS: bands, WEIGHTED: weighted_pit}
@@ -443,7 +463,7 @@ def judged(cell: Cell, counts: Counts) -> dict[str, Rate]:
             name: Rate(int(counts.get(name, 0)), cell.repeats, 1 - counts[f"{name}, attained"], "exactly")
             for name in CURVES
         }
-    if cell.procedure in (VERBS, POWER, WHERE) and cell.truth == CALIBRATED:
+    if cell.procedure in (VERBS, FEW_ROWS, POWER, WHERE) and cell.truth == CALIBRATED:
         names = tuple(name for name in counts if name.endswith(JUDGED_BY))
         found = {name: Rate(int(counts[name]), cell.repeats) for name in names}
     else:
@@ -552,6 +572,16 @@ def show_verbs(report: Report, found: Found) -> None:
     rows.append(["repeats", *(f"{found.cell(VERBS, design, n)[0].repeats:,}" for design, n in cases)])
     report.table(["", *(f"{design}, n = {n:,}" for design, n in cases)], rows)
     report.say("Columns of the marginals are judged together (Holm). Empty: not measured, for the time it takes.")
+
+
+def show_few(report: Report, found: Found) -> None:
+    report.section(f"Level of tarp_ranks with few rows: share of rejections at 5 %, D = 3, M = {FEW_DRAWS}")
+    keys = [f"{name}, {method}" for name in (OTHER, FITTED) for method in JUDGED_BY]
+    rows = [
+        [f"{q} covariates", f"{n:,}", *(found.rate(FEW_ROWS, f"{q} covariates", n, key).shown() for key in keys)]
+        for n, q in FEW_CASES
+    ]
+    report.table(["", "n", *keys], rows)
 
 
 def shown_pair(rates: list[Rate | None]) -> str:
@@ -720,6 +750,7 @@ SHOWN = (
     show_naive,
     show_covariates,
     show_verbs,
+    show_few,
     show_bands,
     show_power,
     show_where,

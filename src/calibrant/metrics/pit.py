@@ -127,7 +127,7 @@ def _mean_weight(weights: FloatArray) -> FloatArray:
     if effective.min() < FEW:
         warnings.warn(
             f"the weighted draws of a row are worth only {effective.min():.3g} equal ones: without y_weight the values "
-            "are uniform only to about one over that number. Pass y_weight",
+            "are uniform only to one or two over that number. Pass y_weight",
             stacklevel=4,
         )
     return np.asarray(weights.mean(axis=1))
