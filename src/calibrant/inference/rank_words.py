@@ -198,7 +198,8 @@ def _held(found: Found) -> str:
         return ""
     level = max(found.coverage)
     region = "region" if found.outward else "interval"
-    return f"a {_percent(level)} {region} holds the outcome {_share(found.coverage[level], found)} of the time; "
+    article = "an" if _percent(level).startswith(("8", "11 ", "11.", "18 ", "18.")) else "a"
+    return f"{article} {_percent(level)} {region} holds the outcome {_share(found.coverage[level], found)} of the time; "
 
 
 def _coverage(found: Found) -> str:
