@@ -41,7 +41,7 @@ VERBS, BANDS, POWER, FAMILY, EXCHANGE, GROUPED = "rank verbs", "bands", "power",
 WEIGHTED, EXPLAIN, WHERE, FEW_ROWS = "weighted pit", "explain", "references", "few rows"
 
 METHODS = ("band", "smooth", "chi2", "ks", "cvm", "ad")
-CAUCHY_METHODS = ("prit", "piet")
+CAUCHY_METHODS = ("piet",)
 JUDGED_BY = ("band", "smooth")
 JOINT = ("mean_distance", "band_depth", "average")
 MARGINALS, ENERGY, OTHER, FITTED, LIKELIHOOD, AGAINST = (

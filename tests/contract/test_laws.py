@@ -98,7 +98,7 @@ VARIANTS = [
     ("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": "none"}),
     ("ecdf_difference", {"rng": 0, "points": 3}),
     ("expected_coverage", {"rng": 0, "levels": [0.5, 0.9]}),
-    *(("uniformity_test", {"rng": 0, "method": m}) for m in ("smooth", "chi2", "ks", "cvm", "ad", "prit", "piet")),
+    *(("uniformity_test", {"rng": 0, "method": m}) for m in ("smooth", "chi2", "ks", "cvm", "ad", "piet")),
     ("uniformity_test", {"rng": 0, "method": "chi2", "bins": 3}),
     ("uniformity_test", {"rng": 0, "groups": GROUPS}),
     ("uniformity_test", {"rng": 0, "covariates": COVARIATES}),

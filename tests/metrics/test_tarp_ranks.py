@@ -142,7 +142,7 @@ class TestRefusals:
         one, three = Samples(np.ones((1, 3))), Samples(np.ones((3, 3)))
         assert "there is one row" in refusal(tarp_ranks, [0.0], one, rng=0, error=NotApplicableError)
         message = refusal(tarp_ranks, [0.0] * 3, three, covariates=[1, 2, 3], rng=0, error=NotApplicableError)
-        assert "4 rows or more; got 3" in message
+        assert "6 rows or more for 1 covariates; got 3" in message
 
     def test_laws_and_infinite_draws(self, refusal):
         assert "Samples(law.sample(999, rng))" in refusal(tarp_ranks, [0.0], Normal(0.0, 1.0), rng=0)

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.errors import InputError
 from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inference.rank_band import band_test
-from calibrant.inference.rank_cauchy import piet, prit
+from calibrant.inference.rank_cauchy import piet
 from calibrant.inference.rank_effect import rank_effect
 from calibrant.inference.rank_randomised import anderson_darling, cramer_von_mises, kolmogorov, randomised
 from calibrant.inference.rank_result import Found
@@ -25,7 +25,6 @@ CONTINUOUS: Mapping[str, tuple[Callable[[FloatArray], tuple[float, float]], str]
     "ks": (kolmogorov, "Kolmogorov-Smirnov; exact"),
     "cvm": (cramer_von_mises, "Cramér-von Mises; limit law, corrected for the number of rows"),
     "ad": (anderson_darling, "Anderson-Darling; limit law"),
-    "prit": (prit, "empirical distribution function (PRIT); Cauchy combination"),
     "piet": (piet, "single values (PIET); Cauchy combination"),
 }
 """Tests of values in [0, 1], and their names in words."""

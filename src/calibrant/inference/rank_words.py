@@ -199,7 +199,8 @@ def _held(found: Found) -> str:
     level = max(found.coverage)
     region = "region" if found.outward else "interval"
     article = "an" if _percent(level).startswith(("8", "11 ", "11.", "18 ", "18.")) else "a"
-    return f"{article} {_percent(level)} {region} holds the outcome {_share(found.coverage[level], found)} of the time; "
+    share = _share(found.coverage[level], found)
+    return f"{article} {_percent(level)} {region} holds the outcome {share} of the time; "
 
 
 def _coverage(found: Found) -> str:

@@ -43,8 +43,8 @@ def tarp_ranks(
         The points :math:`t_i`. The one of row i must not be made of :math:`y_i`.
 
         ``"covariates"``
-            What the covariates tell of the outcome, with its noise: each half of the rows, drawn at random, is
-            predicted by least squares from the other half, plus a residual of the other half. The default if there are
+            What the covariates tell of the outcome, with its noise: each third of the rows, drawn at random, is
+            predicted by least squares from another third, plus a residual of that one. The default if there are
             covariates.
         ``"other"``
             The outcome of another row: y moved round by a random number of rows. The default without covariates.

@@ -7,6 +7,8 @@ import numpy as np
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.weights import FloatArray
 
+FOLDS = 3
+
 
 def other_outcomes(y: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return the outcome of another row for each row: y (n, D) moved round by a random number of rows.
@@ -23,21 +25,23 @@ def other_outcomes(y: FloatArray, rng: np.random.Generator) -> FloatArray:
 def fitted_outcomes(y: FloatArray, x: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return what the covariates x (n, q) tell of y (n, D), plus noise of the same size.
 
-    The rows are halved at random. Each half is predicted by least squares from the other half, and a residual of the
-    other half, drawn at random, is added.
+    The rows are put into thirds at random. Each third is predicted by least squares from the next one, the last from
+    the first, and a residual of that one, drawn at random, is added. Two halves that predict each other would make the
+    ranks of both go the same way: with 20 rows and 3 covariates a test at 5 % then rejects 6.4 %.
     """
-    n = len(y)
-    if n < 4:
+    n, needed = len(y), FOLDS * (x.shape[1] + 1)
+    if n < needed:
         raise NotApplicableError(
-            f'references="covariates" fits outcomes on half of the rows and needs 4 rows or more; got {n}. '
-            "Pass references as an array"
+            f'references="covariates" fits outcomes on thirds of the rows and needs {needed} rows or more for '
+            f"{x.shape[1]} covariates; got {n}. Pass fewer covariates, or references as an array"
         )
     centre = x.min(axis=0) / 2 + x.max(axis=0) / 2
     half = x.max(axis=0) / 2 - x.min(axis=0) / 2
     design = np.column_stack([np.ones(n), (x - centre) / np.where(half > 0, half, 1.0)])  # in [-1, 1]
     order = rng.permutation(n)
     references = np.empty(y.shape)
-    for own, other in ((order[: n // 2], order[n // 2 :]), (order[n // 2 :], order[: n // 2])):
+    thirds = np.array_split(order, FOLDS)
+    for own, other in zip(thirds, [*thirds[1:], thirds[0]], strict=True):
         coefficients = np.linalg.lstsq(design[other], y[other], rcond=None)[0]
         residuals = y[other] - design[other] @ coefficients
         references[own] = design[own] @ coefficients + residuals[rng.integers(len(other), size=len(own))]
