@@ -6,11 +6,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from calibrant.audit.sample_looks import judged_by_ranks
 from calibrant.errors import InputError, shown
 from calibrant.inputs.covariates import covariate_columns
 from calibrant.inputs.log_density_y import read_log_density_y
 from calibrant.inputs.outcomes import LawRows
-from calibrant.inputs.weights import FloatArray, is_unit
+from calibrant.inputs.weights import FloatArray
 
 Known = tuple[tuple[str, ...], FloatArray | None, NDArray[Any] | None]
 
@@ -20,7 +21,7 @@ def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_d
     for name, value in (("covariates", covariates), ("log_density_y", log_density_y)):
         if value is not None and kind != "samples":
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
-        if value is not None and not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
+        if value is not None and not judged_by_ranks(rows):
             raise InputError(f"{name}= is looked at by ranks, which need equal weights; leave {name} or weights out")
     if columns is not None and not (isinstance(rows, LawRows) and rows.law.shape):
         raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")

@@ -13,7 +13,6 @@ from calibrant.summaries.ranks import Ranks
 
 SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
 SPREAD = pi / sqrt(15)  # log spread per mean of φ_2
-POWER = 1.959963984540054 + 0.8416212335729143  # normal quantiles of 0.975 and 0.8: seen at 5 % four times in five
 
 
 class Effect(NamedTuple):

@@ -23,7 +23,7 @@ NONE, OTHER, UNINFORMATIVE = "none", "other", "uninformative"
 NARROW, WIDE, HIGH, LOW = "too narrow", "too wide", "too high", "too low"
 SKEWED, HEAVY, LIGHT = "skewed", "heavy-tailed", "light-tailed"
 MODES, OUTSIDE = "two modes", "outside"
-OUTWARD_HIGH, OUTWARD_LOW = "too narrow or biased", "too wide"
+OUTWARD_HIGH = "too narrow or biased"
 
 
 def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def outward_failure(counts: NDArray[np.int64]) -> str:
     Z = float(legendre(counts.size - 1)[0] @ counts) / sqrt(n)
     if abs(Z) < SEEN:
         return OTHER
-    return OUTWARD_HIGH if Z > 0 else OUTWARD_LOW
+    return OUTWARD_HIGH if Z > 0 else WIDE
 
 
 def _sizes(counts: NDArray[np.int64], errors: NormalErrors) -> dict[str, float]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import exp, inf, log, nan, pi, sqrt
+from math import exp, inf, log, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.inference.rank_effect import SHIFT, SPREAD
 from calibrant.inference.tails import normal_quantile
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.ecdf_band import ecdf_band
@@ -52,10 +53,10 @@ def smallest_effects(n: int, M: int, *, cells: bool = False, tail: float = 0.05)
         return 1 - PoissonWalk.of(n, shares).inside(lower, upper)
 
     deviations = normal_quantile(1 - tail / 2) + normal_quantile(SEEN)
-    shift = _smallest(lambda size: power(size, 0.0), deviations * sqrt(pi / 3 / n), FARTHEST)
+    shift = _smallest(lambda size: power(size, 0.0), deviations * SHIFT / sqrt(n), FARTHEST)
     if M < 2:
         return shift, nan
-    guess = deviations * pi / sqrt(15 * n)
+    guess = deviations * SPREAD / sqrt(n)
     narrow = _smallest(lambda size: power(0.0, size), guess, WIDEST)
     wide = _smallest(lambda size: power(0.0, -size), guess, WIDEST)
     return shift, exp(max(narrow, wide))
