@@ -9,11 +9,11 @@ from calibrant.inputs.weights import unit_weights
 from calibrant.kernels import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.forms import VectorForm
 from calibrant.primitives import pair_sums
+from calibrant.primitives.profile_fast import has_profile
 from calibrant.primitives.vector_sums import (
     CLASSES,
     TILE,
     fast_pair_sum,
-    has_fast_body,
     prediction_tile,
     products,
     takes_fast_body,
@@ -71,7 +71,7 @@ class TestBodies:
     def test_every_shape_and_distance(self, body, shape, distance):
         form = form_of(150, 3, shape(0.37, distance))
         w = np.random.default_rng(1).gamma(1.0, size=150)
-        found = (body if has_fast_body(form) else reference)(form, w)
+        found = (body if has_profile(form.kernel) else reference)(form, w)
         assert agrees(found, matrix_of(form), w)
 
     @pytest.mark.parametrize("n", SIZES)
@@ -160,7 +160,7 @@ class TestExponential:
 class TestChoice:
     def test_it_knows_its_kernels(self):
         known = [Exponential(0.3, "tv"), Exponential(0.3, "l1"), Gaussian(0.3, "euclidean"), Matern32(0.3, "tv")]
-        assert all(has_fast_body(form_of(3, 2, kernel)) for kernel in known)
+        assert all(has_profile(form_of(3, 2, kernel).kernel) for kernel in known)
 
     def test_others_take_the_reference_body(self):
         class Own(Exponential):
@@ -175,7 +175,7 @@ class TestChoice:
             Exponential(1e-200, "tv"),
             Exponential(1e200, "tv"),
         ]
-        assert not any(has_fast_body(form_of(3, 2, kernel)) for kernel in others)
+        assert not any(has_profile(form_of(3, 2, kernel).kernel) for kernel in others)
 
     def test_few_rows_take_the_reference_body(self):
         assert not takes_fast_body(form_of(100, 3, Exponential(0.3)))

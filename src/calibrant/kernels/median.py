@@ -20,25 +20,27 @@ def median_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.sort(rng.choice(n, MOST_ROWS, replace=False))
 
 
-def median_lengthscale(distance: Distance, rows: NDArray[np.intp], what: str = "the predictions") -> float:
+def median_lengthscale(
+    distance: Distance, rows: NDArray[np.intp], what: str = "the predictions", option: str = "lengthscale"
+) -> float:
     """Return the median of the distances over i < j; if that is 0 their mean.
 
-    Rows that are all alike have no scale of their own, and an error asks for one.
+    Rows that are all alike have no scale of their own, and an error asks for one, by the name of the verb's `option`.
     """
     if rows.size < 2:
-        raise NotApplicableError(f'lengthscale="median" needs two rows of {what}; got {rows.size}. Give a number')
+        raise NotApplicableError(f'{option}="median" needs two rows of {what}; got {rows.size}. Give a number')
     d = _upper_triangle(distance, rows)
     median = float(np.median(d))
     if not np.isfinite(median):
         raise NotApplicableError(
-            f'lengthscale="median" finds no scale: distances of {what} are too large for floating point. '
+            f'{option}="median" finds no scale: distances of {what} are too large for floating point. '
             "Give numbers in other units, or a length scale"
         )
     scale = median if median > 0 else float(d.mean())
     if not scale > 0:
         raise NotApplicableError(
-            f'lengthscale="median" finds no scale: {what} are the same in all {rows.size} rows. '
-            "Give a number, such as Exponential(lengthscale=1.0)"
+            f'{option}="median" finds no scale: {what} are the same in all {rows.size} rows. '
+            f"Give a number, such as {option}=1.0"
         )
     return scale
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -11,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels import Exponential, Gaussian, Matern32, Matern52
+from calibrant.kernels import Kernel
 from calibrant.kernels.distances import SCIPY_NAMES, distance_of_points
 from calibrant.kernels.forms import VectorForm
 from calibrant.primitives.dispatch import on_tiles, takes_fast_double_sum
+from calibrant.primitives.profile_fast import EXP_TERMS, compiled_profile, has_profile, profile_of
 
 Tile = Callable[[slice, slice], FloatArray]
 """A function of two ranges of rows I, J that returns an array (rows of I, rows of J)."""
@@ -23,21 +23,13 @@ TILE = 128  # rows: what a tile needs stays in the cache
 MOST_COPIED = 1 << 20  # numbers handed to a user's distance at once
 ONE_THREAD = 1 << 18  # multiplications of the largest product that BLAS does without threads of its own
 CLASSES = 64  # of a panel at a time, which then stay in the cache; an even number
-EXP_TERMS = 5  # what the profile costs beside one class
-
-# profile = (1 + v (a + b v)) exp(-v), v = rate · distance / length scale
-PROFILES: dict[type, tuple[float, float, float]] = {
-    Exponential: (1.0, 0.0, 0.0),
-    Matern32: (math.sqrt(3), 1.0, 0.0),
-    Matern52: (math.sqrt(5), 1.0, 1 / 3),
-}
 
 
 def prediction_tile(form: VectorForm) -> Tile:
     """Return the values of k_P as a function of two ranges of rows."""
     P, kernel = form.P, form.kernel
     if callable(kernel.distance):
-        return _own_tile(form)
+        return own_tile(P, kernel)
     from scipy.spatial.distance import cdist
 
     name = kernel.distance or "tv"
@@ -52,13 +44,13 @@ def prediction_tile(form: VectorForm) -> Tile:
     return tile
 
 
-def _own_tile(form: VectorForm) -> Tile:
-    """Return `prediction_tile` for a distance of the user, which gets copies of both rows of every pair."""
-    kernel, distance = form.kernel, distance_of_points(form.P, form.kernel.distance or "tv")
+def own_tile(points: FloatArray, kernel: Kernel) -> Tile:
+    """Return the values of a kernel with a distance of the user, which gets copies of both rows of every pair."""
+    distance = distance_of_points(points, kernel.distance or "tv")
 
     def tile(rows: slice, columns: slice) -> FloatArray:
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(columns.start, columns.stop)[None, :]
-        step = max(1, MOST_COPIED // (j.size * form.P.shape[1]))
+        step = max(1, MOST_COPIED // (j.size * points.shape[1]))
         return np.concatenate([kernel.of_distance(distance(i[s : s + step], j)) for s in range(0, i.size, step)])
 
     return tile
@@ -87,14 +79,7 @@ def products(A: FloatArray, B: FloatArray) -> FloatArray:
 
 def takes_fast_body(form: VectorForm) -> bool:
     """Tell whether the compiled body serves this form and pays for itself."""
-    return has_fast_body(form) and takes_fast_double_sum(form.n, form.P.shape[1] + EXP_TERMS)
-
-
-def has_fast_body(form: VectorForm) -> bool:
-    """Tell whether the compiled body knows the kernel; a subclass may have changed the profile."""
-    kernel = form.kernel
-    known = type(kernel) in PROFILES or (type(kernel) is Gaussian and kernel.distance == "euclidean")
-    return known and not callable(kernel.distance) and 1e-100 < kernel.length < 1e100
+    return has_profile(form.kernel) and takes_fast_double_sum(form.n, form.P.shape[1] + EXP_TERMS)
 
 
 def fast_pair_sum(form: VectorForm, w: FloatArray) -> float:
@@ -102,23 +87,13 @@ def fast_pair_sum(form: VectorForm, w: FloatArray) -> float:
     P = _panels(form.P)
     R = _panels(form.R * w[:, None])
     S = R if form.S is form.R else _panels(form.S * w[:, None])
-    options = _options(form)
+    options = profile_of(form.kernel)
     kernel = _compiled()
 
     def work(tiles: NDArray[np.intp]) -> float:
         return float(kernel(tiles, P, S, R, *options))
 
     return sum(on_tiles(work, len(P), label="summing pairs of rows"), 0.0)
-
-
-def _options(form: VectorForm) -> tuple[bool, bool, float, float, float]:
-    """Return whether differences are squared, whether a root follows, and rate, a, b of the profile."""
-    kernel, euclidean = form.kernel, form.kernel.distance == "euclidean"
-    if type(kernel) is Gaussian:  # of the squared distance it is an exponential
-        return True, False, 0.5 / kernel.length**2, 0.0, 0.0
-    rate, a, b = PROFILES[type(kernel)]
-    halved = 2 if kernel.distance in ("tv", None) else 1
-    return euclidean, euclidean, rate / (halved * kernel.length), a, b
 
 
 def _panels(X: FloatArray) -> FloatArray:
@@ -133,16 +108,17 @@ def _panels(X: FloatArray) -> FloatArray:
 
 
 @cache
-def _compiled() -> Any:  # noqa: PLR0915
+def _compiled() -> Any:
     import numba
 
+    add_profile = compiled_profile()
+
     @numba.njit(nogil=True, cache=True, fastmath={"contract"})
-    def kernel(tiles, P, S, R, square, root, rate, a, b):  # type: ignore[no-untyped-def]  # noqa: PLR0915  # pragma: no cover
+    def kernel(tiles, P, S, R, square, root, rate, a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
         # Four rows at a time meet a whole panel; every inner loop runs over the panel, so that it becomes vector code.
         K, m = P.shape[1], P.shape[2]
         d, g = np.empty((m, m)), np.empty((m, m))
         turns, value = np.empty(m), np.empty(m)
-        turn_bits, value_bits = turns.view(np.int64), value.view(np.int64)
         total = np.zeros(m)
         for t in range(tiles.shape[0]):
             p, s = P[tiles[t, 0]], S[tiles[t, 0]]
@@ -192,38 +168,7 @@ def _compiled() -> Any:  # noqa: PLR0915
                         for row in range(4):
                             g[at + row, : i + row + 1] = 0.0
                     for row in range(at, at + 4):
-                        dist, term = d[row], g[row]
-                        if root:
-                            for j in range(m):
-                                dist[j] = math.sqrt(dist[j])
-                        # exp(-v) = 2^turn · exp(f), |f| <= ln(2) / 2: adding 1.5 · 2^52 rounds -v / ln 2 to an integer
-                        # and leaves it in the lowest bits, from where it goes to the exponent of the Taylor sum exp(f).
-                        for j in range(m):
-                            far = rate * dist[j]
-                            v = min(far, 708.0)
-                            turn = v * -1.4426950408889634 + 6755399441055744.0
-                            turns[j] = turn
-                            turn -= 6755399441055744.0
-                            f = -v - turn * 0.6931471803691238 - turn * 1.9082149292705877e-10
-                            e = f * (1 / 6227020800) + 1 / 479001600
-                            e = e * f + 1 / 39916800
-                            e = e * f + 1 / 3628800
-                            e = e * f + 1 / 362880
-                            e = e * f + 1 / 40320
-                            e = e * f + 1 / 5040
-                            e = e * f + 1 / 720
-                            e = e * f + 1 / 120
-                            e = e * f + 1 / 24
-                            e = e * f + 1 / 6
-                            e = e * f + 0.5
-                            e = e * f + 1.0
-                            value[j] = e * f + 1.0
-                            scaled = term[j] * (1.0 + v * (a + b * v))
-                            term[j] = scaled if far <= 708.0 else 0.0
-                        for j in range(m):
-                            value_bits[j] += turn_bits[j] << 52
-                        for j in range(m):
-                            total[j] += term[j] * value[j]
+                        add_profile(d[row], g[row], total, root, rate, a, b, turns, value)
         return total.sum()
 
     return kernel

@@ -1,0 +1,88 @@
+"""Sets of points at the boundary: arrays (n, d) that are data themselves, not predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError
+from calibrant.inputs.laws.parameters import locked, read_numbers, refuse_not_finite
+from calibrant.inputs.weights import FloatArray
+
+HUGE = 1e150  # beyond this the square of a coordinate is no finite number
+
+
+@dataclass(frozen=True, eq=False)
+class PointSets:
+    """Two sets of points in one space: real ones y (n, d), and others (m, d), finite float64 numbers."""
+
+    y: FloatArray
+    points: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of points of the first set."""
+        return len(self.y)
+
+    @property
+    def m(self) -> int:
+        """Number of points of the second set."""
+        return len(self.points)
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return int(self.y.shape[1])
+
+    @property
+    def pooled(self) -> FloatArray:
+        """All points, the first set first."""
+        return np.concatenate([self.y, self.points])
+
+
+def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
+    """Return two sets of points with the same number of coordinates, each of at least `least` points."""
+    first, second = read_points(y, "y", least=least), read_points(points, "points", least=least)
+    if first.shape[1] != second.shape[1]:
+        raise InputError(
+            f"y and points must have the same number of columns; got {first.shape[1]} in y and {second.shape[1]} in "
+            "points. Take the same coordinates of both, in the same order"
+        )
+    return PointSets(first, second)
+
+
+def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
+    """Return one set of points as a read-only array (n, d) of finite float64 numbers; it may share memory.
+
+    >>> read_points([[1, 2], [3, 4]], "points")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    array = read_numbers(values, name)
+    if array.ndim != 2:
+        raise InputError(f"{name} must be points (n, d), one row each; got shape {array.shape}. {_remedy(array, name)}")
+    n, d = array.shape
+    if d == 0:
+        raise InputError(f"{name} must have at least one column; got shape {array.shape}")
+    if n < least:
+        raise InputError(f"{name} must have at least {least} points; got {n}")
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
+        found = array.view() if array.dtype == np.float64 else array.astype(np.float64)
+    refuse_not_finite(found, name, axes=("row", "column"))
+    largest = np.abs(found).max(initial=0.0)
+    if largest > HUGE:
+        raise InputError(
+            f"{name} must lie within ±{HUGE:g}, so that distances are finite numbers; the largest is {largest:.6g}. "
+            "Give them in other units"
+        )
+    return locked(found)
+
+
+def _remedy(array: Any, name: str) -> str:
+    if array.ndim == 1:
+        return f"For points on a line pass {name}[:, None]"
+    if array.ndim > 2:
+        return f"For images or sequences pass features, or {name}.reshape(len({name}), -1)"
+    return "Pass an array with one row per point"

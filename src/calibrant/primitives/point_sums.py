@@ -1,0 +1,212 @@
+"""Sums of a kernel over pairs of points, within sets and between them: no array of n × n numbers ever exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
+from calibrant.kernels import Exponential, Gaussian, Kernel
+from calibrant.kernels.point_kernels import PointKernel, Polynomial
+from calibrant.primitives.dispatch import chunks, on_threads, on_tiles, takes_fast_double_sum
+from calibrant.primitives.point_tiles import BY_DIFFERENCES, centred, kernel_tile
+from calibrant.primitives.profile_fast import EXP_TERMS, Profile, compiled_profile, has_profile, profile_of
+from calibrant.progress import steps
+
+TILE = 256  # points: what a tile needs stays in the cache
+BLOCK = 1024  # points that meet as many in one matrix product, on the threads of BLAS
+LABEL = "summing pairs of points"
+
+
+class Part(NamedTuple):
+    """Neighbouring rows of one set."""
+
+    rows: slice
+    set: int
+
+
+def pair_sums(
+    Z: FloatArray,
+    kernel: PointKernel,
+    sizes: Sequence[int],
+    w: FloatArray | None = None,
+    *,
+    squared: bool = False,
+) -> FloatArray:
+    """Return sums of a kernel over all pairs of points, one for each pair of sets.
+
+    Parameters
+    ----------
+    Z
+        Points (N, d), those of one set after those of another.
+    kernel
+        With a number as its length scale.
+    sizes
+        Points of each set.
+    w
+        A weight for each point: terms are w_i w_j k(z_i, z_j). None for 1.
+    squared
+        Whether k² is summed in place of k.
+
+    Returns
+    -------
+    ndarray (g, g)
+        Entry (a, a) is the sum over pairs i < j of set a, entry (a, b), a < b, that over all pairs of set a and
+        set b. Below the diagonal there is 0.
+    """
+    weights = unit_weights(len(Z)) if w is None else w
+    multiplied = isinstance(kernel, Polynomial) or (kernel.distance == "euclidean" and Z.shape[1] > BY_DIFFERENCES)
+    if isinstance(kernel, Kernel) and _takes_fast_body(Z, kernel, squared):
+        profile = _squared(profile_of(kernel)) if squared else profile_of(kernel)
+        if multiplied:
+            return _summed(_fast_products(centred(Z), profile, sizes, weights), len(sizes))
+        return _summed(_fast_differences(Z, profile, sizes, weights), len(sizes))
+    return _summed(_reference(Z, kernel, sizes, weights, squared, multiplied), len(sizes))
+
+
+def _takes_fast_body(Z: FloatArray, kernel: Kernel, squared: bool) -> bool:
+    known = has_profile(kernel) and (not squared or type(kernel) in (Gaussian, Exponential))
+    return known and takes_fast_double_sum(len(Z), min(Z.shape[1], BY_DIFFERENCES) + EXP_TERMS)
+
+
+def _squared(profile: Profile) -> Profile:
+    """Return the profile of k² of an exponential of a distance or of its square."""
+    return profile._replace(rate=2 * profile.rate)
+
+
+def _summed(parts: Iterator[FloatArray], g: int) -> FloatArray:
+    return sum(parts, np.zeros((g, g)))
+
+
+def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
+    """Return the rows of sets that stand one after another, in parts of at most `size` rows of one set."""
+    found, start = [], 0
+    for number, many in enumerate(sizes):
+        found += [Part(slice(start + s.start, start + s.stop), number) for s in chunks(many, size)]
+        start += many
+    return found
+
+
+def _reference(
+    Z: FloatArray, kernel: PointKernel, sizes: Sequence[int], w: FloatArray, squared: bool, multiplied: bool
+) -> Iterator[FloatArray]:
+    tile, unit = kernel_tile(Z, kernel), is_unit(w)
+    parts = parts_of(sizes, BLOCK if multiplied else TILE)
+
+    def work(tiles: NDArray[np.intp]) -> FloatArray:
+        total = np.zeros((len(sizes), len(sizes)))
+        for a, b in tiles.tolist():
+            first, second = parts[a], parts[b]
+            k = tile(first.rows, second.rows)
+            if squared:
+                k = k * k
+            if a == b:
+                k = np.triu(k, 1)
+            total[first.set, second.set] += float(k.sum() if unit else w[first.rows] @ (k @ w[second.rows]))
+        return total
+
+    if not multiplied:
+        yield from on_tiles(work, len(parts), label=LABEL)
+        return
+    pairs = np.array([(a, b) for a in range(len(parts)) for b in range(a, len(parts))])
+    for start, stop in steps(len(pairs), size=1, label=LABEL):  # BLAS has threads of its own
+        yield work(pairs[start:stop])
+
+
+def _fast_differences(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
+    """Yield sums over tiles, whose distances are sums of differences: compiled."""
+    parts = parts_of(sizes, TILE)
+    panels, weights = np.zeros((len(parts), Z.shape[1], TILE)), np.zeros((len(parts), TILE))
+    for k, part in enumerate(parts):
+        many = part.rows.stop - part.rows.start
+        panels[k, :, :many] = Z[part.rows].T
+        weights[k, :many] = w[part.rows]
+    sets = np.array([part.set for part in parts])
+    kernel = _compiled_differences()
+
+    def work(tiles: NDArray[np.intp]) -> FloatArray:
+        total = np.zeros((len(sizes), len(sizes)))
+        kernel(tiles, panels, weights, sets, total, *profile)
+        return total
+
+    return on_tiles(work, len(parts), label=LABEL)
+
+
+def _fast_products(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
+    """Yield sums over blocks, whose squared distances come from a matrix product; the rest is compiled."""
+    parts, lengths = parts_of(sizes, BLOCK), np.einsum("ij,ij->i", Z, Z)
+    weights, kernel = np.array(w), _compiled_products()
+    pairs = [(a, b) for a in range(len(parts)) for b in range(a, len(parts))]
+    for at, _ in steps(len(pairs), size=1, label=LABEL):
+        first, second = (parts[k] for k in pairs[at])
+        G, same = Z[first.rows] @ Z[second.rows].T, first == second
+        lines = lengths[first.rows], lengths[second.rows], weights[first.rows], weights[second.rows]
+
+        def work(part: slice, G: FloatArray = G, lines: tuple[FloatArray, ...] = lines, same: bool = same) -> float:
+            return float(kernel(part.start, part.stop, G, *lines, same, *profile[1:]))
+
+        total = np.zeros((len(sizes), len(sizes)))
+        total[first.set, second.set] = sum(on_threads(work, len(G), size=BLOCK // 4))
+        yield total
+
+
+@cache
+def _compiled_differences() -> Any:
+    import numba
+
+    add_profile = compiled_profile()
+
+    @numba.njit(nogil=True, cache=True, fastmath={"contract"})
+    def kernel(tiles, panels, weights, sets, sums, square, root, rate, a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
+        d, m = panels.shape[1], panels.shape[2]
+        dist, term, turns, value, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+        for t in range(tiles.shape[0]):
+            first, second = tiles[t, 0], tiles[t, 1]
+            p, q, w, v = panels[first], panels[second], weights[first], weights[second]
+            total[:] = 0.0
+            for i in range(m):
+                if w[i] == 0.0:
+                    continue
+                dist[:] = 0.0
+                for k in range(d):
+                    x, line = p[k, i], q[k]
+                    if square:
+                        for j in range(m):
+                            dist[j] += (line[j] - x) ** 2
+                    else:
+                        for j in range(m):
+                            dist[j] += abs(line[j] - x)
+                for j in range(m):
+                    term[j] = w[i] * v[j]
+                if first == second:
+                    term[: i + 1] = 0.0
+                add_profile(dist, term, total, root, rate, a, b, turns, value)
+            sums[sets[first], sets[second]] += total.sum()
+
+    return kernel
+
+
+@cache
+def _compiled_products() -> Any:
+    import numba
+
+    add_profile = compiled_profile()
+
+    @numba.njit(nogil=True, cache=True, fastmath={"contract"})
+    def kernel(start, stop, G, p, q, w, v, same, root, rate, a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
+        m = G.shape[1]
+        dist, term, turns, value, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
+        for i in range(start, stop):
+            for j in range(m):
+                dist[j] = max(p[i] + q[j] - 2.0 * G[i, j], 0.0)
+                term[j] = w[i] * v[j]
+            if same:
+                term[: i + 1] = 0.0
+            add_profile(dist, term, total, root, rate, a, b, turns, value)
+        return total.sum()
+
+    return kernel

@@ -1,0 +1,68 @@
+"""Kernel values and squared distances of points, tile by tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.inputs.weights import FloatArray
+from calibrant.kernels import Kernel
+from calibrant.kernels.point_kernels import PointKernel, Polynomial
+from calibrant.primitives.vector_sums import Tile, own_tile
+
+BY_DIFFERENCES = 16  # coordinates up to which squared distances are sums of squared differences
+NAMES = {"euclidean": "euclidean", "l1": "cityblock"}
+
+
+def centred(Z: FloatArray) -> FloatArray:
+    """Return the points less their mean, so that products of them are as small as they can be.
+
+    Numbers as close together as rounding leaves them have a mean beside them: it is taken of what is left again.
+    """
+    moved = Z - Z.mean(axis=0)
+    return np.asarray(moved - moved.mean(axis=0))
+
+
+def squared_distances(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return |a - b|² of every row of A with every row of B.
+
+    Up to 16 coordinates by differences, exact for points that are equal; above by products of points that should be
+    `centred`, with an error of about 1e-15 (|a|² + |b|²).
+    """
+    if A.shape[1] <= BY_DIFFERENCES:
+        from scipy.spatial.distance import cdist
+
+        return np.asarray(cdist(A, B, "sqeuclidean"))
+    return by_products(A, B, np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
+
+
+def by_products(A: FloatArray, B: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return |a - b|² from one matrix product; `a` and `b` hold the squared lengths of the rows."""
+    D = A @ B.T
+    D *= -2.0
+    D += a[:, None]
+    D += b
+    return np.asarray(np.maximum(D, 0.0, out=D))
+
+
+def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
+    """Return the kernel's values of points Z (N, d) as a function of two ranges of rows."""
+    if isinstance(kernel, Polynomial):
+        return lambda rows, columns: kernel.of_products(Z[rows] @ Z[columns].T, Z.shape[1])
+    if callable(kernel.distance):
+        return own_tile(Z, kernel)
+    if kernel.distance == "euclidean" and Z.shape[1] > BY_DIFFERENCES:
+        return _product_tile(centred(Z), kernel)
+    from scipy.spatial.distance import cdist
+
+    name = NAMES[kernel.distance or "euclidean"]
+    return lambda rows, columns: kernel.of_distance(cdist(Z[rows], Z[columns], name))
+
+
+def _product_tile(Z: FloatArray, kernel: Kernel) -> Tile:
+    lengths = np.einsum("ij,ij->i", Z, Z)
+
+    def tile(rows: slice, columns: slice) -> FloatArray:
+        D = by_products(Z[rows], Z[columns], lengths[rows], lengths[columns])
+        return kernel.of_distance(np.sqrt(D, out=D))
+
+    return tile
