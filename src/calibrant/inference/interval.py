@@ -18,6 +18,8 @@ from calibrant.inference.mean_interval import (
     refuse_unseen,
     student,
 )
+from calibrant.inference.point_interval import SERVED as SERVED_POINTS
+from calibrant.inference.point_interval import interval_of_points, serves
 from calibrant.inference.skce_test import skce_test
 from calibrant.inference.tails import normal_quantile
 from calibrant.inputs import check_choice, check_level
@@ -61,6 +63,7 @@ def interval(
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; of laws from 100 rows on
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - z s) over blocks; the upper end is inf
+    `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 10 blocks on
     =================================  ================================================================================
 
     Everything else is refused: no valid interval is known for it.
@@ -100,6 +103,8 @@ def interval(
     with 50, 100 and 1,000 rows, because misses are rare and their penalties large; the mean Brier score of rows with
     probability 0.01 is covered 0.63 of the time with 100 rows. Hence the numbers of rows above, which with weights are
     effective ones. Weights under which a few heavy rows decide are refused.
+    The interval of `mmd` has ``estimator="block"`` by default, and may have ``"linear"``; blocks of `kernel_distance`
+    have 1000 points of each set, or `blocksize`. Its estimate is the mean over blocks, not the sum over all pairs.
     A bootstrap of the `ece` does not cover near 0, and is not offered. Rows must be independent.
 
     Examples
@@ -118,9 +123,14 @@ def interval(
         if pos_label is not None:
             raise InputError("pos_label= is for labels of probabilities; leave it out")
         return _of_slab(y, prediction, level, **given, **options)
+    if name := serves(metric):
+        check_choice("method", method, None, "block")
+        if any(value is not None for value in (weights, classes, pos_label)):
+            raise InputError(f"weights and labels belong to predictions; {name} compares two sets of points")
+        return interval_of_points(name, y, prediction, level, options)
     entry = find(metric)
     if entry.name not in METHODS:
-        raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {', '.join(METHODS)}")
+        raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {', '.join((*METHODS, *SERVED_POINTS))}")
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.completed(options)
     summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)

@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant.errors import SummaryError
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.point_kernels import PointKernel, Polynomial
 from calibrant.kernels.shapes import Delta, Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 
 KINDS: dict[str, type[Kernel]] = {
@@ -25,6 +26,19 @@ def kernel_of(text: str) -> Product:
     """Return the kernels that `text_of` wrote."""
     prediction, target = (_built(described) for described in json.loads(text))
     return Product(prediction, target)
+
+
+def text_of_point_kernel(kernel: PointKernel) -> str:
+    """Return a kernel of points as text; kernels and distances of one's own are refused."""
+    if isinstance(kernel, Polynomial):
+        return json.dumps({"kind": "Polynomial", "degree": kernel.degree})
+    return json.dumps(_described(kernel))
+
+
+def point_kernel_of(text: str) -> PointKernel:
+    """Return the kernel that `text_of_point_kernel` wrote."""
+    described = json.loads(text)
+    return Polynomial(described["degree"]) if described.get("kind") == "Polynomial" else _built(described)
 
 
 def _described(kernel: Kernel) -> dict[str, Any]:
