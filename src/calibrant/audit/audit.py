@@ -20,6 +20,7 @@ from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.judged import SetRows
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.weights import read_weights
+from calibrant.report.frame import frame_of
 from calibrant.results import Findings, Verdict
 from calibrant.version import __version__
 
@@ -60,7 +61,7 @@ class Audit:
         return as_text(self.findings)
 
     def __repr__(self) -> str:
-        return f"<Audit of {self.findings.n:,} rows: {self.verdict.headline}>"
+        return f"<Audit of {self.findings.n:,} {frame_of(self.findings.kind).rows}: {self.verdict.headline}>"
 
     def _repr_html_(self) -> str:
         return as_html_fragment(self.findings)

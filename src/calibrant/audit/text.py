@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import textwrap
 
+from calibrant.report.frame import MARKS, frame_of, tone_of
 from calibrant.report.wording import MISSING, cell, heading, interval, number, percent, pvalue
 from calibrant.results import Findings, Measurement, Table
 
 WIDTH = 88
-MARKS = {"miscalibrated": "✗", "no evidence": "✓", "cannot tell": "?"}
 MOST_ROWS = 12
 NARROWEST = 32  # first column: names cut shorter could look alike
 
@@ -17,11 +17,12 @@ NARROWEST = 32  # first column: names cut shorter could look alike
 def as_text(findings: Findings) -> str:
     """Return the verdict, the tables and the caveats; sentences are at most 88 columns wide."""
     verdict = findings.verdict
-    lines = [f"{MARKS.get(verdict.status, '')} {verdict.headline}"]
+    tone, _ = tone_of(findings.kind, verdict.status)
+    lines = [f"{MARKS[tone]} {verdict.headline}"]
     for sentence in verdict.sentences:
         lines += _wrapped(sentence, "  ", "  ")
     for section in findings.sections:
-        lines += ["", f"{section.title}: {section.intro}", *_measurements(section.measurements, findings.level)]
+        lines += ["", f"{section.title}: {section.intro}", *_measurements(section.measurements, findings)]
         for table in section.tables:
             lines += ["", table.title, *_table(table)]
     if findings.groups:
@@ -34,7 +35,7 @@ def as_text(findings: Findings) -> str:
 
 def as_html_fragment(findings: Findings) -> str:
     """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
-    heading, *lines = _rows(findings.measurements, findings.level)
+    heading, *lines = _rows(findings.measurements, findings)
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
     sentences = " ".join(findings.verdict.sentences)
     head = "".join(f"<th>{name}</th>" for name in heading)
@@ -44,13 +45,13 @@ def as_html_fragment(findings: Findings) -> str:
     )
 
 
-def _rows(measurements: tuple[Measurement, ...], level: float) -> list[tuple[str, ...]]:
+def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tuple[str, ...]]:
     """Return the heading and the cells; a column without anything in it is left out, but not the value's."""
     columns = {
         "measurement": [m.label for m in measurements],
         "value": [number(m.value) for m in measurements],
-        f"{percent(level)} interval": [interval(m.interval) for m in measurements],
-        "if calibrated": [number(m.expected) for m in measurements],
+        f"{percent(findings.level)} interval": [interval(m.interval) for m in measurements],
+        frame_of(findings.kind).expected: [number(m.expected) for m in measurements],
         "p-value": [pvalue(m.pvalue) for m in measurements],
     }
     shown = {
@@ -59,8 +60,8 @@ def _rows(measurements: tuple[Measurement, ...], level: float) -> list[tuple[str
     return [tuple(shown), *zip(*shown.values(), strict=True)]
 
 
-def _measurements(measurements: tuple[Measurement, ...], level: float) -> list[str]:
-    return _aligned(_rows(measurements, level)) if measurements else []
+def _measurements(measurements: tuple[Measurement, ...], findings: Findings) -> list[str]:
+    return _aligned(_rows(measurements, findings)) if measurements else []
 
 
 def _table(table: Table) -> list[str]:

@@ -1,6 +1,8 @@
-"""The median heuristic: a length scale from the rows. The one owner of this rule."""
+"""Length scales from the rows: the median heuristic, and quantiles of distances. The one owner of these rules."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,31 @@ def median_lengthscale(
             f"Give a number, such as {option}=1.0"
         )
     return scale
+
+
+def distance_quantiles(
+    distance: Distance, rows: NDArray[np.intp], shares: Sequence[float], what: str = "the predictions"
+) -> FloatArray:
+    """Return quantiles of the distances over i < j; if one of them is 0, those of the distances above 0.
+
+    Rows that are all alike have no distance above 0, which is an error.
+
+    >>> from calibrant.kernels.distances import LineDistance
+    >>> distance_quantiles(LineDistance(np.array([0.0, 1.0, 4.0])), np.arange(3), [0.0, 0.5]).tolist()
+    [1.0, 3.0]
+    """
+    d = _upper_triangle(distance, rows)
+    found = np.quantile(d, shares)
+    if not found.min() > 0:
+        if not d.any():
+            raise NotApplicableError(f"{what} are the same in all {rows.size} rows, so that they have no length scale")
+        found = np.quantile(d[d > 0], shares)
+    if not np.isfinite(found).all():
+        raise NotApplicableError(
+            f"distances of {what} are too large for floating point, so that they give no length scale. "
+            "Give numbers in other units"
+        )
+    return np.asarray(found)
 
 
 def _upper_triangle(distance: Distance, rows: NDArray[np.intp]) -> FloatArray:

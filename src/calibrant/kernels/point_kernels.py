@@ -26,7 +26,11 @@ class Polynomial:
 
     def of_products(self, G: FloatArray, d: int) -> FloatArray:
         """Return the kernel of points with these inner products."""
-        return np.asarray((G / d + 1.0) ** self.degree)
+        with np.errstate(over="ignore"):
+            k = (G / d + 1.0) ** self.degree
+        if not np.isfinite(k).all():
+            raise InputError("the polynomial kernel of these points is no finite number; give them in other units")
+        return np.asarray(k)
 
 
 PointKernel = Kernel | Polynomial

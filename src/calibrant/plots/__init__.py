@@ -29,6 +29,9 @@ KINDS = (
     "rank_histogram",
     "ecdf_difference",
     "expected_coverage",
+    "cloud",
+    "two_ecdfs",
+    "coordinates",
 )
 FEWEST_POINTS = 150  # of each of many lines
 

@@ -18,6 +18,7 @@ from calibrant.errors import MissingExtraError
 from calibrant.plots.lines import flattened
 from calibrant.report import wording
 from calibrant.report.files import replace_text
+from calibrant.report.frame import frame_of, tone_of
 from calibrant.report.picture import picture
 from calibrant.report.results import embedded, first
 from calibrant.results.findings import Figure, Findings, Measurement, Section, Table
@@ -31,11 +32,7 @@ KINDS = {
     "quantiles": "Quantile forecasts",
     "samples": "Draws of predictive laws",
     "laws": "Predictive laws",
-}
-STATUS = {
-    "miscalibrated": ("bad", "Miscalibrated"),
-    "no evidence": ("good", "No evidence of miscalibration"),
-    "cannot tell": ("unsure", "Cannot tell"),
+    "points": "Sets of points",
 }
 
 
@@ -125,10 +122,11 @@ def _page(findings: Findings, detail: Detail) -> str:
         "breakable": lambda name: Markup("<wbr>").join(re.split("(?<=[._])", wording.text(name))),
     }
     style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    tone, word = STATUS.get(findings.verdict.status, ("unsure", findings.verdict.status))
+    tone, word = tone_of(findings.kind, findings.verdict.status)
     return environment.get_template("page.html.j2").render(
         findings=findings,
         kind=KINDS.get(findings.kind, findings.kind),
+        frame=frame_of(findings.kind),
         tone=tone,
         word=word,
         tiles=_tiles(findings),
@@ -146,7 +144,7 @@ def _page(findings: Findings, detail: Detail) -> str:
 
 
 def _tiles(findings: Findings) -> list[Measurement]:
-    """Return the first measurements that can be compared with their value if calibrated."""
+    """Return the first measurements that have a value to be compared with."""
     return [m for m in findings.measurements if m.expected is not None][:2]
 
 

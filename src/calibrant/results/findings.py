@@ -91,7 +91,8 @@ class Verdict:
     ----------
     status
         ``"miscalibrated"``, ``"no evidence"`` (none against calibration, and enough rows to have seen a notable
-        error) or ``"cannot tell"`` (too few rows).
+        error) or ``"cannot tell"`` (too few rows). Of sets of points ``"different"``, ``"no evidence"``,
+        ``"cannot tell"`` or ``"no truth"``.
     headline
         One sentence.
     sentences
@@ -110,7 +111,8 @@ class Findings:
     Attributes
     ----------
     kind
-        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"`` or ``"laws"``.
+        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"``, ``"laws"``; or
+        ``"points"``, sets of points that were compared.
     n
         Number of rows.
     level

@@ -1,0 +1,63 @@
+"""One number per coordinate, beside the range that chance alone would give it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.plots import palette
+from calibrant.plots.mark import Mark
+from calibrant.plots.style import dress, legend_inside, shortened
+
+THINNED = ("place", "value")
+LONGEST = 18  # letters of a name
+
+
+def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw a dot per coordinate, the first at the top, on the bar of its range."""
+    place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
+    level = f"{100 * details['level']:g} %"
+    ax.barh(
+        place,
+        high - low,
+        left=low,
+        height=0.6,
+        color=(palette.BAND, 0.45),
+        edgecolor=palette.EDGE,
+        linewidth=0.7,
+        label=f"{level} of divisions at random, joint",
+    )
+    ax.axvline(details["reference"], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference")
+    ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label="observed")
+    if details["logarithmic"]:
+        from matplotlib.ticker import NullFormatter
+
+        ax.set_xscale("log", base=2)
+    names = [shortened(name, LONGEST).replace("$", r"\$") for name in details["names"]]
+    ax.set(ylim=(place.max() + 0.6, place.min() - 0.6), xlabel=details["axis"])
+    dress(ax)
+    ax.set_yticks(np.arange(len(names)), names)
+    if details["logarithmic"]:
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    legend_inside(ax, "best")
+
+
+def marks(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return each dot."""
+    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("place", "value", "low", "high")), strict=True)
+    return [
+        Mark(value, place, f"{details['names'][int(place)]}: {value:.3g}\nby chance {low:.3g} to {high:.3g}")
+        for place, value, low, high in rows
+    ]
+
+
+def describe(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say which coordinates lie outside of their range."""
+    place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
+    outside = np.flatnonzero((value < low) | (value > high))
+    named = ", ".join(f"{details['names'][int(place[k])]} ({value[k]:.3g})" for k in outside[:5])
+    more = f" and {outside.size - 5} more" if outside.size > 5 else ""
+    found = f"Outside of the range of chance: {named}{more}." if outside.size else "None lies outside of that range."
+    return f"{details['axis']} of {place.size} coordinates with the range that chance alone gives. {found}"

@@ -1,0 +1,76 @@
+"""Sets of points at the boundary."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from calibrant import InputError
+from calibrant.inputs.points import read_point_sets, read_points
+
+POINTS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        list,
+        tuple,
+        np.array,
+        lambda rows: np.array(rows, dtype=np.float32),
+        lambda rows: np.array(rows, dtype=np.float16),
+        lambda rows: np.array(rows, dtype=np.int8),
+        np.asfortranarray,
+        lambda rows: pd.DataFrame(rows, columns=["a", "b"], index=[7, 7, 9]),
+        lambda rows: pl.DataFrame(rows, schema=["a", "b"], orient="row"),
+    ],
+    ids=["list", "tuple", "float64", "float32", "float16", "int8", "fortran", "pandas", "polars"],
+)
+def test_any_container(container):
+    found = read_points(container(POINTS), "points")
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, POINTS)
+    assert not found.flags.writeable
+
+
+def test_the_input_stays_writeable_and_unchanged():
+    given = np.array(POINTS)
+    read_points(given, "points")
+    given[0, 0] = 9.0
+    assert given.flags.writeable
+
+
+def test_two_sets():
+    sets = read_point_sets(POINTS, POINTS[:2])
+    assert (sets.n, sets.m, sets.d) == (3, 2, 2)
+    np.testing.assert_array_equal(sets.pooled, [*POINTS, *POINTS[:2]])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([1.0, 2.0], r"points must be points \(n, d\).*got shape \(2,\).*points\[:, None\]"),
+        (np.zeros((2, 3, 4)), r"got shape \(2, 3, 4\).*points.reshape\(len\(points\), -1\)"),
+        (np.zeros((3, 0)), r"at least one column; got shape \(3, 0\)"),
+        (np.zeros((0, 3)), "at least 2 points; got 0"),
+        ([[1.0, 2.0]], "at least 2 points; got 1"),
+        ([[1.0, 2.0], [3.0, np.nan]], "points must be finite; row 1, column 1 is nan"),
+        ([[1.0, 2.0], [-np.inf, 4.0]], "points must be finite; row 1, column 0 is -inf"),
+        ([["a", "b"], ["c", "d"]], "points must be real numbers; row 0 is 'a'"),
+        (np.array(["a", "b"]), "points must be real numbers"),
+        ([[1j, 2], [3, 4]], "points must be real numbers; got values of type complex128"),
+        ([[True, False], [True, True]], "points must be real numbers; got values of type bool"),
+        ([[1e200, 0.0], [0.0, 0.0]], r"points must lie within ±1e\+150.*the largest is 1e\+200"),
+        (None, "points is missing"),
+        ("points.npy", "points must be an array"),
+        ([[1.0, 2.0], [3.0]], "points is not a regular array"),
+    ],
+)
+def test_refused(given, words):
+    with pytest.raises(InputError, match=words):
+        read_points(given, "points")
+
+
+def test_sets_of_different_spaces():
+    with pytest.raises(InputError, match="same number of columns; got 2 in y and 1 in points"):
+        read_point_sets(POINTS, [[1.0], [2.0]])
