@@ -7,6 +7,7 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 
 from calibrant import examples
 from calibrant.audit import Audit, audit
+from calibrant.audit.compare_samples import compare_samples
 from calibrant.catalogue import summarize
 from calibrant.curves.coverage_curve import coverage_curve
 from calibrant.curves.cumulative_differences import cumulative_differences
@@ -16,6 +17,7 @@ from calibrant.curves.pit_histogram import pit_histogram
 from calibrant.curves.rank_histogram import rank_histogram
 from calibrant.curves.reliability_curve import reliability_curve
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
+from calibrant.inference.c2st import c2st
 from calibrant.inference.cme_test import cme_test
 from calibrant.inference.consistency_test import consistency_test
 from calibrant.inference.coverage_test import coverage_test
@@ -23,6 +25,7 @@ from calibrant.inference.explain import explain
 from calibrant.inference.interval import interval
 from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
 from calibrant.inference.kuiper_test import kuiper_test
+from calibrant.inference.mmd_test import mmd_test
 from calibrant.inference.per_row import per_row
 from calibrant.inference.skce_test import skce_test
 from calibrant.inference.spiegelhalter_test import spiegelhalter_test
@@ -53,15 +56,19 @@ from calibrant.metrics.coverage_hsic import coverage_hsic
 from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
 from calibrant.metrics.crps import crps
 from calibrant.metrics.decompose import decompose
+from calibrant.metrics.density_coverage import density_coverage
 from calibrant.metrics.direction import direction
 from calibrant.metrics.ece import ece
 from calibrant.metrics.energy_ranks import energy_ranks
 from calibrant.metrics.energy_score import energy_score
+from calibrant.metrics.frechet_distance import frechet_distance
 from calibrant.metrics.interval_score import interval_score
 from calibrant.metrics.joint_ranks import joint_ranks
+from calibrant.metrics.kernel_distance import kernel_distance
 from calibrant.metrics.log_score import log_score
 from calibrant.metrics.mce import mce
 from calibrant.metrics.mmce import mmce
+from calibrant.metrics.mmd import mmd
 from calibrant.metrics.pit import pit
 from calibrant.metrics.quantile_score import quantile_score
 from calibrant.metrics.ranks import ranks
@@ -70,6 +77,7 @@ from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
 from calibrant.metrics.skce import skce
 from calibrant.metrics.tarp_ranks import tarp_ranks
 from calibrant.metrics.ucme import ucme
+from calibrant.metrics.vendi_score import vendi_score
 from calibrant.metrics.weighted_interval_score import weighted_interval_score
 from calibrant.metrics.width import width
 from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
@@ -79,6 +87,7 @@ from calibrant.results import (
     CrpsDecomposition,
     Curve,
     Decomposition,
+    DensityCoverage,
     Direction,
     Explanation,
     QuantileDecomposition,
@@ -100,6 +109,8 @@ from calibrant.summaries import (
     Moments,
     Ordered,
     PerLabel,
+    PointBlocks,
+    PointMoments,
     RankCovariates,
     Ranks,
     SimplexCells,
@@ -119,6 +130,7 @@ __all__ = [
     "Curve",
     "Decomposition",
     "Delta",
+    "DensityCoverage",
     "Direction",
     "ExchangedRanks",
     "Explanation",
@@ -151,6 +163,8 @@ __all__ = [
     "NotApplicableError",
     "Ordered",
     "PerLabel",
+    "PointBlocks",
+    "PointMoments",
     "Product",
     "QuantileDecomposition",
     "Quantiles",
@@ -169,7 +183,9 @@ __all__ = [
     "__version__",
     "audit",
     "brier_score",
+    "c2st",
     "cme_test",
+    "compare_samples",
     "consistency_test",
     "contraction",
     "coverage",
@@ -181,6 +197,7 @@ __all__ = [
     "crps",
     "cumulative_differences",
     "decompose",
+    "density_coverage",
     "direction",
     "ecdf_difference",
     "ece",
@@ -189,14 +206,18 @@ __all__ = [
     "examples",
     "expected_coverage",
     "explain",
+    "frechet_distance",
     "interval",
     "interval_score",
     "joint_ranks",
+    "kernel_distance",
     "kolmogorov_smirnov_test",
     "kuiper_test",
     "log_score",
     "mce",
     "mmce",
+    "mmd",
+    "mmd_test",
     "one_vs_rest",
     "per_row",
     "pit",
@@ -215,6 +236,7 @@ __all__ = [
     "top_label",
     "ucme",
     "uniformity_test",
+    "vendi_score",
     "weighted_interval_score",
     "width",
     "worst_slab_coverage",

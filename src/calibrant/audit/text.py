@@ -27,7 +27,7 @@ def as_text(findings: Findings) -> str:
             lines += ["", table.title, *_table(table)]
     if findings.groups:
         lines += ["", findings.groups.title, *_table(findings.groups)]
-    lines += ["", "Keep in mind"]
+    lines += ["", "Keep in mind"] if findings.caveats else []
     for caveat in findings.caveats:
         lines += _wrapped(caveat, "- ", "  ")
     return "\n".join(lines)

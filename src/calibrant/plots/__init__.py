@@ -3,7 +3,7 @@
 A module per kind of curve, each with the same four names: `draw` puts the curve on axes; `marks` lists the places whose
 values a reader can ask for; `describe` says in words what is seen; `THINNED` names the columns that `thin` goes by.
 Where there are several lines, `LINES` names the column that tells them apart, or they are the columns of an array
-(T, C). `OPTIONS` names what else `draw` takes.
+(T, C). `SCATTERED` says that points are drawn, not lines. `OPTIONS` names what else `draw` takes.
 """
 
 from __future__ import annotations
@@ -93,6 +93,9 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
     each = most // len(groups) if C == 1 else min(most, max(FEWEST_POINTS, 4 * most // C))
     found = []
     for rows in groups:
+        if getattr(_module(kind), "SCATTERED", False):
+            found.append(rows[:: max(1, -(-len(rows) // each))])
+            continue
         part = {name: column[rows] for name, column in line.items()}
         found.append(rows[kept(part, x, [name for name in part if name != x], each)])
     places = np.concatenate(found)

@@ -13,6 +13,7 @@ from calibrant.plots.style import dress, legend_inside
 
 THINNED = ("first", "second")
 LINES = "set"
+SCATTERED = True
 LOOKS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
 
 

@@ -13,6 +13,7 @@ from calibrant.plots.style import dress, legend_inside, shortened
 
 THINNED = ("place", "value")
 LONGEST = 18  # letters of a name
+RATIOS = (0.01, 0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10, 100)  # that have a tick
 
 
 def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -27,21 +28,32 @@ def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> Non
         color=(palette.BAND, 0.45),
         edgecolor=palette.EDGE,
         linewidth=0.7,
-        label=f"{level} of divisions at random, joint",
+        label=f"{level} by chance, joint",
     )
     ax.axvline(details["reference"], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference")
     ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label="observed")
-    if details["logarithmic"]:
-        from matplotlib.ticker import NullFormatter
-
-        ax.set_xscale("log", base=2)
     names = [shortened(name, LONGEST).replace("$", r"\$") for name in details["names"]]
-    ax.set(ylim=(place.max() + 0.6, place.min() - 0.6), xlabel=details["axis"])
-    dress(ax)
-    ax.set_yticks(np.arange(len(names)), names)
+    limits = _limits(np.concatenate([value, low, high, [details["reference"]]]), details["logarithmic"])
     if details["logarithmic"]:
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_xscale("log")
+    ax.set(xlim=limits, ylim=(place.max() + 0.6, place.min() - 0.6), xlabel=details["axis"])
+    dress(ax)
+    ax.set_yticks(place, [names[int(k)] for k in place])
+    if details["logarithmic"]:
+        ax.minorticks_off()
+        ticks = [tick for tick in RATIOS if limits[0] <= tick <= limits[1]]
+        if len(ticks) > 1:
+            ax.set_xticks(ticks)
     legend_inside(ax, "best")
+
+
+def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:
+    """Return ends of the axis with some room beside the outermost values."""
+    found = np.log(values) if logarithmic else values
+    room = 0.08 * (found.max() - found.min()) or 1.0
+    ends = found.min() - room, found.max() + room
+    low, high = np.exp(ends) if logarithmic else ends
+    return float(low), float(high)
 
 
 def marks(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:

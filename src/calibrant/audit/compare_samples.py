@@ -1,0 +1,206 @@
+"""`compare_samples`: from sets of points to what differs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.audit.audit import Audit
+from calibrant.audit.point_coordinates import coordinate_look
+from calibrant.audit.point_diversity import diversity_look
+from calibrant.audit.point_look import Compared, PointLook
+from calibrant.audit.point_neighbours import neighbour_look
+from calibrant.audit.point_tests import classifier_look, kernel_look
+from calibrant.audit.point_words import no_truth, point_verdict
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs import check_count, check_level, generator
+from calibrant.inputs.points import PointSets, read_point_sets, read_points
+from calibrant.inputs.weights import FloatArray
+from calibrant.results import Findings, Section
+from calibrant.version import __version__
+
+LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
+REAL = "real"
+GENERATED = "generated"
+
+
+def compare_samples(
+    y: Any,
+    points: Any,
+    *,
+    columns: Any = None,
+    level: float = 0.95,
+    resamples: int = 499,
+    names: Mapping[str, str] | None = None,
+    rng: Any = 0,
+) -> Audit:
+    """Compare generated points with real ones, and say in words what differs.
+
+    Four looks are taken: at location and spread of each coordinate, at the whole by the maximum mean discrepancy
+    (`mmd_test` with twenty kernels), at whether a classifier tells the sets apart (`c2st`), and at neighbours (missing,
+    invented and memorised points). Beside them stand `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage`
+    and the diversity of each set (`vendi_score`).
+
+    Parameters
+    ----------
+    y
+        Real points, (n, d); None if there are none: then sets are compared by their diversity alone.
+    points
+        Generated points, (m, d); or a mapping from names to such sets, each of which is compared with y.
+    columns
+        Names of the d coordinates; without them those of a data frame y, or numbers.
+    level
+        Confidence level of the tests.
+    resamples
+        Random divisions of the pooled points behind the tests, times the number of generated sets.
+    names
+        What the report calls things, such as ``{"source": "run 7"}``.
+    rng
+        A Generator or a whole number. It divides points at random, and draws a part of very many.
+
+    Returns
+    -------
+    Audit
+        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`. The status of
+        the verdict is ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
+
+    Notes
+    -----
+    The sets are called different when one of the four looks rejects that they have one law; its p-values are multiplied
+    by four, and by the number of generated sets, so that all together hold `level`. What a look says (which coordinate
+    is shifted, that points are missing) is said only where the p-value of that very statement is small enough, with
+    all others allowed for. "Cannot tell" means that not even a shift of one coordinate by half a standard deviation
+    would be found 4 times in 5.
+
+    Random divisions need points that are independent: thin the draws of a Markov chain first. Distances depend on
+    units: scale coordinates that have different ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> real = rng.normal(size=(300, 2))
+    >>> shifted = compare_samples(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
+    >>> shifted.verdict.headline
+    'The generated points differ from the real ones (p = 0.008).'
+    >>> shifted.verdict.sentences[0]
+    'Location: the generated points are shifted in weight by 1 sd upwards.'
+    >>> compare_samples(real, rng.normal(size=(300, 2))).verdict.status
+    'no evidence'
+    """
+    level, B, chance = check_level(level), check_count("resamples", resamples, least=99), generator(rng)
+    if names is not None and not isinstance(names, Mapping):
+        raise InputError(f"names must be a mapping such as {{'source': 'run 7'}}; got {shown(names)}")
+    generated = _read_sets(points)
+    if y is None:
+        return _without_truth(generated, level, names, chance)
+    real = read_points(y, "y")
+    sets = {name: _paired(real, name, given) for name, given in generated.items()}
+    labels = _columns(columns, y, real.shape[1])
+    tests = len(LOOKS) * len(sets)
+    compared = {
+        name: Compared(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
+        for name, pair in sets.items()
+    }
+    looks: dict[str, list[PointLook]] = {name: [look(about) for look in LOOKS] for name, about in compared.items()}
+    diversity = diversity_look({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
+    every = [look for found in looks.values() for look in found]
+    findings = Findings(
+        kind="points",
+        n=len(real) + sum(pair.m for pair in sets.values()),
+        level=level,
+        verdict=point_verdict(compared, looks),
+        sections=(*_sections(looks), diversity.section),
+        caveats=tuple(dict.fromkeys(text for look in (*every, diversity) for text in look.caveats)) + CAVEATS,
+        names=dict(names or {}),
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+CAVEATS = (
+    "Points are taken to be independent of each other; draws of a Markov chain must be thinned first.",
+    "Distances mix coordinates: one in small units counts more. Scale coordinates that have different units.",
+)
+
+
+def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
+    """Return a section for each look, or where there are several sets one for each set."""
+    if len(looks) == 1:
+        return tuple(look.section for found in looks.values() for look in found if look.section.measurements)
+    return tuple(
+        Section(
+            f"set {name}",
+            name,
+            f"How does {name} differ from the real points?",
+            tuple(measurement for look in found for measurement in look.section.measurements),
+            tuple(figure for look in found for figure in look.section.figures),
+            tuple(table for look in found for table in look.section.tables),
+        )
+        for name, found in looks.items()
+    )
+
+
+def _without_truth(
+    generated: Mapping[str, FloatArray], level: float, names: Mapping[str, str] | None, rng: np.random.Generator
+) -> Audit:
+    look = diversity_look(generated, rng)
+    findings = Findings(
+        kind="points",
+        n=sum(map(len, generated.values())),
+        level=level,
+        verdict=no_truth({name: m.value for name, m in zip(generated, look.section.measurements, strict=True)}),
+        sections=(look.section,),
+        caveats=look.caveats,
+        names=dict(names or {}),
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+def _read_sets(points: Any) -> dict[str, FloatArray]:
+    """Return the generated sets by their names."""
+    if not isinstance(points, Mapping):
+        return {GENERATED: read_points(points, "points")}
+    if not points:
+        raise InputError("points must hold at least one set; got an empty mapping")
+    found = {}
+    for name, given in points.items():
+        if not isinstance(name, str) or not name or name == REAL:
+            raise InputError(f"names of sets must be texts, other than {REAL!r}; got {shown(name)}")
+        found[name] = read_points(given, f"points[{name!r}]")
+    first = next(iter(found))
+    for name, array in found.items():
+        if array.shape[1] != found[first].shape[1]:
+            raise InputError(
+                f"all sets must have the same number of columns; {first!r} has {found[first].shape[1]} and {name!r} "
+                f"{array.shape[1]}"
+            )
+    return found
+
+
+def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
+    try:
+        return read_point_sets(real, given)
+    except NotApplicableError:
+        raise
+    except InputError as problem:
+        raise InputError(str(problem) if name == GENERATED else f"{problem} (set {name!r})") from None
+
+
+def _columns(columns: Any, y: Any, d: int) -> tuple[str, ...]:
+    """Return the names of the coordinates."""
+    if columns is None:
+        given = getattr(y, "columns", None)
+        found = tuple(map(str, given)) if given is not None and len(given) == d else ()
+        return found if len(set(found)) == d else tuple(f"column {j}" for j in range(d))
+    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+        raise InputError(f"columns must be a list of {d} names; got {shown(columns)}")
+    found = tuple(map(str, columns))
+    if len(found) != d:
+        raise InputError(f"columns must have one name for each of the {d} coordinates; got {len(found)}")
+    if len(set(found)) < d:
+        raise InputError(f"columns must have different names; got {shown(list(found))}")
+    return found
