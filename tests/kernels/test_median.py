@@ -12,7 +12,7 @@ from calibrant.inputs.outcomes import read_outcomes
 from calibrant.kernels import median
 from calibrant.kernels.distances import distance_of_points
 from calibrant.kernels.fitted import Chance, resolved
-from calibrant.kernels.median import median_lengthscale, median_rows
+from calibrant.kernels.median import distance_quantiles, median_lengthscale, median_points, median_rows
 
 
 def l1(a, b):
@@ -130,3 +130,42 @@ class TestResolved:
         rows = read_outcomes([1.0, 1.0], Normal([0.0, 1.0], 1.0))
         kernel = Exponential(2.0, "wasserstein") * Gaussian(3.0, "euclidean")
         assert self.of(rows, kernel) == kernel
+
+
+class TestPoints:
+    def test_few_are_all_taken(self):
+        Z = rng().normal(size=(50, 2))
+        assert median_points(Z, rng()) is Z
+
+    def test_of_many_the_same_are_drawn_in_any_order(self, monkeypatch):
+        monkeypatch.setattr(median, "MOST_ROWS", 20)
+        Z = rng().normal(size=(100, 2))
+        few = median_points(Z, rng(3))
+        assert len(np.unique(few, axis=0)) == 20
+        np.testing.assert_array_equal(median_points(rng(1).permutation(Z), rng(3)), few)
+
+
+class TestQuantiles:
+    def of(self, points, shares):
+        points = np.asarray(points, dtype=float)
+        distance = distance_of_points(points, "euclidean")
+        return distance_quantiles(distance, np.arange(len(points)), shares, "the points").tolist()
+
+    def test_linear_between_distances(self):
+        # the distances are 1, 3, 10, 2, 9, 7
+        assert self.of([0, 1, 3, 10], (0.0, 0.1, 0.5, 1.0)) == [1.0, 1.5, 5.0, 10.0]
+
+    def test_a_quantile_of_zero(self):
+        # six distances of 0, four of 0.5
+        assert self.of([0.5, 0.5, 0.5, 0.5, 1.0], (0.05, 0.95)) == [0.5, 0.5]
+        assert self.of([0.5, 0.5, 0.5, 0.5, 1.0], (0.7, 0.95)) == [0.5, 0.5]
+        assert self.of([0, 0, 1, 3], (0.5,)) == [1.5]  # 0, 1, 1, 2, 3, 3: nothing is left out
+
+    def test_rows_that_are_all_alike(self, refusal):
+        message = refusal(self.of, [0.3] * 5, (0.05,), error=cb.NotApplicableError)
+        assert message == "the points are the same in all 5 rows, so that they have no length scale"
+
+    def test_too_far_apart(self, refusal):
+        with np.errstate(over="ignore"):
+            message = refusal(self.of, [[-1e308], [1e308], [0.0]], (0.95,), error=cb.NotApplicableError)
+        assert "too large for floating point" in message

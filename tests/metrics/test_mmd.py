@@ -84,7 +84,7 @@ class TestValues:
         with pytest.raises(NotApplicableError, match='bandwidth="median" finds no scale'):
             mmd(same, same)
 
-    @pytest.mark.parametrize("kernel", OTHERS, ids=str)
+    @pytest.mark.parametrize("kernel", OTHERS, ids=[*"abcde", "laplace", "polynomial"])
     def test_every_kernel_and_estimator(self, kernel):
         y, x = X[:40], Y[:30]
         assert mmd(y, x, kernel=kernel, estimator="biased") > mmd(y, x, kernel=kernel)
@@ -168,31 +168,35 @@ class TestRefused:
 
 
 class TestInterval:
+    RNG = np.random.default_rng(0)
+    Y, X = RNG.normal(size=(1200, 2)), RNG.normal(0.3, 1.0, size=(1500, 2))
+
     def test_blocks(self):
-        found = interval(mmd, X, Y, bandwidth=1.0, blocksize=20)
-        half = 2.2621571627409915 * BOOK["mmd2/block20/1"]["value"]["se"]  # t with 9 degrees of freedom
-        agree(found.estimate, "mmd2/block20/1", "estimate")
+        summary = PointBlocks.of(self.Y, self.X, bandwidth=1.0, blocksize=12)
+        found = interval(mmd, self.Y, self.X, bandwidth=1.0)
+        half = 1.9842169515086827 * summary.standard_error  # t with 99 degrees of freedom
+        assert found.estimate == summary.mean
         assert found.high - found.estimate == pytest.approx(half, rel=1e-10)
         assert found.estimate - found.low == pytest.approx(half, rel=1e-10)
-        assert found.n == 400
-        assert "10 blocks of 20 points" in found.method
+        assert found.n == 2700
+        assert "100 blocks of 12 points" in found.method
 
     def test_pairs(self):
-        found = interval("mmd", X, Y, bandwidth=1.0, estimator="linear", level=0.9)
-        agree(found.estimate, "mmd2/linear/1", "estimate")
+        found = interval("mmd", self.Y, self.X, bandwidth=1.0, estimator="linear", level=0.9)
+        assert found.estimate == mmd(self.Y, self.X, bandwidth=1.0, estimator="linear")
+        assert "600 blocks of 2 points" in found.method
         assert found.level == 0.9
 
-    def test_kernel_distance(self):
-        rng = np.random.default_rng(0)
-        y, x = rng.normal(size=(2, 10_000, 2))
+    @pytest.mark.parametrize(("n", "blocksize"), [(5_000, 50), (20_000, 200)])
+    def test_kernel_distance(self, n, blocksize):
+        y, x = np.random.default_rng(0).normal(size=(2, n, 2))
         found = interval(kernel_distance, y, x)
-        assert "10 blocks of 1000 points" in found.method
+        assert f"100 blocks of {blocksize} points" in found.method
         assert found.low < 0 < found.high
-        assert interval(kernel_distance, X, Y, blocksize=20).n == 400
 
     def test_a_summary(self):
-        summary = PointBlocks.of(X, Y, bandwidth=1.0, blocksize=20)
-        assert repr(interval(mmd, summary)) == repr(interval(mmd, X, Y, bandwidth=1.0, blocksize=20))
+        summary = PointBlocks.of(self.Y, self.X, bandwidth=1.0, blocksize=12)
+        assert repr(interval(mmd, summary)) == repr(interval(mmd, self.Y, self.X, bandwidth=1.0, blocksize=12))
         with pytest.raises(InputError, match="cannot be given with PointBlocks"):
             interval(mmd, summary, blocksize=3)
 
@@ -200,7 +204,10 @@ class TestInterval:
         ("given", "words"),
         [
             ({"estimator": "unbiased"}, "no valid interval is known for estimator='unbiased'"),
-            ({"blocksize": 40}, "at least 10 blocks of 40 points of each set; these fill 5"),
+            ({"blocksize": 40}, "at least 100 blocks of 40 points of each set; these fill 30"),
+            ({"blocksize": 9}, "blocks of at least 10 points of each set; got 9"),
+            ({"kernel": "polynomial", "blocksize": 49}, "blocks of at least 50 points of each set; got 49"),
+            ({"kernel": "polynomial", "estimator": "linear"}, "too skewed for an interval"),
             ({"bins": 3}, "interval of mmd has the options kernel, bandwidth, .*; got bins"),
             ({"method": "t"}, "method must be one of None, 'block'"),
             ({"weights": [1.0]}, "weights and labels belong to predictions"),
@@ -208,4 +215,8 @@ class TestInterval:
     )
     def test_refused(self, given, words):
         with pytest.raises(InputError, match=words):
-            interval(mmd, X, Y, **given)
+            interval(mmd, self.Y, self.X, **given)
+
+    def test_too_few_pairs(self):
+        with pytest.raises(NotApplicableError, match="at least 200 pairs of each set; these fill 100"):
+            interval(mmd, X, Y, estimator="linear")

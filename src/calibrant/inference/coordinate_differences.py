@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.inference.null import resampled_pvalue
 from calibrant.inference.tails import normal_quantile, normal_sf
@@ -15,6 +16,7 @@ from calibrant.primitives.relabellings import relabellings
 
 MOST_RELABELLED = 20_000  # points of both sets; of more the normal law is as good
 SMALLEST = 1e-12  # variance, in units of the pooled one, below which there is none
+FLAT = 1e-14  # range of a coordinate, in units of its largest number, that rounding alone may give
 LEAST_KURTOSIS = 1.2  # that of two values equally often is 1, and their spread would have no standard error
 AT_ONCE = 1 << 22  # numbers
 
@@ -72,12 +74,10 @@ def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: n
         reach = normal_quantile(1 - (1 - level) / tests)
         method = "normal law, Bonferroni over coordinates"
     unit, ratio = _units(sets)
-    pooled = np.where(unit > 0, sets.pooled.std(axis=0), 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        location = np.where(unit > 0, (sets.points.mean(axis=0) - sets.y.mean(axis=0)) / unit, 0.0)
-        location_reach = np.where(unit > 0, reach * scale[0] * pooled / unit, 0.0)
     spread_reach = reach * np.sqrt((kurtosis - 1) * (1 / sets.n + 1 / sets.m)) / 2
-    return Differences(location, ratio, p_location, p_spread, location_reach, spread_reach, method)
+    return Differences(
+        z[0] * scale[0] * unit, ratio, p_location, p_spread, reach * scale[0] * unit, spread_reach, method
+    )
 
 
 def _scaled(sets: PointSets) -> FloatArray:
@@ -85,22 +85,30 @@ def _scaled(sets: PointSets) -> FloatArray:
     Z = sets.pooled
     Z -= Z.mean(axis=0)
     Z -= Z.mean(axis=0)
-    size = np.abs(Z).max(axis=0)
-    flat = size <= SMALLEST * np.maximum(np.abs(sets.y).max(axis=0), np.abs(sets.points).max(axis=0))
-    Z /= np.where(flat, 1.0, size)
+    flat = ~_varies(Z, sets)
+    Z /= np.where(flat, 1.0, np.abs(Z).max(axis=0))
     sd = Z.std(axis=0)
     return np.asarray(np.where(flat, 0.0, Z / np.where(sd > 0, sd, 1.0)))
 
 
 def _units(sets: PointSets) -> tuple[FloatArray, FloatArray]:
-    """Return the unit of each location, the sd of y or where it has none the pooled one, and the ratios of sds."""
-    first, second = sets.y.std(axis=0, ddof=1), sets.points.std(axis=0, ddof=1)
-    size = np.maximum(np.abs(sets.y).max(axis=0), np.abs(sets.points).max(axis=0))
-    first, second = (np.where(sd > SMALLEST * size, sd, 0.0) for sd in (first, second))
+    """Return what a pooled sd is in units of locations, and the ratios of sds.
+
+    The unit is the sd of y, where it has none the pooled one; 0 is returned where there is neither.
+    """
+    pooled, first, second = (
+        np.where(_varies(Z, sets), Z.std(axis=0, ddof=ddof), 0.0)
+        for Z, ddof in ((sets.pooled, 0), (sets.y, 1), (sets.points, 1))
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where((first == 0) & (second == 0), 1.0, second / first)
-    pooled = sets.pooled.std(axis=0)
-    return np.where(first > 0, first, np.where(pooled > SMALLEST * size, pooled, 0.0)), ratio
+        return np.where(pooled > 0, pooled / np.where(first > 0, first, pooled), 0.0), ratio
+
+
+def _varies(Z: FloatArray, sets: PointSets) -> NDArray[np.bool_]:
+    """Tell which coordinates of some of the points differ by more than rounding."""
+    largest = np.maximum(np.abs(sets.y).max(axis=0), np.abs(sets.points).max(axis=0))
+    return np.asarray(np.ptp(Z, axis=0) > FLAT * largest)
 
 
 def _relabelled(

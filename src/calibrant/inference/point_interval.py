@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.points import PointSets, read_point_sets
+from calibrant.kernels.point_kernels import Polynomial
 from calibrant.metrics.kernel_distance import kernel_distance
 from calibrant.metrics.mmd import mmd
 from calibrant.results import ConfidenceInterval
 from calibrant.summaries.point_blocks import PointBlocks
 
-FEWEST_BLOCKS = 10
-KID_BLOCK = 1000  # points of a block of each set
+FEWEST_BLOCKS, FEWEST_PAIRS = 100, 200
+LEAST, LEAST_POLYNOMIAL = 10, 50  # points of a block of each set
+LARGEST_BLOCK = 1000  # of features, as published values have it
 SERVED: Mapping[str, Callable[..., float]] = {"mmd": mmd, "kernel_distance": kernel_distance}
 OPTIONS = {
     "mmd": ("kernel", "bandwidth", "estimator", "blocksize", "rng"),
@@ -34,11 +38,7 @@ def interval_of_points(name: str, y: Any, points: Any, level: float, options: Ma
         known = ", ".join(OPTIONS[name])
         raise InputError(f"interval of {name} has the options {known}; got {', '.join(sorted(unknown))}")
     summary = _blocks(name, y, points, options)
-    if summary.blocks < FEWEST_BLOCKS:
-        raise NotApplicableError(
-            f"an interval of {name} takes at least {FEWEST_BLOCKS} blocks of {summary.m} points of each set; these "
-            f"fill {summary.blocks}. Take a smaller blocksize, or more points"
-        )
+    _check_blocks(name, summary)
     half = float(stdtrit(summary.blocks - 1, (1 + level) / 2)) * summary.standard_error
     return ConfidenceInterval(
         low=summary.mean - half,
@@ -50,16 +50,50 @@ def interval_of_points(name: str, y: Any, points: Any, level: float, options: Ma
     )
 
 
+def _check_blocks(name: str, summary: PointBlocks) -> None:
+    """Refuse blocks whose values are so skewed, or so few, that Student's interval would not cover."""
+    polynomial = isinstance(summary.kernel, Polynomial)
+    if summary.estimator == "linear":
+        if polynomial:
+            raise NotApplicableError(
+                "the polynomial kernel of pairs of points is too skewed for an interval; use blocks of 50 or more"
+            )
+        fewest, what = FEWEST_PAIRS, "pairs"
+    else:
+        least = LEAST_POLYNOMIAL if polynomial else LEAST
+        if summary.m < least:
+            raise NotApplicableError(
+                f"an interval of {name} takes blocks of at least {least} points of each set; got {summary.m}"
+            )
+        fewest, what = FEWEST_BLOCKS, f"blocks of {summary.m} points"
+    if summary.blocks < fewest:
+        raise NotApplicableError(
+            f"an interval of {name} takes at least {fewest} {what} of each set; these fill {summary.blocks}. Take more "
+            "points, or smaller blocks"
+        )
+
+
 def _blocks(name: str, y: Any, points: Any, options: Mapping[str, Any]) -> PointBlocks:
     if isinstance(y, PointBlocks):
         if points is not None or options:
             raise InputError("points and options cannot be given with PointBlocks, which hold both sets and theirs")
         return y
-    if name == "kernel_distance":
-        return PointBlocks.of(y, points, kernel="polynomial", **{"blocksize": KID_BLOCK, **options})
     if options.get("estimator") in ("unbiased", "biased"):
         raise NotApplicableError(
             f"no valid interval is known for estimator={options['estimator']!r}, over all pairs of points; "
             'use estimator="block" or "linear"'
         )
-    return PointBlocks.of(y, points, **options)
+    given = {"kernel": "polynomial", **options} if name == "kernel_distance" else dict(options)
+    if given.get("blocksize") is None and given.get("estimator") != "linear":
+        given["blocksize"] = _blocksize(read_point_sets(y, points), given.get("kernel") == "polynomial")
+    return PointBlocks.of(y, points, **given)
+
+
+def _blocksize(sets: PointSets, polynomial: bool) -> int:
+    """Return the points of a block: as many as leave a hundred blocks, but no more than √n, or 1000 of features."""
+    n = min(sets.n, sets.m)
+    return (
+        max(LEAST_POLYNOMIAL, min(n // FEWEST_BLOCKS, LARGEST_BLOCK))
+        if polynomial
+        else max(LEAST, min(n // FEWEST_BLOCKS, math.isqrt(n)))
+    )

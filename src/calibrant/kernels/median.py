@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.distances import SCIPY_NAMES, Distance, LineDistance, VectorDistance
+from calibrant.kernels.point_order import point_order
 
 MOST_ROWS = 4096
 TILE = 512
@@ -20,6 +21,13 @@ def median_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     if n <= MOST_ROWS:
         return np.arange(n)
     return np.sort(rng.choice(n, MOST_ROWS, replace=False))
+
+
+def median_points(Z: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the points whose distances are looked at: all, or 4096 drawn whatever the order in which they came."""
+    if len(Z) <= MOST_ROWS:
+        return Z
+    return Z[point_order(Z)[median_rows(len(Z), rng)]]
 
 
 def median_lengthscale(
@@ -59,16 +67,16 @@ def distance_quantiles(
     [1.0, 3.0]
     """
     d = _upper_triangle(distance, rows)
+    if not np.isfinite(d.max()):
+        raise NotApplicableError(
+            f"distances of {what} are too large for floating point, so that they give no length scale. "
+            "Give numbers in other units"
+        )
     found = np.quantile(d, shares)
     if not found.min() > 0:
         if not d.any():
             raise NotApplicableError(f"{what} are the same in all {rows.size} rows, so that they have no length scale")
         found = np.quantile(d[d > 0], shares)
-    if not np.isfinite(found).all():
-        raise NotApplicableError(
-            f"distances of {what} are too large for floating point, so that they give no length scale. "
-            "Give numbers in other units"
-        )
     return np.asarray(found)
 
 

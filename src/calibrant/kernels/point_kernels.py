@@ -12,7 +12,7 @@ from calibrant.inputs.options import check_positive
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.distances import distance_of_points
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
-from calibrant.kernels.median import median_lengthscale, median_rows
+from calibrant.kernels.median import median_lengthscale, median_points
 from calibrant.kernels.shapes import Delta, Exponential, Gaussian
 
 DISTANCES = ("euclidean", "l1")
@@ -120,6 +120,6 @@ def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:
 def _with_median(kernel: Kernel, pooled: FloatArray, rng: np.random.Generator, what: str, option: str) -> Kernel:
     if kernel.lengthscale != "median":
         return kernel
-    few = pooled[median_rows(len(pooled), rng)]
+    few = median_points(pooled, rng)
     distance = distance_of_points(few, kernel.distance or "euclidean")
     return kernel.with_lengthscale(median_lengthscale(distance, np.arange(len(few)), what, option))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels import Kernel
 from calibrant.kernels.point_kernels import PointKernel, Polynomial
 from calibrant.primitives.vector_sums import Tile, own_tile
 
@@ -50,19 +49,24 @@ def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
         return lambda rows, columns: kernel.of_products(Z[rows] @ Z[columns].T, Z.shape[1])
     if callable(kernel.distance):
         return own_tile(Z, kernel)
-    if kernel.distance == "euclidean" and Z.shape[1] > BY_DIFFERENCES:
-        return _product_tile(centred(Z), kernel)
+    distance = distance_tile(Z, kernel.distance or "euclidean")
+    return lambda rows, columns: kernel.of_distance(distance(rows, columns))
+
+
+def distance_tile(Z: FloatArray, distance: str) -> Tile:
+    """Return the Euclidean or L1 distances of points Z (N, d) as a function of two ranges of rows."""
+    if distance == "euclidean" and Z.shape[1] > BY_DIFFERENCES:
+        return _product_tile(centred(Z))
     from scipy.spatial.distance import cdist
 
-    name = NAMES[kernel.distance or "euclidean"]
-    return lambda rows, columns: kernel.of_distance(cdist(Z[rows], Z[columns], name))
+    return lambda rows, columns: np.asarray(cdist(Z[rows], Z[columns], NAMES[distance]))
 
 
-def _product_tile(Z: FloatArray, kernel: Kernel) -> Tile:
+def _product_tile(Z: FloatArray) -> Tile:
     lengths = np.einsum("ij,ij->i", Z, Z)
 
     def tile(rows: slice, columns: slice) -> FloatArray:
         D = by_products(Z[rows], Z[columns], lengths[rows], lengths[columns])
-        return kernel.of_distance(np.sqrt(D, out=D))
+        return np.sqrt(D, out=D)
 
     return tile
