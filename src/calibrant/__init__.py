@@ -16,6 +16,7 @@ from calibrant.curves.expected_coverage import expected_coverage
 from calibrant.curves.pit_histogram import pit_histogram
 from calibrant.curves.rank_histogram import rank_histogram
 from calibrant.curves.reliability_curve import reliability_curve
+from calibrant.engines.fold import fold
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
 from calibrant.inference.c2st import c2st
 from calibrant.inference.cme_test import cme_test
@@ -206,6 +207,7 @@ __all__ = [
     "examples",
     "expected_coverage",
     "explain",
+    "fold",
     "frechet_distance",
     "interval",
     "interval_score",

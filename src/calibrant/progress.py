@@ -4,10 +4,43 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 PATIENCE = 2.0  # seconds of silence before the first message
 INTERVAL = 0.2  # seconds between two messages
+
+T = TypeVar("T")
+
+
+class _Line:
+    """The last line of a terminal, on which what was done so far is written now and then; nothing elsewhere."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.watched = sys.stderr is not None and sys.stderr.isatty()
+        self.begun = time.monotonic()
+        self.due, self.written = self.begun + PATIENCE, False
+
+    def tell(self, done: int, total: int | None) -> None:
+        """Write how far the work is, if it is time to."""
+        now = time.monotonic()
+        if not self.watched or now < self.due:
+            return
+        if total is None:
+            words = f"{done:,} so far, {done / (now - self.begun):,.0f} per second"
+        else:
+            left = (now - self.begun) * (total - done) / done
+            words = f"{done:,} of {total:,}, about {left:.0f} s left"
+        sys.stderr.write(f"\r\x1b[K{self.label}: {words}")
+        sys.stderr.flush()
+        self.due, self.written = now + INTERVAL, True
+
+    def wipe(self) -> None:
+        """Leave nothing behind."""
+        if self.written:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def steps(total: int, *, size: int, label: str) -> Iterator[tuple[int, int]]:
@@ -16,20 +49,22 @@ def steps(total: int, *, size: int, label: str) -> Iterator[tuple[int, int]]:
     Nothing is written when stderr is not a terminal or the work ends within two seconds, and the line is wiped
     when the work ends or is interrupted.
     """
-    watched = sys.stderr is not None and sys.stderr.isatty()
-    begun = time.monotonic()
-    due, written = begun + PATIENCE, False
+    line = _Line(label)
     try:
         for start in range(0, total, size):
-            yield start, min(start + size, total)
-            now = time.monotonic()
-            if watched and now >= due:
-                done = min(start + size, total)
-                left = (now - begun) * (total - done) / done
-                sys.stderr.write(f"\r\x1b[K{label}: {done:,} of {total:,}, about {left:.0f} s left")
-                sys.stderr.flush()
-                due, written = now + INTERVAL, True
+            stop = min(start + size, total)
+            yield start, stop
+            line.tell(stop, total)
     finally:
-        if written:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        line.wipe()
+
+
+def counted(items: Iterable[T], *, label: str) -> Iterator[T]:
+    """Yield items of which nobody knows the number, reporting like `steps` how many were dealt with so far."""
+    line = _Line(label)
+    try:
+        for done, item in enumerate(items, start=1):
+            yield item
+            line.tell(done, None)
+    finally:
+        line.wipe()

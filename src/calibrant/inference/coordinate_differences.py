@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,10 @@ from calibrant.inference.tails import normal_quantile, normal_sf
 from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
-from calibrant.primitives.relabellings import relabellings
+from calibrant.primitives.relabellings import Labels, relabellings
 
 MOST_RELABELLED = 20_000  # points of both sets; of more the normal law is as good
-SMALLEST = 1e-12  # variance, in units of the pooled one, below which there is none
+SMALLEST = 1e-7  # variance, in units of the pooled one, below which rounding leaves no fourth moment
 FLAT = 1e-14  # range of a coordinate, in units of its largest number, that rounding alone may give
 LEAST_KURTOSIS = 1.2  # that of two values equally often is 1, and their spread would have no standard error
 AT_ONCE = 1 << 22  # numbers
@@ -43,41 +44,58 @@ class Differences(NamedTuple):
         return float(min(self.location_pvalue.min(), self.spread_pvalue.min()))
 
 
+class Statistics(NamedTuple):
+    """Of some coordinates (d,) and some divisions (B,) of the pooled points, (B, d) each."""
+
+    z: FloatArray
+    u: FloatArray
+    mean_error: FloatArray
+    """Standard error of the difference of the means."""
+    log_error: FloatArray
+    """Standard error of the difference of the logarithms of the variances."""
+
+    @property
+    def largest(self) -> FloatArray:
+        """Of all coordinates and both questions, (B,)."""
+        return np.asarray(np.maximum(np.abs(self.z), np.abs(self.u)).max(axis=1))
+
+
 def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: np.random.Generator) -> Differences:
     r"""Compare means and standard deviations coordinate by coordinate.
 
     .. math:: z_j = \frac{\bar x_j - \bar y_j}{\sqrt{s_{y,j}^2/n + s_{x,j}^2/m}}, \qquad
-              u_j = \frac{\log (s_{x,j}^2 / s_{y,j}^2)}{\sqrt{(\kappa_j - 1)(1/n + 1/m)}},
+              u_j = \frac{\log (s_{x,j}^2 / s_{y,j}^2)}{\sqrt{(\kappa_j - 1)(1/n + 1/m)}}, \qquad
+              \kappa_j = \frac{n \kappa_{y,j} + m \kappa_{x,j}}{n + m},
 
-    with the kurtosis κ of the pooled coordinate. The largest of all :math:`|z_j|, |u_j|` of each of `resamples` random
+    with the kurtosis of each set about its own mean: that of the pooled points is small where the means differ, and a
+    shift would pass for a difference in spread. The largest of all :math:`|z_j|, |u_j|` of each of `resamples` random
     divisions of the pooled points is the law that every one of them is compared with (Westfall and Young 1993): if
     both sets have one law, the probability of any p-value below α is at most α. Above 20,000 points the normal law
     and Bonferroni's factor take the place of the divisions.
     """
     Z = _scaled(sets)
-    kurtosis = np.maximum((Z**4).mean(axis=0), LEAST_KURTOSIS)
-    moments = np.concatenate([Z, Z * Z], axis=1)
-    own = np.zeros((1, len(Z)))
-    own[0, : sets.n] = 1.0
-    z, u, scale = _statistics(own, moments, sets.n, sets.m, kurtosis)
+    own = np.zeros((1, len(Z)), dtype=np.uint8)
+    own[0, : sets.n] = 1
+    parts = [found for _, found in _statistics(Z, own, sets)]
+    z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
     if len(Z) <= MOST_RELABELLED:
-        largest = _relabelled(moments, sets, kurtosis, resamples, rng)
-        p_location, p_spread = (_tail(np.abs(values[0]), largest) for values in (z, u))
+        largest = np.zeros(resamples)
+        for rows, part in _statistics(Z, relabellings(sets.n, sets.m, resamples, rng), sets):
+            largest[rows] = np.maximum(largest[rows], part.largest)
+        p_location, p_spread = (_tail(np.abs(values), largest) for values in (z, u))
         place = min(resamples, int(np.ceil(level * (resamples + 1)))) - 1
         reach = float(np.sort(largest)[place])
         method = f"largest of all coordinates, {resamples:,} random divisions of the pooled points"
     else:
         tests = 2 * 2 * sets.d  # two-sided, two questions
         p_location, p_spread = (
-            np.array([min(1.0, tests * normal_sf(abs(float(value)))) for value in values[0]]) for values in (z, u)
+            np.array([min(1.0, tests * normal_sf(abs(float(value)))) for value in values]) for values in (z, u)
         )
         reach = normal_quantile(1 - (1 - level) / tests)
         method = "normal law, Bonferroni over coordinates"
     unit, ratio = _units(sets)
-    spread_reach = reach * np.sqrt((kurtosis - 1) * (1 / sets.n + 1 / sets.m)) / 2
-    return Differences(
-        z[0] * scale[0] * unit, ratio, p_location, p_spread, reach * scale[0] * unit, spread_reach, method
-    )
+    difference, of_chance = z * mean_error * unit, reach * mean_error * unit
+    return Differences(difference, ratio, p_location, p_spread, of_chance, reach * log_error / 2, method)
 
 
 def _scaled(sets: PointSets) -> FloatArray:
@@ -111,33 +129,34 @@ def _varies(Z: FloatArray, sets: PointSets) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(Z, axis=0) > FLAT * largest)
 
 
-def _relabelled(
-    moments: FloatArray, sets: PointSets, kurtosis: FloatArray, resamples: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return the largest statistic of each random division."""
-    labels = relabellings(sets.n, sets.m, resamples, rng)
-    largest = np.empty(resamples)
-    for part in chunks(resamples, max(1, AT_ONCE // len(moments))):
-        z, u, _ = _statistics(labels[part].astype(np.float64), moments, sets.n, sets.m, kurtosis)
-        largest[part] = np.maximum(np.abs(z), np.abs(u)).max(axis=1)
-    return largest
+def _statistics(Z: FloatArray, labels: Labels, sets: PointSets) -> Iterator[tuple[slice, Statistics]]:
+    """Yield which divisions, and their statistics: all of some coordinates, then all of the next ones."""
+    for columns in chunks(sets.d, max(1, AT_ONCE // (4 * len(Z)))):
+        powers = np.concatenate([Z[:, columns] ** k for k in range(1, 5)], axis=1)
+        for rows in chunks(len(labels), max(1, AT_ONCE // len(Z))):
+            yield rows, _of_divisions(labels[rows].astype(np.float64), powers, sets.n, sets.m)
 
 
-def _statistics(
-    V: FloatArray, moments: FloatArray, n: int, m: int, kurtosis: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return z, u and the standard errors of the means for each row of V, which marks the first set."""
-    d = moments.shape[1] // 2
-    first = V @ moments
-    second = moments.sum(axis=0) - first
-    y, x = first / n, second / m
-    variance_y = np.maximum(y[:, d:] - y[:, :d] ** 2, SMALLEST) * (n / (n - 1))
-    variance_x = np.maximum(x[:, d:] - x[:, :d] ** 2, SMALLEST) * (m / (m - 1))
-    error = np.sqrt(variance_y / n + variance_x / m)
-    z = (x[:, :d] - y[:, :d]) / error
-    varies = moments[:, d:].any(axis=0)  # a coordinate that is the same everywhere differs in nothing
-    u = np.where(varies, np.log(variance_x / variance_y), 0.0) / np.sqrt((kurtosis - 1) * (1 / n + 1 / m))
-    return z, u, error
+def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statistics:
+    """Return the statistics for each row of V, which marks the first set; powers hold Z, Z², Z³ and Z⁴."""
+    first = V @ powers
+    mean_y, variance_y, kurtosis_y = _moments(first / n)
+    mean_x, variance_x, kurtosis_x = _moments((powers.sum(axis=0) - first) / m)
+    mean_error = np.sqrt(variance_y / (n - 1) + variance_x / (m - 1))
+    kurtosis = np.maximum((n * kurtosis_y + m * kurtosis_x) / (n + m), LEAST_KURTOSIS)
+    log_error = np.sqrt((kurtosis - 1) * (1 / n + 1 / m))
+    ratio = variance_x / variance_y * (m / (m - 1)) * ((n - 1) / n)
+    varies = np.any(powers[:, : mean_y.shape[1]], axis=0)  # a coordinate that is the same everywhere differs in nothing
+    return Statistics(
+        (mean_x - mean_y) / mean_error, np.where(varies, np.log(ratio), 0.0) / log_error, mean_error, log_error
+    )
+
+
+def _moments(raw: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean, variance (divisor n) and kurtosis from the means of the first four powers."""
+    a, b, c, e = np.split(raw, 4, axis=1)
+    variance = np.maximum(b - a**2, SMALLEST)
+    return a, variance, (e - 4 * a * c + 6 * a**2 * b - 3 * a**4) / variance**2
 
 
 def _tail(found: FloatArray, largest: FloatArray) -> FloatArray:

@@ -103,10 +103,10 @@ def interval(
     with 50, 100 and 1,000 rows, because misses are rare and their penalties large; the mean Brier score of rows with
     probability 0.01 is covered 0.63 of the time with 100 rows. Hence the numbers of rows above, which with weights are
     effective ones. Weights under which a few heavy rows decide are refused.
-    The interval of `mmd` has ``estimator="block"`` by default, with n/100 points in a block but no more than √n, and may
-    have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is the
-    mean over blocks, not that over all pairs. Values of blocks are skewed: with 10 of them 9 in 100 intervals at 0.95
-    miss, with 100 it is 5 or 6; those of pairs by the polynomial kernel miss 8 in 100 still, and are refused.
+    The interval of `mmd` has ``estimator="block"`` by default, with n/100 points in a block but no more than √n, and
+    may have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
+    the mean over blocks, not that over all pairs. Values of blocks are skewed: with 10 of them 9 in 100 intervals at
+    0.95 miss, with 100 it is 5 or 6; pairs by the polynomial kernel miss 8 in 100 even then, and are refused.
     A bootstrap of the `ece` does not cover near 0, and is not offered. Rows must be independent.
 
     Examples
@@ -132,7 +132,8 @@ def interval(
         return interval_of_points(name, y, prediction, level, options)
     entry = find(metric)
     if entry.name not in METHODS:
-        raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {', '.join((*METHODS, *SERVED_POINTS))}")
+        served = ", ".join((*METHODS, *SERVED_POINTS))
+        raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {served}")
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.completed(options)
     summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
