@@ -15,7 +15,7 @@ from calibrant.cli import commands as module
 from calibrant.cli.table_file import FORMATS
 
 FULL = Path("/dev/full")
-COMMANDS = ["audit", "check", "compare", "demo"]
+COMMANDS = ["audit", "check", "compare", "demo", "samples"]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
@@ -45,6 +45,16 @@ def test_help_shows_every_option_under_a_heading(run):
         if option.opts[0].startswith("-"):
             assert f"  {option.opts[-1]}" in text or f" {option.opts[-1]}" in text
     assert ", ".join(FORMATS) in text
+
+
+def test_help_of_samples_shows_every_option_under_a_heading(run):
+    text = run("samples", "--help").out
+    headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
+    assert headings == ["Columns", "Rows", "Measuring", "Format of the files", "Output", "Options", "Examples"]
+    for option in module.commands.commands["samples"].params:
+        if option.opts[0].startswith("-"):
+            assert f" {option.opts[-1]}" in text
+    assert text.startswith("Usage: calibrant samples [OPTIONS] REAL FAKE [FAKE]...\n")
 
 
 def test_no_command_shows_the_help(run):
@@ -83,7 +93,14 @@ def test_version(run):
         (["audit", "a.csv", "--delimiter", "::"], "'::' is not one character; write ';' or '|' or tab"),
         (["audit", "a.csv", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         (["audit", "a.csv", "--p", "a", "--p-cols", "b*"], "--p names one column and --p-cols several; give one"),
-        (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior', 'ensemble'"),
+        (
+            ["demo", "frob"],
+            "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior', 'ensemble', ",
+        ),
+        (
+            ["samples", "a.npy", "b.npy", "--columns", "a", "--columns", "b"],
+            "--columns is given twice; for several write",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence(refused, arguments, sentence):

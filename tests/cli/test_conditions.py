@@ -16,6 +16,8 @@ MEASUREMENTS = (
     Measurement("decompose.mcb", "miscalibration", 0.0),
     Measurement("log_score", "log score", float("inf")),
     Measurement("mce", "largest error", float("nan")),
+    Measurement("mmd.run 2", "MMD of a set", 0.25, pvalue=0.5),
+    Measurement("mmd.lr=0.1", "MMD of a set", 0.125),
 )
 
 
@@ -43,6 +45,10 @@ def measured():
         ("kuiper_test.low > 6", True, "FAILED  kuiper_test.low = 7  (fails if > 6)"),
         ("decompose.mcb < -1", False, "passed  decompose.mcb = 0  (fails if < -1)"),
         ("decompose.mcb.value < +1", True, "FAILED  decompose.mcb.value = 0  (fails if < 1)"),
+        ('"mmd.run 2" > 0.2', True, "FAILED  mmd.run 2 = 0.25  (fails if > 0.2)"),
+        ("'mmd.run 2.pvalue'<0.1", False, "passed  mmd.run 2.pvalue = 0.5  (fails if < 0.1)"),
+        ('"mmd.lr=0.1" = 0.125', True, "FAILED  mmd.lr=0.1 = 0.125  (fails if = 0.125)"),
+        ('"ece" > 1', False, "passed  ece = 0.05  (fails if > 1)"),
         ("log_score > 1e300", True, "FAILED  log_score = inf  (fails if > 1e+300)"),
     ],
 )
@@ -76,7 +82,9 @@ def test_what_is_no_condition(refusal, text):
         ("ece.statistic > 1", "ece has no field 'statistic' here; it has 'value', 'expected', 'pvalue'"),
         ("decompose.mcb.pvalue > 1", "decompose.mcb has no field 'pvalue' here; it has 'value'"),
         ("mce > 0", "mce has no value for these rows, so that it cannot be checked"),
-        ("decompose > 1", "nothing called 'decompose' was measured"),
+        ("decompose > 1", "there are several of decompose; say which one: decompose.mcb"),
+        ("mmd > 1", 'there are several of mmd; say which one: "mmd.run 2", "mmd.lr=0.1"'),
+        ("mmd.pvalue > 1", 'there are several of mmd; say which one: "mmd.run 2", "mmd.lr=0.1"'),
         ("ece.__class__ > 1", "ece has no field '__class__' here"),
     ],
 )

@@ -83,6 +83,22 @@ def test_names_that_steer_a_terminal(run, folder, frame):
         assert not {"\x1b", "\x07", "\u202e"} & set(done.out + done.err)
 
 
+def test_coordinates_that_steer_a_terminal(run, folder, require):
+    rng = np.random.default_rng(2)
+    columns = {"a\x07": rng.normal(size=40), "b": rng.normal(size=40)}
+    draws = {"da": rng.normal(size=(40, 9)).tolist(), "db": rng.normal(size=(40, 9)).tolist()}
+    require("polars").DataFrame(columns | draws).write_parquet(folder / "a.parquet")
+    done = run("audit", "a.parquet", "--y", "a\x07,b", "--draws", "da,db", "-o", "report.html")
+    assert done.code == 0
+    assert "\x07" not in done.out + done.err + (folder / "report.html").read_text()
+
+
+def test_one_array_that_is_called_an_archive(refused, folder):
+    np.save(folder / "a.npy", np.zeros((3, 2)))
+    (folder / "a.npy").rename(folder / "a.npz")
+    assert refused("audit", "a.npz", *YP) == "a.npz cannot be read as NPZ: it is NPY, one array without a name"
+
+
 @pytest.mark.parametrize("name", ["*", "^.*$", "^p.*$", "", " ", "p,q", 'say "hi"', "a\nb", "é😀", "p_duplicated_0"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_names_that_are_patterns_or_nothing(run, folder, frame, name, ending):

@@ -13,6 +13,7 @@ LOADERS = [
     examples.demand,
     examples.posterior,
     examples.ensemble,
+    examples.generated,
 ]
 FILES = [f"{load.__name__}.npz" for load in LOADERS]
 
@@ -215,6 +216,52 @@ def test_errors_of_the_ensemble_grow_with_lead_time():
     assert np.corrcoef(example.start, example.y)[0, 1] > 0.1
 
 
+def test_generated_has_the_documented_shapes_and_dtypes():
+    example = examples.generated()
+    assert example.y.shape == example.points.shape == (899, 8)
+    assert {example.y.dtype, example.points.dtype} == {np.dtype(np.float32)}
+    assert example.columns == tuple(f"component_{c}" for c in range(1, 9))
+    assert np.isfinite(example.y).all()
+    assert np.isfinite(example.points).all()
+
+
+def test_no_point_of_generated_comes_twice():
+    example = examples.generated()
+    assert len(np.unique(np.vstack([example.y, example.points]), axis=0)) == 2 * 899
+
+
+def test_generated_points_have_the_mean_and_the_covariance_of_real_ones():
+    """Every mean is within four standard errors, and every standard deviation within a tenth."""
+    example = examples.generated()
+    y, points = example.y.astype(float), example.points.astype(float)
+    error = np.sqrt((y.var(axis=0) + points.var(axis=0)) / 899)
+    assert (np.abs(y.mean(axis=0) - points.mean(axis=0)) < 4 * error).all()
+    assert np.abs(points.std(axis=0) / y.std(axis=0) - 1).max() < 0.1
+    # Components of the training half are uncorrelated there, and nearly so in the other half.
+    for values in (y, points):
+        assert np.abs(np.corrcoef(values.T) - np.eye(8)).max() < 0.15
+
+
+def _distances(a, b):
+    return np.sqrt(((a[:, None].astype(float) - b[None].astype(float)) ** 2).sum(axis=2))
+
+
+def test_generated_points_lie_where_no_digit_is():
+    """Five neighbours of a real point reach as far as a generated one 19 times in 20 if the laws are the same."""
+    example = examples.generated()
+    radius = np.sort(_distances(example.y, example.y), axis=1)[:, 5]
+    inside = _distances(example.y, example.points) <= radius[:, None]
+    assert inside.any(axis=1).mean() < 0.7  # real points with a generated one in reach
+    assert inside.any(axis=0).mean() < 0.75  # generated points in reach of a real one
+    other = np.sort(_distances(example.points, example.points), axis=1)[:, 5]
+    assert (_distances(example.y, example.points) <= other).any(axis=1).mean() > 0.9  # yet all of the space is covered
+
+
+def test_real_points_of_generated_are_in_the_order_of_their_axes():
+    spread = examples.generated().y.var(axis=0)
+    assert (np.diff(spread) < 0).all()
+
+
 def _arrays(example):
     for field in fields(example):
         value = getattr(example, field.name)
@@ -248,4 +295,5 @@ def test_files_hold_no_pickles(name):
 def test_files_are_small():
     sizes = {name: len(files("calibrant.examples").joinpath(name).read_bytes()) for name in FILES}
     assert sum(sizes[name] for name in FILES[:4]) < 300_000
-    assert sum(sizes.values()) < 1_200_000
+    assert sizes["generated.npz"] < 60_000
+    assert sum(sizes.values()) < 1_300_000

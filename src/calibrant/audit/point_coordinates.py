@@ -56,7 +56,7 @@ def _smallest(pvalues: FloatArray) -> float:
 
 
 def _total_variance(points: FloatArray) -> float:
-    return float(points.var(axis=0, ddof=1).sum())
+    return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
 
 
 def _sentences(compared: Compared, found: Differences) -> tuple[str, ...]:
@@ -106,52 +106,57 @@ def _table(compared: Compared, found: Differences, order: np.ndarray) -> Table:
 
 
 def _figures(compared: Compared, found: Differences, shown: np.ndarray) -> tuple[Figure, ...]:
-    names = tuple(compared.columns[j] for j in shown)
     of_chance = "The bars hold what chance alone gives, for all coordinates and both questions together."
-    ratio = np.where(found.spread[shown] > 0, found.spread[shown], np.nan)
     location = _coordinates(
         found.location[shown],
         -found.location_reach[shown],
         found.location_reach[shown],
-        names,
+        shown,
         compared,
         "shift, in sd of the real points",
         0.0,
         False,
         found.method,
     )
+    figures = [
+        Figure(
+            "location",
+            "Shift of each coordinate",
+            f"Right of the line: generated points lie higher. {of_chance}",
+            location,
+        )
+    ]
+    some = shown[np.isfinite(found.spread[shown]) & (found.spread[shown] > 0)]
+    if not some.size:
+        return tuple(figures)
+    left_out = "" if some.size == shown.size else " A coordinate that is constant in one set alone has no place here."
     spread = _coordinates(
-        np.where(np.isfinite(ratio), ratio, 1.0),
-        np.exp(-found.spread_reach[shown]),
-        np.exp(found.spread_reach[shown]),
-        names,
+        found.spread[some],
+        np.exp(-found.spread_reach[some]),
+        np.exp(found.spread_reach[some]),
+        some,
         compared,
         "ratio of standard deviations",
         1.0,
         True,
         found.method,
     )
-    return (
-        Figure(
-            "location",
-            "Shift of each coordinate",
-            f"Right of the line: generated points lie higher. {of_chance}",
-            location,
-        ),
+    figures.append(
         Figure(
             "spread",
             "Spread of each coordinate",
-            f"Right of the line: generated points reach farther. {of_chance}",
+            f"Right of the line: generated points reach farther. {of_chance}{left_out}",
             spread,
-        ),
+        )
     )
+    return tuple(figures)
 
 
 def _coordinates(
     value: FloatArray,
     low: FloatArray,
     high: FloatArray,
-    names: tuple[str, ...],
+    which: np.ndarray,
     compared: Compared,
     axis: str,
     reference: float,
@@ -160,7 +165,7 @@ def _coordinates(
 ) -> Curve:
     columns = {"place": np.arange(value.size, dtype=np.float64), "value": value, "low": low, "high": high}
     details = {
-        "names": names,
+        "names": tuple(compared.columns[j] for j in which),
         "axis": axis,
         "reference": reference,
         "logarithmic": logarithmic,
@@ -197,7 +202,7 @@ def _view(compared: Compared) -> Figure:
 
 def _directions(Z: FloatArray, compared: Compared) -> tuple[FloatArray, tuple[str, str]]:
     """Return the first two principal components of the scaled pooled points; of very many coordinates two of these."""
-    sd = Z.std(axis=0)
+    sd = np.where(np.ptp(Z, axis=0) > 0, Z.std(axis=0), 0.0)
     scaled = (Z - Z.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     if Z.shape[1] > LARGEST_COVARIANCE:
         first, second = np.argsort(sd)[-2:][::-1]

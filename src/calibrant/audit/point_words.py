@@ -30,18 +30,13 @@ def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence
     p = min(
         min(1.0, look.pvalue * first.tests) for found in looks.values() for look in found if look.pvalue is not None
     )
-    smallest = (
-        min(unseen_shift(about) for about in compared.values()),
-        max(unseen_shift(about) for about in compared.values()),
-    )
     if different:
         return Verdict("different", _headline(first, different, len(looks), p), tuple(said))
-    unseen = (
-        f"A shift of one coordinate by less than {smallest[1]:.2g} sd would likely go unseen at this number of points."
-    )
-    if smallest[1] > NOTABLE:
-        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart (p = {pvalue(p)}).", (unseen,))
-    headline = f"No evidence that {_sets(first)} differ (p = {pvalue(p)})."
+    shift = max(unseen_shift(about) for about in compared.values())
+    unseen = f"A shift of one coordinate by less than {shift:.2g} sd would likely go unseen at this number of points."
+    if shift > NOTABLE:
+        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({_says(p)}).", (unseen,))
+    headline = f"No evidence that {_sets(first)} differ ({_says(p)})."
     return Verdict("no evidence", headline, (f"{unseen} Not finding a difference is no proof that there is none.",))
 
 
@@ -53,8 +48,7 @@ def unseen_shift(compared: Compared) -> float:
 
 
 def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
-    written = pvalue(p)
-    says = f"p {written}" if written.startswith("<") else f"p = {written}"
+    says = _says(p)
     if first.alone:
         return f"The generated points differ from the real ones ({says})."
     if len(different) == many:
@@ -62,6 +56,11 @@ def _headline(first: Compared, different: list[str], many: int, p: float) -> str
     named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
     differ = "differs" if len(different) == 1 else "differ"
     return f"Of {many} generated sets {named} {differ} from the real points ({says})."
+
+
+def _says(p: float) -> str:
+    written = pvalue(p)
+    return f"p {written}" if written[0] in "<>" else f"p = {written}"
 
 
 def _sets(first: Compared) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +10,19 @@ import numpy as np
 
 from calibrant.cli.candidates import refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels
-from calibrant.cli.csv_file import Dialect
+from calibrant.cli.deliver import check_places, deliver
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.levels import nominal_levels
 from calibrant.cli.list_columns import COORDINATES, DRAWS, check_lists, depth
 from calibrant.cli.literals import literal
-from calibrant.cli.messages import doing, emit, printable, tell
+from calibrant.cli.messages import doing, printable
 from calibrant.cli.options import Request
-from calibrant.cli.output_file import STDOUT, check_output
 from calibrant.cli.patterns import join_labels
 from calibrant.cli.predictions import (
     check_members,
     check_numbers,
+    check_present,
+    check_rows,
     coordinates_of,
     numbers_or_labels,
     outcome_of,
@@ -31,7 +30,7 @@ from calibrant.cli.predictions import (
 )
 from calibrant.cli.results_file import holds_results
 from calibrant.cli.table_file import TableFile, cells, find_column, open_table
-from calibrant.cli.where import Where, counting, quoted, read_where
+from calibrant.cli.where import Where, counting, read_where
 from calibrant.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -40,36 +39,11 @@ if TYPE_CHECKING:
 
     from calibrant.audit import Audit
 
-CONFIDENCE, SEED = 0.95, 0
-
 
 def run(file: Path, request: Request, *, output: Path | None, json_to: str | None) -> None:
     """Audit a file; print or write what was found."""
-    if output is not None:
-        check_output(output, endings=(".html", ".htm"), option="-o", source=file)
-    if json_to not in (None, STDOUT):
-        check_output(Path(str(json_to)), endings=(".json",), option="--json", source=file)
-    found = audit_file(file, request)
-    # When JSON goes to stdout nothing else may, or no program could read it.
-    say = tell if json_to == STDOUT else emit
-    if output is None and json_to is None:
-        emit(str(found))
-        return
-    written = []
-    if output is not None:
-        with doing(f"drawing {output}"):
-            written.append(f"report: {found.to_html(output)}")
-    if json_to == STDOUT:
-        emit(json.dumps(found.findings.to_dict(), indent=1))
-    elif json_to is not None:
-        written.append(f"JSON: {found.to_json(json_to)}")
-    if written:
-        say("\n".join((verdict_text(found), *written)))
-
-
-def verdict_text(found: Audit) -> str:
-    """Return the verdict, with which the plain text of an audit begins."""
-    return str(found).partition("\n\n")[0]
+    check_places(output, json_to, [file])
+    deliver(audit_file(file, request), output, json_to)
 
 
 def audit_file(file: Path, request: Request) -> Audit:
@@ -85,7 +59,7 @@ def audit_file(file: Path, request: Request) -> Audit:
         table = open_table(
             file,
             format=request.format,
-            dialect=Dialect(request.delimiter, request.encoding, request.decimal_comma),
+            dialect=request.dialect,
         )
         columns = _columns(table, request, where, kind)
         levels = nominal_levels(columns, request, table)
@@ -104,10 +78,9 @@ def audit_file(file: Path, request: Request) -> Audit:
                 prediction,
                 groups={name: arrays[name] for name in columns.by} or None,
                 weights=arrays[columns.weights] if columns.weights else None,
-                level=CONFIDENCE if request.confidence is None else request.confidence,
                 calibration_size=request.calibration_size,
-                rng=SEED if request.seed is None else request.seed,
                 names=_names(file, request, columns, y),
+                **request.measured,
                 **labels,
                 **_known(arrays, columns, y),
             )
@@ -126,18 +99,10 @@ def _columns(table: TableFile, request: Request, where: Where | None, kind: str 
 
 def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: Where | None) -> None:
     """Refuse what only the file can explain: no rows, cells without a value, numbers written as text."""
-    if rows.is_empty():
-        what = f"--where {shown(where.text)} keeps none of its rows" if where else "there are no rows below the header"
-        raise InputError(f"{table.path} has nothing to measure: {what}")
+    check_rows(rows, table, where)
     for name in columns.checked:
         column = cells(rows, name)
-        missing = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
-        if missing.any():
-            raise InputError(
-                f"column {shown(name)} of {table.path} has no value in {missing.sum():,} of {len(column):,} rows, "
-                f"the first of them row {missing.arg_max()} ({counting(where)}). "
-                f"Repair them, or leave them out with --where {shlex.quote(f'{quoted(name)} is not null')}"
-            )
+        check_present(column, name, table, where)
         lists = columns.kind == "samples" and name in (*columns.y, *columns.p) and depth(column.dtype) > 0
         if lists or name == columns.log_density:
             check_lists(column, name, table, where, COORDINATES if name in columns.y else DRAWS)
@@ -169,7 +134,7 @@ def _labels(rows: pl.DataFrame, columns: Columns, request: Request) -> dict[str,
 
 def _known(arrays: Mapping[str, Any], columns: Columns, y: NDArray[Any]) -> dict[str, Any]:
     """Return what else is told of draws, under the names that `audit` gives it."""
-    found: dict[str, Any] = {"columns": coordinates_of(columns.y, y) or None}
+    found: dict[str, Any] = {"columns": [printable(name) for name in coordinates_of(columns.y, y)] or None}
     if columns.covariates:
         found["covariates"] = np.column_stack([arrays[name] for name in columns.covariates])
     if columns.log_density_y is not None:

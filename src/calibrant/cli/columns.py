@@ -11,7 +11,7 @@ from calibrant.cli.draw_columns import named_draws
 from calibrant.cli.literals import literal
 from calibrant.cli.messages import listing, tell
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import join_labels, matching, pairs, split_labels, wild_parts
+from calibrant.cli.patterns import each_once, join_labels, matching, pairs, split_labels, wild_parts
 from calibrant.cli.table_file import find_column
 from calibrant.errors import InputError, shown
 
@@ -79,7 +79,7 @@ def choose(
         pattern=request.p_cols or request.set_cols or request.quantile_cols or request.draws or request.draw_cols,
         by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(request.by)),
         weights=_found(request.weights, names, path, "--weights"),
-        covariates=() if request.covariates is None else _once(request.covariates, names, path, "--covariates"),
+        covariates=() if request.covariates is None else _several(request.covariates, names, path, "--covariates"),
         log_density=_found(request.log_density, [*(lists or ()), *names], path, "--log-density"),
         log_density_y=_found(request.log_density_y, names, path, "--log-density-y"),
         kind=kind,
@@ -102,13 +102,8 @@ def _found(name: str | None, names: Sequence[str], path: Path, option: str) -> s
     return None if name is None else find_column(name, names, path, option=option)
 
 
-def _once(text: str, names: Sequence[str], path: Path, option: str) -> tuple[str, ...]:
-    """Return the columns that a text stands for, each of which it names once."""
-    found = matching(text, names, path, option=option)
-    for name in found:
-        if found.count(name) > 1:
-            raise InputError(f"column {shown(name)} is named twice by {option} {shown(text)}; name it once")
-    return found
+def _several(text: str, names: Sequence[str], path: Path, option: str) -> tuple[str, ...]:
+    return each_once(matching(text, names, path, option=option), f"{option} {shown(text)}")
 
 
 def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -131,7 +126,7 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
         "sets": ("--set-cols", request.set_cols),
         "quantiles": ("--quantile-cols", request.quantile_cols),
     }[kind]
-    found = _once(str(text), names, path, option)
+    found = _several(str(text), names, path, option)
     if len(found) == 1 and kind != "quantiles":
         remedy = (
             f"If it is the probability of an event, use --p {found[0]}"

@@ -9,6 +9,7 @@ import click
 
 from calibrant.cli.group import FAILED, Commands, typed
 from calibrant.cli.options import Request, condition_option, data_options, debug_option, output_option
+from calibrant.cli.point_options import PointRequest, point_options
 from calibrant.version import __version__
 
 PATH = click.Path(readable=False, path_type=Path)  # files have sentences of their own
@@ -69,9 +70,44 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
 
 @commands.command(
     epilog="""
+    calibrant samples real.parquet generated.parquet
+    calibrant samples real.csv generated.csv --columns 'x_*' -o report.html
+    calibrant samples real.npy first.npy second.npy --json results.json
+    calibrant samples test.npz run.npz --array features
+    calibrant samples first.npy second.npy --no-real
+    """
+)
+@click.argument("files", metavar="REAL FAKE [FAKE]...", type=PATH, nargs=-1)
+@point_options
+@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+@output_option(
+    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
+)
+@debug_option
+def samples(files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any) -> None:
+    """Say how generated points differ from real ones.
+
+    REAL holds real points, each FAKE points that a model made. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
+    NPY. A row is a point. Of a table every column is a coordinate, or those that --columns names: COLUMNS are a pattern
+    such as 'x_*', names with commas between, or a column of lists. They are matched by name. Of an NPZ file the only
+    array (n, d) is taken, or --array.
+
+    The real points must not be those that the model was fitted to. With --no-real there are none, and all that can be
+    said is how diverse each file is. Without -o and --json, what was found is printed.
+    """
+    from calibrant.cli.samples import run
+
+    if not files:
+        raise click.UsageError(f"Missing argument '{'FAKE' if options['no_real'] else 'REAL'}'.")
+    run(files, PointRequest(**options), output=output, json_to=json_to)
+
+
+@commands.command(
+    epilog="""
     calibrant check data.parquet --y label --p score --fail-if 'ece > 0.05'
     calibrant check report.html --fail-if 'kuiper_test.pvalue < 0.01'
     calibrant check report.html --fail-if 'coverage.0.9 < 0.88'
+    calibrant check report.html --fail-if 'density_coverage.coverage < 0.9'
     """
 )
 @click.argument("file", type=PATH)
@@ -94,10 +130,10 @@ def check(
 ) -> None:
     """Fail if the predictions in FILE are too far off.
 
-    FILE holds predictions, as for audit, or is a report or JSON that audit wrote. A condition is the name of a
-    measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect of calibrated
-    predictions NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of
-    several levels NAME.LEVEL; an unknown name shows the known ones.
+    FILE holds predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the name of
+    a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect if all is well
+    NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of several levels
+    NAME.LEVEL; an unknown name shows the known ones.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.
@@ -121,7 +157,7 @@ def check(
 def compare(first: Path, second: Path) -> None:
     """Show two results side by side.
 
-    A and B are reports or JSON files that audit wrote.
+    A and B are reports or JSON files that audit or samples wrote.
     """
     from calibrant.cli.compare import run
 
@@ -137,7 +173,7 @@ def compare(first: Path, second: Path) -> None:
 @click.argument(
     "kind",
     metavar="[KIND]",
-    type=click.Choice(["churn", "digits", "house_prices", "demand", "posterior", "ensemble"]),
+    type=click.Choice(["churn", "digits", "house_prices", "demand", "posterior", "ensemble", "generated"]),
     required=False,
 )
 @output_option("-o", "output", type=PATH, metavar="PLACE", help="A folder, or a file that ends in .html.")
@@ -147,7 +183,8 @@ def demo(kind: str | None, output: Path | None) -> None:
 
     KIND is churn (will a customer leave? one probability per row), digits (which digit is it? ten probabilities per
     row), house_prices (what is it sold for? intervals at two levels), demand (how many are sold? five quantiles),
-    posterior (what drove the epidemic? draws of three parameters) or ensemble (how will the weather be? 50 members).
+    posterior (what drove the epidemic? draws of three parameters), ensemble (how will the weather be? 50 members) or
+    generated (does a mixture make such digits? two sets of points).
     Without it there is a report of each, calibrant-demo-churn.html and so on.
     """
     from calibrant.cli.demo import run

@@ -11,7 +11,8 @@ from calibrant.cli.messages import emit, tell
 from calibrant.cli.results_file import measurements, read_results
 from calibrant.report.wording import number, pvalue
 
-KINDS = {"binary": "probabilities of an event", "classes": "class probabilities"}  # others are called what they are
+# Others are called what they are.
+KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}
 LONGEST = 44  # so that three numbers fit beside it on 80 columns
 
 

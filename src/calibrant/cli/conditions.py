@@ -1,4 +1,7 @@
-"""What must not be: ``name[.field] op number``, looked up among measurements and never evaluated as code."""
+"""What must not be: ``name[.field] op number``, looked up among measurements and never evaluated as code.
+
+A name with blanks in it, or with one of ``< > = !``, stands in quotation marks.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,10 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 CONDITION = re.compile(
-    r"\s*(?P<name>[^\s<>=!]+)\s*(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
+    r"""\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<name>[^\s<>=!]+))\s*"""
+    r"(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
 )
+WORD = re.compile(r"[^\s<>=!]+")
 LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is made at several levels
 
 
@@ -76,6 +81,8 @@ def read_condition(text: str) -> Condition:
     --------
     >>> read_condition("kuiper_test.pvalue < 0.01")
     Condition(text='kuiper_test.pvalue < 0.01', name='kuiper_test.pvalue', op='<', threshold=0.01)
+    >>> read_condition('"mmd.run 2" > 0.1').name
+    'mmd.run 2'
     """
     found = CONDITION.fullmatch(text)
     if found is None:
@@ -83,7 +90,8 @@ def read_condition(text: str) -> Condition:
             f"--fail-if {shown(text)} is not a condition; write a measurement, one of > >= < <= = != and a number, "
             "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'"
         )
-    return Condition(text.strip(), found["name"], found["op"], float(found["number"]))
+    name = found["double"] or found["single"] or found["name"]
+    return Condition(text.strip(), name, found["op"], float(found["number"]))
 
 
 def judge(conditions: Sequence[Condition], measurements: Sequence[Mapping[str, Any]]) -> list[Outcome]:
@@ -115,10 +123,20 @@ def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:
         at_levels = [other for other in known if LEVEL.fullmatch(other.removeprefix(f"{part}.")) and other != part]
         if part and at_levels:
             raise InputError(f"there is a {part} for each level; say which one: {', '.join(at_levels)}")
+        parts = [_written(other) for other in known if part and other.startswith(f"{part}.")]
+        if parts:
+            raise InputError(f"there are several of {part}; say which one: {', '.join(parts)}")
     raise InputError(
         f"nothing called {shown(name)} was measured. {did_you_mean(name, known) or did_you_mean(measurement, known)} "
-        f"There are {', '.join(known)}; add .pvalue or .expected for these".replace(".  There", ". There")
+        f"There are {', '.join(map(_written, known))}; add .pvalue or .expected for these".replace(
+            ".  There", ". There"
+        )
     )
+
+
+def _written(name: str) -> str:
+    """Return the name as it stands in a condition."""
+    return name if WORD.fullmatch(name) else f'"{name}"'
 
 
 def _numbers(measurement: Mapping[str, Any]) -> dict[str, float]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.audit import verdict_text
+from calibrant.cli.deliver import verdict_text
 from calibrant.cli.messages import doing, emit
 from calibrant.cli.output_file import check_output
 from calibrant.cli.patterns import join_labels
 from calibrant.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant.audit import Audit
 
 DEMOS = {
     "churn": "will a customer leave?",
@@ -20,6 +23,7 @@ DEMOS = {
     "demand": "how many are sold?",
     "posterior": "what drove the epidemic?",
     "ensemble": "how will the weather be?",
+    "generated": "does a mixture make such digits?",
 }
 
 
@@ -29,11 +33,9 @@ def run(kind: str | None, *, output: Path | None) -> None:
     targets = [_target(name, output, alone=kind is not None) for name in kinds]
     for target in targets:
         check_output(target, endings=(".html", ".htm"), option="-o")
-    from calibrant.audit import audit
-
     for position, (name, target) in enumerate(zip(kinds, targets, strict=True)):
         with doing(f"measuring and drawing {name}"):
-            found = audit(**_example(name))
+            found = _found(name)
             found.to_html(target)
         emit(("\n" if position else "") + f"{name}: {DEMOS[name]}\n{verdict_text(found)}\nreport: {target}")
 
@@ -49,6 +51,20 @@ def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
             f"there are {len(DEMOS)} reports for the one file {output}; name the example too: calibrant demo churn"
         )
     return output
+
+
+def _found(kind: str) -> Audit:
+    """Measure an example."""
+    from calibrant import examples
+    from calibrant.audit import audit
+
+    if kind != "generated":
+        return audit(**_example(kind))
+    from calibrant.audit.compare_samples import compare_samples
+
+    digits = examples.generated()
+    names = {"source": "the example generated", "real": "pictures of digits", "generated": "draws of a mixture"}
+    return compare_samples(digits.y, digits.points, columns=digits.columns, names=names)
 
 
 def _example(kind: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from calibrant.cli.list_columns import depth
 from calibrant.cli.messages import listing, tell
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import matching, pairs, wild_parts
+from calibrant.cli.patterns import each_once, matching, pairs, wild_parts
 from calibrant.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mappi
                 f"--draw-cols names the draws of one number, and --y {shown(request.y)} is a vector; "
                 "name lists of draws with --draws, one for each column of --y"
             )
-        return y, [(f"--draw-cols {shown(request.draw_cols)}", _once(found, "--draw-cols"))]
+        return y, [(f"--draw-cols {shown(request.draw_cols)}", each_once(found, "--draw-cols"))]
     draws = matching(str(request.draws), known, path, option="--draws", among=lists)
     for name in draws:
         if name not in lists:
@@ -39,15 +39,8 @@ def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mappi
                 f"column {shown(name)} of {path} (--draws) holds no lists; --draws names lists of numbers, the draws "
                 "of each row, and --draw-cols a column for each draw. CSV holds no lists: use Parquet, NDJSON or NPZ"
             )
-    _check_vectors(_once(y, "--y"), _once(draws, "--draws"), request, lists)
+    _check_vectors(each_once(y, "--y"), each_once(draws, "--draws"), request, lists)
     return y, [("--draws", draws)]
-
-
-def _once(names: tuple[str, ...], option: str) -> tuple[str, ...]:
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"column {shown(name)} is named twice by {option}; name it once")
-    return names
 
 
 def _check_vectors(

@@ -22,6 +22,7 @@ ORDER = (
     "Rows",
     "Measuring",
     "Format of FILE",
+    "Format of the files",
     "Output",
     "Options",
 )  # headings of the help
@@ -29,6 +30,7 @@ ORDER = (
 SEVERAL = {
     "--p": "for several columns of probabilities use --p-cols",
     "--y": "for outcomes that are vectors write --y a,b",
+    "--columns": "for several write --columns a,b",
     "--draws": "for vectors write --draws a,b, one for each column of --y",
 }  # what to do instead of giving an option twice
 

@@ -20,21 +20,21 @@ def schema(path: Path) -> dict[str, pl.DataType]:
     """Return the type of each column, of whatever length."""
     import polars as pl
 
-    return {name: pl.Series(column[:0]).dtype for name, column in _columns(path, _arrays(path)).items()}
+    return {name: pl.Series(column[:0]).dtype for name, column in _columns(path, read_arrays(path)).items()}
 
 
 def list_schema(path: Path) -> dict[str, pl.DataType]:
     """Return the type of each array of two or three axes, as a column of lists."""
     import polars as pl
 
-    return {name: pl.Series(array[:0]).dtype for name, array in _lists(_arrays(path)).items()}
+    return {name: pl.Series(array[:0]).dtype for name, array in _lists(read_arrays(path)).items()}
 
 
 def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
     """Return these columns, or those of the longest arrays, so that a short list of class names is no column."""
     import polars as pl
 
-    arrays = _arrays(path)
+    arrays = read_arrays(path)
     columns = {**_lists(arrays), **_columns(path, arrays)}
     longest = max(map(len, columns.values()))
     chosen = {n: c for n, c in columns.items() if (len(c) == longest if names is None else n in names)}
@@ -50,7 +50,7 @@ def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
 
 def levels(path: Path) -> tuple[str, list[float]]:
     """Return the name and the numbers of the array of nominal levels, if there is one."""
-    arrays = _arrays(path)
+    arrays = read_arrays(path)
     name = next((name for name in ("levels", "level") if name in arrays), "")
     if not name or arrays[name].ndim > 1 or arrays[name].dtype.kind not in "iuf":
         return "", []
@@ -78,13 +78,15 @@ def _columns(path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def read_arrays(path: Path) -> dict[str, Any]:
     """Read the arrays; pickled objects are never loaded."""
     import numpy as np
 
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
+    except TypeError as problem:  # what numpy.save writes is no archive
+        raise InputError(f"{path} cannot be read as NPZ: it is NPY, one array without a name") from problem
     except (zipfile.BadZipFile, EOFError, ValueError, KeyError, AttributeError) as problem:
         why = "it holds Python objects, which are not loaded" if "pickle" in str(problem).lower() else str(problem)
         raise InputError(f"{path} cannot be read as NPZ: {why}. Save plain arrays with numpy.savez") from problem

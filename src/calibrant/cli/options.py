@@ -9,16 +9,44 @@ from typing import Any, TypeVar
 
 import click
 
+from calibrant.cli.csv_file import Dialect
 from calibrant.cli.group import DEBUG, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("parquet", "csv", "arrow", "ndjson", "npz")
+CONFIDENCE, SEED = 0.95, 0
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked of a file of predictions: which columns, which rows, and how to read it."""
+class Reading:
+    """Which rows of a file are asked for, how it is written, and how what it holds is measured."""
+
+    where: str | None = None
+    confidence: float | None = None
+    seed: int | None = None
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal_comma: bool = False
+
+    @property
+    def dialect(self) -> Dialect:
+        """How a CSV is written."""
+        return Dialect(self.delimiter, self.encoding, self.decimal_comma)
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """Level and random numbers, as the library takes them."""
+        return {
+            "level": CONFIDENCE if self.confidence is None else self.confidence,
+            "rng": SEED if self.seed is None else self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class Request(Reading):
+    """What is asked of a file of predictions, also: which columns."""
 
     y: str | None = None
     p: str | None = None
@@ -40,13 +68,6 @@ class Request:
     calibration_size: int | None = None
     by: tuple[str, ...] = ()
     weights: str | None = None
-    where: str | None = None
-    confidence: float | None = None
-    seed: int | None = None
-    format: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal_comma: bool = False
     typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
 
     @property
@@ -102,8 +123,31 @@ about_option = partial(click.option, cls=Option, section="Labels and levels of t
 row_option = partial(click.option, cls=Option, section="Rows")
 measure_option = partial(click.option, cls=Option, section="Measuring")
 condition_option = partial(click.option, cls=Option, section="Conditions")
-format_option = partial(click.option, cls=Option, section="Format of FILE")
 output_option = partial(click.option, cls=Option, section="Output")
+
+ROWS = (
+    row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
+    measure_option(
+        "--confidence",
+        type=float,
+        callback=_confidence,
+        metavar="NUMBER",
+        help="Level of tests and bands; 0.95 if not given.",
+    ),
+    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Of random numbers; 0 if not given."),
+)
+
+
+def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F], F], ...]:
+    """Return the options that say how a file is written."""
+    option = partial(click.option, cls=Option, section=section)
+    return (
+        option("--format", type=click.Choice(formats), metavar="NAME", help=f"{', '.join(formats)}."),
+        option("--delimiter", callback=_delimiter, metavar="CHAR", help="Of a CSV: ';', '|' or tab."),
+        option("--encoding", metavar="NAME", help="Of a CSV that is not in UTF-8, such as utf-16."),
+        option("--decimal-comma", is_flag=True, help="Numbers of the CSV are written 0,25."),
+    )
+
 
 OPTIONS = (
     column_option(
@@ -148,19 +192,8 @@ OPTIONS = (
         metavar="NUMBER",
         help="Calibration scores of split conformal intervals or sets.",
     ),
-    row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
-    measure_option(
-        "--confidence",
-        type=float,
-        callback=_confidence,
-        metavar="NUMBER",
-        help="Level of tests and bands; 0.95 if not given.",
-    ),
-    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Of random numbers; 0 if not given."),
-    format_option("--format", type=click.Choice(FORMATS), metavar="NAME", help=f"{', '.join(FORMATS)}."),
-    format_option("--delimiter", callback=_delimiter, metavar="CHAR", help="Of a CSV: ';', '|' or tab."),
-    format_option("--encoding", metavar="NAME", help="Of a CSV that is not in UTF-8, such as utf-16."),
-    format_option("--decimal-comma", is_flag=True, help="Numbers of the CSV are written 0,25."),
+    *ROWS,
+    *format_options(FORMATS, "Format of FILE"),
 )
 
 

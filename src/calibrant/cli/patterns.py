@@ -36,6 +36,14 @@ def matching(
     return (find_column(text, names, path, option=option),)
 
 
+def each_once(names: tuple[str, ...], option: str) -> tuple[str, ...]:
+    """Return the columns that an option names, none of them twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"column {shown(name)} is named twice by {option}; name it once")
+    return names
+
+
 def split_labels(text: str) -> list[str]:
     """Return the labels of ``a,b,c``; a label with a comma stands in double quotes.
 
@@ -47,7 +55,7 @@ def split_labels(text: str) -> list[str]:
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
-def join_labels(labels: Iterable[str]) -> str:
+def join_labels(labels: Iterable[str], between: str = ", ") -> str:
     """Return labels with commas between, as `split_labels` takes them apart.
 
     Examples
@@ -60,7 +68,7 @@ def join_labels(labels: Iterable[str]) -> str:
         text = io.StringIO()
         csv.writer(text, lineterminator="").writerow([label])
         written.append(text.getvalue())
-    return ", ".join(written)
+    return between.join(written)
 
 
 def wild_parts(names: Sequence[str], pattern: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from calibrant.cli.columns import Columns
 from calibrant.cli.list_columns import array_of, depth
 from calibrant.cli.messages import listing
 from calibrant.cli.table_file import TableFile, cells, matrix
-from calibrant.cli.where import Where, counting
+from calibrant.cli.where import Where, counting, quoted
 from calibrant.errors import InputError, shown
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws.samples import Samples
@@ -92,26 +93,45 @@ def numbers_or_labels(column: pl.Series) -> NDArray[Any]:
     return (column.shrink_dtype() if column.dtype.is_integer() else column).to_numpy()
 
 
-def check_numbers(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:
+def check_rows(rows: pl.DataFrame, table: TableFile, where: Where | None) -> None:
+    """Refuse a file without rows."""
+    if rows.is_empty():
+        what = f"--where {shown(where.text)} keeps none of its rows" if where else "there are no rows below the header"
+        raise InputError(f"{table.path} has nothing to measure: {what}")
+
+
+def check_present(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:
+    """Refuse a column in which a value is missing."""
+    missing = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
+    if missing.any():
+        raise InputError(
+            f"column {shown(name)} of {table.path} has no value in {missing.sum():,} of {len(column):,} rows, "
+            f"the first of them row {missing.arg_max()} ({counting(where)}). "
+            f"Repair them, or leave them out with --where {shlex.quote(f'{quoted(name)} is not null')}"
+        )
+
+
+def check_numbers(
+    column: pl.Series, name: str, table: TableFile, where: Where | None, *, instead: str = "name another column"
+) -> None:
     """Refuse a column that holds no numbers."""
     import polars as pl
 
     if column.dtype.is_numeric():
         return
-    if isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        text = column.cast(pl.String)
-        strange = text.cast(pl.Float64, strict=False).is_null()
-        row = strange.arg_max() if strange.any() else 0
-        remedy = "Leave such cells empty" if strange.any() else "Save it as numbers"
-        if text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null().all():
-            remedy = "Add --decimal-comma" if table.format == "csv" and strange.any() else remedy
-        raise InputError(
-            f"column {shown(name)} of {table.path} must hold numbers; row {row} ({counting(where)}) is the "
-            f"text {shown(text[int(row or 0)])}. {remedy}, or name another column"
-        )
+    place = f"column {shown(name)} of {table.path} must hold numbers"
+    otherwise = f"{instead[:1].upper()}{instead[1:]}"
+    if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)) or column.null_count() == len(column):
+        raise InputError(f"{place}; it holds values of type {column.dtype}. {otherwise}")
+    text = column.cast(pl.String)
+    strange = text.is_not_null() & text.cast(pl.Float64, strict=False).is_null()
+    row = int((strange if strange.any() else text.is_not_null()).arg_max() or 0)
+    remedy = "" if strange.all() else "Leave such cells empty" if strange.any() else "Save it as numbers"
+    if text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null().all():
+        remedy = "Add --decimal-comma" if table.format == "csv" and strange.any() else remedy
     raise InputError(
-        f"column {shown(name)} of {table.path} must hold numbers; it holds values of type {column.dtype}. "
-        "Name another column"
+        f"{place}; row {row} ({counting(where)}) is the text {shown(text[row])}. "
+        + (f"{remedy}, or {instead}" if remedy else otherwise)
     )
 
 

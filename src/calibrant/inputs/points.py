@@ -69,7 +69,7 @@ def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
     if n < least:
         raise InputError(f"{name} must have at least {least} points; got {n}")
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
-        found = array.view() if array.dtype == np.float64 else array.astype(np.float64)
+        found = np.ascontiguousarray(array, dtype=np.float64).view()  # sums do not depend on how it lies in memory
     refuse_not_finite(found, name, axes=("row", "column"))
     largest = np.abs(found).max(initial=0.0)
     if largest > HUGE:

@@ -72,4 +72,5 @@ def describe(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     named = ", ".join(f"{details['names'][int(place[k])]} ({value[k]:.3g})" for k in outside[:5])
     more = f" and {outside.size - 5} more" if outside.size > 5 else ""
     found = f"Outside of the range of chance: {named}{more}." if outside.size else "None lies outside of that range."
-    return f"{details['axis']} of {place.size} coordinates with the range that chance alone gives. {found}"
+    many = f"{place.size:,} coordinate{'s' if place.size > 1 else ''}"
+    return f"{details['axis']} of {many} with the range that chance alone gives. {found}"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,3 +88,16 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
 def takes_transform(n: int, m: int) -> bool:
     """Tell whether a convolution of n numbers with m is quicker by Fourier transforms than term by term."""
     return n * m >= TRANSFORM_TERMS
+
+
+TREE_COORDINATES = 10  # beyond, a tree looks at nearly all points
+FEW_DIFFERENCES = 20_000_000  # differences of coordinates below which nothing is quicker than to take them all
+
+NeighbourBody = Literal["differences", "tree", "products"]
+
+
+def neighbour_body(pairs: int, d: int) -> NeighbourBody:
+    """Tell how neighbours among points of d coordinates are found, when so many pairs might be looked at."""
+    if pairs * d <= FEW_DIFFERENCES:
+        return "differences"
+    return "tree" if d <= TREE_COORDINATES else "products"

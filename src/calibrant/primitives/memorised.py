@@ -11,11 +11,11 @@ from calibrant.primitives.relabellings import Labels
 from calibrant.primitives.repeated import row_numbers
 from calibrant.progress import steps
 
-NEAREST = 12  # neighbours of each point that may be the nearest of some kind
+NEAREST = 12  # neighbours of each point that are looked at first
 
 
 class ClosePairs:
-    """Pairs of different points that are near neighbours, the closest first, of pooled points (N, d).
+    """The nearest different points of each of the pooled points (N, d), which no division of them changes.
 
     Points that are equal are one point that occurs several times.
     """
@@ -23,25 +23,19 @@ class ClosePairs:
     def __init__(self, pooled: FloatArray) -> None:
         self.place = row_numbers(pooled)  # (N,), which of the u different points each is
         _, first, count = np.unique(self.place, return_index=True, return_counts=True)
-        points, u = pooled[first], len(first)
-        index, square = np.empty((u, min(NEAREST, u - 1)), dtype=np.intp), np.empty((u, min(NEAREST, u - 1)))
+        self.points, u = pooled[first], len(first)
+        self.index, self.square = np.empty((u, min(NEAREST, u - 1)), dtype=np.intp), np.empty((u, min(NEAREST, u - 1)))
         if u > 1:
-            search = Neighbours(points, count)
+            search = Neighbours(self.points, count)
             rows = search.order
             for part, near in search.nearest(NEAREST, rows):
-                index[rows[part]], square[rows[part]] = near.index, near.square
-        i, j = np.repeat(np.arange(u), index.shape[1]), index.reshape(-1)
-        _, once = np.unique(np.minimum(i, j) * u + np.maximum(i, j), return_index=True)
-        once = once[np.argsort(square.reshape(-1)[once], kind="stable")]
-        self.first, self.second, self.square = i[once], j[once], square.reshape(-1)[once]
-        self.u = u
+                self.index[rows[part]], self.square[rows[part]] = near.index, near.square
 
     def memorised(self, labels: Labels) -> NDArray[np.int64]:
-        """Return for each division of the points (B, N), 1 for real ones, how many of the others are memorised.
+        """Return for each division of the points (B, N), 1 for two or more real ones, how many others are memorised.
 
         A generated point is if it is nearer to a real one than the two real points that are nearest to each other. Real
-        points that are equal are at distance 0, and nothing is nearer. Where no two real points are among each
-        other's nearest 12, every pair on the list counts: then the number is at least what is returned.
+        points that are equal are at distance 0, and nothing is nearer.
 
         >>> pairs = ClosePairs(np.array([[0.0], [0.1], [5.0], [6.0]]))
         >>> pairs.memorised(np.array([[1, 0, 1, 1], [1, 1, 0, 1]], dtype=np.uint8)).tolist()
@@ -49,16 +43,31 @@ class ClosePairs:
         """
         found = np.zeros(len(labels), dtype=np.int64)
         for b, _ in steps(len(labels), size=1, label="looking for memorised points"):
-            real = np.bincount(self.place, weights=labels[b], minlength=self.u)
+            real = np.bincount(self.place, weights=labels[b], minlength=len(self.points))
             found[b] = 0 if (real > 1).any() else self._nearer(real > 0, labels[b])
         return found
 
     def _nearer(self, real: NDArray[np.bool_], labels: NDArray[np.uint8]) -> int:
-        """Count generated points; no two real ones are equal."""
-        a, c = real[self.first], real[self.second]
-        both = a & c
-        nearest = self.square[np.argmax(both)] if both.any() else np.inf
-        near = (a != c) & (self.square < nearest)
-        marked = real.copy()  # a generated point that equals a real one is at distance 0
-        marked[self.first[near]] = marked[self.second[near]] = True
-        return int(np.count_nonzero(marked[self.place] & (labels == 0)))
+        """Count generated points; no two real ones are equal.
+
+        What lies beyond the list of a point is at least as far from it as the last on the list. Only where that is too
+        near to settle the question the point is looked at among all real ones.
+        """
+        on_list = real[self.index]
+        first = on_list.argmax(axis=1)
+        met = np.take_along_axis(on_list, first[:, None], axis=1)[:, 0]
+        square = np.where(met, np.take_along_axis(self.square, first[:, None], axis=1)[:, 0], np.inf)
+        last = self.square[:, -1]
+        closest = square[real].min()  # pair of real points, as far as lists tell
+        all_real = Neighbours(self.points[real], np.ones(np.count_nonzero(real), dtype=np.int64))
+        unsettled = np.flatnonzero((~met & (last < closest))[real])
+        if unsettled.size:
+            closest = min(closest, all_real.radii(1, unsettled).min())
+        if closest == 0:  # squares too small for a number
+            return 0
+        nearer = real | (square < closest)  # a generated point that equals a real one is at distance 0
+        unsettled = np.flatnonzero(~real & ~met & (last < closest))
+        reach = np.full(unsettled.size, np.nextafter(closest, 0.0))
+        for i, _ in all_real.inside(self.points[unsettled], reach) if unsettled.size else ():
+            nearer[unsettled[i]] = True
+        return int(np.count_nonzero(nearer[self.place] & (labels == 0)))

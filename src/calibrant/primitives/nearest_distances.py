@@ -8,6 +8,7 @@ from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.point_tiles import centred, squared_distances
+from calibrant.primitives.squared_differences import squares_of_pairs
 
 ROWS = 512  # that meet a whole set at once
 
@@ -19,12 +20,14 @@ def nearest_distances(sets: PointSets) -> tuple[FloatArray, FloatArray]:
     >>> own.tolist(), other.tolist()
     ([1.0, 1.0, 3.0], [0.5, 5.0])
     """
-    Z = centred(sets.pooled)
+    pooled = sets.pooled
+    Z = centred(pooled)
     found = np.empty(len(Z))
     for rows in chunks(len(Z), ROWS):
         D = squared_distances(Z[rows], Z[: sets.n])
         own = np.arange(rows.start, min(rows.stop, sets.n))
         D[own - rows.start, own] = np.inf
-        found[rows] = D.min(axis=1)
+        nearest = D.argmin(axis=1)
+        found[rows] = squares_of_pairs(pooled, pooled, np.arange(len(Z))[rows], nearest)  # 0 of copies
     distances = np.sqrt(found)
     return distances[: sets.n], distances[sets.n :]

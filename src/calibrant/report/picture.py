@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -55,7 +56,9 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         for ground in (figure, ax, *ax.child_axes):
             ground.patch.set_visible(False)  # the page shows through
         stream = io.StringIO()
-        figure.savefig(stream, format="svg", metadata={"Date": None})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # text stays text: the reader's fonts draw it
+            figure.savefig(stream, format="svg", metadata={"Date": None})
     label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
     root = inlined(stream.getvalue(), prefix, label)
     marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines, or groups, come one after another

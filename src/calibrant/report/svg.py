@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from calibrant.plots import palette
+from calibrant.report.wording import CONTROL
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _REFERENCE = re.compile(r"#([\w-]+)")
@@ -21,7 +22,7 @@ def inlined(markup: str, prefix: str, label: str) -> Element:
     Other styles become attributes, because a strict Content-Security-Policy forbids ``style``. Coordinates keep two
     decimals, a hundredth of a point. Only ids that are referred to stay, and they begin with `prefix`.
     """
-    root = ElementTree.fromstring(markup)
+    root = ElementTree.fromstring(CONTROL.sub("\ufffd", markup))  # names of the user's may hold anything
     for element in list(root.iter()):
         element.tag = _local(element.tag)
         element.text = element.text.strip() if element.text else None

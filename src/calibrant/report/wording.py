@@ -11,7 +11,7 @@ from typing import Any
 MISSING = "–"
 LONGEST_NAME = 160
 LONGEST_SENTENCE = 2000
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNIT = re.compile(r"(?<=\d) %")
 
 
@@ -102,7 +102,7 @@ def text(value: Any, longest: int = LONGEST_NAME) -> str:
     >>> text("a\x00b"), len(text("x" * 1000))
     ('a\ufffdb', 160)
     """
-    words = _CONTROL.sub("\ufffd", str(value))
+    words = CONTROL.sub("\ufffd", str(value))
     return words if len(words) <= longest else words[: longest - 1] + "…"
 
 

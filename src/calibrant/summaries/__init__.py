@@ -17,6 +17,8 @@ from calibrant.summaries.kept_ranks import KeptRanks
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
 from calibrant.summaries.per_label import PerLabel
+from calibrant.summaries.point_blocks import PointBlocks
+from calibrant.summaries.point_moments import PointMoments
 from calibrant.summaries.rank_covariates import RankCovariates
 from calibrant.summaries.ranks import Ranks
 from calibrant.summaries.simplex_cells import SimplexCells
@@ -40,6 +42,8 @@ __all__ = [
     "Moments",
     "Ordered",
     "PerLabel",
+    "PointBlocks",
+    "PointMoments",
     "RankCovariates",
     "Ranks",
     "SimplexCells",

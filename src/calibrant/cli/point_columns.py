@@ -1,0 +1,83 @@
+"""Which columns are coordinates: those that a person names, or all, and the same ones in every file."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from calibrant.cli.list_columns import depth
+from calibrant.cli.messages import did_you_mean
+from calibrant.cli.patterns import each_once, join_labels, matching
+from calibrant.cli.predictions import check_numbers
+from calibrant.cli.table_file import TableFile, cells, find_column
+from calibrant.cli.where import Where
+from calibrant.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Schema = Mapping[str, pl.DataType]
+
+MOST = 30  # names that are written out in a proposal
+
+
+def common_columns(tables: Sequence[TableFile], text: str | None, where: Where | None) -> tuple[str, ...]:
+    """Return the columns that `text` stands for in all tables, in the order of the first; without it all columns."""
+    first, *others = tables
+    schema = first.schema()
+    chosen = _chosen(first, schema, text, where)
+    for table in others:
+        own = _chosen(table, table.schema(), text, where)
+        both = [name for name in chosen if name in own]
+        for lacking, having, names, there in ((table, first, chosen, own), (first, table, own, chosen)):
+            odd = [name for name in names if name not in there]
+            if odd:
+                hint = did_you_mean(odd[0], [name for name in there if name not in names])
+                remedy = f"Name the coordinates: {proposed(both, list(schema))}" if both else "Rename the columns"
+                more = f" and {len(odd) - 1:,} more" if len(odd) > 1 else ""
+                raise InputError(
+                    f"{lacking.path} has no column {shown(odd[0])}{more}, which {having.path} has. {hint or remedy}"
+                )
+    return chosen
+
+
+def proposed(names: Sequence[str], among: Sequence[str]) -> str:
+    """Return the option that names these columns and no others of the file, ready to be typed.
+
+    Examples
+    --------
+    >>> proposed(["x_0", "x_1", "x_2"], ["id", "x_0", "x_1", "x_2"])
+    "--columns 'x_*'"
+    >>> proposed(["age", "height"], ["name", "age", "height"])
+    '--columns age,height'
+    """
+    pattern = glob.escape(os.path.commonprefix(list(names))) + "*"  # noqa: RUF071, letter by letter is meant
+    if len(names) > 2 and pattern != "*" and [name for name in among if fnmatchcase(name, pattern)] == list(names):
+        return f"--columns {shlex.quote(pattern)}"
+    text = shlex.quote(join_labels(names[:MOST], ","))
+    return f"--columns {text}" + (f" and {len(names) - MOST:,} more" if len(names) > MOST else "")
+
+
+def _chosen(table: TableFile, schema: Schema, text: str | None, where: Where | None) -> tuple[str, ...]:
+    names = list(schema)
+    for column in where.columns if where else ():
+        find_column(column, names, table.path, option="--where")
+    if text is not None:
+        return each_once(matching(text, names, table.path, option="--columns"), f"--columns {shown(text)}")
+    odd = next((name for name in names if not schema[name].is_numeric()), None)
+    if odd is not None:
+        check_numbers(cells(table.read([odd], where), odd), odd, table, where, instead=_numeric(schema))
+    return tuple(find_column(name, names, table.path, option="all are coordinates") for name in names)
+
+
+def _numeric(schema: Schema) -> str:
+    """Return the advice to name the columns of numbers; where there are none, a column of lists."""
+    plain = [name for name, dtype in schema.items() if dtype.is_numeric()]
+    lists = [name for name, dtype in schema.items() if depth(dtype) == 1]
+    if plain or lists:
+        return f"name the coordinates: {proposed(plain or lists[:1], list(schema))}"
+    return "name a file with columns of numbers"

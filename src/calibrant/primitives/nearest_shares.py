@@ -1,0 +1,116 @@
+"""Share of one label among the nearest points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.dispatch import on_threads
+from calibrant.primitives.point_tiles import squared_distances
+from calibrant.primitives.repeated import row_numbers
+from calibrant.progress import steps
+
+Labels = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+TREE_COLUMNS = 10  # columns up to which a tree finds neighbours sooner than a look at all points
+TIE = 1e-13  # of |q|² + r²: squared distances this close are equal in exact arithmetic
+NUMBERS = 1 << 20  # distances that are looked at together
+MOST_ROWS = 512  # that are looked at together
+LABEL = "finding nearest points"
+
+
+def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> FloatArray:
+    r"""Return the share of label 1 among the k points of X that are nearest to each row of Q, by Euclidean distance.
+
+    With a points nearer than the k-th one, :math:`a_1` of them with label 1, and b points as far as it,
+    :math:`b_1` of them with label 1, the share is :math:`(a_1 + (k - a)\, b_1/b) / k`: what is left of the k places
+    goes to all points at that distance alike, so that the order of the rows decides nothing. Distances that differ by
+    rounding are equal.
+
+    Parameters
+    ----------
+    X
+        Points (N, d), their mean not far from 0.
+    labels
+        0 or 1 for each of them.
+    Q
+        Points (rows, d) to be judged.
+    k
+        Number of neighbours, at most N.
+
+    Returns
+    -------
+    ndarray (rows,)
+        The correctly rounded quotient of two whole numbers: equal shares are equal numbers.
+
+    Examples
+    --------
+    Of 0.0 the nearest is 1, and then -2 and 2 share the second place:
+
+    >>> X, labels = np.array([[1.0], [-2.0], [2.0]]), np.array([0, 1, 0])
+    >>> nearest_shares(X, labels, np.array([[0.0]]), k=2)
+    array([0.25])
+    """
+    counts = by_tree(X, labels, Q, k) if X.shape[1] <= TREE_COLUMNS else by_rows(X, labels, Q, k)
+    (a, a1), (b, b1) = counts
+    return np.asarray((a1 * b + (k - a) * b1) / (k * b))
+
+
+Counts = NDArray[np.int64]
+"""Of each row of Q: points nearer than the k-th, those of them with label 1; points as far as it, likewise."""
+
+
+def by_rows(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
+    """Return the counts (2, 2, rows) from all distances, those of some rows of Q at a time."""
+    points = X[np.argsort(labels, kind="stable")]
+    second = int(np.count_nonzero(labels == 0))  # where label 1 begins
+
+    def work(rows: slice) -> Counts:
+        q = Q[rows]
+        squares = squared_distances(q, points)
+        masks = _nearer_and_as_far(squares, np.partition(squares, k - 1, axis=1)[:, k - 1], q)
+        return np.array([[np.count_nonzero(mask[:, start:], axis=1) for start in (0, second)] for mask in masks])
+
+    size = max(1, min(MOST_ROWS, NUMBERS // len(X)))
+    found = on_threads(work, len(Q), size=size)
+    watched = zip(steps(len(Q), size=size, label=LABEL), found, strict=True)
+    return np.concatenate([counts for _, counts in watched], axis=2)
+
+
+def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
+    """Return the counts (2, 2, rows) from a tree of the different points of X, each with how often it occurs."""
+    from scipy.spatial import cKDTree
+
+    numbers = row_numbers(X)
+    _, first = np.unique(numbers, return_index=True)
+    each = np.stack([np.bincount(numbers), np.bincount(numbers, labels).astype(np.int64)])  # (both or 1, points)
+    tree, found = cKDTree(X[first]), np.zeros((2, 2, len(Q)), np.int64)
+
+    def look(rows: NDArray[np.intp], many: int) -> NDArray[np.intp]:
+        """Count for these rows, and return those that have more points at the k-th distance than were looked at."""
+        q = Q[rows]
+        distances, at = tree.query(q, k=np.arange(1, many + 1), workers=-1 if rows.size > MOST_ROWS else 1)
+        squares = np.square(distances)
+        reached = np.argmax(np.cumsum(each[0][at], axis=1) >= k, axis=1)  # place of the k-th point, copies counted
+        masks = _nearer_and_as_far(squares, squares[np.arange(rows.size), reached], q)
+        for side, mask in enumerate(masks):
+            found[side][:, rows] = (each[:, at] * mask).sum(axis=2)
+        return np.asarray(rows[masks[1][:, -1]])
+
+    left, many = np.arange(len(Q)), min(k + 1, first.size)
+    while left.size:
+        parts = steps(left.size, size=max(1, NUMBERS // many), label=LABEL)
+        left = np.concatenate([look(left[start:stop], many) for start, stop in parts])
+        if many == first.size:
+            break
+        many = min(2 * many, first.size)
+    return found
+
+
+def _nearer_and_as_far(squares: FloatArray, kth: FloatArray, q: FloatArray) -> tuple[Mask, Mask]:
+    """Tell which squared distances (rows, points) from q are smaller than the k-th, and which are the same."""
+    slack = TIE * (np.einsum("ij,ij->i", q, q) + kth)
+    nearer = squares < (kth - slack)[:, None]
+    return nearer, ~nearer & (squares <= (kth + slack)[:, None])

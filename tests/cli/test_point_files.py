@@ -1,0 +1,347 @@
+"""Files of points: which columns are coordinates, which arrays are points, and what is refused."""
+
+import numpy as np
+import pytest
+
+from calibrant import InputError
+from calibrant.cli.point_columns import proposed
+from calibrant.cli.point_files import read_point_files
+from calibrant.cli.point_options import PointRequest
+
+REAL = np.random.default_rng(3).normal(size=(12, 3)).astype(np.float32)
+FAKE = np.random.default_rng(4).normal(size=(10, 3)).astype(np.float32)
+NAMES = ["x_0", "x_1", "x_2"]
+
+
+@pytest.fixture
+def tables(folder, require):
+    """Return a function that writes frames of points, with changes made to the columns, as CSV or something else."""
+    pl = require("polars")
+
+    def written(name, values, **columns):
+        frame = pl.DataFrame(values, schema=NAMES[: values.shape[1]], orient="row").with_columns(**columns)
+        ending = name.rpartition(".")[2]
+        writers = {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}
+        (writers | {"ndjson": frame.write_ndjson})[ending](folder / name)
+        return frame
+
+    return written
+
+
+def read(folder, *files, **options):
+    return read_point_files([folder / name for name in files], PointRequest(**options))
+
+
+def as_written(array):
+    return np.array([float(str(value)) for value in array.ravel()]).reshape(array.shape)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "ndjson", "csv"])
+def test_tables(folder, tables, ending):
+    tables(f"a.{ending}", REAL)
+    tables(f"b.{ending}", FAKE)
+    sets, columns = read(folder, f"a.{ending}", f"b.{ending}")
+    exact = (lambda array: array) if ending in ("parquet", "arrow") else as_written
+    np.testing.assert_array_equal(sets[0], exact(REAL))
+    np.testing.assert_array_equal(sets[1], exact(FAKE))
+    assert columns == ("x_0", "x_1", "x_2")
+
+
+def test_columns_are_matched_by_name(folder, tables):
+    tables("a.parquet", REAL)
+    frame = tables("b.parquet", FAKE)
+    frame.select("x_2", "x_0", "x_1").write_parquet(folder / "b.parquet")
+    sets, columns = read(folder, "a.parquet", "b.parquet")
+    np.testing.assert_array_equal(sets[1], FAKE)
+    sets, columns = read(folder, "b.parquet", "a.parquet")
+    assert columns == ("x_2", "x_0", "x_1")
+    np.testing.assert_array_equal(sets[1], REAL[:, [2, 0, 1]])
+
+
+@pytest.mark.parametrize(("text", "order"), [("x_*", [0, 1, 2]), ("x_[02]", [0, 2]), ("x_2,x_0", [2, 0]), ("x_1", [1])])
+def test_named_columns(folder, tables, text, order):
+    from polars import lit
+
+    tables("a.csv", REAL, label=lit("real"))
+    tables("b.parquet", FAKE, other=lit(1))
+    sets, columns = read(folder, "a.csv", "b.parquet", columns=text)
+    assert columns == tuple(NAMES[k] for k in order)
+    np.testing.assert_array_equal(sets[0], as_written(REAL)[:, order])
+    np.testing.assert_array_equal(sets[1], FAKE[:, order])
+
+
+def test_a_column_of_lists(folder, require):
+    pl = require("polars")
+    pl.DataFrame({"id": range(12), "embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
+    pl.DataFrame({"embedding": FAKE}).write_parquet(folder / "b.parquet")  # of fixed length
+    sets, columns = read(folder, "a.parquet", "b.parquet", columns="embedding")
+    assert columns is None
+    np.testing.assert_array_equal(sets[0], REAL.astype(float))
+    np.testing.assert_array_equal(sets[1], FAKE)
+
+
+def test_rows_that_are_kept(folder, tables):
+    from polars import Series
+
+    tables("a.csv", REAL, part=Series(["train", "test"] * 6))
+    tables("b.csv", FAKE, part=Series(["train", "test"] * 5))
+    sets, _ = read(folder, "a.csv", "b.csv", columns="x_*", where="part = test")
+    np.testing.assert_array_equal(sets[0], as_written(REAL)[1::2])
+    np.testing.assert_array_equal(sets[1], as_written(FAKE)[1::2])
+
+
+def test_how_a_csv_is_written(folder, tables):
+    tables("a.csv", REAL).write_csv(folder / "a.txt", separator=";", decimal_comma=True)
+    sets, _ = read(folder, "a.txt", "a.txt", format="csv", delimiter=";", decimal_comma=True)
+    np.testing.assert_array_equal(sets[1], as_written(REAL))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "u1", ">f8"])
+def test_arrays(folder, dtype):
+    real, fake = (np.round(10 * np.abs(array)).astype(dtype) for array in (REAL, FAKE))
+    np.save(folder / "a.npy", real)
+    np.savez(folder / "b.npz", points=fake, labels=np.array(["a"] * 10), loss=np.zeros(99))
+    sets, columns = read(folder, "a.npy", "b.npz")
+    assert columns is None
+    np.testing.assert_array_equal(sets[0], real)
+    np.testing.assert_array_equal(sets[1], fake)
+
+
+def test_arrays_with_names(folder):
+    np.savez(folder / "a.npz", y=REAL, points=FAKE)
+    sets, _ = read(folder, "a.npz", "a.npz", array=("y", "points"))
+    np.testing.assert_array_equal(sets[0], REAL)
+    np.testing.assert_array_equal(sets[1], FAKE)
+    np.save(folder / "b.npy", FAKE)
+    sets, _ = read(folder, "b.npy", "a.npz", array=("y",))
+    np.testing.assert_array_equal(sets[1], REAL)
+
+
+def test_an_array_beside_a_table(folder, tables, capsys):
+    tables("a.csv", REAL)
+    np.save(folder / "b.npy", FAKE)
+    sets, columns = read(folder, "a.csv", "b.npy", columns="x_2,x_1,x_0")
+    assert columns == ("x_2", "x_1", "x_0")
+    np.testing.assert_array_equal(sets[0], as_written(REAL)[:, ::-1])
+    np.testing.assert_array_equal(sets[1], FAKE)
+    assert capsys.readouterr().err.endswith(
+        "b.npy are taken in the order of --columns: column 0 is 'x_2', column 1 is 'x_1', column 2 is 'x_0'\n"
+    )
+
+
+def refusal(folder, *files, **options):
+    with pytest.raises(InputError) as caught:
+        read(folder, *files, **options)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def test_text_is_no_coordinate(folder, tables):
+    from polars import Series, lit
+
+    tables("b.csv", FAKE)
+    tables("a.csv", REAL, label=lit("cat"))
+    assert refusal(folder, "a.csv", "b.csv") == (
+        "column 'label' of a.csv must hold numbers; row 0 (counted from 0) is the text 'cat'. "
+        "Name the coordinates: --columns 'x_*'"
+    )
+    tables("a.csv", REAL, x_1=Series(["1.5", None, "n/a"] * 4))
+    assert refusal(folder, "a.csv", "b.csv") == (
+        "column 'x_1' of a.csv must hold numbers; row 2 (counted from 0) is the text 'n/a'. "
+        "Leave such cells empty, or name the coordinates: --columns x_0,x_2"
+    )
+    tables("a.csv", REAL)
+    tables("b.csv", FAKE, x_1=lit("cat"))
+    assert "column 'x_1' of b.csv must hold numbers; row 0 " in refusal(folder, "a.csv", "b.csv")
+    assert refusal(folder, "a.csv", "b.csv", columns="x_1").startswith("column 'x_1' of b.csv must hold numbers; row 0")
+
+
+def test_lists_are_proposed(folder, require):
+    pl = require("polars")
+    pl.DataFrame({"text": ["a"] * 12, "embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
+    assert refusal(folder, "a.parquet", "a.parquet").endswith("'a'. Name the coordinates: --columns embedding")
+    pl.DataFrame({"embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
+    assert refusal(folder, "a.parquet", "a.parquet") == (
+        "column 'embedding' of a.parquet must hold numbers; it holds values of type List(Float64). "
+        "Name the coordinates: --columns embedding"
+    )
+    pl.DataFrame({"text": ["a"] * 12}).write_parquet(folder / "a.parquet")
+    assert refusal(folder, "a.parquet", "a.parquet").endswith("Name a file with columns of numbers")
+    lists = [[1.0, 2.0], [1.0]]
+    pl.DataFrame({"embedding": lists}).write_parquet(folder / "a.parquet")
+    assert "must hold lists of one length; row 0 has 2 coordinates and row 1 has 1" in refusal(
+        folder, "a.parquet", "a.parquet", columns="embedding"
+    )
+
+
+def test_columns_that_one_file_lacks(folder, tables):
+    tables("a.csv", REAL)
+    tables("b.csv", FAKE[:, :2])
+    assert refusal(folder, "a.csv", "b.csv") == (
+        "b.csv has no column 'x_2', which a.csv has. Name the coordinates: --columns x_0,x_1"
+    )
+    assert refusal(folder, "b.csv", "a.csv") == (
+        "b.csv has no column 'x_2', which a.csv has. Name the coordinates: --columns x_0,x_1"
+    )
+    assert refusal(folder, "a.csv", "b.csv", columns="x_*").startswith("b.csv has no column 'x_2', which a.csv has")
+    assert refusal(folder, "a.csv", "b.csv", columns="x_0,x_2") == (
+        "b.csv has no column 'x_2' (--columns). Its columns are 'x_0', 'x_1'"
+    )
+    tables("c.csv", FAKE).rename({"x_2": "X_2"}).write_csv(folder / "c.csv")
+    assert refusal(folder, "a.csv", "c.csv") == "c.csv has no column 'x_2', which a.csv has. Did you mean 'X_2'?"
+    tables("d.csv", FAKE).rename({name: f"y{name}" for name in NAMES}).write_csv(folder / "d.csv")
+    assert refusal(folder, "a.csv", "d.csv").startswith("d.csv has no column 'x_0' and 2 more, which a.csv has. ")
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        (None, "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair"),
+        (
+            np.nan,
+            "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair",
+        ),
+        (np.inf, "column 'x_1' of b.csv must hold finite numbers; row 7 (counted from 0) is inf. Repair or leave out"),
+    ],
+)
+def test_values_that_are_missing_or_infinite(folder, tables, changed, sentence):
+    from polars import Float64, Series
+
+    tables("a.csv", REAL)
+    tables("b.csv", FAKE, x_1=Series([0.5] * 7 + [changed] + [0.5] * 2, dtype=Float64))
+    assert sentence in refusal(folder, "a.csv", "b.csv")
+    if changed is None:
+        sets, _ = read(folder, "a.csv", "b.csv", where="x_1 is not null")
+        assert [len(points) for points in sets] == [12, 9]
+
+
+def test_missing_values_of_lists(folder, require):
+    pl = require("polars")
+    pl.DataFrame({"e": [[1.0, 2.0], [1.0, None]]}).write_parquet(folder / "a.parquet")
+    assert "row 1, coordinate 1 (counted from 0)" in refusal(folder, "a.parquet", "a.parquet", columns="e")
+    pl.DataFrame({"e": [[1.0, 2.0], [1.0, np.inf]]}).write_parquet(folder / "a.parquet")
+    assert "column 'e' of a.parquet must hold finite numbers; row 1 " in refusal(
+        folder, "a.parquet", "a.parquet", columns="e"
+    )
+
+
+def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
+    from polars import Series
+
+    tables("a.csv", REAL, index=Series(range(12)))
+    assert refusal(folder, "a.csv", "a.csv") == (
+        "column 'index' of a.csv counts the rows, from 0 to 11. If it is no coordinate, name the coordinates: "
+        "--columns 'x_*'; if it is one, name it with --columns too"
+    )
+    sets, _ = read(folder, "a.csv", "a.csv", columns="*")
+    assert sets[0].shape == (12, 4)
+    tables("a.csv", REAL, index=Series(range(1, 13)))
+    assert "from 1 to 12" in refusal(folder, "a.csv", "a.csv")
+    tables("a.csv", REAL, index=Series(range(12, 0, -1)))
+    assert read(folder, "a.csv", "a.csv")[0][0].shape == (12, 4)
+
+
+@pytest.mark.parametrize(
+    ("array", "sentence"),
+    [
+        (
+            np.zeros(9),
+            "a.npy must hold points (n, d), one row each; its shape is (9,). For points on a line save array",
+        ),
+        (np.float64(3), "its shape is (). Save one row for each point"),
+        (np.zeros((5, 4, 3)), "its shape is (5, 4, 3). For pictures save features of them, or array.reshape(len"),
+        (np.zeros((0, 3)), "a.npy has nothing to measure: its shape is (0, 3)"),
+        (np.zeros((3, 0)), "a.npy has nothing to measure: its shape is (3, 0)"),
+        (np.array([["a", "b"]]), "a.npy must hold numbers; it holds values of type <U1"),
+        (np.zeros((3, 2), complex), "a.npy must hold numbers; it holds values of type complex128"),
+        (np.zeros((3, 2), bool), "a.npy must hold numbers; it holds values of type bool"),
+        (
+            np.array([[{}, 1]], dtype=object),
+            "a.npy cannot be read as NPY: it holds Python objects, which are not loaded",
+        ),
+        (
+            np.array([[1, 2], [3, np.nan], [np.inf, 3]]),
+            "row 1, column 1 (counted from 0) is nan, and 1 more are not finite. Repair or leave out such rows",
+        ),
+    ],
+)
+def test_arrays_that_are_no_points(folder, array, sentence):
+    np.save(folder / "a.npy", array, allow_pickle=True)
+    assert sentence in refusal(folder, "a.npy", "a.npy")
+
+
+@pytest.mark.parametrize("part", [3, 40, 140])
+def test_damaged_arrays(folder, part):
+    np.save(folder / "a.npy", REAL)
+    (folder / "b.npy").write_bytes((folder / "a.npy").read_bytes()[:part])
+    assert refusal(folder, "a.npy", "b.npy").startswith("b.npy cannot be read as NPY: ")
+    (folder / "c.npz").write_bytes((folder / "a.npy").read_bytes())
+    assert refusal(folder, "a.npy", "c.npz") == "c.npz cannot be read as NPZ: it is NPY, one array without a name"
+
+
+def test_which_array(folder):
+    np.savez(folder / "a.npz", y=REAL, points=FAKE, w=np.zeros(3))
+    np.savez(folder / "b.npz", w=np.zeros(3))
+    np.save(folder / "c.npy", REAL)
+    assert refusal(folder, "a.npz", "c.npy") == (
+        "a.npz holds 2 arrays that could be the points, 'y' (12, 3), 'points' (10, 3). Say which one, such as --array y"
+    )
+    assert "a.npz has no array 'Points' (--array). Did you mean 'points'?" in refusal(
+        folder, "a.npz", "c.npy", array=("Points",)
+    )
+    assert "b.npz holds no array (n, d) of numbers; it has 'w' (3,). Save" in refusal(folder, "c.npy", "b.npz")
+    assert "array 'w' of a.npz must hold points (n, d)" in refusal(folder, "a.npz", "c.npy", array=("w",))
+    assert "of which there are 2; give it once, or once for each" in refusal(folder, "a.npz", "a.npz", array=("y",) * 3)
+    assert "--array names an array of an NPZ file, and there is none" in refusal(folder, "c.npy", "c.npy", array=("y",))
+
+
+def test_what_arrays_do_not_have(folder, tables):
+    tables("a.csv", REAL)
+    np.save(folder / "b.npy", FAKE)
+    np.save(folder / "c.npy", FAKE[:, :2])
+    assert refusal(folder, "b.npy", "c.npy") == (
+        "all files must have the same number of coordinates; b.npy has 3 and c.npy has 2"
+    )
+    assert "--where keeps rows of tables, and b.npy holds an array" in refusal(folder, "b.npy", "b.npy", where="a = 1")
+    assert "--columns names columns of tables, and b.npy holds an" in refusal(folder, "b.npy", "b.npy", columns="a,b")
+    assert refusal(folder, "a.csv", "b.npy") == (
+        "columns of a.csv have names and those of b.npy have none; say which ones they are, in the order of b.npy: "
+        "--columns x_0,x_1,x_2"
+    )
+    assert "a.csv has 3 and c.npy has 2" in refusal(folder, "a.csv", "c.npy", columns="x_*")
+
+
+def test_columns_that_are_named_wrongly(folder, tables):
+    tables("a.csv", REAL)
+    assert "no column of a.csv is like 'z*' (--columns)" in refusal(folder, "a.csv", "a.csv", columns="z*")
+    assert "a.csv has no column 'x_3' (--columns). Its columns are 'x_0', " in refusal(
+        folder, "a.csv", "a.csv", columns="x_3"
+    )
+    assert "is named twice by --columns 'x_0,x_*'" in refusal(folder, "a.csv", "a.csv", columns="x_0,x_*")
+    assert "has no column 'age' (--where)" in refusal(folder, "a.csv", "a.csv", where="age > 3")
+    assert "a.csv has nothing to measure: --where" in refusal(folder, "a.csv", "a.csv", where="x_0 > 99")
+    (folder / "b.csv").write_text("x,x\n1,2\n")
+    assert "b.csv has two columns named 'x'" in refusal(folder, "b.csv", "b.csv")
+
+
+def test_results_are_no_points(folder):
+    (folder / "a.html").write_text("<html>")
+    assert "a.html seems to hold results, not points" in refusal(folder, "a.html", "a.html")
+
+
+@pytest.mark.parametrize(
+    ("names", "among", "option"),
+    [
+        (["a"], ["a", "b"], "--columns a"),
+        (["a b", "c,d"], ["a b", "c,d", "e"], "--columns 'a b,\"c,d\"'"),
+        (["x[0]", "x[1]", "x[2]"], ["id", "x[0]", "x[1]", "x[2]"], "--columns 'x[[]*'"),
+        (["x_0", "x_1", "x_3"], ["x_0", "x_1", "x_2", "x_3"], "--columns x_0,x_1,x_3"),
+        (["it's"], ["it's"], "--columns 'it'\"'\"'s'"),
+    ],
+)
+def test_proposal(names, among, option):
+    assert proposed(names, among) == option
+
+
+def test_long_proposals_are_cut():
+    names = [f"{chr(97 + k % 26)}{k}" for k in range(40)]
+    assert proposed(names, names).endswith("a26,b27,c28,d29 and 10 more")

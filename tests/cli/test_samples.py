@@ -1,0 +1,266 @@
+"""`calibrant samples` on real files: what is read, what is printed, what is written."""
+
+import json
+import os
+import pty
+
+import numpy as np
+import pytest
+
+from calibrant import report
+from calibrant.audit.compare_samples import compare_samples
+
+RNG = np.random.default_rng(21)
+REAL = RNG.normal(size=(60, 3)).astype(np.float32)
+FAKE = RNG.normal([0, 0, 2], 1, size=(50, 3)).astype(np.float32)
+OTHER = RNG.normal(size=(40, 3)).astype(np.float32)
+NAMES = ["height", "width", "depth"]
+
+
+def results(done):
+    assert (done.code, done.err) == (0, ""), done
+    return json.loads(done.out)
+
+
+def values(found):
+    return {m["name"]: m["value"] for section in found["sections"] for m in section["measurements"]}
+
+
+def save(path, points, **extra):
+    """Write points in the format of the name."""
+    if path.suffix == ".npy":
+        np.save(path, points)
+    elif path.suffix == ".npz":
+        np.savez(path, points=points)
+    else:
+        import polars as pl
+
+        frame = pl.DataFrame(points, schema=NAMES, orient="row").with_columns(**extra)
+        writers = {".parquet": "write_parquet", ".csv": "write_csv", ".arrow": "write_ipc", ".ndjson": "write_ndjson"}
+        getattr(frame, writers[path.suffix])(path)
+
+
+def as_written(points):
+    """Return the numbers that a text file tells: the shortest ones that are these in single precision."""
+    return np.array([float(str(value)) for value in points.ravel()]).reshape(points.shape)
+
+
+@pytest.fixture
+def arrays(folder):
+    """Write three files of arrays to the current folder."""
+    for name, points in (("real.npy", REAL), ("fake.npy", FAKE), ("other.npy", OTHER)):
+        save(folder / name, points)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "ndjson", "npy", "npz"])
+def test_every_format_gives_the_numbers_of_the_library(run, folder, require, ending):
+    require("polars")
+    save(folder / f"real.{ending}", REAL)
+    save(folder / f"fake.{ending}", FAKE)
+    found = results(run("samples", f"real.{ending}", f"fake.{ending}", "--json"))
+    real, fake = (as_written(REAL), as_written(FAKE)) if ending in ("csv", "ndjson") else (REAL, FAKE)
+    named = {"real": f"real.{ending}", "generated": f"fake.{ending}"}
+    columns = None
+    if ending not in ("npy", "npz"):
+        columns, named = NAMES, named | {"coordinates": "height, width, depth"}
+    assert found == compare_samples(real, fake, columns=columns, names=named).findings.to_dict()
+    assert found["kind"] == "points"
+
+
+def test_every_option_reaches_the_comparison(run, folder, require):
+    pl = require("polars")
+    for name, points in (("real.csv", REAL), ("fake.csv", FAKE)):
+        save(folder / name, points, part=pl.Series(["a", "b"] * 30)[: len(points)])
+    options = ("--columns", "depth,height", "--where", "part = b", "--confidence", "0.9", "--seed", "5")
+    found = results(run("samples", "real.csv", "fake.csv", *options, "--json"))
+    real, fake = (np.ascontiguousarray(as_written(points)[1::2][:, [2, 0]]) for points in (REAL, FAKE))
+    named = {"real": "real.csv", "generated": "fake.csv", "coordinates": "depth,height", "rows": "part = b"}
+    expected = compare_samples(real, fake, columns=["depth", "height"], level=0.9, rng=5, names=named)
+    assert found == expected.findings.to_dict()
+
+
+def test_plain_text_is_the_default(run, arrays):
+    done = run("samples", "real.npy", "fake.npy")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{compare_samples(REAL, FAKE)}\n"
+
+
+def test_report_and_json(run, folder, arrays):
+    done = run("samples", "real.npy", "fake.npy", "-o", "report.html", "--json", "found.json")
+    assert (done.code, done.err) == (0, "")
+    expected = compare_samples(REAL, FAKE)
+    assert done.out.startswith(str(expected).splitlines()[0])
+    assert done.out.endswith("\nreport: report.html\nJSON: found.json\n")
+    written = report.read("report.html")
+    assert written["verdict"]["headline"] == expected.verdict.headline
+    assert written["names"] == {"real": "real.npy", "generated": "fake.npy"}
+    assert values(report.read("found.json")) == values(written) == values(expected.findings.to_dict())
+    names = ["fake.npy", "found.json", "other.npy", "real.npy", "report.html"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+
+
+def test_json_on_stdout_leaves_stdout_to_json(run, arrays):
+    done = run("samples", "real.npy", "fake.npy", "-o", "report.html", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["n"] == 110
+    assert done.err.endswith("\nreport: report.html\n")
+
+
+def test_several_sets(run, arrays):
+    found = results(run("samples", "real.npy", "fake.npy", "other.npy", "--json"))
+    named = {"real": "real.npy", "generated": "fake.npy, other.npy"}
+    assert found == compare_samples(REAL, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
+    assert {"density_coverage.coverage.fake", "density_coverage.coverage.other"} <= set(values(found))
+
+
+def test_sets_whose_files_are_called_alike(run, folder, arrays):
+    (folder / "new").mkdir()
+    save(folder / "new" / "fake.npy", OTHER)
+    found = results(run("samples", "real.npy", "fake.npy", "new/fake.npy", "--json"))
+    assert {"mmd.fake.npy", "mmd.new/fake.npy"} <= set(values(found))
+    found = results(run("samples", "other.npy", "fake.npy", "real.npy", "--json"))
+    assert {"mmd.fake.npy", "mmd.real.npy"} <= set(values(found))
+    found = results(run("samples", "real.npy", "fake.npy", "fake.npy", "--json"))
+    assert found["names"]["generated"] == "fake.npy (1), fake.npy (2)"
+    assert {"mmd.fake.npy (1)", "mmd.fake.npy (2)"} <= set(values(found))
+
+
+def test_one_archive_with_all_sets(run, folder):
+    np.savez(folder / "run.npz", y=REAL, first=FAKE, second=OTHER)
+    arrays = ("--array", "y", "--array", "first", "--array", "second")
+    found = results(run("samples", "run.npz", "run.npz", "run.npz", *arrays, "--json"))
+    assert found["names"] == {"real": "run.npz, y", "generated": "run.npz, first, run.npz, second"}
+    expected = compare_samples(REAL, {"run.npz, first": FAKE, "run.npz, second": OTHER})
+    assert values(found) == values(expected.findings.to_dict())
+
+
+def test_without_real_points(run, arrays):
+    found = results(run("samples", "--no-real", "fake.npy", "other.npy", "--json"))
+    named = {"generated": "fake.npy, other.npy"}
+    assert found == compare_samples(None, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
+    found = results(run("samples", "fake.npy", "--no-real", "--json"))
+    assert found == compare_samples(None, FAKE, names={"generated": "fake.npy"}).findings.to_dict()
+
+
+def test_seed_repeats_itself(run, arrays):
+    first, again, other = (run("samples", "real.npy", "fake.npy", "--seed", seed).out for seed in ("1", "1", "2"))
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "missing argument 'REAL'. See calibrant samples --help"),
+        (["--no-real"], "missing argument 'FAKE'. See calibrant samples --help"),
+        (["real.npy"], "there is nothing to compare real.npy with; name a file of generated points too, or add --no-"),
+        (["real.npy", "none.csv"], "there is no file none.csv. Check the path"),
+        (["real.npy", "fke.npy"], "there is no file fke.npy. Did you mean 'fake.npy'?"),
+        (
+            ["real.npy", "flat.npy"],
+            "flat.npy must hold points (n, d), one row each; its shape is (9,). For points on a",
+        ),
+        (["real.npy", "fake.npy", "-o", "report.pdf"], "the file of -o must end in .html or .htm; got report.pdf"),
+        (["real.npy", "fake.npy", "-o", "none/a.html"], "there is no folder none to write a.html to; make it first"),
+        (["real.npy", "--json", "fake.npy"], "the file of --json must end in .json; got fake.npy"),
+        (["real.npy", "fake.npy", "--json", "a.txt"], "the file of --json must end in .json; got a.txt"),
+        (["real.npy", "fake.npy", "--confidence", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See"),
+        (["real.npy", "fake.npy", "--seed", "-1"], "-1 is less than 0"),
+        (["real.npy", "fake.npy", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', "),
+        (["real.npy", "one.npy"], "at least 2 points; got 1 (y is real.npy, points is one.npy)"),
+        (["one.npy", "--no-real"], "at least 2 points; got 1 (points is one.npy)"),
+        (["real.npy", "huge.npy"], "must lie within ±1e+150"),
+    ],
+)
+def test_what_cannot_be_compared(refused, folder, arrays, arguments, sentence):
+    np.save(folder / "flat.npy", np.zeros(9))
+    np.save(folder / "one.npy", np.zeros((1, 3)))
+    np.save(folder / "huge.npy", np.full((9, 3), 1e200))
+    assert sentence in refused("samples", *arguments)
+
+
+def test_places_are_checked_before_the_work(refused, folder, require):
+    save(folder / "real.ndjson", REAL)
+    save(folder / "fake.ndjson", FAKE)
+    (folder / "fake.ndjson").rename(folder / "fake.json")
+    sentence = refused("samples", "real.ndjson", "fake.json", "--format", "ndjson", "--json", "./fake.json")
+    assert sentence == "--json would overwrite fake.json, which is to be read; choose another name"
+    assert "there is no folder none" in refused("samples", "none.npy", "none.npy", "-o", "none/a.html")
+
+
+def test_progress_is_for_terminals_only(process, arrays):
+    controller, terminal = pty.openpty()
+    done = process("samples", "real.npy", "fake.npy", stderr=terminal)
+    os.close(terminal)
+    watched = os.read(controller, 100_000).decode()
+    os.close(controller)
+    assert done.code == 0
+    assert "reading real.npy ..." in watched
+    assert "measuring ..." in watched
+    assert watched.endswith("\r\x1b[K")
+    assert process("samples", "real.npy", "fake.npy") == (0, done.out, "")
+
+
+def test_names_that_mean_harm(run, folder, require):
+    pl = require("polars")
+    script = "<script>alert(1)</script>"
+    for name, points in (("<b>.parquet", REAL), ("\x1b[2J.parquet", FAKE), ("<i>.parquet", OTHER)):
+        frame = pl.DataFrame(points, schema=[script, "^.*$", "*\x07"], orient="row")
+        frame.write_parquet(folder / name)
+    done = run("samples", "<b>.parquet", "\x1b[2J.parquet", "<i>.parquet", "-o", "report.html")
+    assert (done.code, done.err) == (0, "")
+    assert not {"\x1b", "\x07"} & set(done.out)
+    page = (folder / "report.html").read_text()
+    assert not any(text in page for text in (script, "<b>", "<i>", "\x1b"))
+    assert report.read("report.html")["names"]["coordinates"] == f"{script}, ^.*$, *\\x07"
+
+
+def test_many_coordinates_have_a_short_list(run, folder):
+    import polars as pl
+
+    for name in ("real.parquet", "fake.parquet"):
+        points = RNG.normal(size=(30, 40))
+        pl.DataFrame(points, schema=[f"x{k}" for k in range(40)], orient="row").write_parquet(folder / name)
+    found = results(run("samples", "real.parquet", "fake.parquet", "--json"))
+    assert found["names"]["coordinates"] == "x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, ..., x39"
+
+
+@pytest.fixture
+def written(run, arrays):
+    """Return a report and a JSON file of two comparisons."""
+    assert run("samples", "real.npy", "fake.npy", "-o", "fake.html").code == 0
+    assert run("samples", "real.npy", "other.npy", "--json", "other.json").code == 0
+
+
+def test_check(run, refused, written):
+    done = run("check", "fake.html", "--fail-if", "density_coverage.coverage < 0.9")
+    assert (done.code, done.err) == (1, "")
+    assert done.out.startswith("FAILED  density_coverage.coverage = 0.")
+    limits = ("--fail-if", "c2st > 0.99", "--fail-if", "mmd_test.pvalue < 0.0001", "--fail-if", "spread.expected != 1")
+    done = run("check", "other.json", *limits)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("passed  ") == 3
+    assert refused("check", "fake.html", "--fail-if", "coverage < 1").startswith("nothing called 'coverage' was")
+
+
+def test_check_of_several_sets(run, refused, arrays):
+    run("samples", "real.npy", "fake.npy", "other.npy", "--json", "both.json")
+    done = run("check", "both.json", "--fail-if", "location.fake > 1", "--fail-if", "location.other > 1")
+    assert done.code == 1
+    assert [line[:21] for line in done.out.splitlines()] == ["FAILED  location.fake", "passed  location.othe"]
+    assert refused("check", "both.json", "--fail-if", "location > 1") == (
+        "there are several of location; say which one: location.fake, location.other"
+    )
+
+
+def test_compare(run, written):
+    done = run("compare", "fake.html", "other.json")
+    assert done.code == 0
+    assert done.err == "calibrant: A has 110 rows and B 100: the fewer, the larger an error looks by chance alone\n"
+    assert "distance of the means" in done.out
+
+
+def test_compare_with_predictions(run, written, data):
+    run("audit", data, "--y", "left", "--p", "score", "--json", "audit.json")
+    done = run("compare", "fake.html", "audit.json")
+    assert done.code == 0
+    assert "A is about sets of points and B about probabilities of an event" in done.err
