@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,10 +20,11 @@ from calibrant.inputs import check_count, check_level, generator
 from calibrant.inputs.points import PointSets, read_point_sets, read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.point_order import point_order
-from calibrant.results import Findings, Section
+from calibrant.results import Figure, Findings, Section, Table
 from calibrant.version import __version__
 
 LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
+Titled = TypeVar("Titled", Figure, Table)
 REAL = "real"
 GENERATED = "generated"
 
@@ -87,7 +89,7 @@ def compare_samples(
     >>> shifted.verdict.headline
     'The generated points differ from the real ones (p < 0.001).'
     >>> shifted.verdict.sentences[0]
-    'Location: the generated points are shifted in weight by 1 sd upwards.'
+    'Location: the generated points are shifted in weight by 0.94 sd upwards.'
     >>> compare_samples(real, rng.normal(size=(300, 2))).verdict.status
     'no evidence'
     """
@@ -137,11 +139,16 @@ def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
             name,
             f"How does {name} differ from the real points?",
             tuple(measurement for look in found for measurement in look.section.measurements),
-            tuple(figure for look in found for figure in look.section.figures),
-            tuple(table for look in found for table in look.section.tables),
+            tuple(_of_set(figure, name) for look in found for figure in look.section.figures),
+            tuple(_of_set(table, name) for look in found for table in look.section.tables),
         )
         for name, found in looks.items()
     )
+
+
+def _of_set(part: Titled, name: str) -> Titled:
+    """Return a figure or a table whose title says which set it is about: no two on a page have the same."""
+    return replace(part, title=f"{name}: {part.title[0].lower()}{part.title[1:]}")
 
 
 def _without_truth(

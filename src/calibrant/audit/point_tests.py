@@ -16,6 +16,7 @@ from calibrant.summaries.point_moments import PointMoments
 
 MOST_PERMUTED = 1500  # points of each set in the permutation test
 MOST_PAIRS = 10_000  # points of each set in sums over all pairs, and for the classifier in many dimensions
+MOST_CLASSIFIED = 20_000  # points of each set for the classifier, in few dimensions
 MANY = 10  # coordinates from which on neighbours are looked for among all points
 LARGEST_COVARIANCE = 4096  # coordinates
 
@@ -86,7 +87,7 @@ def _frechet(compared: Compared, y: FloatArray, points: FloatArray) -> tuple[Mea
 def classifier_look(compared: Compared) -> PointLook:
     """Test whether a classifier tells held-out points of the two sets apart."""
     title, intro = "A classifier", "Can the two sets be told apart, point by point?"
-    used = compared.few(MOST_PAIRS) if compared.sets.d > MANY else compared.sets
+    used = compared.few(MOST_PAIRS if compared.sets.d > MANY else MOST_CLASSIFIED)
     try:
         test = c2st(used.y, used.points, rng=compared.rng)
     except NotApplicableError as reason:

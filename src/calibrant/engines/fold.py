@@ -83,4 +83,5 @@ def _opened(batch: Any, number: int) -> tuple[Any, Any, Any]:
             f"batch {number} must be a tuple (y, prediction) or (y, prediction, weights); got {shown(batch)} "
             f"({type(batch).__name__})"
         )
-    return (*batch, None)[:3] if len(batch) == FEWEST else tuple(batch)  # type: ignore[return-value]
+    y, prediction, *weights = batch
+    return y, prediction, weights[0] if weights else None

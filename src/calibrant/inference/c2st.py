@@ -73,20 +73,22 @@ def c2st(
 
     Notes
     -----
-    Look at the repetitions first. Points that are rounded, or copied from a few, where y is not, are told apart by
-    that alone, and the test is right to say so, though it may not be what was meant.
+    Look at the repetitions first. Points that are rounded, or copied from a few, where y is not, may be told apart
+    by that alone, and the test is right to say so, though it may not be what was meant.
 
     A small p-value says that the laws differ, not where. A large one says that this classifier, fitted to half of the
     rows, sees nothing. Rows must be independent: neighbours of a Markov chain are not.
 
-    With folds the classifiers share rows, so that their scores depend on each other: a binomial or rank test of them
-    does not hold its level, and sbi 0.27.0, whose `c2st` is the accuracy over folds, has no p-value. Here labels are
-    permuted, then split and fitted anew, :math:`p = (1 + \#\{T_b \ge T\}) / (B + 1)`: exact, at the price of F (B + 1)
-    fits. The AUC is taken within folds because scores of different fits do not compare.
+    With folds the classifiers share rows, so that their scores depend on each other: a binomial test of the accuracy
+    at level 0.05 rejects 6 to 9 % of equal laws (n = m = 100, 5 and 10 folds, three classifiers, 400 repeats each), and
+    a rank test of all scores as many. sbi 0.27.0, whose `c2st` is the accuracy over folds, has no p-value. Here labels
+    are permuted, then split and fitted anew, :math:`p = (1 + \#\{T_b \ge T\}) / (B + 1)`: exact, at the price of
+    F (B + 1) fits. The AUC is taken within folds because scores of different fits do not compare.
 
     The order of rows changes nothing. The p-value is exact up to about 110 held-out rows (many more with few different
-    scores), then a saddlepoint approximation with a relative error below 0.01 in nearly all cases, see
-    `calibrant.primitives.rank_sum_tail`. It is never 0.
+    scores), then a saddlepoint approximation: its relative error was at most 0.011 down to p-values of 1e-7, but for
+    sets of fewer than 10 held-out rows (up to 0.06) and a few scores that occur nearly equally often (0.1 at p = 0.01).
+    It is never 0.
 
     References
     ----------

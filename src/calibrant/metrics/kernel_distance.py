@@ -28,8 +28,8 @@ def kernel_distance(y: Any, points: Any) -> float:
     Notes
     -----
     ``interval(kernel_distance, y, points)`` says how well it is known, from 5,000 points of each set on. Other packages
-    draw many subsets of 1000 points and report their spread: subsets of the same points share points, and that spread is no
-    standard error. All points in one sum are also the estimate of smallest variance.
+    draw many subsets of 1000 points and report their spread: subsets of the same points share points, and that spread
+    is no standard error. All points in one sum are also the estimate of smallest variance.
 
     Unlike `frechet_distance` it is unbiased, so that sets of different sizes can be compared. It sees moments up to the
     third; sets that agree in these are at distance 0. The kernel has no length scale, so that the unit of the features

@@ -14,7 +14,6 @@ from calibrant.progress import steps
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-TREE_COLUMNS = 10  # columns up to which a tree finds neighbours sooner than a look at all points
 TIE = 1e-13  # of |q|² + r²: squared distances this close are equal in exact arithmetic
 NUMBERS = 1 << 20  # distances that are looked at together
 MOST_ROWS = 512  # that are looked at together
@@ -53,7 +52,7 @@ def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Floa
     >>> nearest_shares(X, labels, np.array([[0.0]]), k=2)
     array([0.25])
     """
-    counts = by_tree(X, labels, Q, k) if X.shape[1] <= TREE_COLUMNS else by_rows(X, labels, Q, k)
+    counts = by_tree(X, labels, Q, k) if X.shape[1] <= TREE_COORDINATES else by_rows(X, labels, Q, k)
     (a, a1), (b, b1) = counts
     return np.asarray((a1 * b + (k - a) * b1) / (k * b))
 

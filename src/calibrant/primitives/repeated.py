@@ -50,7 +50,7 @@ def repeated(sets: PointSets) -> Repeated:
 
 
 def row_numbers(Z: FloatArray) -> NDArray[np.intp]:
-    """Return the place of each row of Z (N, d) among the different rows, from 0, by the first column, then the second...
+    """Return the place of each row of Z (N, d) among the different rows, from 0, by the first column, then the next.
 
     Rows that are equal have the same number, and the numbers do not depend on the order of the rows.
 

@@ -1,0 +1,148 @@
+"""Memorised points against their definition, and whatever the lists of neighbours leave open."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibrant.primitives import memorised as module
+from calibrant.primitives.memorised import ClosePairs
+
+
+def squares(A, B):
+    """Return |a - b|² of all pairs, added up coordinate by coordinate."""
+    total = np.zeros((len(A), len(B)))
+    for a, b in zip(A.T, B.T, strict=True):
+        total += (a[:, None] - b) ** 2
+    return total
+
+
+def defined(pooled, label):
+    """Return how many generated points are nearer to a real one than any two real ones are."""
+    real, generated = pooled[label == 1], pooled[label == 0]
+    among = squares(real, real)
+    np.fill_diagonal(among, np.inf)
+    return int((squares(generated, real).min(axis=1) < among.min()).sum())
+
+
+def division(n, m):
+    return np.repeat(np.array([1, 0], dtype=np.uint8), [n, m])
+
+
+def of(real, generated):
+    """Return the number for these sets, found and defined."""
+    pooled, label = np.concatenate([real, generated]), division(len(real), len(generated))
+    return int(ClosePairs(pooled).memorised(label[None])[0]), defined(pooled, label)
+
+
+@st.composite
+def divided(draw):
+    """Draw pooled points, some of them several times, and divisions of them."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n, m, d = draw(st.integers(2, 40)), draw(st.integers(1, 60)), draw(st.sampled_from([1, 2, 3, 12, 20]))
+    Z = rng.normal(size=(n + m, d))
+    kind = draw(st.sampled_from(["normal", "lattice", "copies", "clusters", "far"]))
+    if kind == "lattice":
+        Z = rng.integers(0, 4, Z.shape) * 1.0
+    elif kind == "copies":
+        Z = Z[rng.integers(0, n + m, n + m)]
+    elif kind == "clusters":
+        Z = Z[rng.integers(0, 3, n + m)] + 1e-3 * rng.normal(size=Z.shape)
+    elif kind == "far":
+        Z = Z + 2.0**30
+    labels = np.array([rng.permutation(division(n, m)) for _ in range(4)])
+    return Z, np.concatenate([division(n, m)[None], labels])
+
+
+@given(divided())
+def test_definition(case):
+    Z, labels = case
+    assert ClosePairs(Z).memorised(labels).tolist() == [defined(Z, label) for label in labels]
+
+
+@settings(max_examples=40)
+@given(divided(), st.integers(1, 3))
+def test_short_lists_change_nothing(case, nearest):
+    Z, labels = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "NEAREST", nearest)
+        found = ClosePairs(Z).memorised(labels)
+    assert found.tolist() == [defined(Z, label) for label in labels]
+
+
+@given(divided(), st.integers(0, 10**6))
+def test_the_order_of_points_has_no_part_in_it(case, seed):
+    Z, labels = case
+    order = np.random.default_rng(seed).permutation(len(Z))
+    assert ClosePairs(Z[order]).memorised(labels[:, order]).tolist() == ClosePairs(Z).memorised(labels).tolist()
+
+
+@given(divided(), st.sampled_from([2.0**-40, 0.5, 2.0**40]))
+def test_the_unit_has_no_part_in_it(case, unit):
+    Z, labels = case
+    assert ClosePairs(Z * unit).memorised(labels).tolist() == ClosePairs(Z).memorised(labels).tolist()
+
+
+class TestByHand:
+    def test_one_near_point(self):
+        assert of(np.array([[0.0], [1.0], [5.0]]), np.array([[0.4], [6.5], [20.0]])) == (1, 1)
+
+    def test_equally_far_is_not_nearer(self):
+        assert of(np.array([[0.0], [1.0], [5.0]]), np.array([[2.0], [-1.0], [6.0]])) == (0, 0)
+
+    def test_a_copy(self):
+        assert of(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0], [9.0]])) == (2, 2)
+
+    def test_real_points_that_are_equal_leave_nothing_nearer(self):
+        assert of(np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [1.0]])) == (0, 0)
+
+    def test_zero_has_no_sign(self):
+        assert of(np.array([[0.0], [1.0]]), np.array([[-0.0], [9.0]])) == (1, 1)
+
+    def test_all_points_are_equal(self):
+        assert of(np.zeros((2, 3)), np.zeros((4, 3))) == (0, 0)
+
+    def test_squares_that_vanish(self):
+        assert of(np.array([[1e-170], [2e-170]]), np.array([[1e-170], [3e-170]])) == (0, 0)
+
+
+class TestCrowds:
+    """Generated points so close together that the nearest twelve of one are no real point."""
+
+    def test_many_copies_of_a_few(self):
+        rng = np.random.default_rng(0)
+        real = rng.normal(size=(200, 2))
+        assert of(real, np.repeat(real[:5], 40, axis=0) + 1e-5 * rng.normal(size=(200, 2))) == (200, 200)
+
+    def test_a_crowd_that_is_not_near_any(self):
+        rng = np.random.default_rng(1)
+        assert of(rng.normal(size=(50, 3)), 9 + 1e-6 * rng.normal(size=(80, 3))) == (0, 0)
+
+    def test_few_real_points_among_many(self):
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            found, expected = of(rng.normal(size=(10, 2)), rng.normal(size=(1000, 2)))
+            assert found == expected > 0
+
+    def test_the_nearest_real_pair_is_on_no_list(self):
+        """Real points at 0 and 1, each in a crowd, and at 10 and 12, which are alone; 15 is near to none of them."""
+        crowd = 1e-3 * np.arange(1, 21)[:, None]
+        generated = np.concatenate([crowd, 1 - crowd, [[13.5]]])
+        assert of(np.array([[0.0], [1.0], [10.0], [12.0]]), generated) == (40, 40)
+
+
+def test_by_chance_about_two():
+    """Of n and n points of one law the pairs between the sets race about half as many pairs of real ones."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(20):
+        labels = np.array([rng.permutation(division(60, 60)) for _ in range(20)])
+        found += ClosePairs(rng.normal(size=(120, 2))).memorised(labels).tolist()
+    assert 1.5 < np.mean(found) < 2.5
+
+
+def test_inputs_are_unchanged():
+    Z = np.random.default_rng(4).normal(size=(30, 2))
+    labels = division(10, 20)[None]
+    Z.flags.writeable = labels.flags.writeable = False
+    assert ClosePairs(Z).memorised(labels).dtype == np.int64
