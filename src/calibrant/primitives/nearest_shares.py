@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.dispatch import on_threads
+from calibrant.primitives.dispatch import TREE_COORDINATES, on_threads
 from calibrant.primitives.point_tiles import squared_distances
 from calibrant.primitives.repeated import row_numbers
 from calibrant.progress import steps
