@@ -27,6 +27,7 @@ from calibrant.inputs import read_binary, read_probabilities
 from calibrant.inputs.judged import read_judged
 from calibrant.inputs.laws.columns import table_of
 from calibrant.inputs.outcomes import read_outcomes
+from calibrant.inputs.points import PointSets
 from calibrant.inputs.row_labels import read_row_labels
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.fitted import Chance
@@ -136,6 +137,16 @@ def exchanged_ranks(y, p, w):
     return summaries.ExchangedRanks((own,), np.stack([own.counts, own.counts[::-1]]), ())
 
 
+def point_moments(y, p, w):
+    return summaries.PointMoments.of(np.stack([y, p, w], axis=1))
+
+
+def point_blocks(y, p, w):
+    """Return points of one set that fill no block: others depend on what is left over, see test_point_blocks.py."""
+    sets = PointSets(np.stack([y, p, w], axis=1).astype(float), np.zeros((0, 3)))
+    return summaries.PointBlocks.of_sets(sets, Gaussian(1.0, "euclidean"), "block", 100)
+
+
 def interval_rows(y, p, w):
     """Return intervals from 0 to p and to p/2: they cover 0 always, and 1 if p is 1."""
     upper = np.stack([np.asarray(p) / 2, p], axis=1)
@@ -167,6 +178,8 @@ MAKERS = [
     rank_covariates,
     kept_ranks,
     exchanged_ranks,
+    point_moments,
+    point_blocks,
 ]
 ALL_KINDS = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 

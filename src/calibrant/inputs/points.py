@@ -71,7 +71,7 @@ def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
         found = np.ascontiguousarray(array, dtype=np.float64).view()  # sums do not depend on how it lies in memory
     refuse_not_finite(found, name, axes=("row", "column"))
-    largest = np.abs(found).max(initial=0.0)
+    largest = max(found.max(), -found.min())
     if largest > HUGE:
         raise InputError(
             f"{name} must lie within ±{HUGE:g}, so that distances are finite numbers; the largest is {largest:.6g}. "

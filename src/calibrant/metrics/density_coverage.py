@@ -73,7 +73,7 @@ def density_coverage(y: Any, points: Any, *, k: int = 5, resamples: int = 0, rng
     Every comparison is one of sums of squared differences in float64, so that a point on the edge of a ball is in it.
     Points that occur several times count as often: the other copies of a point are neighbours at distance 0, and a ball
     of radius 0 holds what equals its centre. Without ties prdc 0.2 gives the same numbers, and torch-fidelity 0.4.0 the
-    same precision and recall. The balls of prdc are open: it gives 0 for constant points, and 1 for the density of a copy.
+    same precision and recall. The balls of prdc are open: constant points have 0 there, and a copy has density 1.
 
     Up to 10 coordinates a tree finds the neighbours; above, products of matrices do, in time proportional to n·m. Both
     need memory proportional to (n + m)·k. Neighbours of the pooled points are looked for once, whatever `resamples` is:

@@ -19,7 +19,7 @@ from calibrant.progress import steps
 
 
 class SubsetScore(NamedTuple):
-    """Score of one set: its mean over random subsets and their standard deviation, 0 where the set itself was scored."""
+    """Score of one set: mean and standard deviation over random subsets; the latter is 0 if all points were scored."""
 
     mean: float
     sd: float
