@@ -55,6 +55,8 @@ FASTER_THAN_EIGENVALUES = 50.0
 AUDIT_ROWS = 2_000
 IMPORT_SECONDS, IMPORT_ROUNDS = 0.3, 7  # above NumPy, as in benchmarks.probabilities
 FIRST_ROWS, FIRST_CALL_SECONDS, FIRST_CALL_ROUNDS = 500, 0.5, 3
+BUSY = 0.5  # processes that run per core when the report begins
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 AGREE = 1e-6  # of values of two packages, over the larger
 HEAVY = ("scipy.spatial", "scipy.stats", "scipy.linalg", "sklearn", "torch", "numba", "pandas", "matplotlib")
 
@@ -90,13 +92,12 @@ def one_set(n: int) -> tuple[Any]:
     return (two_sets(n)[0],)
 
 
-def feature_sets(n: int, d: int) -> tuple[Any, Any]:
-    """Return two sets of points whose covariances have eigenvalues over three decades, as features of images have."""
+def feature_sets(n: int, d: int, decades: float = 3) -> tuple[Any, Any]:
+    """Return two sets of n normal points, turned, whose covariances have eigenvalues over so many decades."""
     rng = np.random.default_rng(0)
-    scale = np.logspace(0, -1.5, d)
+    scale = np.logspace(0, -decades / 2, d)
     turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    y, x = rng.normal(size=(n, d)) * scale, rng.normal(size=(n, d)) * scale[::-1] ** 0.1 * scale
-    return y @ turn, x @ turn
+    return rng.normal(size=(n, d)) * scale @ turn, 1.05 * rng.normal(size=(n, d)) * scale @ turn
 
 
 def width(d: int) -> float:
@@ -149,13 +150,18 @@ def own_shares(y: Any, x: Any) -> tuple[float, ...]:
 
 
 def own_mmd(y: Any, x: Any) -> float:
+    return mmd(y, x, bandwidth=width(y.shape[1]))
+
+
+def numba_mmd(y: Any, x: Any) -> float:
+    """What calibrant takes itself for 10,000 points; for the fewer of a first call too, so that they compile it."""
     with numba_body():
-        return mmd(y, x, bandwidth=width(y.shape[1]))
+        return own_mmd(y, x)
 
 
 def plain_mmd(y: Any, x: Any) -> float:
     with numpy_body():
-        return mmd(y, x, bandwidth=width(y.shape[1]))
+        return own_mmd(y, x)
 
 
 def median_mmd(y: Any, x: Any) -> float:
@@ -202,13 +208,13 @@ def fidelity_frechet(m1: Any, S1: Any, m2: Any, S2: Any) -> float:
 
 
 def simpson(points: Any) -> float:
+    """In NumPy: for 10,000 points of 5 coordinates calibrant takes that body itself."""
+    return vendi_score(points, order=2, bandwidth=width(points.shape[1]))
+
+
+def numba_simpson(points: Any) -> float:
     with numba_body():
-        return vendi_score(points, order=2, bandwidth=width(points.shape[1]))
-
-
-def plain_simpson(points: Any) -> float:
-    with numpy_body():
-        return vendi_score(points, order=2, bandwidth=width(points.shape[1]))
+        return simpson(points)
 
 
 def kernel_matrix(points: Any) -> Any:
@@ -220,7 +226,7 @@ def kernel_matrix(points: Any) -> Any:
 
 
 def package_simpson(G: Any) -> float:
-    from vendi_score.vendi import score_K
+    from vendi_score.vendi import score_K  # imported by a small call before the one that is timed
 
     return float(score_K(G, q=2))
 
@@ -253,6 +259,17 @@ def seconds_once(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, found
 
 
+def best_calls(work: Mapping[str, Callable[[], Any]], *, rounds: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the best times, and what the calls returned."""
+    values: dict[str, Any] = {}
+
+    def kept(name: str, call: Callable[[], Any]) -> None:
+        values[name] = call()
+
+    seconds = best_seconds({name: functools.partial(kept, name, call) for name, call in work.items()}, rounds=rounds)
+    return seconds, values
+
+
 def mebibytes(size: int) -> str:
     return f"{size / 2**20:.0f}"
 
@@ -277,10 +294,8 @@ def time_neighbours(report: Report, n: int, d: int, rounds: int) -> None:
     if has("prdc"):
         functions[PRDC] = prdc_shares
     inputs = functools.partial(two_sets, d=d)
-    sets = inputs(n)
-    seconds = best_seconds(on_rows(functions, *sets), rounds=rounds)
+    seconds, values = best_calls(on_rows(functions, *inputs(n)), rounds=rounds)
     peak = {name: added_memory(function, inputs, n) for name, function in functions.items()}
-    values = {name: function(*sets) for name, function in functions.items()}
     rows = [
         (name, f"{seconds[name]:.3f}", mebibytes(peak[name]), *(f"{value:.6f}" for value in values[name]))
         for name in functions
@@ -308,9 +323,7 @@ def time_mmd(report: Report, n: int, d: int, rounds: int, functions: Mapping[str
         f"best of {rounds} interleaved rounds"
     )
     inputs = functools.partial(two_sets, d=d)
-    sets = inputs(n)
-    seconds = best_seconds(on_rows(functions, *sets), rounds=rounds)
-    values = {name: function(*sets) for name, function in functions.items()}
+    seconds, values = best_calls(on_rows(functions, *inputs(n)), rounds=rounds)
     rows = [
         (
             name,
@@ -325,7 +338,8 @@ def time_mmd(report: Report, n: int, d: int, rounds: int, functions: Mapping[str
     for peer in (SBI, FIDELITY_MMD):
         if peer in functions:
             judge_values(report, values[MMD], values[peer])
-            judge(report, seconds, MMD, peer, FASTER_THAN_SBI)
+    if SBI in functions:
+        judge(report, seconds, MMD, SBI, FASTER_THAN_SBI)
     if SBI_SINGLE in functions:
         off = abs(values[SBI_SINGLE] / values[SBI] - 1)
         report.say(f"Sums in float32 are off by {off:.1g} of the value here.")
@@ -336,9 +350,8 @@ def time_median(report: Report, n: int) -> None:
     functions: dict[str, Callable[..., Any]] = {MMD: median_mmd}
     if has("sbi"):
         functions[SBI] = sbi_median
-    sets = two_sets(n)
-    seconds = best_seconds(on_rows(functions, *sets), rounds=1)
-    rows = [(name, f"{seconds[name]:.3f}", f"{function(*sets):.9f}") for name, function in functions.items()]
+    seconds, values = best_calls(on_rows(functions, *two_sets(n)), rounds=1)
+    rows = [(name, f"{seconds[name]:.3f}", f"{values[name]:.9f}") for name in functions]
     report.table(["", "seconds", "value"], rows)
     report.say("calibrant takes the median of 4,096 of the points, sbi that of all pairs.")
 
@@ -349,12 +362,13 @@ def time_test(report: Report, pooled: int, rounds: int) -> None:
     )
     rng = np.random.default_rng(0)
     V, G = (rng.random((SPLITS + 1, pooled)) < 0.5).astype(np.float64), rng.normal(size=(pooled, pooled))
-    inputs = {d: functools.partial(two_sets, d=d) for d in (FEW, MANY)}
+    inputs = [functools.partial(two_sets, d=d) for d in (FEW, MANY)]
     work: dict[str, Callable[[], Any]] = {GEMM: lambda: V @ G}
-    for d in inputs:
-        work[f"{TEST}, {d} coordinates"] = functools.partial(permutation_test, *inputs[d](pooled // 2))
+    for given in inputs:
+        y, x = given(pooled // 2)
+        work[f"{TEST}, {y.shape[1]} coordinates"] = functools.partial(permutation_test, y, x)
     seconds = best_seconds(work, rounds=rounds)
-    memory = [""] + [mebibytes(added_memory(permutation_test, inputs[d], pooled // 2)) for d in inputs]
+    memory = ["", *(mebibytes(added_memory(permutation_test, given, pooled // 2)) for given in inputs)]
     rows = [
         (name, f"{s:.3f}", f"{s / seconds[GEMM]:.1f}", peak)
         for (name, s), peak in zip(seconds.items(), memory, strict=True)
@@ -366,44 +380,39 @@ def time_test(report: Report, pooled: int, rounds: int) -> None:
     )
 
 
-def time_frechet(report: Report, n: int, d: int, rounds: int) -> None:
-    report.section(f"frechet_distance, {n:,} points of {d:,} coordinates, best of {rounds} interleaved rounds")
-    y, x = feature_sets(n, d)
+def time_frechet(report: Report, n: int, d: int, rounds: int, decades: float) -> None:
+    report.section(
+        f"frechet_distance, {n:,} points of {d:,} coordinates, eigenvalues over {decades:g} decades, "
+        f"best of {rounds} interleaved rounds"
+    )
+    y, x = feature_sets(n, d, decades)
     moments = [PointMoments.of(points) for points in (y, x)]
     arguments = [part for m in moments for part in (m.mean, m.covariance)]
-    data = f"{FRECHET}, from the points"
     work: dict[str, Callable[[], float]] = {
+        f"{FRECHET}, from the points": functools.partial(frechet_distance, y, x),
         FRECHET: functools.partial(frechet_distance, *moments),
         ROOT: functools.partial(root_frechet, *arguments),
     }
     if has("torch_fidelity"):
         work[FIDELITY_FID] = functools.partial(fidelity_frechet, *arguments)
-    work[data] = functools.partial(frechet_distance, y, x)
-    seconds = best_seconds(work, rounds=rounds)
-    values = {name: call() for name, call in work.items() if name != FIDELITY_FID}
-    if FIDELITY_FID in work:
-        values[FIDELITY_FID] = work[FIDELITY_FID]()
-    rows = [
-        (name, f"{s:.3f}", f"{s / seconds[FRECHET]:.1f}", f"{values[name]:.12f}") for name, s in seconds.items()
-    ]
+    seconds, values = best_calls(work, rounds=rounds)
+    rows = [(name, f"{s:.3f}", f"{s / seconds[FRECHET]:.1f}", f"{values[name]:.12f}") for name, s in seconds.items()]
     report.table(["", "seconds", "times calibrant", "value"], rows)
-    report.say("All but the last start from means and covariances.")
+    report.say("All but the first start from means and covariances.")
     judge_values(report, values[FRECHET], values[ROOT])
     judge(report, seconds, FRECHET, ROOT, FASTER_THAN_ROOT)
-    if FIDELITY_FID in seconds:
-        report.say(f"{seconds[FIDELITY_FID] / seconds[FRECHET]:.1f} times as fast as torch-fidelity")
 
 
 def time_vendi(report: Report, n: int, rounds: int) -> None:
     report.section(f"vendi_score of order 2, {n:,} points of {FEW} coordinates, best of {rounds}; eigenvalues once")
     (points,) = one_set(n)
-    own = {VENDI: simpson, "the same without Numba": plain_simpson}
-    seconds = best_seconds(on_rows(own, points), rounds=rounds)
-    values = {name: function(points) for name, function in own.items()}
+    own = {VENDI: simpson, "the same, Numba body": numba_simpson}
+    seconds, values = best_calls(on_rows(own, points), rounds=rounds)
     memory = {name: mebibytes(added_memory(function, one_set, n)) for name, function in own.items()}
     G = kernel_matrix(points)
     slow = {EIGENVALUES: package_simpson} if has("vendi_score") else {"numpy.linalg.eigvalsh": numpy_simpson}
     for name, function in slow.items():
+        function(G[:2, :2])
         seconds[name], values[name] = seconds_once(functools.partial(function, G))
         memory[name] = f"{mebibytes(G.nbytes)} and more"
     rows = [(name, f"{s:.3f}", memory[name], f"{values[name]:.9f}") for name, s in seconds.items()]
@@ -422,10 +431,9 @@ def time_kernel_distance(report: Report, n: int, d: int, rounds: int) -> None:
     if has("torch_fidelity"):
         functions |= {FIDELITY_KID: functools.partial(fidelity_kid, size=min(1_000, n)), ALL_KID: all_kid}
     inputs = functools.partial(feature_sets, d=d)
-    sets = inputs(n)
-    seconds = best_seconds(on_rows(functions, *sets), rounds=rounds)
+    seconds, values = best_calls(on_rows(functions, *inputs(n)), rounds=rounds)
     rows = [
-        (name, f"{seconds[name]:.3f}", mebibytes(added_memory(function, inputs, n)), f"{function(*sets):.12f}")
+        (name, f"{seconds[name]:.3f}", mebibytes(added_memory(function, inputs, n)), f"{values[name]:.12f}")
         for name, function in functions.items()
     ]
     report.table(["", "seconds", "peak MiB", "value"], rows)
@@ -444,7 +452,7 @@ def time_looks(report: Report, n: int, audit_rows: int) -> None:
 
 @contextlib.contextmanager
 def kept_bytecode() -> Iterator[None]:
-    """Let new processes keep the bytecode of what they import, in a folder of its own, as installed packages have it."""
+    """Let new processes keep the bytecode of what they import, in a folder of its own: what is installed has it."""
     kept = dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -463,18 +471,23 @@ def time_imports(report: Report, rounds: int) -> None:
     report.table(["", "seconds"], [(f"import {name}", f"{s:.3f}") for name, s in seconds.items()])
     own = seconds["calibrant"] - seconds["numpy"]
     report.target(f"calibrant adds at most {IMPORT_SECONDS:g} s to numpy", f"{own:.3f} s", own <= IMPORT_SECONDS)
-    code = "import sys, calibrant; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    roots = sorted({name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names) - {"__mp_main__"})
-    report.say(f"Packages that `import calibrant` loads: {', '.join(name for name in roots if name[:2] != '__')}")
+    loaded = modules_after("import calibrant") - modules_after("")
+    roots = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    report.say(f"Packages that `import calibrant` loads: {', '.join(sorted(roots))}")
     found = sorted(loaded & set(HEAVY))
     report.target(f"none of {', '.join(HEAVY)}", ", ".join(found) or "none", not found)
 
 
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a new process holds after a statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
 def time_first_calls(report: Report, rounds: int) -> None:
     report.section(
-        f"First call on {FIRST_ROWS} and {FIRST_ROWS} points after the import, each in a fresh process, best of {rounds}"
+        f"First call on {FIRST_ROWS} points of each set after the import, each in a fresh process, best of {rounds}"
     )
     judged = {
         "mmd": "calibrant.mmd(y, x)",
@@ -518,7 +531,14 @@ def main() -> int:
     report = Report("Speed and memory of comparisons of two sets of points", packages=packages)
     if missing := sorted(set(PEERS.values()) - set(present)):
         report.say(f"Not installed, and so not compared: {', '.join(missing)}")
-    own = {MMD: own_mmd, PLAIN_MMD: plain_mmd}
+    if limits := [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]:
+        report.say(f"Threads are limited: {', '.join(limits)}")
+    if os.getloadavg()[0] > BUSY * (os.cpu_count() or 1):
+        report.say(
+            "The machine is busy. Peers that wait for threads of BLAS may take ten times as long as on an idle one: "
+            "no ratio of this run counts."
+        )
+    own = {MMD: numba_mmd, PLAIN_MMD: plain_mmd}
     of_sbi = {SBI: sbi_mmd, SBI_SINGLE: sbi_single} if has("sbi") else {}
     dense = {FIDELITY_MMD: fidelity_mmd} if has("torch_fidelity") else {}
     for d in (FEW, MANY):
@@ -526,12 +546,13 @@ def main() -> int:
     time_many_neighbours(report, 3_000 if quick else LARGE_ROWS)
     time_mmd(report, n, FEW, min(rounds, 3), own | of_sbi | dense)
     time_mmd(report, n, MANY, min(rounds, 3), own | dense)
-    time_mmd(report, 500 if quick else SBI_ROWS, MANY, min(rounds, 3), own | of_sbi | dense)
+    time_mmd(report, 500 if quick else SBI_ROWS, MANY, min(rounds, 3), {MMD: own_mmd} | of_sbi | dense)
     report.say(f"With {n:,} points each, sbi would hold two arrays of {8 * n * n * MANY / 2**30:.0f} GiB.")
     time_median(report, n)
     time_test(report, 1_000 if quick else POOLED, rounds)
     features, rows = (64, 500) if quick else (FEATURES, FEATURE_ROWS)
-    time_frechet(report, rows, features, min(rounds, 2))
+    for decades in (3, 8):
+        time_frechet(report, rows, features, min(rounds, 2), decades)
     time_vendi(report, n, rounds)
     time_kernel_distance(report, rows, features, min(rounds, 2))
     time_looks(report, n, 300 if quick else AUDIT_ROWS)

@@ -56,8 +56,8 @@ TEST_ROWS, POWER_ROWS, VERDICT_ROWS = 100, 150, 100
 HALVES_ROWS = 400  # so many held-out points that the law of the rank sum is an approximation
 REFIT_DESIGNS = ("Gaussian, d = 2", "integers, d = 2")
 MEAN_ROWS, MEAN_SETS = (20, 100), 200
-INTERVAL_BLOCK = 20
-INTERVAL_ROWS = tuple(INTERVAL_BLOCK * blocks for blocks in (FEWEST_BLOCKS, 5 * FEWEST_BLOCKS))
+INTERVAL_BLOCK = 50
+INTERVAL_ROWS = tuple(INTERVAL_BLOCK * blocks for blocks in (FEWEST_BLOCKS, 2 * FEWEST_BLOCKS))
 INTERVAL_DESIGNS = {SAME: (0.0, 1.0), "mean +0.5, sd x1.2": (0.5, 1.2)}  # mean and deviation of the generated points
 NEIGHBOUR_DESIGNS = ("Gaussian, d = 2", "Gaussian, d = 10", "Student's t2, d = 2", "Gaussian, d = 2, m = 5n")
 NEVER = 2e-4  # of a share: where hardly ever a point is missed, the spread of few repeats is no standard error

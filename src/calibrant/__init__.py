@@ -92,6 +92,7 @@ from calibrant.results import (
     Direction,
     Explanation,
     QuantileDecomposition,
+    Relabelled,
     TestResult,
 )
 from calibrant.summaries import (
@@ -172,6 +173,7 @@ __all__ = [
     "RankCovariates",
     "Ranks",
     "RationalQuadratic",
+    "Relabelled",
     "Samples",
     "ScipyLaw",
     "Sets",

@@ -75,6 +75,24 @@ def _ensemble():
     return cb.audit(example.y, example.prediction, groups=groups, covariates=example.start, names=names).findings
 
 
+def _generated():
+    example = cb.examples.generated()
+    names = {"source": "digits.npz"}
+    return cb.compare_samples(example.y, example.points, columns=example.columns, names=names, resamples=239).findings
+
+
+def _named_sets():
+    """Several sets, with names and columns that are long, or would run."""
+    rng = np.random.default_rng(0)
+    hostile, long = SAMPLES["HOSTILE"][0], "a very long name of a column with_nowhere_to_break_it"
+    sets = {
+        hostile: rng.normal([0.0, 0.0, 1.0], 1.0, size=(150, 3)),
+        "$x^$ & <b>a_name_with_nowhere_to_break_it</b>": rng.normal(size=(120, 3)),
+    }
+    columns = [long, f"{long} {hostile}", "$b^$"]
+    return cb.compare_samples(rng.normal(size=(150, 3)), sets, columns=columns, resamples=99).findings
+
+
 MAKERS = {
     "audit-churn": _churn,
     "audit-digits": _digits,
@@ -82,6 +100,8 @@ MAKERS = {
     "audit-demand": _demand,
     "audit-posterior": _posterior,
     "audit-ensemble": _ensemble,
+    "compare-generated": _generated,
+    "compare-sets": _named_sets,
     "calm": SAMPLES["calm"],
     "unsure": SAMPLES["digits"],
     "hostile": SAMPLES["hostile"],
@@ -118,6 +138,14 @@ def draws(require, tmp_path_factory):
     require("jinja2")
     require("matplotlib")
     return {name: _written(f"audit-{name}", tmp_path_factory) for name in ("posterior", "ensemble")}
+
+
+@pytest.fixture(scope="session")
+def compared(require, tmp_path_factory):
+    """Return the paths of the reports on sets of points."""
+    require("jinja2")
+    require("matplotlib")
+    return {name: _written(f"compare-{name}", tmp_path_factory) for name in ("generated", "sets")}
 
 
 @pytest.fixture(scope="session")

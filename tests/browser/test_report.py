@@ -23,7 +23,9 @@ class TestEveryReport:
     def test_says_and_asks_for_nothing(self, opened, report, scheme):
         with opened(report, scheme=scheme) as view:
             view.page.mouse.wheel(0, 10_000)
-            assert view.page.locator("h1").inner_text() == "Calibration audit"
+            compared = report.name.startswith("compare-")
+            title = "Comparison of samples" if compared else "Calibration audit"
+            assert view.page.locator("h1").inner_text() == title
             assert view.messages == []
             assert [url for url in view.requests if not url.startswith("data:")] == [report.as_uri()]
 
@@ -261,6 +263,51 @@ class TestDraws:
         with opened(draws[name]) as view:
             assert view.page.evaluate(SMALLEST_TEXT) >= 9
             assert view.page.evaluate(COLLISIONS) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "figures", "said"),
+    [
+        ("generated", 4, ["Location and spread", "component_1", "MMD over 20 kernels, fused", "Effective number"]),
+        ("sets", 8, ["<script>alert(1)</script>: distance of the means", "a_name_with_nowhere_to_break_it</b> differ"]),
+    ],
+)
+class TestPoints:
+    def test_figures_and_measurements_are_there(self, opened, compared, name, figures, said):
+        with opened(compared[name]) as view:
+            assert view.page.locator("svg.plot").count() == figures
+            for plot in view.page.locator("svg.plot").all():
+                assert plot.is_visible()
+                assert min(plot.bounding_box()[side] for side in ("width", "height")) > 150
+                assert plot.locator("path").count() > 5
+            text = view.page.locator("main").inner_text()
+            assert [words for words in said if words.lower() not in text.lower()] == []
+            assert "calibrated" not in view.page.locator("body").inner_text().lower()
+            results = json.loads(view.page.locator("#calibrant-results").text_content())
+            assert results["kind"] == "points"
+
+    def test_axes_are_not_squeezed(self, opened, compared, name, figures, said):
+        with opened(compared[name]) as view:
+            shares = view.page.evaluate(
+                """[...document.querySelectorAll('svg.plot')].map(
+                    plot => plot.querySelector('clipPath rect').width.baseVal.value / plot.viewBox.baseVal.width)"""
+            )
+            assert min(shares) > 0.4
+
+    def test_text_of_figures_can_be_read(self, opened, compared, name, figures, said):
+        with opened(compared[name]) as view:
+            assert view.page.evaluate(SMALLEST_TEXT) >= 9
+            assert view.page.evaluate(COLLISIONS) == []
+
+    def test_both_sets_are_seen_in_both_schemes(self, opened, compared, name, figures, said):
+        for scheme in SCHEMES:
+            with opened(compared[name], scheme=scheme) as view:
+                colours = view.page.evaluate(
+                    """[['body', 'backgroundColor'], ['svg.plot .fill-observed', 'fill'],
+                        ['svg.plot .stroke-second', 'stroke']].map(
+                        ([name, part]) => getComputedStyle(document.querySelector(name))[part])"""
+                )
+                assert len(set(colours)) == 3
 
 
 def test_hostile_names_are_text(opened, hostile):

@@ -253,7 +253,8 @@ class TestManyPoints:
         tails = [math.erfc(abs(value) / math.sqrt(2)) for value in (*z, *u)]
         expected = [min(1.0, 2 * 2 * p) for p in tails]  # two questions of two coordinates
         np.testing.assert_allclose([*result.location_pvalue, *result.spread_pvalue], expected, rtol=1e-6)
-        assert result.location_pvalue[1] < 1e-6 < 0.05 < result.location_pvalue[0]
+        assert result.location_pvalue[1] < 1e-6
+        assert result.location_pvalue[0] > 0.05
 
     def test_twenty_thousand_are_divided(self):
         rng = np.random.default_rng(10)

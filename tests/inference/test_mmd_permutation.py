@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from calibrant import Exponential, Gaussian, NotApplicableError
-from calibrant.inference import mmd_permutation as module
 from calibrant.inference.mmd_permutation import (
     Splits,
     many_kernels,
@@ -201,9 +200,3 @@ class TestRandomSplits:
         first = splits.Z[splits.V[0] == 1]
         assert sorted(map(tuple, first)) == sorted(map(tuple, y))
         assert len({tuple(v) for v in splits.V[1:]}) > 30
-
-
-def test_the_names_of_aggregates_are_those_of_the_verb():
-    from calibrant.inference.mmd_test import AGGREGATES
-
-    assert set(AGGREGATES) == {None, *module.AGGREGATES}

@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from calibrant.inference.nearest_neighbours import NearestNeighbours, neighbours
+from calibrant.inference.nearest_neighbours import NearestNeighbours, number_of_neighbours
 
 RNG = np.random.default_rng(0)
 X, LABELS, Q = (
@@ -29,7 +29,7 @@ def test_scikit_learn():
 
 @pytest.mark.parametrize(("N", "k"), [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (100, 10), (1980, 44), (1981, 45)])
 def test_number_of_neighbours(N, k):
-    assert neighbours(N) == k
+    assert number_of_neighbours(N) == k
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e-3, 1e3, 1e140])

@@ -3,9 +3,11 @@
 import sys
 from unittest import mock
 
+import numpy as np
 import pytest
 
 from calibrant import (
+    Curve,
     Intervals,
     MissingExtraError,
     Normal,
@@ -17,6 +19,7 @@ from calibrant import (
     plots,
     reliability_curve,
 )
+from calibrant.audit.point_view import two_ecdfs
 from calibrant.curves.ecdf_difference import ecdf_difference
 from calibrant.curves.expected_coverage import expected_coverage
 from calibrant.curves.rank_histogram import rank_histogram
@@ -24,6 +27,9 @@ from calibrant.curves.rank_histogram import rank_histogram
 Y, P = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9]
 RANKS = Ranks.of([[0, 1], [3, 2], [1, 2]], M=3)
 QUANTILES = Quantiles([[0.0, 1.0], [0.5, 1.5], [0.5, 2.0], [1.0, 3.0]], [0.25, 0.75])
+POINTS = {"first": [0.0, 1.0, 5.0, 6.0], "second": [0.0, 2.0, 1.0, 0.0], "set": [0.0, 0.0, 1.0, 1.0]}
+SHIFTS = {"place": [0.0, 1.0], "value": [0.1, 0.7], "low": [-0.2, -0.3], "high": [0.2, 0.3]}
+OF_SHIFTS = {"names": ("a", "b"), "axis": "shift", "reference": 0.0, "logarithmic": False, "level": 0.95}
 CURVES = {
     "reliability": lambda: reliability_curve(Y, P, bins=4),
     "isotonic": lambda: reliability_curve(Y, P, strategy="isotonic", resamples=19),
@@ -34,6 +40,9 @@ CURVES = {
     "rank_histogram": lambda: rank_histogram(RANKS),
     "ecdf_difference": lambda: ecdf_difference(RANKS),
     "expected_coverage": lambda: expected_coverage(RANKS),
+    "cloud": lambda: Curve("cloud", POINTS, "", 4, {"names": ("real", "generated"), "axes": ("x", "y")}),
+    "two_ecdfs": lambda: two_ecdfs(np.array([1.0, 2.0]), np.array([2.0, 3.0, 4.0]), ("real", "generated"), "x"),
+    "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
 }
 
 
@@ -61,7 +70,7 @@ class TestAxes:
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
         assert len(labels) == len(set(labels)) >= 2
         assert ax.get_xlabel()
-        assert ax.get_ylabel()
+        assert ax.get_ylabel() or [text.get_text() for text in ax.get_yticklabels()] == list(CURVES[kind]().names)
 
 
 def test_options_are_refused_by_name(refusal):

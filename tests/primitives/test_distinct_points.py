@@ -17,10 +17,18 @@ def test_counts_and_places(clouds, data):
     order = np.lexsort(found.points.T[::-1])
     np.testing.assert_array_equal(found.points[order], expected)
     np.testing.assert_array_equal(found.count[order], count)
-    np.testing.assert_array_equal(found.points[found.place], Z[np.lexsort(Z.T[::-1])])
-    shuffled = Z[np.random.default_rng(0).permutation(len(Z))]
-    again = distinct(shuffled)
-    np.testing.assert_array_equal(again.points[again.place], found.points[found.place])
+    np.testing.assert_array_equal(found.points[found.order], expected)
+    np.testing.assert_array_equal(found.points[found.place], Z)
+    np.testing.assert_array_equal(expected[found.rank], Z)
+
+
+@given(data=st.data())
+def test_the_order_of_rows_changes_nothing(clouds, data):
+    Z = np.concatenate(data.draw(clouds.two_sets()))
+    moved = np.array(data.draw(st.permutations(range(len(Z)))))
+    found, again = distinct(Z), distinct(Z[moved])
+    np.testing.assert_array_equal(again.rank, found.rank[moved])
+    np.testing.assert_array_equal(again.points[again.order], found.points[found.order])
 
 
 def test_a_zero_is_a_zero():
@@ -34,12 +42,13 @@ def test_different_points_stay_as_they_are(Z):
     found = distinct(Z)
     assert found.points is Z
     assert found.count.tolist() == [1, 1]
-    assert found.place.tolist() == [1, 0]
+    assert found.place.tolist() == [0, 1]
+    assert found.order.tolist() == found.rank.tolist() == [1, 0]
 
 
 def test_pieces(monkeypatch):
     Z = np.random.default_rng(0).integers(0, 3, (50, 2)) * 1.0
     whole = distinct(Z)
     monkeypatch.setattr(module, "PIECE", 7)
-    for name in ("points", "count", "place"):
+    for name in ("points", "count", "place", "order"):
         np.testing.assert_array_equal(getattr(distinct(Z), name), getattr(whole, name))

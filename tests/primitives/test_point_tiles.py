@@ -5,7 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from calibrant import Exponential, Gaussian
-from calibrant.primitives.point_tiles import BY_DIFFERENCES, distance_tile, kernel_tile
+from calibrant.primitives.dispatch import FEW_COORDINATES
+from calibrant.primitives.point_tiles import distance_tile, kernel_tile
 
 ROWS, COLUMNS = slice(3, 10), slice(0, 20)
 
@@ -14,12 +15,12 @@ def points(d, offset=0.0):
     return np.random.default_rng(d).normal(size=(20, d)) + offset
 
 
-@pytest.mark.parametrize("d", [1, 2, BY_DIFFERENCES, BY_DIFFERENCES + 1, 100])
+@pytest.mark.parametrize("d", [1, 2, FEW_COORDINATES, FEW_COORDINATES + 1, 100])
 @pytest.mark.parametrize(("name", "scipy_name"), [("euclidean", "euclidean"), ("l1", "cityblock")])
 def test_distances(d, name, scipy_name):
     Z = points(d)
     found, expected = distance_tile(Z, name)(ROWS, COLUMNS), cdist(Z[ROWS], Z[COLUMNS], scipy_name)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-6 if d > BY_DIFFERENCES else 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-6 if d > FEW_COORDINATES else 0)
     apart = expected > 0
     np.testing.assert_allclose(found[apart], expected[apart], rtol=1e-12)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from calibrant.inputs.points import PointSets, read_point_sets
-from calibrant.primitives.repeated import Repeated, repeated, row_numbers
+from calibrant.primitives.repeated import Repeated, repeated
 
 FEW = st.sampled_from([0.0, -0.0, 1.0, 0.1, -1.5, 5e-324, 1e150])
 
@@ -36,20 +36,11 @@ def test_the_definition(drawn):
     assert repeated(drawn) == pytest.approx(expected, abs=1e-15)
 
 
-@given(sets())
-def test_numbers_of_rows(drawn):
-    numbers = row_numbers(drawn.pooled)
-    same = (drawn.pooled[:, None] == drawn.pooled).all(axis=2)
-    np.testing.assert_array_equal(numbers[:, None] == numbers, same)
-    assert set(numbers.tolist()) == set(range(numbers.max() + 1))
-
-
 @given(sets(), st.data())
 def test_the_order_of_rows_changes_nothing(drawn, data):
     order = np.array(data.draw(st.permutations(range(drawn.n))))
     moved = PointSets(drawn.y[order], drawn.points[::-1])
     assert repeated(moved) == repeated(drawn)
-    np.testing.assert_array_equal(row_numbers(drawn.y[order]), row_numbers(drawn.y)[order])
 
 
 def test_continuous_draws_repeat_nothing():

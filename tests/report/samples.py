@@ -158,6 +158,14 @@ def calm():
     )
 
 
+def points():
+    rng = np.random.default_rng(4)
+    real = rng.normal(size=(250, 3))
+    generated = {"wide": rng.normal(0.0, [1.0, 1.0, 1.8], size=(250, 3)), "right": rng.normal(size=(200, 3))}
+    columns = ["height", "weight", "age"]
+    return cb.compare_samples(real, generated, columns=columns, names={"source": "run 7"}, resamples=99).findings
+
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
@@ -205,4 +213,4 @@ def hostile(total=100_000):
     )
 
 
-ALL = {"churn": churn, "digits": digits, "calm": calm, "hostile": hostile}
+ALL = {"churn": churn, "digits": digits, "calm": calm, "points": points, "hostile": hostile}

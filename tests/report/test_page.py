@@ -16,7 +16,7 @@ from calibrant import MissingExtraError
 from calibrant.report import render
 from calibrant.results.findings import Findings, Measurement, Section, Table, Verdict
 
-NAMES = ["churn", "digits", "calm", "hostile"]
+NAMES = ["churn", "digits", "calm", "points", "hostile"]
 LIMIT = 500_000
 
 
@@ -103,6 +103,7 @@ class TestOrder:
             ("churn", "Miscalibrated", "bad"),
             ("calm", "No evidence of miscalibration", "good"),
             ("digits", "Cannot tell", "unsure"),
+            ("points", "Different", "bad"),
         ],
     )
     def test_status_is_a_word_and_an_icon(self, page, name, word, tone):

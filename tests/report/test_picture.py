@@ -19,6 +19,13 @@ CHURN = cb.examples.churn()
 ERRORS = np.random.default_rng(0).normal(size=200)
 RANKS = cb.Ranks.of(np.random.default_rng(1).integers(0, 20, (100, 20)), M=19)
 FORECAST = cb.Normal(np.arange(200) / 20, 1.0)
+REAL = np.random.default_rng(2).normal(size=(300, 3))
+GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))
+POINTS = {
+    figure.name: figure.curve
+    for section in cb.compare_samples(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=99).findings.sections
+    for figure in section.figures
+}
 CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
     "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
@@ -33,6 +40,10 @@ CURVES = {
     "rank_histogram of columns": rank_histogram(RANKS),
     "ecdf_difference": ecdf_difference(RANKS),
     "expected_coverage": expected_coverage(RANKS),
+    "cloud": POINTS["cloud"],
+    "coordinates": POINTS["location"],
+    "coordinates, ratios": POINTS["spread"],
+    "two_ecdfs": POINTS["nearest"],
 }
 
 
@@ -65,6 +76,10 @@ def test_text_is_text(root, kind):
         "rank_histogram of columns": ("rank of the outcome among its draws", "8 others"),
         "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "8 others"),
         "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
+        "cloud": ("first direction", "second direction", "real", "generated"),
+        "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
+        "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "1.5", "_c"),
+        "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
     }
     assert set(ax_labels[kind]) <= set(texts)
 

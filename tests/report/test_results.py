@@ -9,7 +9,7 @@ from calibrant.report import read, write
 from calibrant.report.results import embedded
 
 
-@pytest.mark.parametrize("name", ["churn", "digits", "calm"])
+@pytest.mark.parametrize("name", ["churn", "digits", "calm", "points"])
 def test_round_trip(sample, tmp_path, name):
     found = sample(name)
     write(found, tmp_path / "report.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -12,10 +13,10 @@ from calibrant.audit.audit import Audit
 from calibrant.audit.point_coordinates import coordinate_look
 from calibrant.audit.point_diversity import diversity_look
 from calibrant.audit.point_look import Compared, PointLook
-from calibrant.audit.point_neighbours import neighbour_look
+from calibrant.audit.point_neighbours import Asked, neighbour_look
 from calibrant.audit.point_tests import classifier_look, kernel_look
 from calibrant.audit.point_words import no_truth, point_verdict
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, shown
 from calibrant.inputs import check_count, check_level, generator
 from calibrant.inputs.points import PointSets, read_point_sets, read_points
 from calibrant.inputs.weights import FloatArray
@@ -27,6 +28,7 @@ LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
 Titled = TypeVar("Titled", Figure, Table)
 REAL = "real"
 GENERATED = "generated"
+DIVISIONS = 499
 
 
 def compare_samples(
@@ -35,7 +37,7 @@ def compare_samples(
     *,
     columns: Any = None,
     level: float = 0.95,
-    resamples: int = 499,
+    resamples: int | None = None,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
 ) -> Audit:
@@ -57,7 +59,8 @@ def compare_samples(
     level
         Confidence level of the tests.
     resamples
-        Random divisions of the pooled points behind the tests, times the number of generated sets.
+        Random divisions of the pooled points behind the tests, times the number of generated sets. None for 499, or as
+        many as `level` needs: with fewer than 12/(1 - level) no number of copies could be found.
     names
         What the report calls things, such as ``{"source": "run 7"}``.
     rng
@@ -83,17 +86,18 @@ def compare_samples(
     Examples
     --------
     >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> real = rng.normal(size=(300, 2))
     >>> shifted = compare_samples(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
     >>> shifted.verdict.headline
     'The generated points differ from the real ones (p < 0.001).'
     >>> shifted.verdict.sentences[0]
-    'Location: the generated points are shifted in weight by 0.94 sd upwards.'
+    'Location: the generated points are shifted in weight by 1 sd upwards.'
     >>> compare_samples(real, rng.normal(size=(300, 2))).verdict.status
     'no evidence'
     """
-    level, B, chance = check_level(level), check_count("resamples", resamples, least=99), generator(rng)
+    level, chance = check_level(level), generator(rng)
+    B = _divisions(resamples, level)
     if names is not None and not isinstance(names, Mapping):
         raise InputError(f"names must be a mapping such as {{'source': 'run 7'}}; got {shown(names)}")
     generated = _read_sets(points)
@@ -127,6 +131,20 @@ CAVEATS = (
     "Points are taken to be independent of each other; draws of a Markov chain must be thinned first.",
     "Distances mix coordinates: one in small units counts more. Scale coordinates that have different units.",
 )
+
+
+def _divisions(resamples: int | None, level: float) -> int:
+    """Return the number of divisions, enough for the smallest p-value they can give to be small enough."""
+    least = math.ceil(len(LOOKS) * len(Asked._fields) / (1 - level) - 1e-9) - 1
+    if resamples is None:
+        return max(DIVISIONS, least)
+    given = check_count("resamples", resamples)
+    if given < least:
+        raise InputError(
+            f"resamples must be at least {least:,} at level={level:g}, so that a difference can be found at all; got "
+            f"{given:,}"
+        )
+    return given
 
 
 def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
@@ -198,8 +216,6 @@ def _read(values: Any, name: str) -> FloatArray:
 def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
     try:
         return read_point_sets(real, given)
-    except NotApplicableError:
-        raise
     except InputError as problem:
         raise InputError(str(problem) if name == GENERATED else f"{problem} (set {name!r})") from None
 

@@ -1,18 +1,19 @@
-"""Sets of points coordinate by coordinate: location and spread, and a view of both sets."""
+"""Sets of points coordinate by coordinate: location and spread."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from calibrant.audit.point_look import Compared, PointLook, measured
+from calibrant.audit.point_view import point_view
 from calibrant.inference.coordinate_differences import Differences, coordinate_differences
 from calibrant.inputs.weights import FloatArray
 from calibrant.results import Curve, Figure, Section, Table
 
 SHOWN = 20  # coordinates in a figure
 SAID = 3  # coordinates in a sentence
-POINTS = 400  # of each set in a scatter
-LARGEST_COVARIANCE = 2000  # coordinates up to which directions of most variance are looked for
 
 
 def coordinate_look(compared: Compared) -> PointLook:
@@ -32,7 +33,7 @@ def coordinate_look(compared: Compared) -> PointLook:
                 "location",
                 "distance of the means",
                 shift,
-                pvalue=_smallest(found.location_pvalue),
+                pvalue=float(found.location_pvalue.min()),
                 method=found.method,
             ),
             measured(
@@ -41,18 +42,14 @@ def coordinate_look(compared: Compared) -> PointLook:
                 "total variance, generated over real",
                 spread,
                 expected=1.0,
-                pvalue=_smallest(found.spread_pvalue),
+                pvalue=float(found.spread_pvalue.min()),
                 method=found.method,
             ),
         ),
-        (_view(compared), *_figures(compared, found, order[:SHOWN])),
+        (point_view(compared), *_figures(compared, found, order[:SHOWN])),
         (_table(compared, found, order),),
     )
     return PointLook(section, found.pvalue, _sentences(compared, found))
-
-
-def _smallest(pvalues: FloatArray) -> float:
-    return float(pvalues.min())
 
 
 def _total_variance(points: FloatArray) -> float:
@@ -105,119 +102,53 @@ def _table(compared: Compared, found: Differences, order: np.ndarray) -> Table:
     return Table("coordinates", "Coordinates, the most different first", columns, note)
 
 
+OF_CHANCE = "The bars hold what chance alone gives, for all coordinates and both questions together."
+
+
 def _figures(compared: Compared, found: Differences, shown: np.ndarray) -> tuple[Figure, ...]:
-    of_chance = "The bars hold what chance alone gives, for all coordinates and both questions together."
-    location = _coordinates(
+    ratio = found.spread[shown]
+    some = shown[np.isfinite(ratio) & (ratio > 0)]
+    location = _location_figure(compared, found, shown)
+    return (location, _spread_figure(compared, found, some, some.size < shown.size)) if some.size else (location,)
+
+
+def _location_figure(compared: Compared, found: Differences, shown: np.ndarray) -> Figure:
+    reach, reading = found.location_reach[shown], f"Right of the line: generated points lie higher. {OF_CHANCE}"
+    curve = _coordinates(
         found.location[shown],
-        -found.location_reach[shown],
-        found.location_reach[shown],
-        shown,
+        -reach,
+        reach,
         compared,
-        "shift, in sd of the real points",
-        0.0,
-        False,
         found.method,
+        names=tuple(compared.columns[j] for j in shown),
+        axis="shift, in sd of the real points",
+        reference=0.0,
+        logarithmic=False,
     )
-    figures = [
-        Figure(
-            "location",
-            "Shift of each coordinate",
-            f"Right of the line: generated points lie higher. {of_chance}",
-            location,
-        )
-    ]
-    some = shown[np.isfinite(found.spread[shown]) & (found.spread[shown] > 0)]
-    if not some.size:
-        return tuple(figures)
-    left_out = "" if some.size == shown.size else " A coordinate that is constant in one set alone has no place here."
-    spread = _coordinates(
-        found.spread[some],
-        np.exp(-found.spread_reach[some]),
-        np.exp(found.spread_reach[some]),
-        some,
+    return Figure("location", "Shift of each coordinate", reading, curve)
+
+
+def _spread_figure(compared: Compared, found: Differences, shown: np.ndarray, left_out: bool) -> Figure:
+    reach, reading = found.spread_reach[shown], f"Right of the line: generated points reach farther. {OF_CHANCE}"
+    curve = _coordinates(
+        found.spread[shown],
+        np.exp(-reach),
+        np.exp(reach),
         compared,
-        "ratio of standard deviations",
-        1.0,
-        True,
         found.method,
+        names=tuple(compared.columns[j] for j in shown),
+        axis="ratio of standard deviations",
+        reference=1.0,
+        logarithmic=True,
     )
-    figures.append(
-        Figure(
-            "spread",
-            "Spread of each coordinate",
-            f"Right of the line: generated points reach farther. {of_chance}{left_out}",
-            spread,
-        )
-    )
-    return tuple(figures)
+    if left_out:
+        reading += " A coordinate that is constant in one set alone has no place here."
+    return Figure("spread", "Spread of each coordinate", reading, curve)
 
 
 def _coordinates(
-    value: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    which: np.ndarray,
-    compared: Compared,
-    axis: str,
-    reference: float,
-    logarithmic: bool,
-    method: str,
+    value: FloatArray, low: FloatArray, high: FloatArray, compared: Compared, method: str, **details: Any
 ) -> Curve:
     columns = {"place": np.arange(value.size, dtype=np.float64), "value": value, "low": low, "high": high}
-    details = {
-        "names": tuple(compared.columns[j] for j in which),
-        "axis": axis,
-        "reference": reference,
-        "logarithmic": logarithmic,
-        "level": compared.level,
-    }
-    return Curve("coordinates", columns, method, compared.sets.n + compared.sets.m, details)
-
-
-def _view(compared: Compared) -> Figure:
-    """Return a scatter of two coordinates or directions, or of one coordinate both distribution functions."""
-    if compared.sets.d == 1:
-        return Figure(
-            "values",
-            "Both sets",
-            "Where one line runs above the other, that set has more points up to there.",
-            two_ecdfs(
-                compared.sets.y[:, 0],
-                compared.sets.points[:, 0],
-                (compared.real, compared.generated),
-                compared.columns[0],
-            ),
-        )
-    few = compared.few(POINTS)
-    Z, axes = few.pooled, compared.columns[:2]
-    reading = "Points of both sets. Where only one kind lies, the other is missing or has invented."
-    if compared.sets.d > 2:
-        Z, axes = _directions(Z, compared)
-        reading += f" Of {compared.sets.d} coordinates, each scaled, these are the two directions of most variance."
-    columns = {"first": Z[:, 0], "second": Z[:, 1], "set": np.repeat([0.0, 1.0], [few.n, few.m])}
-    details = {"names": (compared.real, compared.generated), "axes": tuple(axes)}
-    method = f"{few.n:,} and {few.m:,} points"
-    return Figure("cloud", "Both sets", reading, Curve("cloud", columns, method, few.n + few.m, details))
-
-
-def _directions(Z: FloatArray, compared: Compared) -> tuple[FloatArray, tuple[str, str]]:
-    """Return the first two principal components of the scaled pooled points; of very many coordinates two of these."""
-    sd = np.where(np.ptp(Z, axis=0) > 0, Z.std(axis=0), 0.0)
-    scaled = (Z - Z.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
-    if Z.shape[1] > LARGEST_COVARIANCE:
-        first, second = np.argsort(sd)[-2:][::-1]
-        return Z[:, [first, second]], (compared.columns[first], compared.columns[second])
-    _, vectors = np.linalg.eigh(scaled.T @ scaled)
-    axes = vectors[:, [-1, -2]]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])  # a direction has no sign of its own
-    return scaled @ axes, ("first direction", "second direction")
-
-
-def two_ecdfs(a: FloatArray, b: FloatArray, names: tuple[str, str], axis: str) -> Curve:
-    """Return the distribution functions of two samples at all their values."""
-    value = np.unique(np.concatenate([a, b]))
-    first, second = (np.searchsorted(np.sort(side), value, side="right") / side.size for side in (a, b))
-    columns = {"value": value, "first": first, "second": second}
-    return Curve(
-        "two_ecdfs", columns, "empirical distribution functions", a.size + b.size, {"names": names, "axis": axis}
-    )
+    n = compared.sets.n + compared.sets.m
+    return Curve("coordinates", columns, method, n, {**details, "level": compared.level})

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from calibrant.audit.point_look import PointLook
+from calibrant.inputs.points import random_part
 from calibrant.inputs.weights import FloatArray
 from calibrant.metrics.vendi_scores import vendi_scores
 from calibrant.results import Measurement, Section
@@ -18,7 +19,7 @@ CAVEAT = "Effective numbers of points compare within one table only: they depend
 
 def diversity_look(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> PointLook:
     """Compare the Vendi scores of all sets, with one length scale and one number of points."""
-    few = {name: _drawn(points, rng) for name, points in sets.items()}
+    few = {name: random_part(points, MOST, rng) for name, points in sets.items()}
     found = vendi_scores(few, order=ORDER, rng=rng)
     n, kernel = found.n, found.kernel
     measurements = tuple(
@@ -38,7 +39,3 @@ def diversity_look(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> 
         measurements,
     )
     return PointLook(section, None, (), (CAVEAT,))
-
-
-def _drawn(points: FloatArray, rng: np.random.Generator) -> FloatArray:
-    return points if len(points) <= MOST else points[np.sort(rng.choice(len(points), MOST, replace=False))]

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.inputs.points import PointSets
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.points import PointSets, random_part
 from calibrant.results import Measurement, Section
 
 
@@ -32,11 +31,7 @@ class Compared:
 
     def few(self, most: int) -> PointSets:
         """Return at most so many points of each set, drawn at random."""
-
-        def drawn(points: FloatArray) -> FloatArray:
-            return points if len(points) <= most else points[np.sort(self.rng.choice(len(points), most, replace=False))]
-
-        return PointSets(drawn(self.sets.y), drawn(self.sets.points))
+        return PointSets(random_part(self.sets.y, most, self.rng), random_part(self.sets.points, most, self.rng))
 
     def fewer_words(self, used: PointSets, what: str) -> tuple[str, ...]:
         """Say that not all points were used, if so."""

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-from calibrant.audit.point_coordinates import two_ecdfs
 from calibrant.audit.point_look import Compared, PointLook, measured
-from calibrant.inference.null import resampled_pvalue
+from calibrant.audit.point_view import two_ecdfs
+from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
 from calibrant.metrics.density_coverage import density_coverage
 from calibrant.primitives.memorised import ClosePairs
 from calibrant.primitives.nearest_distances import nearest_distances
-from calibrant.primitives.relabellings import relabellings
+from calibrant.primitives.relabellings import observed_division, relabellings
 from calibrant.primitives.repeated import repeated
-from calibrant.results import Figure, Measurement, Section
+from calibrant.results import DensityCoverage, Figure, Measurement, Section
 
 K = 5
 MOST = 5_000  # points of each set, which are divided anew many times
-QUESTIONS = 3  # missing, invented, memorised
 LABELS = {
     "precision": "precision: generated points near a real one",
     "recall": "recall: real points near a generated one",
     "density": "density: real balls around a generated point, over k",
     "coverage": "coverage: real points whose ball holds a generated one",
 }
+
+
+class Memorised(NamedTuple):
+    """How many generated points are memorised, how many would be by chance, and how often chance gives as many."""
+
+    found: int
+    expected: float
+    pvalue: float
+
+
+class Asked(NamedTuple):
+    """P-values of the three questions, each alone."""
+
+    missing: float
+    invented: float
+    memorised: float
+
+    @property
+    def together(self) -> float:
+        """Of all three (Bonferroni)."""
+        return min(1.0, len(self) * min(self))
 
 
 def neighbour_look(compared: Compared) -> PointLook:
@@ -37,81 +60,79 @@ def neighbour_look(compared: Compared) -> PointLook:
         return PointLook(Section("neighbours", title, intro, ()), None, (), (reason,))
     found = density_coverage(used.y, used.points, k=K, resamples=compared.resamples, rng=compared.rng)
     chance = found.relabelled or {}
-    missing, invented = (_low(getattr(found, name), chance[name].draws) for name in ("coverage", "precision"))
-    copies, expected, memorised = _memorised(used, compared)
-    shared = repeated(used)
-    method = (
-        f"k = {K}, {used.n:,} real and {used.m:,} generated points; {compared.resamples:,} random divisions of them"
+    copies = _memorised(used, compared)
+    asked = Asked(
+        _low(found.coverage, chance["coverage"].draws), _low(found.precision, chance["precision"].draws), copies.pvalue
     )
-    pvalues = {"coverage": missing, "precision": invented}
-    measurements: list[Measurement] = [
-        measured(
+    measurements = (*_shares(compared, found, asked), *_copies(compared, used, copies))
+    section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
+    caveats = compared.fewer_words(used, "Neighbours are looked for in a part")
+    return PointLook(section, asked.together, _sentences(compared, found, copies, asked), caveats)
+
+
+def _shares(compared: Compared, found: DensityCoverage, asked: Asked) -> Iterator[Measurement]:
+    """Yield what lies near points of the other set."""
+    chance, pvalues = found.relabelled or {}, {"coverage": asked.missing, "precision": asked.invented}
+    for name, label in LABELS.items():
+        yield measured(
             compared,
             f"density_coverage.{name}",
             label,
             getattr(found, name),
             expected=chance[name].mean,
             pvalue=pvalues.get(name),
-            method=method,
+            method=_method(found.n, found.m, compared),
         )
-        for name, label in LABELS.items()
-    ]
-    measurements += [
-        measured(
-            compared,
-            "memorised",
-            "generated points nearer to a real one than any two real ones",
-            float(copies),
-            expected=expected,
-            pvalue=memorised,
-            method=method,
-        ),
-        measured(compared, "shared_rows", "share of generated points that equal a real one", shared.shared_rows),
-        measured(compared, "repeated_rows.real", "share of real points that equal an earlier one", shared.repeated_y),
-        measured(
-            compared,
-            "repeated_rows.generated",
-            "share of generated points that equal an earlier one",
-            shared.repeated_points,
-        ),
-    ]
-    said = []
-    each = 1.0 / QUESTIONS
-    if compared.is_found(missing / each):
-        said.append(
-            f"Missing: {_share(1 - found.coverage)} of the real points have no generated one near, where "
-            f"{_share(1 - chance['coverage'].mean)} would by chance."
-        )
-    if compared.is_found(invented / each):
-        said.append(
-            f"Invented: {_share(1 - found.precision)} of the generated points have no real one near, where "
-            f"{_share(1 - chance['precision'].mean)} would by chance."
-        )
-    if compared.is_found(memorised / each):
-        said.append(
-            f"Memorised: {copies:,} generated points lie nearer to a real one than any two real ones to each other, "
-            f"where {expected:.2g} would by chance."
-        )
-    section = Section("neighbours", title, intro, tuple(measurements), (_nearest_figure(used, compared),))
-    p = min(1.0, QUESTIONS * min(missing, invented, memorised))
-    caveats = compared.fewer_words(used, "Neighbours are looked for in a part")
-    return PointLook(section, p, tuple(said), caveats)
+
+
+def _copies(compared: Compared, used: PointSets, copies: Memorised) -> Iterator[Measurement]:
+    """Yield what is too near to a real point, and what equals another point."""
+    yield measured(
+        compared,
+        "memorised",
+        "generated points nearer to a real one than any two real ones",
+        float(copies.found),
+        expected=copies.expected,
+        pvalue=copies.pvalue,
+        method=_method(used.n, used.m, compared),
+    )
+    shares = repeated(used)
+    for name, label, share in (
+        ("shared_rows", "share of generated points that equal a real one", shares.shared_rows),
+        ("repeated_rows.real", "share of real points that equal an earlier one", shares.repeated_y),
+        ("repeated_rows.generated", "share of generated points that equal an earlier one", shares.repeated_points),
+    ):
+        yield measured(compared, name, label, share)
+
+
+def _method(n: int, m: int, compared: Compared) -> str:
+    return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
+
+
+def _sentences(compared: Compared, found: DensityCoverage, copies: Memorised, asked: Asked) -> tuple[str, ...]:
+    chance = found.relabelled or {}
+    words = (
+        f"Missing: {_share(1 - found.coverage)} of the real points have no generated one near, where "
+        f"{_share(1 - chance['coverage'].mean)} would by chance.",
+        f"Invented: {_share(1 - found.precision)} of the generated points have no real one near, where "
+        f"{_share(1 - chance['precision'].mean)} would by chance.",
+        f"Memorised: {copies.found:,} generated points lie nearer to a real one than any two real ones to each other, "
+        f"where {copies.expected:.2g} would by chance.",
+    )
+    return tuple(text for text, p in zip(words, asked, strict=True) if compared.is_found(len(asked) * p))
 
 
 def _low(value: float, relabelled: FloatArray) -> float:
     """Return how often chance gives a value at most as large."""
-    return float(resampled_pvalue(np.count_nonzero(relabelled <= value + 1e-12), relabelled.size))
+    return float(resampled_pvalue(int(np.count_nonzero(reaches(-relabelled, -value))), relabelled.size))
 
 
-def _memorised(sets: PointSets, compared: Compared) -> tuple[int, float, float]:
-    """Return the number of memorised points, the mean of random divisions, and how often they give as many."""
+def _memorised(sets: PointSets, compared: Compared) -> Memorised:
     pairs = ClosePairs(sets.pooled)
-    own = np.zeros((1, sets.n + sets.m), dtype=np.uint8)
-    own[0, : sets.n] = 1
-    observed = int(pairs.memorised(own)[0])
+    observed = int(pairs.memorised(observed_division(sets.n, sets.m))[0])
     by_chance = pairs.memorised(relabellings(sets.n, sets.m, compared.resamples, compared.rng))
-    p = float(resampled_pvalue(np.count_nonzero(by_chance >= observed), by_chance.size))
-    return observed, float(by_chance.mean()), p
+    p = float(resampled_pvalue(int(np.count_nonzero(by_chance >= observed)), by_chance.size))
+    return Memorised(observed, float(by_chance.mean()), p)
 
 
 def _nearest_figure(sets: PointSets, compared: Compared) -> Figure:

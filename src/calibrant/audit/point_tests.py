@@ -11,16 +11,14 @@ from calibrant.metrics.expected_frechet import expected_frechet
 from calibrant.metrics.frechet_distance import frechet_distance
 from calibrant.metrics.kernel_distance import kernel_distance
 from calibrant.metrics.mmd import mmd
+from calibrant.primitives.dispatch import takes_tree
 from calibrant.results import Measurement, Section
 from calibrant.summaries.point_moments import PointMoments
 
 MOST_PERMUTED = 1500  # points of each set in the permutation test
 MOST_PAIRS = 10_000  # points of each set in sums over all pairs, and for the classifier in many dimensions
 MOST_CLASSIFIED = 20_000  # points of each set for the classifier, in few dimensions
-MANY = 10  # coordinates from which on neighbours are looked for among all points
-LARGEST_COVARIANCE = 4096  # coordinates
-
-Tested = tuple[Measurement, float, tuple[str, ...], tuple[str, ...]]
+LARGEST_COVARIANCE = 4096  # coordinates up to which the Fréchet distance is shown
 
 
 def kernel_look(compared: Compared) -> PointLook:
@@ -87,7 +85,7 @@ def _frechet(compared: Compared, y: FloatArray, points: FloatArray) -> tuple[Mea
 def classifier_look(compared: Compared) -> PointLook:
     """Test whether a classifier tells held-out points of the two sets apart."""
     title, intro = "A classifier", "Can the two sets be told apart, point by point?"
-    used = compared.few(MOST_PAIRS if compared.sets.d > MANY else MOST_CLASSIFIED)
+    used = compared.few(MOST_CLASSIFIED if takes_tree(compared.sets.d) else MOST_PAIRS)
     try:
         test = c2st(used.y, used.points, rng=compared.rng)
     except NotApplicableError as reason:
@@ -110,10 +108,11 @@ def classifier_look(compared: Compared) -> PointLook:
             measured(compared, "c2st.accuracy", "balanced accuracy on held-out points", share, expected=0.5),
         ),
     )
-    said = f"A classifier of nearest neighbours tells held-out points apart {share:.0%} of the time; guessing is 50 %."
+    often = f"{100 * share:.0f} %"
+    said = f"A classifier of nearest neighbours tells held-out points apart {often} of the time; guessing is 50 %."
     return PointLook(
         section,
         float(test.pvalue),
-        (said.replace("%", " %", 1),),
+        (said,),
         compared.fewer_words(used, "The classifier sees a part"),
     )

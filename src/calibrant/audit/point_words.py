@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calibrant.audit.point_look import Compared, PointLook
+from calibrant.audit.words import POWER, pvalue_words
 from calibrant.inference.tails import normal_quantile
-from calibrant.report.wording import pvalue
 from calibrant.results import Verdict
 
 NOTABLE = 0.5  # shift of one coordinate, in sd, that must have been visible for "no evidence"
-POWER = 0.8
 
 
 def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence[PointLook]]) -> Verdict:
@@ -35,8 +34,8 @@ def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence
     shift = max(unseen_shift(about) for about in compared.values())
     unseen = f"A shift of one coordinate by less than {shift:.2g} sd would likely go unseen at this number of points."
     if shift > NOTABLE:
-        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({_says(p)}).", (unseen,))
-    headline = f"No evidence that {_sets(first)} differ ({_says(p)})."
+        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({pvalue_words(p)}).", (unseen,))
+    headline = f"No evidence that {_sets(first)} differ ({pvalue_words(p)})."
     return Verdict("no evidence", headline, (f"{unseen} Not finding a difference is no proof that there is none.",))
 
 
@@ -48,7 +47,7 @@ def unseen_shift(compared: Compared) -> float:
 
 
 def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
-    says = _says(p)
+    says = pvalue_words(p)
     if first.alone:
         return f"The generated points differ from the real ones ({says})."
     if len(different) == many:
@@ -56,11 +55,6 @@ def _headline(first: Compared, different: list[str], many: int, p: float) -> str
     named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
     differ = "differs" if len(different) == 1 else "differ"
     return f"Of {many} generated sets {named} {differ} from the real points ({says})."
-
-
-def _says(p: float) -> str:
-    written = pvalue(p)
-    return f"p {written}" if written[0] in "<>" else f"p = {written}"
 
 
 def _sets(first: Compared) -> str:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inference.held_out import HeldOut, Labels, check_classifier, held_out
-from calibrant.inference.nearest_neighbours import NearestNeighbours, neighbours
+from calibrant.inference.nearest_neighbours import NearestNeighbours, number_of_neighbours
 from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inputs import check_count, generator
 from calibrant.inputs.points import PointSets, read_point_sets
 from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.distinct_points import distinct
 from calibrant.primitives.rank_sum import auc, rank_sum_test
-from calibrant.primitives.repeated import repeated, row_numbers
+from calibrant.primitives.repeated import repeated
 from calibrant.primitives.stratified_folds import stratified_folds
 from calibrant.progress import steps
 from calibrant.results import TestResult
@@ -133,8 +134,9 @@ def _read_folds(folds: Any, sets: PointSets) -> int:
 def _ordered(sets: PointSets) -> tuple[FloatArray, Labels]:
     """Return all rows in an order that does not depend on theirs, and 1 for those of the points."""
     labels = np.repeat(np.array([0, 1]), [sets.n, sets.m])
-    order = np.argsort(2 * row_numbers(sets.pooled) + labels, kind="stable")
-    return sets.pooled[order], labels[order]
+    Z = sets.pooled
+    order = np.lexsort((labels, distinct(Z).rank))
+    return Z[order], labels[order]
 
 
 def _by_halves(model: Any, Z: FloatArray, labels: Labels, rng: np.random.Generator) -> TestResult:
@@ -189,10 +191,10 @@ def _sizes(labels: Labels) -> tuple[int, int]:
 
 
 def _neighbours(model: Any, fitted: int) -> dict[str, int]:
-    return {"k": neighbours(fitted)} if isinstance(model, NearestNeighbours) else {}
+    return {"k": number_of_neighbours(fitted)} if isinstance(model, NearestNeighbours) else {}
 
 
 def _words(model: Any, fitted: int) -> str:
     if isinstance(model, NearestNeighbours):
-        return f"nearest neighbours (k = {neighbours(fitted)})"
+        return f"nearest neighbours (k = {number_of_neighbours(fitted)})"
     return type(model).__name__

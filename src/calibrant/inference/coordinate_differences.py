@@ -13,7 +13,7 @@ from calibrant.inference.tails import normal_quantile, normal_sf
 from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
-from calibrant.primitives.relabellings import Labels, relabellings
+from calibrant.primitives.relabellings import Divisions, observed_division, relabellings
 
 MOST_RELABELLED = 20_000  # points of both sets; of more the normal law is as good
 SMALLEST = 1e-7  # variance, in units of the pooled one, below which rounding leaves no fourth moment
@@ -74,9 +74,7 @@ def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: n
     and Bonferroni's factor take the place of the divisions.
     """
     Z = _scaled(sets)
-    own = np.zeros((1, len(Z)), dtype=np.uint8)
-    own[0, : sets.n] = 1
-    parts = [found for _, found in _statistics(Z, own, sets)]
+    parts = [found for _, found in _statistics(Z, observed_division(sets.n, sets.m), sets)]
     z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
     if len(Z) <= MOST_RELABELLED:
         largest = np.zeros(resamples)
@@ -129,12 +127,12 @@ def _varies(Z: FloatArray, sets: PointSets) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(Z, axis=0) > FLAT * largest)
 
 
-def _statistics(Z: FloatArray, labels: Labels, sets: PointSets) -> Iterator[tuple[slice, Statistics]]:
+def _statistics(Z: FloatArray, divisions: Divisions, sets: PointSets) -> Iterator[tuple[slice, Statistics]]:
     """Yield which divisions, and their statistics: all of some coordinates, then all of the next ones."""
     for columns in chunks(sets.d, max(1, AT_ONCE // (4 * len(Z)))):
         powers = np.concatenate([Z[:, columns] ** k for k in range(1, 5)], axis=1)
-        for rows in chunks(len(labels), max(1, AT_ONCE // len(Z))):
-            yield rows, _of_divisions(labels[rows].astype(np.float64), powers, sets.n, sets.m)
+        for rows in chunks(len(divisions), max(1, AT_ONCE // len(Z))):
+            yield rows, _of_divisions(divisions[rows].astype(np.float64), powers, sets.n, sets.m)
 
 
 def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statistics:

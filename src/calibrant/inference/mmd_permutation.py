@@ -19,7 +19,7 @@ from calibrant.kernels.point_kernels import PointKernel
 from calibrant.kernels.point_order import point_order
 from calibrant.primitives.permuted_sums import PermutedSums, permuted_sums
 from calibrant.primitives.point_tiles import distance_tile, kernel_tile
-from calibrant.primitives.relabellings import Labels, relabellings
+from calibrant.primitives.relabellings import Divisions, observed_division, relabellings
 
 SHAPES: dict[str, Kernel] = {"l1": Exponential(distance="l1"), "euclidean": Gaussian(distance="euclidean")}
 SHARES = (0.05, 0.95)  # quantiles of the distances, between half of which and twice of which length scales lie
@@ -30,7 +30,7 @@ class Splits(NamedTuple):
     """Pooled points, sorted, and splits of them into two sets of n and m: the observed one, then random ones."""
 
     Z: FloatArray
-    V: Labels
+    V: Divisions
     n: int
     m: int
 
@@ -58,9 +58,9 @@ def random_splits(sets: PointSets, resamples: int, rng: np.random.Generator) -> 
     """
     Z = sets.pooled
     order = point_order(Z)
-    observed = (order < sets.n).astype(np.uint8)
+    observed = observed_division(sets.n, sets.m)[:, order]
     drawn = relabellings(sets.n, sets.m, resamples, rng)
-    return Splits(Z[order], np.concatenate([observed[None], drawn]), sets.n, sets.m)
+    return Splits(Z[order], np.concatenate([observed, drawn]), sets.n, sets.m)
 
 
 def of_kernel(splits: Splits, kernel: PointKernel) -> Permuted:

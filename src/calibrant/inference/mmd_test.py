@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
-from calibrant.inference.mmd_permutation import Permuted, of_kernel, of_many_kernels, random_splits
+from calibrant.inference.mmd_permutation import AGGREGATES, Permuted, of_kernel, of_many_kernels, random_splits
 from calibrant.inference.null import TIE
 from calibrant.inputs import check_choice, check_count, generator
 from calibrant.inputs.points import read_point_sets
@@ -15,7 +15,6 @@ from calibrant.results import TestResult
 from calibrant.summaries.point_blocks import PointBlocks, block_rows
 
 METHODS = ("permutation", "block")
-AGGREGATES = (None, "max", "fuse")
 FEWEST_BLOCKS = 10
 
 
@@ -108,7 +107,7 @@ def mmd_test(
     0.1
     """
     check_choice("method", method, *METHODS)
-    check_choice("aggregate", aggregate, *AGGREGATES)
+    check_choice("aggregate", aggregate, None, *AGGREGATES)
     B, chance = check_count("resamples", resamples), generator(rng)
     if isinstance(y, PointBlocks):
         _check_made_with(points, kernel, bandwidth, method, aggregate, blocksize)

@@ -25,7 +25,7 @@ class NearestNeighbours:
 
     def fit(self, X: FloatArray, labels: Labels) -> NearestNeighbours:
         """Keep the points, scaled."""
-        self.k = neighbours(len(X))
+        self.k = number_of_neighbours(len(X))
         self._mean, self._unit = X.mean(axis=0), _deviation(X)
         self._X, self._labels = self._scaled(X), labels
         return self
@@ -49,6 +49,6 @@ def _deviation(X: FloatArray) -> FloatArray:
     return np.where(X.max(axis=0) > X.min(axis=0), found, np.inf)
 
 
-def neighbours(N: int) -> int:
-    """Return k, the number of neighbours of N points."""
+def number_of_neighbours(N: int) -> int:
+    """Return k, of how many neighbours the labels are counted among N points."""
     return round(math.sqrt(N))

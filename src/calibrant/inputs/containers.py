@@ -85,7 +85,10 @@ def _from_torch(values: Any, name: str) -> NDArray[Any]:
 def _from_frame(values: Any, name: str) -> NDArray[Any]:
     import narwhals as nw
 
-    native: Any = nw.from_native(values, allow_series=True, pass_through=True)
+    try:
+        native: Any = nw.from_native(values, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise InputError(f"{name} has two columns of one name; rename one of them") from None
     if isinstance(native, nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame; collect it first, or pass one of its columns")
     if isinstance(native, (nw.Series, nw.DataFrame)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import InputError
+from calibrant.errors import InputError, shown
 from calibrant.inputs.laws.parameters import locked, read_numbers, refuse_not_finite
 from calibrant.inputs.weights import FloatArray
 
@@ -44,6 +44,7 @@ class PointSets:
 
 def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
     """Return two sets of points with the same number of coordinates, each of at least `least` points."""
+    _check_names(y, points)
     first, second = read_points(y, "y", least=least), read_points(points, "points", least=least)
     if first.shape[1] != second.shape[1]:
         raise InputError(
@@ -51,6 +52,16 @@ def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
             "points. Take the same coordinates of both, in the same order"
         )
     return PointSets(first, second)
+
+
+def _check_names(y: Any, points: Any) -> None:
+    """Refuse data frames that name the same columns in another order: points are compared column by column."""
+    names = [list(getattr(values, "columns", ())) for values in (y, points)]
+    if names[0] != names[1] and sorted(map(str, names[0])) == sorted(map(str, names[1])):
+        raise InputError(
+            f"y and points name the same columns in another order: {shown(names[0])} and {shown(names[1])}. "
+            "Put them in one order, such as points[list(y.columns)]"
+        )
 
 
 def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
@@ -78,6 +89,15 @@ def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
             "Give them in other units"
         )
     return locked(found)
+
+
+def random_part(points: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
+    """Return at most so many of the points, drawn without replacement; they stay in their order.
+
+    >>> random_part(np.array([[1.0], [2.0], [3.0]]), 2, np.random.default_rng(0)).tolist()
+    [[2.0], [3.0]]
+    """
+    return points if len(points) <= most else points[np.sort(rng.choice(len(points), most, replace=False))]
 
 
 def _remedy(array: Any, name: str) -> str:

@@ -1,4 +1,4 @@
-"""calibrant in other people's tools: scikit-learn, pytest, training loops, MLflow, arviz, sbi, BayesFlow.
+"""calibrant in other people's tools: scikit-learn, pytest, training loops, PyTorch, MLflow, arviz, sbi, BayesFlow.
 
 Each module stands alone.
 """

@@ -12,6 +12,7 @@ from calibrant.inputs.options import check_choice, generator
 from calibrant.inputs.points import read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.root_trace import factor_of_covariance, factor_of_rows, nuclear_norm, root_trace
+from calibrant.kernels.point_order import point_order
 from calibrant.progress import steps
 from calibrant.summaries.point_moments import PointMoments
 
@@ -173,7 +174,7 @@ def _extrapolated(first: FloatArray | PointMoments, second: FloatArray | PointMo
             f"extrapolate=True needs at least {3 * least} points of {first.shape[1]} dimensions in each set, so that a "
             f"third of them has twice as many as dimensions and {LEAST_SUBSET} or more; got {few}"
         )
-    orders = [chance.permutation(len(X)) for X in (first, second)]
+    orders = [chance.permutation(point_order(X)) for X in (first, second)]  # the order of the rows has no part in it
     found, ends = [PointMoments.zero(), PointMoments.zero()], [0, 0]
     inverse, value = np.empty(len(SIXTHS)), np.empty(len(SIXTHS))
     for k, _ in steps(len(SIXTHS), size=1, label="extrapolating"):

@@ -94,12 +94,19 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
     found = []
     for rows in groups:
         if getattr(_module(kind), "SCATTERED", False):
-            found.append(rows[:: max(1, -(-len(rows) // each))])
+            found.append(_some(rows, line, each))
             continue
         part = {name: column[rows] for name, column in line.items()}
         found.append(rows[kept(part, x, [name for name in part if name != x], each)])
     places = np.concatenate(found)
     return {name: np.asarray(column)[places] for name, column in columns.items()}
+
+
+def _some(rows: Any, columns: Mapping[str, Any], most: int) -> Any:
+    """Return about `most` of these rows at even distances, the extremes of all columns among them."""
+    ends = [pick(column[rows]) for column in columns.values() for pick in (np.argmin, np.argmax)]
+    even = np.arange(0, len(rows), max(1, -(-len(rows) // most)))
+    return rows[np.unique(np.concatenate([ends, even]))]
 
 
 def _extents(columns: Mapping[str, Any], heights: list[str]) -> dict[str, Any]:

@@ -90,6 +90,7 @@ def takes_transform(n: int, m: int) -> bool:
     return n * m >= TRANSFORM_TERMS
 
 
+FEW_COORDINATES = 16  # up to which squared distances are sums of squared differences
 TREE_COORDINATES = 10  # beyond, a tree looks at nearly all points
 FEW_DIFFERENCES = 20_000_000  # differences of coordinates below which nothing is quicker than to take them all
 
@@ -100,4 +101,14 @@ def neighbour_body(pairs: int, d: int) -> NeighbourBody:
     """Tell how neighbours among points of d coordinates are found, when so many pairs might be looked at."""
     if pairs * d <= FEW_DIFFERENCES:
         return "differences"
-    return "tree" if d <= TREE_COORDINATES else "products"
+    return "tree" if takes_tree(d) else "products"
+
+
+def takes_products(d: int) -> bool:
+    """Tell whether squared distances of points of d coordinates come from a product of matrices."""
+    return d > FEW_COORDINATES
+
+
+def takes_tree(d: int) -> bool:
+    """Tell whether a tree of many points of d coordinates looks at few of them to find neighbours."""
+    return d <= TREE_COORDINATES

@@ -1,4 +1,4 @@
-"""Points that occur several times, each once."""
+"""Which points of a set are equal: each different one once, and where it occurs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE = 1 << 12  # points that are compared together
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The different points of a set."""
+    """The different points of a set of N; 0 and -0 are equal."""
 
     points: FloatArray
     """Each of them once, (u, d)."""
@@ -26,25 +26,40 @@ class Distinct:
     """How often each of them occurs, (u,)."""
 
     place: IntArray
-    """For all N points, in an order that depends on their values alone: which of the u points it is."""
+    """Which of them each point of the set is, (N,)."""
+
+    order: IntArray
+    """The different points from small to large, as `point_order` has it, (u,)."""
+
+    @property
+    def rank(self) -> IntArray:
+        """How many different points are smaller than each point of the set, (N,)."""
+        return np.argsort(self.order)[self.place]
 
 
 def distinct(points: FloatArray) -> Distinct:
-    """Return the different points of a set.
+    """Return the different points of a set; the set itself where no two are equal.
 
-    >>> distinct(np.array([[2.0], [1.0], [2.0]]))
-    Distinct(points=array([[1.], [2.]]), count=array([1, 2]), place=array([0, 1, 1]))
+    >>> found = distinct(np.array([[2.0], [1.0], [2.0]]))
+    >>> found.points.tolist(), found.count.tolist(), found.place.tolist(), found.order.tolist()
+    ([[1.0], [2.0]], [1, 2], [1, 0, 1], [0, 1])
     """
     order = np.argsort(points[:, 0], kind="stable")
-    first = points[order, 0]
-    if (first[1:] != first[:-1]).all():  # one coordinate tells them all apart
-        return Distinct(points, np.ones(len(points), dtype=np.int64), order)
-    order = point_order(points)
+    new = _differ(points[:, :1], order)
+    if not new.all():  # one coordinate does not tell them all apart
+        order = point_order(points)
+        new = _differ(points, order)
+    if new.all():
+        each = np.arange(len(points))
+        return Distinct(points, np.ones(len(points), dtype=np.int64), each, order)
+    place = np.empty(len(points), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return Distinct(points[order[new]], np.bincount(place), place, np.arange(np.count_nonzero(new)))
+
+
+def _differ(points: FloatArray, order: IntArray) -> NDArray[np.bool_]:
+    """Tell which points differ from the one before them in this order."""
     new = np.ones(len(points), dtype=bool)
     for part in chunks(len(points) - 1, PIECE):
-        before, after = points[order[:-1][part]], points[order[1:][part]]
-        new[1:][part] = (before != after).any(axis=1)
-    if new.all():
-        return Distinct(points, np.ones(len(points), dtype=np.int64), order)
-    place = np.cumsum(new) - 1
-    return Distinct(points[order[new]], np.bincount(place), place)
+        new[1:][part] = (points[order[:-1][part]] != points[order[1:][part]]).any(axis=1)
+    return new

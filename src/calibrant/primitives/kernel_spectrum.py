@@ -16,7 +16,7 @@ from calibrant.kernels import Kernel
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.pair_sums import each_block
 from calibrant.primitives.point_sums import pair_sums
-from calibrant.primitives.point_tiles import BY_DIFFERENCES, kernel_tile
+from calibrant.primitives.point_tiles import kernel_tile, multiplies
 from calibrant.progress import steps
 
 Similarity = Kernel | Literal["cosine"]
@@ -65,7 +65,7 @@ def _kernel_matrix(X: FloatArray, p: FloatArray, kernel: Kernel) -> FloatArray:
     """Return √(p_i p_j) K_ij on and above the diagonal, and 0 below."""
     n, root = len(X), np.sqrt(p)
     A = np.zeros((n, n))
-    cheap = kernel.distance == "euclidean" and X.shape[1] > BY_DIFFERENCES  # one matrix product, on the threads of BLAS
+    cheap = multiplies(kernel.distance, X.shape[1])  # one matrix product, on the threads of BLAS
     for rows, columns, K in each_block(kernel_tile(X, kernel), n, label="kernel of pairs of points", threads=not cheap):
         A[rows, columns] = K * root[columns]
         A[rows, columns] *= root[rows, None]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.distinct_points import distinct
 from calibrant.primitives.neighbours import Neighbours
-from calibrant.primitives.relabellings import Labels
-from calibrant.primitives.repeated import row_numbers
+from calibrant.primitives.relabellings import Divisions
 from calibrant.progress import steps
 
 NEAREST = 12  # neighbours of each point that are looked at first
@@ -21,17 +21,16 @@ class ClosePairs:
     """
 
     def __init__(self, pooled: FloatArray) -> None:
-        self.place = row_numbers(pooled)  # (N,), which of the u different points each is
-        _, first, count = np.unique(self.place, return_index=True, return_counts=True)
-        self.points, u = pooled[first], len(first)
+        found = distinct(pooled)
+        self.points, self.place, u = found.points, found.place, len(found.points)
         self.index, self.square = np.empty((u, min(NEAREST, u - 1)), dtype=np.intp), np.empty((u, min(NEAREST, u - 1)))
         if u > 1:
-            search = Neighbours(self.points, count)
+            search = Neighbours(self.points, found.count)
             rows = search.order
             for part, near in search.nearest(NEAREST, rows):
                 self.index[rows[part]], self.square[rows[part]] = near.index, near.square
 
-    def memorised(self, labels: Labels) -> NDArray[np.int64]:
+    def memorised(self, divisions: Divisions) -> NDArray[np.int64]:
         """Return for each division of the points (B, N), 1 for two or more real ones, how many others are memorised.
 
         A generated point is if it is nearer to a real one than the two real points that are nearest to each other. Real
@@ -41,13 +40,13 @@ class ClosePairs:
         >>> pairs.memorised(np.array([[1, 0, 1, 1], [1, 1, 0, 1]], dtype=np.uint8)).tolist()
         [1, 0]
         """
-        found = np.zeros(len(labels), dtype=np.int64)
-        for b, _ in steps(len(labels), size=1, label="looking for memorised points"):
-            real = np.bincount(self.place, weights=labels[b], minlength=len(self.points))
-            found[b] = 0 if (real > 1).any() else self._nearer(real > 0, labels[b])
+        found = np.zeros(len(divisions), dtype=np.int64)
+        for b, _ in steps(len(divisions), size=1, label="looking for memorised points"):
+            real = np.bincount(self.place, weights=divisions[b], minlength=len(self.points))
+            found[b] = 0 if (real > 1).any() else self._nearer(real > 0, divisions[b])
         return found
 
-    def _nearer(self, real: NDArray[np.bool_], labels: NDArray[np.uint8]) -> int:
+    def _nearer(self, real: NDArray[np.bool_], division: Divisions) -> int:
         """Count generated points; no two real ones are equal.
 
         What lies beyond the list of a point is at least as far from it as the last on the list. Only where that is too
@@ -70,4 +69,4 @@ class ClosePairs:
         reach = np.full(unsettled.size, np.nextafter(closest, 0.0))
         for i, _ in all_real.inside(self.points[unsettled], reach) if unsettled.size else ():
             nearer[unsettled[i]] = True
-        return int(np.count_nonzero(nearer[self.place] & (labels == 0)))
+        return int(np.count_nonzero(nearer[self.place] & (division == 0)))

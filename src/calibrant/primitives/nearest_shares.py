@@ -1,4 +1,8 @@
-"""Share of one label among the nearest points."""
+"""Share of one label among the nearest points.
+
+Its points have been divided by their spread, so that distances which were equal differ by rounding: ties are decided
+with a tolerance here, and exactly in `neighbours`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.dispatch import TREE_COORDINATES, on_threads
+from calibrant.primitives.dispatch import on_threads, takes_tree
+from calibrant.primitives.distinct_points import distinct
 from calibrant.primitives.point_tiles import squared_distances
-from calibrant.primitives.repeated import row_numbers
 from calibrant.progress import steps
 
 Labels = NDArray[np.int64]
@@ -52,7 +56,7 @@ def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Floa
     >>> nearest_shares(X, labels, np.array([[0.0]]), k=2)
     array([0.25])
     """
-    counts = by_tree(X, labels, Q, k) if X.shape[1] <= TREE_COORDINATES else by_rows(X, labels, Q, k)
+    counts = (by_tree if takes_tree(X.shape[1]) else by_rows)(X, labels, Q, k)
     (a, a1), (b, b1) = counts
     return np.asarray((a1 * b + (k - a) * b1) / (k * b))
 
@@ -82,10 +86,9 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
     """Return the counts (2, 2, rows) from a tree of the different points of X, each with how often it occurs."""
     from scipy.spatial import cKDTree
 
-    numbers = row_numbers(X)
-    _, first = np.unique(numbers, return_index=True)
-    each = np.stack([np.bincount(numbers), np.bincount(numbers, labels).astype(np.int64)])  # (both or 1, points)
-    tree, found = cKDTree(X[first]), np.zeros((2, 2, len(Q)), np.int64)
+    of = distinct(X)
+    each = np.stack([of.count, np.bincount(of.place, labels).astype(np.int64)])  # (both or 1, points)
+    u, tree, found = len(of.points), cKDTree(of.points), np.zeros((2, 2, len(Q)), np.int64)
 
     def look(rows: NDArray[np.intp], many: int) -> NDArray[np.intp]:
         """Count for these rows, and return those that have more points at the k-th distance than were looked at."""
@@ -98,13 +101,13 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
             found[side][:, rows] = (each[:, at] * mask).sum(axis=2)
         return np.asarray(rows[masks[1][:, -1]])
 
-    left, many = np.arange(len(Q)), min(k + 1, first.size)
+    left, many = np.arange(len(Q)), min(k + 1, u)
     while left.size:
         parts = steps(left.size, size=max(1, NUMBERS // many), label=LABEL)
         left = np.concatenate([look(left[start:stop], many) for start, stop in parts])
-        if many == first.size:
+        if many == u:
             break
-        many = min(2 * many, first.size)
+        many = min(2 * many, u)
     return found
 
 

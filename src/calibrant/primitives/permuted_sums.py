@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.pair_sums import each_block
-from calibrant.primitives.relabellings import Labels
+from calibrant.primitives.relabellings import Divisions
 from calibrant.primitives.vector_sums import Tile
 
 LABEL = "summing pairs of points for permutations"
@@ -31,7 +31,7 @@ class PermutedSums(NamedTuple):
 
 
 def permuted_sums(
-    tile: Tile, V: Labels, kernels: Sequence[Callable[[FloatArray], FloatArray]] | None = None
+    tile: Tile, V: Divisions, kernels: Sequence[Callable[[FloatArray], FloatArray]] | None = None
 ) -> PermutedSums:
     """Return the sums of kernels that a permutation test of two sets is made of.
 

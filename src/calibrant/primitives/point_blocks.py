@@ -8,7 +8,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Kernel
 from calibrant.kernels.distances import distance_of_points
 from calibrant.kernels.point_kernels import PointKernel, Polynomial
-from calibrant.primitives.point_tiles import BY_DIFFERENCES, centred
+from calibrant.primitives.point_tiles import by_products, centred, multiplies
 from calibrant.progress import steps
 
 MOST = 1 << 20  # kernel values, or coordinates, at once
@@ -56,7 +56,7 @@ def _values(A: FloatArray, B: FloatArray, kernel: PointKernel) -> FloatArray:
     if callable(kernel.distance):
         return _own_values(A, B, kernel)
     squared = kernel.distance == "euclidean"
-    if squared and A.shape[2] > BY_DIFFERENCES and A.shape[1] > 1:
+    if multiplies(kernel.distance, A.shape[2]) and A.shape[1] > 1:
         D = _by_products(A, B)
     else:
         D = np.zeros((len(A), A.shape[1], B.shape[1]))
@@ -70,11 +70,7 @@ def _by_products(A: FloatArray, B: FloatArray) -> FloatArray:
     """Return squared distances within blocks from matrix products of centred points."""
     both = centred(np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])]))
     P, Q = both[: A.shape[0] * A.shape[1]].reshape(A.shape), both[A.shape[0] * A.shape[1] :].reshape(B.shape)
-    D = P @ Q.swapaxes(1, 2)
-    D *= -2.0
-    D += np.square(P).sum(axis=2)[:, :, None]
-    D += np.square(Q).sum(axis=2)[:, None, :]
-    return np.asarray(np.maximum(D, 0.0, out=D))
+    return by_products(P, Q, np.square(P).sum(axis=2), np.square(Q).sum(axis=2))
 
 
 def _own_values(A: FloatArray, B: FloatArray, kernel: Kernel) -> FloatArray:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
 from calibrant.kernels import Exponential, Gaussian, Kernel
 from calibrant.kernels.point_kernels import PointKernel, Polynomial
-from calibrant.primitives.dispatch import chunks, on_threads, on_tiles, takes_fast_double_sum
-from calibrant.primitives.point_tiles import BY_DIFFERENCES, centred, kernel_tile
+from calibrant.primitives.dispatch import FEW_COORDINATES, chunks, on_threads, on_tiles, takes_fast_double_sum
+from calibrant.primitives.point_tiles import centred, kernel_tile, multiplies
 from calibrant.primitives.profile_fast import EXP_TERMS, Profile, compiled_profile, has_profile, profile_of
 from calibrant.progress import steps
 
@@ -59,7 +59,7 @@ def pair_sums(
         set b. Below the diagonal there is 0.
     """
     weights = unit_weights(len(Z)) if w is None else w
-    multiplied = isinstance(kernel, Polynomial) or (kernel.distance == "euclidean" and Z.shape[1] > BY_DIFFERENCES)
+    multiplied = isinstance(kernel, Polynomial) or multiplies(kernel.distance, Z.shape[1])
     if isinstance(kernel, Kernel) and _takes_fast_body(Z, kernel, squared):
         profile = _squared(profile_of(kernel)) if squared else profile_of(kernel)
         if multiplied:
@@ -70,7 +70,7 @@ def pair_sums(
 
 def _takes_fast_body(Z: FloatArray, kernel: Kernel, squared: bool) -> bool:
     known = has_profile(kernel) and (not squared or type(kernel) in (Gaussian, Exponential))
-    return known and takes_fast_double_sum(len(Z), min(Z.shape[1], BY_DIFFERENCES) + EXP_TERMS)
+    return known and takes_fast_double_sum(len(Z), min(Z.shape[1], FEW_COORDINATES) + EXP_TERMS)
 
 
 def _squared(profile: Profile) -> Profile:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.point_kernels import PointKernel, Polynomial
+from calibrant.primitives.dispatch import takes_products
 from calibrant.primitives.vector_sums import Tile, own_tile
 
-BY_DIFFERENCES = 16  # coordinates up to which squared distances are sums of squared differences
 NAMES = {"euclidean": "euclidean", "l1": "cityblock"}
 
 
@@ -27,20 +29,28 @@ def squared_distances(A: FloatArray, B: FloatArray) -> FloatArray:
     Up to 16 coordinates by differences, exact for points that are equal; above by products of points that should be
     `centred`, with an error of about 1e-15 (|a|² + |b|²).
     """
-    if A.shape[1] <= BY_DIFFERENCES:
-        from scipy.spatial.distance import cdist
+    if takes_products(A.shape[1]):
+        return by_products(A, B, np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
+    from scipy.spatial.distance import cdist
 
-        return np.asarray(cdist(A, B, "sqeuclidean"))
-    return by_products(A, B, np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
+    return np.asarray(cdist(A, B, "sqeuclidean"))
 
 
 def by_products(A: FloatArray, B: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return |a - b|² from one matrix product; `a` and `b` hold the squared lengths of the rows."""
-    D = A @ B.T
+    """Return |a - b|² from one matrix product, or of a stack of A and B from one for each of them.
+
+    `a` and `b` hold the squared lengths of the rows.
+    """
+    D = A @ B.swapaxes(-1, -2)
     D *= -2.0
-    D += a[:, None]
-    D += b
+    D += a[..., :, None]
+    D += b[..., None, :]
     return np.asarray(np.maximum(D, 0.0, out=D))
+
+
+def multiplies(distance: Any, d: int) -> bool:
+    """Tell whether this distance of points of d coordinates comes from products of matrices."""
+    return distance == "euclidean" and takes_products(d)
 
 
 def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
@@ -55,7 +65,7 @@ def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
 
 def distance_tile(Z: FloatArray, distance: str) -> Tile:
     """Return the Euclidean or L1 distances of points Z (N, d) as a function of two ranges of rows."""
-    if distance == "euclidean" and Z.shape[1] > BY_DIFFERENCES:
+    if multiplies(distance, Z.shape[1]):
         return _product_tile(centred(Z))
     from scipy.spatial.distance import cdist
 

@@ -16,7 +16,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.ball_counts import balls
 from calibrant.primitives.distinct_points import Distinct, distinct
 from calibrant.primitives.neighbours import Counts, Neighbours
-from calibrant.primitives.relabellings import relabellings
+from calibrant.primitives.relabellings import Divisions, relabellings
 from calibrant.primitives.squared_differences import IntArray
 from calibrant.progress import steps
 
@@ -35,8 +35,7 @@ def relabelled_counts(pooled: FloatArray, n: int, k: int, resamples: int, rng: n
     found, N = np.empty((resamples, 4), dtype=np.int64), len(pooled)
     lists = Lists(distinct(pooled), k, min(n, N - n) / N)
     for start, stop in steps(resamples, size=max(1, BATCH // N), label=LABEL):
-        real = relabellings(n, N - n, stop - start, rng)
-        found[start:stop] = lists.counts(real)
+        found[start:stop] = lists.counts(relabellings(n, N - n, stop - start, rng))
     return found
 
 
@@ -70,11 +69,11 @@ class Lists:
         for part, near in search.nearest(self.K, rows):
             self.index[:, rows[part]], self.square[:, rows[part]] = near.index.T, near.square.T
 
-    def counts(self, labels: NDArray[np.uint8]) -> Counts:
-        """Return the counts of divisions (B, N), 1 for the first set, in the order of `Distinct.place`."""
-        B, u = len(labels), len(self.of.points)
-        place = self.of.place + u * np.arange(B)[:, None]
-        a = np.bincount(place.reshape(-1), weights=labels.reshape(-1), minlength=B * u).astype(np.int64)
+    def counts(self, divisions: Divisions) -> Counts:
+        """Return the counts of divisions (B, N), 1 for the first set, of the points from small to large."""
+        B, u = len(divisions), len(self.of.points)
+        place = np.repeat(self.of.order, self.of.count[self.of.order]) + u * np.arange(B)[:, None]
+        a = np.bincount(place.reshape(-1), weights=divisions.reshape(-1), minlength=B * u).astype(np.int64)
         b = np.tile(self.of.count, B) - a
         inside, hit = self._balls(a, b)
         back = self._balls(b, a)[1]

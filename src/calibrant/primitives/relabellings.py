@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from calibrant.primitives.dispatch import chunks
 
-Labels = NDArray[np.uint8]
-"""(B, N): 1 where a point belongs to the first set."""
+Divisions = NDArray[np.uint8]
+"""(B, N): 1 where a point belongs to the first set, 0 where to the second."""
 
 MOST_KEYS = 1 << 21  # random numbers at once
 
 
-def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> Labels:
+def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> Divisions:
     """Return for each of `resamples` random divisions which n of n + m points belong to the first set.
 
     >>> relabellings(1, 2, 4, np.random.default_rng(0)).sum(axis=1).tolist()
@@ -25,3 +25,12 @@ def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> La
         first = np.argpartition(keys, n - 1, axis=1)[:, :n]
         np.put_along_axis(found[part], first, np.uint8(1), axis=1)
     return found
+
+
+def observed_division(n: int, m: int) -> Divisions:
+    """Return the division of pooled points that they came in, (1, n + m).
+
+    >>> observed_division(1, 2).tolist()
+    [[1, 0, 0]]
+    """
+    return (np.arange(n + m) < n).astype(np.uint8)[None]

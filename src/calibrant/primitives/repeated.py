@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.point_order import point_order
+from calibrant.primitives.distinct_points import distinct
 
 
 class Repeated(NamedTuple):
@@ -38,8 +38,8 @@ def repeated(sets: PointSets) -> Repeated:
     {'repeated_y': 0.0, 'repeated_points': 0.25, 'repeated_values_y': 0.0, 'repeated_values_points': 0.375,
      'shared_rows': 0.5}
     """
-    numbers = row_numbers(sets.pooled)
-    of_y, of_points = numbers[: sets.n], numbers[sets.n :]
+    place = distinct(sets.pooled).place
+    of_y, of_points = place[: sets.n], place[sets.n :]
     return Repeated(
         _repeated(of_y),
         _repeated(of_points),
@@ -47,20 +47,6 @@ def repeated(sets: PointSets) -> Repeated:
         _repeated_values(sets.points),
         float(np.isin(of_points, of_y).mean()),
     )
-
-
-def row_numbers(Z: FloatArray) -> NDArray[np.intp]:
-    """Return the place of each row of Z (N, d) among the different rows, from 0, by the first column, then the next.
-
-    Rows that are equal have the same number, and the numbers do not depend on the order of the rows.
-
-    >>> row_numbers(np.array([[4.0, 0.0], [1.0, 2.0], [4.0, -0.0]]))
-    array([1, 0, 1])
-    """
-    order = point_order(Z)
-    rows, numbers = Z[order], np.zeros(len(Z), np.intp)
-    numbers[order[1:]] = np.cumsum((rows[1:] != rows[:-1]).any(axis=1))
-    return numbers
 
 
 def _repeated(values: NDArray[np.generic]) -> float:

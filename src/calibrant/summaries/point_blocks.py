@@ -104,7 +104,7 @@ class PointBlocks(Summary):
             np.concatenate([self.left_y, other.left_y]), np.concatenate([self.left_points, other.left_points])
         )
         more = type(self).of_sets(left, self.kernel, self.estimator, self.m)
-        return self._added(other)._added(more, keep=more)
+        return replace(self._added(other)._added(more), left_y=more.left_y, left_points=more.left_points)
 
     @property
     def n(self) -> int:
@@ -123,20 +123,17 @@ class PointBlocks(Summary):
             return float("nan")
         return float(np.sqrt(self.spread / (self.blocks * (self.blocks - 1))))
 
-    def _added(self, other: Self, keep: Self | None = None) -> Self:
-        """Return the statistics of the blocks of both (Chan, Golub and LeVeque 1983), with what is left in `keep`."""
-        left = self if keep is None else keep
+    def _added(self, other: Self) -> Self:
+        """Return the statistics of the blocks of both (Chan, Golub and LeVeque 1983)."""
         blocks = self.blocks + other.blocks
         if not blocks:
-            return replace(self, left_y=left.left_y, left_points=left.left_points)
+            return self
         apart, share = other.mean - self.mean, other.blocks / blocks
         return replace(
             self,
             blocks=blocks,
             mean=self.mean + apart * share,
             spread=self.spread + other.spread + apart * apart * self.blocks * share,
-            left_y=left.left_y,
-            left_points=left.left_points,
         )
 
     def to_bytes(self) -> bytes:

@@ -1,0 +1,221 @@
+"""A measurement of tensors that stay on their device, in one process or in many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+from calibrant.catalogue import find
+from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
+from calibrant.integrations.torch.faults import refusal
+from calibrant.integrations.torch.rows import read_batch
+from calibrant.integrations.torch.served import sums_for, sums_for_any
+from calibrant.integrations.torch.state import State, Whole, empty, of_rows, over_processes, together
+from calibrant.integrations.torch.sums import Sums
+from calibrant.summaries import Summary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class TorchMetric:
+    """A verb over batches of tensors: `update`, `compute`, `reset`, as in torchmetrics, but outcomes come first.
+
+    No row is kept: the state is a few float64 tensors of a fixed size (240 kB for binned errors, under 200 bytes for
+    scores) on the device of the predictions, and `update` never waits for that device. If a process group of
+    ``torch.distributed`` is there, `compute` gives every process the value of the rows of all.
+
+    Parameters
+    ----------
+    metric
+        A verb or its name: `ece`, `mce`, `direction` (up to 100 width bins), `kuiper_test`, `kolmogorov_smirnov_test`
+        (from a grid, with a stated rounding), `brier_score`, `log_score`, `spiegelhalter_test`. Others need more than
+        sums: `StreamingMetric` serves them.
+    pos_label
+        The number in y that marks the event, for a 1-D prediction.
+    device
+        Where the sums are kept; batches are moved there. None for the device of the predictions.
+    **options
+        Options of the verb. Class probabilities (n, K) are judged by ``notion="confidence"``, the default.
+
+    Notes
+    -----
+    Reading a value from a device stops the queue of work, so `update` looks only at types and shapes. Values are
+    checked where they are (probabilities in [0, 1], rows that sum to 1 within 1e-6, outcomes, weights, nan). The first
+    bad one is remembered, and `compute`, `sync` and `summary` raise an error that names its batch and row, counted from
+    0; in a distributed run it is raised on every rank.
+
+    A score meets bin edges in its own precision, so that 0.3 falls into (0.2, 0.3] in bfloat16 too; the verbs
+    themselves read bfloat16 tensors as float32. Class probabilities must sum to 1 within 1e-6: take softmax in float32.
+
+    All processes of a group must call `compute`, those without rows too. A sampler that repeats rows to even out the
+    ranks makes them count twice; give repeated rows weight 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> metric = TorchMetric("ece", bins=2)
+    >>> for y, p in [([0, 1], [0.25, 0.5]), ([1, 1], [0.75, 0.5])]:
+    ...     metric.update(torch.tensor(y), torch.tensor(p))
+    >>> metric
+    TorchMetric('ece', n=4)
+    >>> metric.compute()  # (0, 0.5]: mean 1.25/3, two of three happened; (0.5, 1]: 0.75, one of one
+    0.25
+
+    In Lightning, every rank runs the same lines, and logs the value of all rows::
+
+        class Model(LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.net = torch.nn.Linear(8, 1)
+                self.ece = TorchMetric("ece", bins=10)
+
+            def validation_step(self, batch, _):
+                x, y = batch
+                self.ece.update(y, self.net(x).squeeze(1).sigmoid())
+
+            def on_validation_epoch_end(self):
+                self.log("ece", self.ece.compute())
+                self.ece.reset()
+    """
+
+    def __init__(self, metric: Any = "ece", *, pos_label: Any = None, device: Any = None, **options: Any) -> None:
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtraError("TorchMetric", extra="torch") from None
+        if "classes" in options:
+            raise InputError("TorchMetric takes no classes=; y holds column numbers, or 0 and 1, or pos_label=")
+        if not (pos_label is None or isinstance(pos_label, Real)):
+            raise InputError(f"pos_label must be a number, as tensors hold no text; got {shown(pos_label)}")
+        entry = find(metric)
+        self._name = entry.name  # an entry itself cannot be pickled
+        self._options = entry.completed(options)
+        self._pos_label: float | None = None if pos_label is None else float(pos_label)
+        self._device = None if device is None else torch.device(device)
+        self._sums = {0: sums_for_any(entry, self._options)}  # by the number of columns, 0 while it is not known
+        self._state: State | None = None
+        self._columns = self._batches = 0
+
+    def update(self, y: Tensor, prediction: Tensor, weights: Tensor | None = None) -> None:
+        """Take in a batch, which may be empty."""
+        import torch
+
+        batch = read_batch(y, prediction, weights)
+        K = batch.columns
+        self._check_columns(K)
+        if K > 1 and self._pos_label is not None:
+            raise InputError("pos_label= belongs to a 1-D prediction; for (n, K) y holds column numbers")
+        sums = self._sums_for(K)
+        with torch.inference_mode(False), torch.no_grad():  # what is made in inference mode cannot be used outside
+            device = self._device or prediction.device
+            state = empty(sums, device) if self._state is None else self._state.to(device)
+            for rows, fault in batch.to(device).parts(self._batches, self._pos_label):
+                state = together(sums, state, of_rows(sums, rows, fault))
+        self._state, self._columns, self._batches = state, K, self._batches + 1
+
+    def compute(self, group: Any = None) -> Any:
+        """Return what the verb returns for all rows so far.
+
+        Parameters
+        ----------
+        group
+            The process group whose rows are put together; None for the default one, of all processes.
+        """
+        return find(self._name).of_summary(self.sync(group), self._options)
+
+    def sync(self, group: Any = None) -> Summary:
+        """Return the summary of the rows of all processes; what this one knows stays as it is."""
+        import torch.distributed as dist
+
+        if not (dist.is_available() and dist.is_initialized()):
+            return self.summary
+        whole = over_processes(self._sums_for(self._columns), self._local(), self._columns, group)
+        return self._summary(whole, f"rank {whole.rank}, ")
+
+    @property
+    def summary(self) -> Summary:
+        """The summary of the rows of this process, for other verbs that read it."""
+        return self._summary(Whole(self._local(), self._columns, self._columns, 0))
+
+    @property
+    def n(self) -> int:
+        """Number of rows of this process so far."""
+        return self._sums_for(self._columns).count(self._local().sums)
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._state = None
+        self._columns = self._batches = 0
+
+    def merge(self, other: TorchMetric) -> None:
+        """Take in all rows of another metric of this process."""
+        if not isinstance(other, TorchMetric):
+            raise InputError(f"a TorchMetric takes in another one; got {shown(other)} ({type(other).__name__})")
+        self._check_holds(other._sums[0].label)
+        if other._state is not None:
+            self._check_columns(other._columns)
+            mine = (
+                empty(other._sums[0], self._device or other._state.sums.device) if self._state is None else self._state
+            )
+            self._state = together(self._sums_for(other._columns), mine, other._state.to(mine.sums.device))
+            self._columns = other._columns
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that is known of the rows of this process, for ``torch.save``."""
+        tensors = {name: tensor.clone() for name, tensor in self._local()._asdict().items()}
+        return {"holds": self._sums[0].label, "columns": self._columns, "batches": self._batches, **tensors}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state_dict`, forgetting all rows so far."""
+        wanted = self.state_dict()
+        if set(state) != set(wanted):
+            raise SummaryError(f"the state of a TorchMetric has {', '.join(wanted)}; got {', '.join(map(str, state))}")
+        self._check_holds(state["holds"])
+        loaded = State(*(state[name].clone() for name in State._fields))
+        if any(tensor.shape != wanted[name].shape for name, tensor in loaded._asdict().items()):
+            shapes = [tuple(tensor.shape) for tensor in loaded]
+            raise SummaryError(f"this is not the state of a TorchMetric: its tensors have shapes {shapes}")
+        self._state = loaded if self._device is None else loaded.to(self._device)
+        self._columns, self._batches = state["columns"], state["batches"]
+
+    def to(self, device: Any) -> Self:
+        """Move the sums to a device, and later batches with them."""
+        import torch
+
+        self._device = torch.device(device)
+        self._state = None if self._state is None else self._state.to(self._device)
+        return self
+
+    def __repr__(self) -> str:
+        return f"TorchMetric({self._name!r}, n={self.n})"
+
+    def _local(self) -> State:
+        return self._state or empty(self._sums[0], self._device or "cpu")
+
+    def _sums_for(self, K: int) -> Sums:
+        if K not in self._sums:
+            self._sums[K] = sums_for(find(self._name), self._options, K)
+        return self._sums[K]
+
+    def _summary(self, whole: Whole, where: str = "") -> Summary:
+        sums, spread, weight_max, fault = whole.state.to("cpu")
+        if fault[0] > 0:
+            raise refusal(fault.tolist(), whole.most, self._pos_label, where)
+        if whole.most != whole.fewest:
+            raise InputError(
+                f"all processes must give predictions of one kind; got {whole.fewest} and {whole.most} columns"
+            )
+        return self._sums_for(whole.most).summary(sums, spread, float(weight_max))
+
+    def _check_columns(self, K: int) -> None:
+        if self._columns not in (0, K):
+            raise InputError(
+                f"prediction has {K} columns (1: a 1-D tensor), that of earlier batches {self._columns}; "
+                "use one TorchMetric for each kind of prediction"
+            )
+
+    def _check_holds(self, label: str) -> None:
+        if label != self._sums[0].label:
+            raise SummaryError(f"this TorchMetric keeps the sums of {self._sums[0].label}; got those of {label}")

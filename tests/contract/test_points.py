@@ -1,0 +1,380 @@
+"""Every verb of sets of points, with its important options, against the laws they all obey."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calibrant as cb
+from calibrant import InputError
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb with options. What it is exempt from is said by the fields that are not as they are by default."""
+
+    name: str
+    options: dict[str, Any]
+    of_one_set: bool = False
+    in_order: bool = False  # takes rows in their order, and says so
+    has_origin: bool = False  # a kernel of products: where 0 lies matters
+    symmetric: bool = False  # the value is the same if the sets change places
+    unit: int | None = 0  # power of the unit of the coordinates that a value has; None for none that it is
+    least: int = 2  # points of each set
+
+    def __call__(self, y, points):
+        return flat(self.verb(points, **self.options) if self.of_one_set else self.verb(y, points, **self.options))
+
+    @property
+    def verb(self) -> Callable[..., Any]:
+        return getattr(cb, self.name)
+
+    def __str__(self):
+        return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.options.items())})"
+
+
+POLYNOMIAL = {"kernel": "polynomial"}
+VERBS = [
+    Verb("mmd", {}, symmetric=True),
+    Verb("mmd", {"estimator": "biased"}, symmetric=True),
+    Verb("mmd", {"estimator": "block", "blocksize": 4}, in_order=True, symmetric=True, least=4),
+    Verb("mmd", {"estimator": "linear"}, in_order=True, symmetric=True),
+    Verb("mmd", {"kernel": "laplace"}, symmetric=True),
+    Verb("mmd", {**POLYNOMIAL, "estimator": "biased"}, has_origin=True, symmetric=True, unit=None),
+    Verb("mmd", {"bandwidth": 1.5}, symmetric=True, unit=None),
+    Verb("mmd_test", {"resamples": 99}),
+    Verb("mmd_test", {"resamples": 49, **POLYNOMIAL}, has_origin=True, unit=None),
+    Verb("mmd_test", {"resamples": 49, "aggregate": "fuse"}),
+    Verb("mmd_test", {"resamples": 49, "aggregate": "max"}),
+    Verb("mmd_test", {"method": "block", "blocksize": 2}, in_order=True, least=20),
+    Verb("frechet_distance", {}, symmetric=True, unit=2),
+    Verb("frechet_distance", {"extrapolate": True, "rng": 0}, unit=2, least=30),
+    Verb("kernel_distance", {}, has_origin=True, symmetric=True, unit=None),
+    Verb("density_coverage", {"k": 3}, least=4),
+    Verb("density_coverage", {"k": 1, "resamples": 19}),
+    Verb("vendi_score", {}, of_one_set=True, least=1),
+    Verb("vendi_score", {"order": 2}, of_one_set=True, least=1),
+    Verb("vendi_score", {"order": 2, "kernel": "cosine"}, of_one_set=True, has_origin=True, least=1),
+    Verb("c2st", {"rng": 0}),
+    Verb("c2st", {"rng": 0, "folds": 3, "resamples": 9}, least=3),
+]
+SHAPES = {
+    "plane": (60, 45, 2),
+    "line": (45, 60, 1),
+    "space": (25, 30, 200),
+}  # the last with more coordinates than points
+
+
+def flat(result, name=""):
+    """Return all numbers and texts of a result, by name."""
+    if isinstance(result, (bool, int, float, str)) or result is None:
+        return {name: result}
+    if isinstance(result, np.ndarray):
+        return {f"{name}[{k}]": value for k, value in enumerate(result.ravel().tolist())}
+    if isinstance(result, tuple) and not hasattr(result, "_fields"):
+        return {key: v for k, part in enumerate(result) for key, v in flat(part, f"{name}[{k}]").items()}
+    parts = (
+        result
+        if isinstance(result, Mapping)
+        else result._asdict()
+        if hasattr(result, "_asdict")
+        else {field.name: getattr(result, field.name) for field in fields(result)}
+    )
+    return {key: value for part, inner in parts.items() for key, value in flat(inner, f"{name}.{part}").items()}
+
+
+def assert_same(found, expected, rel=0.0):
+    """Compare results; p-values and counts are the same to the last digit, whatever `rel` is."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, float) and rel and not name.endswith("pvalue"):
+            assert found[name] == pytest.approx(value, rel=rel, abs=rel), name
+        elif name != ".method":  # numbers in words
+            assert found[name] == value, name
+
+
+def points_of(shape, seed=0):
+    """Return two sets of points that float32, and an offset of 1e8, hold without rounding."""
+    n, m, d = SHAPES[shape]
+    rng = np.random.default_rng(seed)
+    y, points = rng.normal(size=(n, d)), rng.normal(0.3, 1.2, size=(m, d))
+    return np.round(64 * y) / 64, np.round(64 * points) / 64
+
+
+def applies(verb, shape):
+    """Return whether there are enough points: an extrapolation needs six for each coordinate."""
+    return not ("extrapolate" in verb.options and shape == "space")
+
+
+EVERY = pytest.mark.parametrize("verb", VERBS, ids=str)
+EVERY_SHAPE = pytest.mark.parametrize(
+    ("verb", "shape"),
+    [pytest.param(verb, shape, id=f"{verb} {shape}") for shape in SHAPES for verb in VERBS if applies(verb, shape)],
+)
+TWO_SETS = pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.of_one_set], ids=str)
+
+
+def test_every_verb_of_points_is_tried():
+    def takes_points(verb):
+        parameters = inspect.signature(verb).parameters
+        return "points" in parameters and parameters["points"].kind is not inspect.Parameter.KEYWORD_ONLY
+
+    functions = {name for name in cb.__all__ if inspect.isfunction(getattr(cb, name))}
+    found = {name for name in functions if takes_points(getattr(cb, name))}
+    assert found - {"compare_samples"} == {verb.name for verb in VERBS}  # which has tests/audit/test_compare_samples.py
+
+
+@EVERY_SHAPE
+def test_a_call_repeats_itself(verb, shape):
+    y, points = points_of(shape)
+    first = verb(y, points)
+    verb(points[:, ::-1], y[:, ::-1])  # nothing is remembered
+    assert verb(y, points) == first
+
+
+@EVERY_SHAPE
+def test_numbers_are_finite_python_numbers(verb, shape):
+    found = verb(*points_of(shape))
+    assert {type(value) for value in found.values()} <= {float, int, str, type(None)}
+    assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+    assert all(0 < value <= 1 for name, value in found.items() if name.endswith("pvalue"))
+
+
+@EVERY_SHAPE
+def test_row_order(verb, shape):
+    y, points = points_of(shape)
+    expected = verb(y, points)
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        found = verb(rng.permutation(y), rng.permutation(points))
+        if not verb.in_order:
+            assert_same(found, expected, rel=1e-9)
+        elif seed == 1:  # the exemption is needed
+            with pytest.raises(AssertionError):
+                assert_same(found, expected, rel=1e-9)
+
+
+@EVERY
+def test_nothing_is_printed_or_seeded(verb, capfd):
+    before = np.random.get_state()  # noqa: NPY002
+    verb(*points_of("plane"))
+    after = np.random.get_state()  # noqa: NPY002
+    assert before[0] == after[0]
+    np.testing.assert_array_equal(before[1], after[1])
+    assert before[2:] == after[2:]
+    assert capfd.readouterr() == ("", "")
+
+
+@EVERY_SHAPE
+def test_inputs_are_unchanged(verb, shape):
+    y, points = points_of(shape)
+    before = y.copy(), points.copy()
+    verb(y, points)
+    assert y.flags.writeable
+    assert points.flags.writeable
+    np.testing.assert_array_equal(y, before[0])
+    np.testing.assert_array_equal(points, before[1])
+
+
+def _read_only(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def _every_other(x):
+    wide = np.full((2 * len(x), 3 * x.shape[1]), np.nan)
+    wide[::2, ::3] = x
+    return wide[::2, ::3]
+
+
+LAYOUTS = {
+    "read-only": _read_only,
+    "fortran": np.asfortranarray,
+    "not contiguous": _every_other,
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "float32": lambda x: x.astype(np.float32),
+    "other bytes": lambda x: x.astype(">f8"),
+    "list": np.ndarray.tolist,
+    "tuple": lambda x: tuple(map(tuple, x.tolist())),
+    "pandas": lambda x: pd.DataFrame(x, columns=["b", "a"], index=np.zeros(len(x))),
+    "polars": lambda x: pl.DataFrame(x, schema=["b", "a"], orient="row"),
+}
+
+
+@EVERY
+def test_containers_and_layouts(verb):
+    y, points = points_of("plane")
+    expected = verb(y, points)
+    for name, layout in LAYOUTS.items():
+        try:
+            assert_same(verb(layout(y), layout(points)), expected, rel=1e-12)
+            assert_same(verb(layout(y), points), expected, rel=1e-12)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+
+
+@EVERY
+def test_whole_numbers(verb):
+    y, points = (np.round(4 * part).astype(np.int64) for part in points_of("plane"))
+    y[(y == 0).all(axis=1)] = 1  # a point at 0 has no angle
+    points[(points == 0).all(axis=1)] = 1
+    expected = verb(y * 1.0, points * 1.0)
+    for kind in (np.int64, np.int8, np.float16):
+        assert_same(verb(y.astype(kind), points.astype(kind)), expected, rel=1e-12)
+
+
+@EVERY_SHAPE
+def test_huge_offsets(verb, shape):
+    y, points = points_of(shape)
+    far = verb(y + 1e8, points + 1e8)
+    if verb.has_origin:
+        assert all(np.isfinite(value) for value in far.values() if isinstance(value, float))
+    else:
+        assert_same(far, verb(y, points), rel=1e-6)
+
+
+@EVERY
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
+def test_units(verb, factor):
+    y, points = points_of("plane")
+    near, far = verb(y, points), verb(factor * y, factor * points)
+    if verb.unit is None:
+        with pytest.raises(AssertionError):
+            assert_same(far, near, rel=1e-9)
+        return
+    power = {"": verb.unit, ".details.bandwidth": 1}
+    assert_same(
+        {name: value / factor ** power[name] if name in power else value for name, value in far.items()}, near, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb.symmetric], ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sets_may_change_places(verb, shape):
+    y, points = points_of(shape)
+    assert_same(verb(points, y), verb(y, points), rel=1e-9)
+
+
+@EVERY
+def test_unequal_sizes_either_way(verb):
+    y, points = points_of("plane")
+    for first, second in ((y, points[: max(verb.least, 30)]), (y[: max(verb.least, 30)], points)):
+        found = verb(first, second)
+        assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+
+
+@EVERY
+def test_the_least_number_of_points(verb):
+    y, points = points_of("plane")
+    found = verb(y[: verb.least], points[: verb.least])
+    assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+
+
+def bad(row, column, value):
+    array = np.array(points_of("plane")[0])
+    array[row, column] = value
+    return array
+
+
+GOOD = points_of("plane")[0]
+REFUSED = {
+    "nan": (bad(7, 1, np.nan), "{name} must be finite; row 7, column 1 is nan"),
+    "inf": (bad(9, 0, -np.inf), "{name} must be finite; row 9, column 0 is -inf"),
+    "none": (None, "{name} is missing"),
+    "1-d": (GOOD[:, 0], "{name} must be points (n, d), one row each; got shape (60,). For points on a line pass "),
+    "3-d": (GOOD[None], "{name} must be points (n, d), one row each; got shape (1, 60, 2). For images or sequences"),
+    "number": (3.0, "{name} must be"),
+    "strings": ([["a", "b"], ["c", "d"]], "{name} must be real numbers; row 0 is 'a'"),
+    "text": ("points.npy", "{name} must be an array"),
+    "bool": (GOOD > 0, "{name} must be real numbers; got values of type bool"),
+    "complex": (GOOD + 1j, "{name} must be real numbers; got values of type complex128"),
+    "empty": (GOOD[:0], "{name} must have at least {least} point"),
+    "no columns": (GOOD[:, :0], "{name} must have at least one column"),
+    "ragged": ([[1.0, 2.0], [3.0]], "{name} is not a regular array"),
+    "too large": (bad(3, 0, 1e200), "{name} must lie within ±1e+150"),
+    "missing in a frame": (pd.DataFrame({"a": [1.0, None, 2.0], "b": [0.0, 1.0, 2.0]}), "{name} must be finite; row 1"),
+}
+
+
+@EVERY
+@pytest.mark.parametrize("given", REFUSED)
+def test_what_is_refused(verb, given, refusal):
+    values, words = REFUSED[given]
+    for name in ("points",) if verb.of_one_set else ("y", "points"):
+        sets = {"y": GOOD, "points": GOOD, name: values}
+        message = refusal(verb, sets["y"], sets["points"])
+        assert words.format(name=name, least=1 if verb.of_one_set else 2) in message
+
+
+@TWO_SETS
+def test_one_point_is_refused(verb, refusal):
+    assert "points must have at least 2 points; got 1" in refusal(verb, GOOD, GOOD[:1])
+    assert "y must have at least 2 points; got 1" in refusal(verb, GOOD[:1], GOOD)
+
+
+@TWO_SETS
+def test_different_spaces_are_refused(verb, refusal):
+    words = "y and points must have the same number of columns; got 2 in y and 1 in points"
+    assert words in refusal(verb, GOOD, GOOD[:, :1])
+
+
+@EVERY
+def test_options_have_names(verb):
+    with pytest.raises(TypeError):
+        verb.verb(*([GOOD] if verb.of_one_set else [GOOD, GOOD]), "gaussian")
+
+
+TAKES_RNG = pytest.mark.parametrize(
+    "verb",
+    [
+        verb
+        for verb in VERBS
+        if "rng" in inspect.signature(verb.verb).parameters and str(verb) != "frechet_distance()"  # has no use for it
+    ],
+    ids=str,
+)
+
+
+@pytest.mark.parametrize("rng", ["seed", 1.5, -1, True])
+@TAKES_RNG
+def test_what_no_chance_comes_from(verb, rng, refusal):
+    call = [GOOD] if verb.of_one_set else [GOOD, GOOD]
+    assert "rng must be" in refusal(verb.verb, *call, **{**verb.options, "rng": rng})
+
+
+@TAKES_RNG
+def test_a_generator_does_as_well_as_its_number(verb):
+    y, points = points_of("plane")
+    call = [points] if verb.of_one_set else [y, points]
+    by_number = verb.verb(*call, **{**verb.options, "rng": 7})
+    generator = np.random.default_rng(7)
+    assert flat(verb.verb(*call, **{**verb.options, "rng": generator})) == flat(by_number)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cb.c2st(GOOD, GOOD), "pass rng=0"),
+        (lambda: cb.frechet_distance(GOOD, GOOD, extrapolate=True), "rng"),
+    ],
+    ids=["c2st", "frechet_distance"],
+)
+def test_where_chance_decides_it_must_be_given(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_flat_finds_everything():
+    """The laws compare what this returns: nothing may be left out."""
+    found = flat(cb.density_coverage(GOOD, GOOD, resamples=9))
+    assert {".precision", ".recall", ".density", ".coverage", ".k", ".n", ".m"} <= found.keys()
+    assert sum(".relabelled.coverage.draws" in name for name in found) == 9
+    assert {".statistic", ".pvalue", ".estimate", ".n", ".details.n", ".details.held_out[1]"} <= flat(
+        cb.c2st(GOOD, GOOD, rng=0)
+    ).keys()
