@@ -544,7 +544,8 @@ class TestLawsOfInput:
     def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
         for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_view, "POINTS")):
             monkeypatch.setattr(module, name, 50)
-        one, other = compare_samples(REAL, RIGHT, resamples=239), compare_samples(REAL[::-1], RIGHT[::-1], resamples=239)
+        one = compare_samples(REAL, RIGHT, resamples=239)
+        other = compare_samples(REAL[::-1], RIGHT[::-1], resamples=239)
         assert one.findings.to_dict() == other.findings.to_dict()
 
     def test_a_call_repeats_itself(self, right):

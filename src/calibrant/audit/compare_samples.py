@@ -18,9 +18,9 @@ from calibrant.audit.point_tests import classifier_look, kernel_look
 from calibrant.audit.point_words import no_truth, point_verdict
 from calibrant.errors import InputError, shown
 from calibrant.inputs import check_count, check_level, generator
+from calibrant.inputs.point_order import point_order
 from calibrant.inputs.points import PointSets, read_point_sets, read_points
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.point_order import point_order
 from calibrant.results import Figure, Findings, Section, Table
 from calibrant.version import __version__
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.audit.point_look import Compared, PointLook, measured
 from calibrant.audit.point_view import two_ecdfs
+from calibrant.audit.words import percent
 from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
@@ -112,10 +113,10 @@ def _method(n: int, m: int, compared: Compared) -> str:
 def _sentences(compared: Compared, found: DensityCoverage, copies: Memorised, asked: Asked) -> tuple[str, ...]:
     chance = found.relabelled or {}
     words = (
-        f"Missing: {_share(1 - found.coverage)} of the real points have no generated one near, where "
-        f"{_share(1 - chance['coverage'].mean)} would by chance.",
-        f"Invented: {_share(1 - found.precision)} of the generated points have no real one near, where "
-        f"{_share(1 - chance['precision'].mean)} would by chance.",
+        f"Missing: {percent(1 - found.coverage)} of the real points have no generated one near, where "
+        f"{percent(1 - chance['coverage'].mean)} would by chance.",
+        f"Invented: {percent(1 - found.precision)} of the generated points have no real one near, where "
+        f"{percent(1 - chance['precision'].mean)} would by chance.",
         f"Memorised: {copies.found:,} generated points lie nearer to a real one than any two real ones to each other, "
         f"where {copies.expected:.2g} would by chance.",
     )
@@ -144,7 +145,3 @@ def _nearest_figure(sets: PointSets, compared: Compared) -> Figure:
         "make it end late on the right. Of one law both lines are about the same."
     )
     return Figure("nearest", "Distance to the nearest real point", reading, curve)
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.2g} %" if value < 0.995 else "100 %"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calibrant.audit.point_look import Compared, PointLook, measured
+from calibrant.audit.words import percent
 from calibrant.errors import NotApplicableError
 from calibrant.inference.c2st import c2st
 from calibrant.inference.mmd_test import mmd_test
@@ -108,7 +109,7 @@ def classifier_look(compared: Compared) -> PointLook:
             measured(compared, "c2st.accuracy", "balanced accuracy on held-out points", share, expected=0.5),
         ),
     )
-    often = f"{100 * share:.0f} %"
+    often = percent(share)
     said = f"A classifier of nearest neighbours tells held-out points apart {often} of the time; guessing is 50 %."
     return PointLook(
         section,

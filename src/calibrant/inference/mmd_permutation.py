@@ -10,13 +10,13 @@ import numpy as np
 
 from calibrant.errors import InputError
 from calibrant.inference.null import reaches, resampled_pvalue
+from calibrant.inputs.point_order import point_order
 from calibrant.inputs.points import PointSets
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Exponential, Gaussian, Kernel
 from calibrant.kernels.distances import distance_of_points
 from calibrant.kernels.median import distance_quantiles, median_points
 from calibrant.kernels.point_kernels import PointKernel
-from calibrant.kernels.point_order import point_order
 from calibrant.primitives.permuted_sums import PermutedSums, permuted_sums
 from calibrant.primitives.point_tiles import distance_tile, kernel_tile
 from calibrant.primitives.relabellings import Divisions, observed_division, relabellings

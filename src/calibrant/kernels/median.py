@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
+from calibrant.inputs.point_order import point_order
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels.distances import SCIPY_NAMES, Distance, LineDistance, VectorDistance
-from calibrant.kernels.point_order import point_order
 
 MOST_ROWS = 4096
 TILE = 512

@@ -20,7 +20,7 @@ DISTANCES = ("euclidean", "l1")
 
 @dataclass(frozen=True)
 class Polynomial:
-    """The kernel (x · x' / d + 1)³ of points with d coordinates, that of the kernel inception distance."""
+    """The kernel (x · x' / d + 1)^degree of points with d coordinates; that of the kernel inception distance has 3."""
 
     degree: int = 3
 

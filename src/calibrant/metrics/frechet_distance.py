@@ -9,10 +9,10 @@ import numpy as np
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.point_order import point_order
 from calibrant.inputs.points import read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.root_trace import factor_of_covariance, factor_of_rows, nuclear_norm, root_trace
-from calibrant.kernels.point_order import point_order
 from calibrant.progress import steps
 from calibrant.summaries.point_moments import PointMoments
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.points import read_points
+from calibrant.inputs.point_order import point_order
+from calibrant.inputs.points import random_part, read_points
 from calibrant.inputs.weights import FloatArray, unit_weights
 from calibrant.kernels.median import MOST_ROWS
-from calibrant.kernels.point_order import point_order
 from calibrant.metrics.vendi_score import diversity, read_order, refuse_zero_rows, similarity
 from calibrant.primitives.kernel_spectrum import Similarity
 from calibrant.progress import steps
@@ -86,7 +86,7 @@ def vendi_scores(
     values: dict[str, list[float]] = {name: [] for name in read}
     for k, _ in steps(len(wanted), size=1, label="scoring subsets"):
         name, X = wanted[k]
-        values[name].append(diversity(_drawn(X, n, chance), unit_weights(n), found, q))
+        values[name].append(diversity(random_part(X, n, chance), unit_weights(n), found, q))
     scores = {name: SubsetScore(float(np.mean(v)), _sd(v)) for name, v in values.items()}
     return VendiScores(scores, n, q, found)
 
@@ -104,12 +104,7 @@ def _read(sets: Any) -> dict[str, FloatArray]:
 
 def _pool(sets: list[FloatArray], rng: np.random.Generator) -> FloatArray:
     share = min(max(1, MOST_ROWS // len(sets)), *map(len, sets))
-    return np.concatenate([_drawn(X, share, rng) for X in sets])
-
-
-def _drawn(X: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """Return n of the points, at random; all of them if there are no more."""
-    return X if len(X) == n else X[np.sort(rng.choice(len(X), n, replace=False))]
+    return np.concatenate([random_part(X, share, rng) for X in sets])
 
 
 def _sd(values: list[float]) -> float:

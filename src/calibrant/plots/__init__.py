@@ -103,10 +103,11 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def _some(rows: Any, columns: Mapping[str, Any], most: int) -> Any:
-    """Return about `most` of these rows at even distances, the extremes of all columns among them."""
-    ends = [pick(column[rows]) for column in columns.values() for pick in (np.argmin, np.argmax)]
-    even = np.arange(0, len(rows), max(1, -(-len(rows) // most)))
-    return rows[np.unique(np.concatenate([ends, even]))]
+    """Return at most `most` of these rows at even distances; where there is room, the extremes of all columns too."""
+    ends = {int(pick(column[rows])) for column in columns.values() for pick in (np.argmin, np.argmax)}
+    ends = ends if len(ends) < most else set()
+    even = np.arange(0, len(rows), max(1, -(-len(rows) // max(1, most - len(ends)))))
+    return rows[sorted(ends.union(even.tolist()))]
 
 
 def _extents(columns: Mapping[str, Any], heights: list[str]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.inputs.point_order import point_order
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.point_order import point_order
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.squared_differences import IntArray
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.point_order import point_order
+from calibrant.inputs.point_order import point_order
 
 NUMBERS = st.floats(-1e150, 1e150) | st.integers(-2, 2).map(float) | st.just(-0.0)
 
