@@ -509,7 +509,7 @@ def time_first_calls(report: Report, rounds: int) -> None:
         name: (SMALL_SETS, f"{call}\nassert 'numba' not in sys.modules") for name, call in {**judged, **others}.items()
     }
     with kept_bytecode():
-        seconds = best_fresh_seconds(calls, rounds=max(2, rounds))  # the first writes the bytecode
+        seconds = best_fresh_seconds(calls, rounds=rounds)  # the first round writes the bytecode
     rows = [
         (name, f"{s:.3f}", report.mark(s <= FIRST_CALL_SECONDS) if name in judged else "no target")
         for name, s in seconds.items()
@@ -557,7 +557,7 @@ def main() -> int:
     time_kernel_distance(report, rows, features, min(rounds, 2))
     time_looks(report, n, 300 if quick else AUDIT_ROWS)
     time_imports(report, 2 if quick else IMPORT_ROUNDS)
-    time_first_calls(report, 1 if quick else FIRST_CALL_ROUNDS)
+    time_first_calls(report, 2 if quick else FIRST_CALL_ROUNDS)
     report.say()
     report.say(f"{report.failures} targets missed")
     if not quick:

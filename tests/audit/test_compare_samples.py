@@ -18,7 +18,7 @@ RNG = np.random.default_rng(1)
 N, M = 160, 140
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 5.0]])
 HOSTILE = "<script>alert(1)</script>"
-B = 299  # the smallest p-value, times 3 questions and 4 looks, is below 0.05
+B = 319  # the smallest p-value, times 4 questions and 4 looks, is 0.05
 
 ONE_SET = [
     "location",
@@ -139,15 +139,29 @@ class TestVerdict:
         copies = REAL[rng.choice(N, M, replace=False)] + noise * rng.normal(size=(M, 2))
         audit = compare_samples(REAL, copies, resamples=B)
         assert audit.verdict.status == "different"
-        (said,) = audit.verdict.sentences
+        said, *copied = audit.verdict.sentences
         assert said.startswith(f"Memorised: {M} generated points lie nearer to a real one than any two real ones")
+        assert [text.partition(",")[0] for text in copied] == (
+            [f"Copied: {M} generated points equal a real one"] if noise == 0 else []
+        )
         assert table(audit)["memorised"].value == M
         assert table(audit)["shared_rows"].value == (noise == 0)
+
+    def test_copies_are_found_where_real_points_repeat_themselves(self):
+        real = REAL.copy()
+        real[1] = real[0]  # now nothing is nearer than any two real points
+        found = compare_samples(real, real, resamples=B).verdict
+        assert found.status == "different"
+        assert any(text.startswith(f"Copied: {N} generated points equal a real one") for text in found.sentences)
+
+    def test_rounded_points_are_no_copies(self, rng):
+        y, points = rng.integers(0, 12, size=(2, 200, 2))
+        assert not any(text.startswith("Copied") for text in compare_samples(y, points, resamples=B).verdict.sentences)
 
     def test_a_few_points_many_times(self, rng):
         """The generator has collapsed onto five of the points it was shown."""
         copies = np.repeat(REAL[:5], 28, axis=0) + 1e-6 * rng.normal(size=(M, 2))
-        assert table(compare_samples(REAL, copies, resamples=239))["memorised"].value == M
+        assert table(compare_samples(REAL, copies, resamples=319))["memorised"].value == M
 
     def test_dependence_alone(self, rng):
         """Each coordinate has the right law; the two go together."""
@@ -164,7 +178,8 @@ class TestVerdict:
         module = import_module("calibrant.audit.compare_samples")
         monkeypatch.setattr(module, "LOOKS", (point_tests.kernel_look,))
         assert verdict(NORMAL, points).sentences == (
-            "The two sets differ as a whole. No coordinate alone does: look at how they depend on each other.",
+            "The two sets differ as a whole. No coordinate was found to do so alone: look at their shapes, and at how "
+            "they depend on each other.",
         )
         assert verdict(NORMAL[:, :1], points[:, :1] ** 3).sentences == ("The two sets differ as a whole.",)
 
@@ -255,14 +270,14 @@ class TestNumbers:
         assert (np.diff(smallest) >= 0).all()
 
     def test_p_values_of_random_divisions_are_never_zero(self):
-        found = table(compare_samples(NORMAL, NORMAL[:M] + 50, resamples=239))
-        assert all(m.pvalue >= 1 / 240 for name, m in found.items() if m.pvalue is not None and name != "c2st")
+        found = table(compare_samples(NORMAL, NORMAL[:M] + 50, resamples=319))
+        assert all(m.pvalue >= 1 / 320 for name, m in found.items() if m.pvalue is not None and name != "c2st")
         assert found["c2st"].pvalue > 0
 
     def test_duplicates(self):
         y = np.concatenate([NORMAL[:100], NORMAL[:25]])
         points = np.concatenate([NORMAL[90:140], NORMAL[90:140]])
-        found = table(compare_samples(y, points, resamples=239))
+        found = table(compare_samples(y, points, resamples=319))
         assert found["repeated_rows.real"].value == pytest.approx(25 / 125)
         assert found["repeated_rows.generated"].value == pytest.approx(0.5)
         assert found["shared_rows"].value == pytest.approx(20 / 100)
@@ -280,7 +295,7 @@ class TestFigures:
     def test_many_coordinates_are_seen_from_the_side_of_most_variance(self, rng):
         y = np.column_stack([NORMAL, NORMAL[:, 0] + 0.1 * rng.normal(size=N), np.full(N, 0.1)])
         points = moved(y[:M], 0.01, 0.0, 0.0, 0.0)
-        view = figures(compare_samples(y, points, resamples=239))["cloud"].curve
+        view = figures(compare_samples(y, points, resamples=319))["cloud"].curve
         assert view.axes == ("first direction", "second direction")
         variances = np.linalg.eigvalsh(np.corrcoef(np.concatenate([y, points])[:, :3].T))
         assert (view.first.var(), view.second.var()) == pytest.approx((variances[2], variances[1]))
@@ -288,12 +303,12 @@ class TestFigures:
 
     def test_of_many_points_some_are_drawn(self, monkeypatch):
         monkeypatch.setattr(point_view, "POINTS", 50)
-        view = figures(compare_samples(REAL, RIGHT, resamples=239))["cloud"].curve
+        view = figures(compare_samples(REAL, RIGHT, resamples=319))["cloud"].curve
         assert (np.count_nonzero(view.set == 0), np.count_nonzero(view.set == 1)) == (50, 50)
 
     def test_values_and_bars(self, rng):
         points = rng.normal([0.0, 1.0], [2.0, 1.0], size=(M, 2))
-        audit = compare_samples(NORMAL, points, columns=["a", "b"], resamples=239)
+        audit = compare_samples(NORMAL, points, columns=["a", "b"], resamples=319)
         shift, spread = (figures(audit)[name].curve for name in ("location", "spread"))
         assert set(shift.names) == set(spread.names) == {"a", "b"}
         sd = NORMAL.std(axis=0, ddof=1)
@@ -309,7 +324,7 @@ class TestFigures:
     def test_at_most_twenty_coordinates(self, rng):
         y, points = rng.normal(size=(N, 30)), rng.normal(size=(M, 30))
         points[:, 17] += 3
-        audit = compare_samples(y, points, resamples=239)
+        audit = compare_samples(y, points, resamples=319)
         assert len(figures(audit)["location"].curve.names) == 20
         assert figures(audit)["location"].curve.names[0] == "column 17"
         (coordinates,) = [t for section in audit.findings.sections for t in section.tables]
@@ -326,7 +341,7 @@ class TestFigures:
 class TestOneCoordinate:
     def test_distribution_functions_are_drawn(self, rng):
         y, points = NORMAL[:, :1], rng.normal(size=(M, 1))
-        audit = compare_samples(y, points, columns=["length"], resamples=239)
+        audit = compare_samples(y, points, columns=["length"], resamples=319)
         view = figures(audit)["values"].curve
         assert (view.kind, view.axis) == ("two_ecdfs", "length")
         np.testing.assert_array_equal(view.value, np.sort(np.concatenate([y, points])[:, 0]))
@@ -341,43 +356,43 @@ class TestOneCoordinate:
 class TestAwkwardSets:
     def test_more_coordinates_than_points(self, rng):
         y, points = rng.normal(size=(60, 200)), rng.normal(size=(50, 200))
-        assert compare_samples(y, points, resamples=239).verdict.status == "cannot tell"
+        assert compare_samples(y, points, resamples=319).verdict.status == "cannot tell"
         points[:, 123] += 5
-        found = compare_samples(y, points, resamples=239).verdict
+        found = compare_samples(y, points, resamples=319).verdict
         assert found.status == "different"
         assert "shifted in column 123 by" in found.sentences[0]
 
     @pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
     def test_a_column_that_is_the_same_everywhere(self, value):
         y, points = (np.column_stack([part, np.full(len(part), value)]) for part in (REAL, RIGHT))
-        audit = compare_samples(y, points, resamples=239)
+        audit = compare_samples(y, points, resamples=319)
         assert audit.verdict.status == "no evidence"
         assert table(audit)["spread"].value == pytest.approx(np.trace(np.cov(RIGHT.T)) / np.trace(np.cov(REAL.T)))
 
     def test_a_column_that_is_the_same_in_one_set(self, rng):
         y, points = (np.column_stack([part, np.full(len(part), 0.1)]) for part in (REAL, RIGHT))
         points[:, 2] += 1e-3 * rng.normal(size=M)
-        audit = compare_samples(y, points, resamples=239)
+        audit = compare_samples(y, points, resamples=319)
         assert any("infinitely many times as far in column 2" in said for said in audit.verdict.sentences), (
             audit.verdict
         )
         spread = figures(audit)["spread"]
         assert "column 2" not in spread.curve.names  # no ratio is drawn where there is none
         assert "constant in one set alone" in spread.reading
-        back = compare_samples(points, y, resamples=239)
+        back = compare_samples(points, y, resamples=319)
         assert any("0 times as far in column 2" in said for said in back.verdict.sentences)
         assert "column 2" not in figures(back)["spread"].curve.names
         str(audit)
         json.dumps(back.findings.to_dict(), allow_nan=False)
 
     def test_real_points_that_are_all_equal(self):
-        audit = compare_samples(np.full((40, 1), 0.1), NORMAL[:, :1], resamples=239)
+        audit = compare_samples(np.full((40, 1), 0.1), NORMAL[:, :1], resamples=319)
         assert audit.verdict.status == "different"
         assert math.isnan(table(audit)["spread"].value)
         assert "spread" not in figures(audit)
 
     def test_two_constants(self):
-        audit = compare_samples(np.full((40, 2), 0.1), np.full((30, 2), 0.3), resamples=239)
+        audit = compare_samples(np.full((40, 2), 0.1), np.full((30, 2), 0.3), resamples=319)
         assert audit.verdict.status == "different"
         assert "shifted in column 0" in audit.verdict.sentences[0]
 
@@ -388,15 +403,15 @@ class TestAwkwardSets:
     @pytest.mark.parametrize("offset", [1e8, -1e9])
     def test_far_from_the_origin(self, offset):
         """All but the distance that has the origin in it, and what rounding to 1e-7 leaves."""
-        near = table(compare_samples(np.round(REAL, 3), np.round(RIGHT, 3), resamples=239))
-        far = table(compare_samples(np.round(REAL, 3) + offset, np.round(RIGHT, 3) + offset, resamples=239))
+        near = table(compare_samples(np.round(REAL, 3), np.round(RIGHT, 3), resamples=319))
+        far = table(compare_samples(np.round(REAL, 3) + offset, np.round(RIGHT, 3) + offset, resamples=319))
         for name, measurement in near.items():
             if name not in ("kernel_distance", "memorised", "c2st"):
                 assert far[name].value == pytest.approx(measurement.value, rel=1e-2, abs=1e-3), name
 
     @pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 9), (6, 2)])
     def test_very_few_points(self, n, m):
-        audit = compare_samples(NORMAL[:n], NORMAL[-m:], resamples=239)
+        audit = compare_samples(NORMAL[:n], NORMAL[-m:], resamples=319)
         assert audit.verdict.status == "cannot tell"
         assert "Neighbours are not looked at: each set needs more than 5 points." in audit.findings.caveats
         assert "density_coverage.coverage" not in table(audit)
@@ -404,7 +419,7 @@ class TestAwkwardSets:
         str(audit)
 
     def test_unequal_sizes(self):
-        audit = compare_samples(NORMAL[:30], np.concatenate([NORMAL] * 2)[::-1][:300] + 2, resamples=239)
+        audit = compare_samples(NORMAL[:30], np.concatenate([NORMAL] * 2)[::-1][:300] + 2, resamples=319)
         assert audit.verdict.status == "different"
         assert audit.findings.n == 330
 
@@ -413,7 +428,7 @@ class TestManyPoints:
     def test_a_part_is_looked_at_and_it_says_so(self, monkeypatch):
         for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_diversity, "MOST")):
             monkeypatch.setattr(module, name, 50)
-        audit = compare_samples(REAL, RIGHT, resamples=239)
+        audit = compare_samples(REAL, RIGHT, resamples=319)
         words = "50 of 160 real and 50 of 140 generated points, drawn at random"
         said = [text for text in audit.findings.caveats if words in text]
         assert [text.split(":")[0] for text in said] == [
@@ -432,49 +447,54 @@ class TestSeveralSets:
         audit = compare_samples(NORMAL, SETS, columns=["a", "b"], resamples=B)
         assert audit.verdict.status == "different"
         assert re.fullmatch(
-            r"Of 2 generated sets moved differs from the real points \(p (<|=) [\d.]+\)\.", audit.verdict.headline
+            r"Of 2 generated sets moved differs from the real points \(the smallest p (<|=) [\d.]+\)\.",
+            audit.verdict.headline,
         )
         assert audit.verdict.sentences[0].startswith("moved: Location: the generated points are shifted in a by")
         assert all(text.startswith("moved: ") for text in audit.verdict.sentences)
         assert audit.findings.n == N + 2 * M
 
     def test_names_are_stable(self):
-        audit = compare_samples(NORMAL, SETS, resamples=239)
+        audit = compare_samples(NORMAL, SETS, resamples=319)
         assert list(table(audit)) == [
             *(f"{name}.{of}" for of in SETS for name in ONE_SET),
             *(f"vendi_score.{of}" for of in ("real", *SETS)),
         ]
         assert len(audit.findings.measurements) == len(table(audit))
         assert [section.name for section in audit.findings.sections] == ["set moved", "set right", "diversity"]
-        assert table(audit)["location.moved"].label == "moved: distance of the means"
+        assert table(audit)["location.moved"].label == "moved: distance of the means (p-value: of all coordinates)"
 
     def test_titles_are_unique(self):
-        audit = compare_samples(NORMAL, SETS, resamples=239)
+        audit = compare_samples(NORMAL, SETS, resamples=319)
         parts = [part for section in audit.findings.sections for part in (*section.figures, *section.tables)]
         titles = [part.title for part in parts]
         assert len(titles) == len(set(titles)) == 10
         assert "right: both sets" in titles
 
     def test_numbers_are_those_of_each_alone(self):
-        audit = table(compare_samples(NORMAL, SETS, resamples=239))
+        audit = table(compare_samples(NORMAL, SETS, resamples=319))
         for of, points in SETS.items():
-            alone = table(compare_samples(NORMAL, points, resamples=239))
+            alone = table(compare_samples(NORMAL, points, resamples=319))
             for name in ONE_SET:
                 if name not in ("c2st", "c2st.accuracy"):  # whose halves are drawn anew
                     assert audit[f"{name}.{of}"].value == alone[name].value
 
     def test_more_sets_have_more_divisions(self):
-        audit = table(compare_samples(NORMAL, SETS, resamples=239))
-        assert "478 random divisions" in audit["location.right"].method
-        assert audit["location.moved"].pvalue == 1 / 199
+        audit = table(compare_samples(NORMAL, SETS, resamples=319))
+        assert "638 random divisions" in audit["location.right"].method
+        assert audit["location.moved"].pvalue == 1 / 639
 
     def test_all_of_them(self):
         sets = {"a": NORMAL[:M] + 2, "b": NORMAL[:M] - 2}
-        assert verdict(NORMAL, sets).headline.startswith("All 2 generated sets differ from the real points (p ")
+        assert verdict(NORMAL, sets).headline.startswith(
+            "All 2 generated sets differ from the real points (the smallest p "
+        )
 
     def test_some_of_three(self, rng):
         sets = {"a": NORMAL[:M] + 2, "b": rng.normal(size=(M, 2)), "c": NORMAL[:M] - 2}
-        assert verdict(NORMAL, sets).headline.startswith("Of 3 generated sets a and c differ from the real points (p ")
+        assert verdict(NORMAL, sets).headline.startswith(
+            "Of 3 generated sets a and c differ from the real points (the smallest p "
+        )
 
     def test_none_of_them(self, rng):
         sets = {"a": rng.normal(size=(220, 2)), "b": rng.normal(size=(220, 2))}
@@ -489,14 +509,14 @@ class TestSeveralSets:
         assert found.headline.startswith("Too few points to tell the generated sets and the real one apart (p ")
 
     def test_one_set_by_name(self):
-        audit = compare_samples(NORMAL, {"model 7": SETS["moved"]}, resamples=239)
+        audit = compare_samples(NORMAL, {"model 7": SETS["moved"]}, resamples=319)
         assert audit.verdict.headline.startswith("The generated points differ")
         assert list(table(audit))[: len(ONE_SET)] == ONE_SET
         assert figures(audit)["cloud"].curve.names == ("real", "model 7")
 
     def test_order_of_the_sets_is_theirs(self):
         back = dict(reversed(SETS.items()))
-        assert [s.title for s in compare_samples(NORMAL, back, resamples=239).findings.sections[:2]] == list(back)
+        assert [s.title for s in compare_samples(NORMAL, back, resamples=319).findings.sections[:2]] == list(back)
 
 
 class TestNoTruth:
@@ -515,10 +535,13 @@ class TestNoTruth:
         audit = compare_samples(None, {"narrow": 0.1 * NORMAL[:M], "wide": NORMAL})
         assert audit.verdict.status == "no truth"
         assert audit.verdict.headline == (
-            "There are no real points to compare with: wide is the most diverse of 2 sets."
+            "There are no real points to compare with: only the diversity of 2 sets can be told."
         )
         assert audit.verdict.sentences[0].startswith("Effective numbers of different points: wide ")
-        assert "Diverse is not the same as right: noise is diverse too." in audit.verdict.sentences
+        assert (
+            "Diverse is not the same as right: noise is diverse too. Small differences may be chance."
+            in audit.verdict.sentences
+        )
         assert list(table(audit)) == ["vendi_score.narrow", "vendi_score.wide"]
         assert all(m.pvalue is None and m.expected is None for m in audit.findings.measurements)
         assert table(audit)["vendi_score.wide"].details["sd over subsets"] > 0  # 140 of its 160 points at a time
@@ -544,8 +567,8 @@ class TestLawsOfInput:
     def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
         for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_view, "POINTS")):
             monkeypatch.setattr(module, name, 50)
-        one = compare_samples(REAL, RIGHT, resamples=239)
-        other = compare_samples(REAL[::-1], RIGHT[::-1], resamples=239)
+        one = compare_samples(REAL, RIGHT, resamples=319)
+        other = compare_samples(REAL[::-1], RIGHT[::-1], resamples=319)
         assert one.findings.to_dict() == other.findings.to_dict()
 
     def test_a_call_repeats_itself(self, right):
@@ -559,7 +582,7 @@ class TestLawsOfInput:
         sets, names = {"a": points}, {"source": "run 7"}
         y.flags.writeable = points.flags.writeable = False
         before = np.random.get_state()[1].copy()  # noqa: NPY002
-        compare_samples(y, sets, names=names, resamples=239)
+        compare_samples(y, sets, names=names, resamples=319)
         np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
         np.testing.assert_array_equal(y, REAL)
         np.testing.assert_array_equal(points, RIGHT)
@@ -581,8 +604,8 @@ class TestLawsOfInput:
     )
     def test_containers(self, container):
         y, points = (np.round(part * 64) / 64 for part in (REAL, RIGHT))
-        plain = compare_samples(y, points, resamples=239).findings.to_dict()
-        assert compare_samples(container(y), container(points), resamples=239).findings.to_dict() == plain
+        plain = compare_samples(y, points, resamples=319).findings.to_dict()
+        assert compare_samples(container(y), container(points), resamples=319).findings.to_dict() == plain
 
     @pytest.mark.parametrize(
         "frame", [pd.DataFrame, lambda x: pl.DataFrame(x.to_dict("list"))], ids=["pandas", "polars"]
@@ -590,24 +613,24 @@ class TestLawsOfInput:
     def test_columns_of_a_frame(self, frame):
         y = frame(pd.DataFrame(NORMAL, columns=["height", "weight"]))
         points = moved(NORMAL[:M], 0.0, 2.0)
-        assert "shifted in weight by" in compare_samples(y, points, resamples=239).verdict.sentences[0]
-        named = compare_samples(y, points, columns=["a", "b"], resamples=239)
+        assert "shifted in weight by" in compare_samples(y, points, resamples=319).verdict.sentences[0]
+        named = compare_samples(y, points, columns=["a", "b"], resamples=319)
         assert "shifted in b by" in named.verdict.sentences[0]
 
     def test_columns_of_the_same_name(self):
         y = pd.DataFrame(NORMAL, columns=[1, "1"])
-        audit = compare_samples(y, moved(NORMAL[:M], 0.0, 2.0), resamples=239)
+        audit = compare_samples(y, moved(NORMAL[:M], 0.0, 2.0), resamples=319)
         assert "shifted in column 1 by" in audit.verdict.sentences[0]
 
     def test_columns_may_be_an_array(self):
-        audit = compare_samples(NORMAL, moved(NORMAL[:M], 0.0, 2.0), columns=np.array([1998, 1999]), resamples=239)
+        audit = compare_samples(NORMAL, moved(NORMAL[:M], 0.0, 2.0), columns=np.array([1998, 1999]), resamples=319)
         assert "shifted in 1999 by" in audit.verdict.sentences[0]
 
 
 @pytest.fixture(scope="module")
 def hostile():
     sets = {HOSTILE: NORMAL[:M] + 1, "$x^$ _{{ 7 * 7 }}": SETS["right"]}
-    return compare_samples(NORMAL, sets, columns=[HOSTILE + "0", "$b"], names={HOSTILE: HOSTILE}, resamples=239)
+    return compare_samples(NORMAL, sets, columns=[HOSTILE + "0", "$b"], names={HOSTILE: HOSTILE}, resamples=319)
 
 
 class TestFiles:

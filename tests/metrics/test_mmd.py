@@ -178,7 +178,7 @@ class TestInterval:
         assert found.estimate == summary.mean
         assert found.high - found.estimate == pytest.approx(half, rel=1e-10)
         assert found.estimate - found.low == pytest.approx(half, rel=1e-10)
-        assert found.n == 2700
+        assert found.n == 2400
         assert "100 blocks of 12 points" in found.method
 
     def test_pairs(self):
@@ -204,7 +204,7 @@ class TestInterval:
         ("given", "words"),
         [
             ({"estimator": "unbiased"}, "no valid interval is known for estimator='unbiased'"),
-            ({"blocksize": 40}, "at least 100 blocks of 40 points of each set; these fill 30"),
+            ({"blocksize": 40}, "at least 100 blocks of 40 points of each set, 4,000 points; these fill 30"),
             ({"blocksize": 9}, "blocks of at least 10 points of each set; got 9"),
             ({"kernel": "polynomial", "blocksize": 49}, "blocks of at least 50 points of each set; got 49"),
             ({"kernel": "polynomial", "estimator": "linear"}, "too skewed for an interval"),
@@ -218,5 +218,5 @@ class TestInterval:
             interval(mmd, self.Y, self.X, **given)
 
     def test_too_few_pairs(self):
-        with pytest.raises(NotApplicableError, match="at least 200 pairs of each set; these fill 100"):
+        with pytest.raises(NotApplicableError, match="at least 200 pairs of each set, 400 points; these fill 100"):
             interval(mmd, X, Y, estimator="linear")

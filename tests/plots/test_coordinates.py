@@ -66,9 +66,10 @@ class TestRatios:
         low, high = ax.get_xlim()
         assert all(low <= tick <= high for tick in ax.get_xticks())
         ax.figure.canvas.draw()
-        assert [text.get_text() for text in ax.get_xticklabels()] == ["0.5", "0.7", "0.8", "0.9"] + [
-            f"{tick:g}" for tick in (1, 1.1, 1.25, 1.5, 2)
-        ]
+        assert [text.get_text() for text in ax.get_xticklabels()] == ["0.5", "1", "2"]
+        near = coordinates([0.97, 1.0, 1.03], ratio=True).plot()
+        near.figure.canvas.draw()
+        assert len(near.get_xticklabels()) > 2
 
     @pytest.mark.parametrize("value", [[1.0], [1.001, 0.999], [1e-4, 1e4]])
     def test_any_range_has_a_tick(self, plt, value):

@@ -60,7 +60,7 @@ def test_what_does_not_merge():
         (blocks(Y, X, blocksize=5), "of 10 points .* of 5 points"),
         (blocks(Y, X, estimator="linear", blocksize=None), "block MMD² .* linear MMD²"),
         (blocks(Y[:, :2], X[:, :2]), "3 coordinates .* with 2"),
-        (blocks(Y, X, bandwidth=2.0), "Give bandwidth as a number"),
+        (blocks(Y, X, bandwidth=2.0), "Give one bandwidth, as a number"),
     ]:
         with pytest.raises(SummaryError, match=words):
             blocks(Y, X) + other
@@ -69,7 +69,14 @@ def test_what_does_not_merge():
 def test_options_stay_with_the_summary():
     summary = blocks(Y, X)
     assert mmd(summary, estimator="block") == summary.mean
-    for options in ({"bandwidth": 1.0}, {"estimator": "linear"}, {"kernel": "laplace"}, {"blocksize": 10}):
+    for options in (
+        {"bandwidth": 1.0},
+        {"bandwidth": np.ones(2)},
+        {"estimator": "linear"},
+        {"estimator": np.ones(2)},
+        {"kernel": "laplace"},
+        {"blocksize": 10},
+    ):
         with pytest.raises(InputError, match="options cannot be given with PointBlocks"):
             mmd(summary, **options)
     with pytest.raises(InputError, match="points cannot be given"):

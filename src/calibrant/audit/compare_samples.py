@@ -19,7 +19,7 @@ from calibrant.audit.point_words import no_truth, point_verdict
 from calibrant.errors import InputError, shown
 from calibrant.inputs import check_count, check_level, generator
 from calibrant.inputs.point_order import point_order
-from calibrant.inputs.points import PointSets, read_point_sets, read_points
+from calibrant.inputs.points import PointSets, check_names, read_point_sets, read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.results import Figure, Findings, Section, Table
 from calibrant.version import __version__
@@ -60,7 +60,7 @@ def compare_samples(
         Confidence level of the tests.
     resamples
         Random divisions of the pooled points behind the tests, times the number of generated sets. None for 499, or as
-        many as `level` needs: with fewer than 12/(1 - level) no number of copies could be found.
+        many as `level` needs: with fewer than 16/(1 - level) no number of copies could be found.
     names
         What the report calls things, such as ``{"source": "run 7"}``.
     rng
@@ -104,6 +104,8 @@ def compare_samples(
     if y is None:
         return _without_truth(generated, level, names, chance)
     real = _read(y, "y")
+    for given in points.values() if isinstance(points, Mapping) else (points,):
+        check_names(y, given)
     sets = {name: _paired(real, name, given) for name, given in generated.items()}
     labels = _columns(columns, y, real.shape[1])
     tests = len(LOOKS) * len(sets)
@@ -226,7 +228,7 @@ def _columns(columns: Any, y: Any, d: int) -> tuple[str, ...]:
         given = getattr(y, "columns", None)
         found = tuple(map(str, given)) if given is not None and len(given) == d else ()
         return found if len(set(found)) == d else tuple(f"column {j}" for j in range(d))
-    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+    if isinstance(columns, str) or not np.iterable(columns):
         raise InputError(f"columns must be a list of {d} names; got {shown(columns)}")
     found = tuple(map(str, columns))
     if len(found) != d:

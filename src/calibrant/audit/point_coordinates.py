@@ -31,7 +31,7 @@ def coordinate_look(compared: Compared) -> PointLook:
             measured(
                 compared,
                 "location",
-                "distance of the means",
+                "distance of the means (p-value: of all coordinates)",
                 shift,
                 pvalue=float(found.location_pvalue.min()),
                 method=found.method,
@@ -39,7 +39,7 @@ def coordinate_look(compared: Compared) -> PointLook:
             measured(
                 compared,
                 "spread",
-                "total variance, generated over real",
+                "total variance, generated over real (p-value: of all coordinates)",
                 spread,
                 expected=1.0,
                 pvalue=float(found.spread_pvalue.min()),
@@ -60,12 +60,12 @@ def _sentences(compared: Compared, found: Differences) -> tuple[str, ...]:
     """Name the coordinates that differ, those with the smallest p-values first."""
     location = [
         f"{compared.columns[j]} by {abs(found.location[j]):.2g} sd {'up' if found.location[j] > 0 else 'down'}wards"
-        for j in np.argsort(found.location_pvalue, kind="stable")
+        for j in np.lexsort((-np.abs(found.location), found.location_pvalue))
         if compared.is_found(found.location_pvalue[j])
     ]
     spread = [
         f"{_times(found.spread[j])} as far in {compared.columns[j]}"
-        for j in np.argsort(found.spread_pvalue, kind="stable")
+        for j in np.lexsort((-_apart(found.spread), found.spread_pvalue))
         if compared.is_found(found.spread_pvalue[j])
     ]
     said = []
@@ -74,6 +74,12 @@ def _sentences(compared: Compared, found: Differences) -> tuple[str, ...]:
     if spread:
         said.append(f"Spread: the generated points reach {_listed(spread)} as the real ones.")
     return tuple(said)
+
+
+def _apart(ratio: FloatArray) -> FloatArray:
+    """Return how far ratios are from 1, either way."""
+    with np.errstate(divide="ignore"):
+        return np.abs(np.log(ratio))
 
 
 def _times(ratio: float) -> str:

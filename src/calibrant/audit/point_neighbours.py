@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.audit.point_look import Compared, PointLook, measured
 from calibrant.audit.point_view import two_ecdfs
@@ -39,15 +40,16 @@ class Memorised(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """P-values of the three questions, each alone."""
+    """P-values of the four questions, each alone."""
 
     missing: float
     invented: float
     memorised: float
+    copied: float
 
     @property
     def together(self) -> float:
-        """Of all three (Bonferroni)."""
+        """Of all of them (Bonferroni)."""
         return min(1.0, len(self) * min(self))
 
 
@@ -61,14 +63,17 @@ def neighbour_look(compared: Compared) -> PointLook:
         return PointLook(Section("neighbours", title, intro, ()), None, (), (reason,))
     found = density_coverage(used.y, used.points, k=K, resamples=compared.resamples, rng=compared.rng)
     chance = found.relabelled or {}
-    copies = _memorised(used, compared)
+    near, equal = _memorised(used, compared)
     asked = Asked(
-        _low(found.coverage, chance["coverage"].draws), _low(found.precision, chance["precision"].draws), copies.pvalue
+        _low(found.coverage, chance["coverage"].draws),
+        _low(found.precision, chance["precision"].draws),
+        near.pvalue,
+        equal.pvalue,
     )
-    measurements = (*_shares(compared, found, asked), *_copies(compared, used, copies))
+    measurements = (*_shares(compared, found, asked), *_copies(compared, used, near, equal))
     section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
     caveats = compared.fewer_words(used, "Neighbours are looked for in a part")
-    return PointLook(section, asked.together, _sentences(compared, found, copies, asked), caveats)
+    return PointLook(section, asked.together, _sentences(compared, found, near, equal, asked), caveats)
 
 
 def _shares(compared: Compared, found: DensityCoverage, asked: Asked) -> Iterator[Measurement]:
@@ -86,20 +91,28 @@ def _shares(compared: Compared, found: DensityCoverage, asked: Asked) -> Iterato
         )
 
 
-def _copies(compared: Compared, used: PointSets, copies: Memorised) -> Iterator[Measurement]:
+def _copies(compared: Compared, used: PointSets, near: Memorised, equal: Memorised) -> Iterator[Measurement]:
     """Yield what is too near to a real point, and what equals another point."""
     yield measured(
         compared,
         "memorised",
         "generated points nearer to a real one than any two real ones",
-        float(copies.found),
-        expected=copies.expected,
-        pvalue=copies.pvalue,
+        float(near.found),
+        expected=near.expected,
+        pvalue=near.pvalue,
+        method=_method(used.n, used.m, compared),
+    )
+    yield measured(
+        compared,
+        "shared_rows",
+        "share of generated points that equal a real one",
+        equal.found / used.m,
+        expected=equal.expected / used.m,
+        pvalue=equal.pvalue,
         method=_method(used.n, used.m, compared),
     )
     shares = repeated(used)
     for name, label, share in (
-        ("shared_rows", "share of generated points that equal a real one", shares.shared_rows),
         ("repeated_rows.real", "share of real points that equal an earlier one", shares.repeated_y),
         ("repeated_rows.generated", "share of generated points that equal an earlier one", shares.repeated_points),
     ):
@@ -110,15 +123,18 @@ def _method(n: int, m: int, compared: Compared) -> str:
     return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
 
 
-def _sentences(compared: Compared, found: DensityCoverage, copies: Memorised, asked: Asked) -> tuple[str, ...]:
+def _sentences(
+    compared: Compared, found: DensityCoverage, near: Memorised, equal: Memorised, asked: Asked
+) -> tuple[str, ...]:
     chance = found.relabelled or {}
     words = (
         f"Missing: {percent(1 - found.coverage)} of the real points have no generated one near, where "
         f"{percent(1 - chance['coverage'].mean)} would by chance.",
         f"Invented: {percent(1 - found.precision)} of the generated points have no real one near, where "
         f"{percent(1 - chance['precision'].mean)} would by chance.",
-        f"Memorised: {copies.found:,} generated points lie nearer to a real one than any two real ones to each other, "
-        f"where {copies.expected:.2g} would by chance.",
+        f"Memorised: {near.found:,} generated points lie nearer to a real one than any two real ones to each other, "
+        f"where {near.expected:.2g} would by chance.",
+        f"Copied: {equal.found:,} generated points equal a real one, where {equal.expected:.3g} would by chance.",
     )
     return tuple(text for text, p in zip(words, asked, strict=True) if compared.is_found(len(asked) * p))
 
@@ -128,10 +144,15 @@ def _low(value: float, relabelled: FloatArray) -> float:
     return float(resampled_pvalue(int(np.count_nonzero(reaches(-relabelled, -value))), relabelled.size))
 
 
-def _memorised(sets: PointSets, compared: Compared) -> Memorised:
-    pairs = ClosePairs(sets.pooled)
-    observed = int(pairs.memorised(observed_division(sets.n, sets.m))[0])
-    by_chance = pairs.memorised(relabellings(sets.n, sets.m, compared.resamples, compared.rng))
+def _memorised(sets: PointSets, compared: Compared) -> tuple[Memorised, Memorised]:
+    """Return what is nearer to real points than these are to each other, and what equals them."""
+    pairs, own = ClosePairs(sets.pooled), observed_division(sets.n, sets.m)
+    divisions = relabellings(sets.n, sets.m, compared.resamples, compared.rng)
+    near, equal = (_against_chance(int(count(own)[0]), count(divisions)) for count in (pairs.memorised, pairs.copied))
+    return near, equal
+
+
+def _against_chance(observed: int, by_chance: NDArray[np.int64]) -> Memorised:
     p = float(resampled_pvalue(int(np.count_nonzero(by_chance >= observed)), by_chance.size))
     return Memorised(observed, float(by_chance.mean()), p)
 

@@ -50,6 +50,7 @@ def _headline(first: Compared, different: list[str], many: int, p: float) -> str
     says = pvalue_words(p)
     if first.alone:
         return f"The generated points differ from the real ones ({says})."
+    says = f"the smallest {says}"
     if len(different) == many:
         return f"All {many} generated sets differ from the real points ({says})."
     named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
@@ -62,7 +63,11 @@ def _sets(first: Compared) -> str:
 
 
 def _only_whole(compared: Compared) -> str:
-    alone = "" if compared.sets.d == 1 else " No coordinate alone does: look at how they depend on each other."
+    alone = (
+        ""
+        if compared.sets.d == 1
+        else " No coordinate was found to do so alone: look at their shapes, and at how they depend on each other."
+    )
     return f"The two sets differ as a whole.{alone}"
 
 
@@ -74,8 +79,8 @@ def no_truth(scores: Mapping[str, float]) -> Verdict:
         return Verdict("no truth", headline, (DIVERSE,))
     ordered = sorted(scores, key=lambda name: -scores[name])
     said = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
-    headline = f"There are no real points to compare with: {ordered[0]} is the most diverse of {len(scores)} sets."
+    headline = f"There are no real points to compare with: only the diversity of {len(scores)} sets can be told."
     return Verdict("no truth", headline, (f"Effective numbers of different points: {said}.", DIVERSE))
 
 
-DIVERSE = "Diverse is not the same as right: noise is diverse too."
+DIVERSE = "Diverse is not the same as right: noise is diverse too. Small differences may be chance."

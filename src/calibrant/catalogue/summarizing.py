@@ -9,6 +9,8 @@ from calibrant.catalogue.rank_verbs import RANKINGS, Ranking, find_ranking
 from calibrant.errors import InputError, shown
 from calibrant.summaries import Summary
 
+OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary
+
 
 def summarize(
     metric: Any,
@@ -59,6 +61,12 @@ def _find(metric: Any) -> Entry | Ranking:
         return ranking
     name = metric.__name__ if is_verb(metric) else metric
     entry = ENTRIES.get(name) if isinstance(name, str) else None
+    given = getattr(metric, "__name__", metric)
+    if entry is None and isinstance(given, str) and given in OF_POINTS:
+        raise InputError(
+            f"{given} compares sets of points, not outcomes with predictions; its batches are added up by "
+            "PointBlocks.of(y, points) (mmd, kernel_distance) or PointMoments.of(points) (frechet_distance)"
+        )
     if entry is None:
         known = ", ".join(sorted([*ENTRIES, *RANKINGS]))
         raise InputError(f"expected a verb of calibrant or its name ({known}); got {shown(metric)}")

@@ -46,7 +46,7 @@ def interval_of_points(name: str, y: Any, points: Any, level: float, options: Ma
         estimate=summary.mean,
         level=level,
         method=f"Student's t over {summary.blocks} blocks of {summary.m} points",
-        n=summary.n,
+        n=2 * summary.m * summary.blocks,
     )
 
 
@@ -68,8 +68,8 @@ def _check_blocks(name: str, summary: PointBlocks) -> None:
         fewest, what = FEWEST_BLOCKS, f"blocks of {summary.m} points"
     if summary.blocks < fewest:
         raise NotApplicableError(
-            f"an interval of {name} takes at least {fewest} {what} of each set; these fill {summary.blocks}. Take more "
-            "points, or smaller blocks"
+            f"an interval of {name} takes at least {fewest} {what} of each set, {fewest * summary.m:,} points; these "
+            f"fill {summary.blocks}"
         )
 
 

@@ -44,8 +44,8 @@ class PointSets:
 
 def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
     """Return two sets of points with the same number of coordinates, each of at least `least` points."""
-    _check_names(y, points)
     first, second = read_points(y, "y", least=least), read_points(points, "points", least=least)
+    check_names(y, points)
     if first.shape[1] != second.shape[1]:
         raise InputError(
             f"y and points must have the same number of columns; got {first.shape[1]} in y and {second.shape[1]} in "
@@ -54,7 +54,7 @@ def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
     return PointSets(first, second)
 
 
-def _check_names(y: Any, points: Any) -> None:
+def check_names(y: Any, points: Any) -> None:
     """Refuse data frames that name the same columns in another order: points are compared column by column."""
     names = [list(getattr(values, "columns", ())) for values in (y, points)]
     if names[0] != names[1] and sorted(map(str, names[0])) == sorted(map(str, names[1])):

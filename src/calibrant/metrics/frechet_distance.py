@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.options import check_choice, generator
 from calibrant.inputs.point_order import point_order
-from calibrant.inputs.points import read_points
+from calibrant.inputs.points import check_names, read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.root_trace import factor_of_covariance, factor_of_rows, nuclear_norm, root_trace
 from calibrant.progress import steps
@@ -111,6 +111,7 @@ def frechet_distance(y: Any, points: Any, *, extrapolate: bool = False, rng: Any
     """
     check_choice("extrapolate", extrapolate, False, True)
     first, second = _read(y, "y"), _read(points, "points")
+    check_names(y, points)
     if _columns(first) != _columns(second):
         raise InputError(
             f"y and points must have the same number of columns; got {_columns(first)} in y and {_columns(second)} in "

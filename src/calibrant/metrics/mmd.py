@@ -80,7 +80,7 @@ def mmd(
     sees three moments. A value has no scale of its own: compare values of one kernel and one bandwidth only.
     Coordinates in different units should be scaled first, else the largest unit decides.
 
-    Elsewhere a root is taken, which cannot be unbiased, or the diagonal is kept, which adds about 2/n to
+    Elsewhere a root is taken, which cannot be unbiased, or the diagonal is kept, which adds (1/n + 1/m)(1 - E k) to
     the value of a good sample.
 
     References
@@ -152,8 +152,15 @@ def _of_summary(
 ) -> float:
     if points is not None:
         raise InputError("points cannot be given with PointBlocks, which hold both sets")
-    given = (kernel, bandwidth, blocksize) != ("gaussian", "median", None)
-    if given or estimator not in ("unbiased", summary.estimator):
+    plain = [
+        isinstance(value, str) and value in allowed
+        for value, allowed in (
+            (kernel, ("gaussian",)),
+            (bandwidth, ("median",)),
+            (estimator, ("unbiased", summary.estimator)),
+        )
+    ]
+    if blocksize is not None or not all(plain):
         raise InputError(
             "options cannot be given with PointBlocks, which were made with theirs: "
             f"{summary.kernel!r}, estimator={summary.estimator!r}, blocks of {summary.m} points"

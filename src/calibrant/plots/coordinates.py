@@ -13,7 +13,14 @@ from calibrant.plots.style import dress, legend_inside, shortened
 
 THINNED = ("place", "value")
 LONGEST = 18  # letters of a name
-RATIOS = (0.01, 0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10, 100)  # that have a tick
+RATIOS = (
+    (0.01, 0.1, 1, 10, 100),
+    (0.25, 0.5, 1, 2, 4),
+    (0.5, 0.7, 1, 1.4, 2),
+    (0.8, 0.9, 1, 1.1, 1.25),
+    (0.9, 0.95, 1, 1.05, 1.1),
+    (0.96, 0.98, 1, 1.02, 1.04),
+)  # that have ticks, coarse ones first
 
 
 def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -41,10 +48,17 @@ def draw(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> Non
     ax.set_yticks(place, [names[int(k)] for k in place])
     if details["logarithmic"]:
         ax.minorticks_off()
-        ticks = [tick for tick in RATIOS if limits[0] <= tick <= limits[1]]
-        if len(ticks) > 1:
-            ax.set_xticks(ticks)
+        ax.set_xticks(_ticks(limits))
     legend_inside(ax, "best")
+
+
+def _ticks(limits: tuple[float, float]) -> list[float]:
+    """Return ratios with few digits between the limits, the coarsest that are three or more."""
+    for ratios in RATIOS:
+        found = [tick for tick in ratios if limits[0] <= tick <= limits[1]]
+        if len(found) > 2:
+            break
+    return found
 
 
 def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:

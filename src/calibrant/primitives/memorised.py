@@ -46,6 +46,21 @@ class ClosePairs:
             found[b] = 0 if (real > 1).any() else self._nearer(real > 0, divisions[b])
         return found
 
+    def copied(self, divisions: Divisions) -> NDArray[np.int64]:
+        """Return for each division of the points (B, N), 1 for real ones, how many others equal a real one.
+
+        >>> pairs = ClosePairs(np.array([[0.0], [0.0], [5.0]]))
+        >>> pairs.copied(np.array([[1, 0, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
+        [1, 0]
+        """
+        found = np.zeros(len(divisions), dtype=np.int64)
+        if len(self.points) == len(self.place):
+            return found
+        for b, division in enumerate(divisions):
+            real = np.bincount(self.place, weights=division, minlength=len(self.points)) > 0
+            found[b] = np.count_nonzero(real[self.place] & (division == 0))
+        return found
+
     def _nearer(self, real: NDArray[np.bool_], division: Divisions) -> int:
         """Count generated points; no two real ones are equal.
 

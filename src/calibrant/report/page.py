@@ -144,8 +144,11 @@ def _page(findings: Findings, detail: Detail) -> str:
 
 
 def _tiles(findings: Findings) -> list[Measurement]:
-    """Return the first measurements that have a value to be compared with."""
-    return [m for m in findings.measurements if m.expected is not None][:2]
+    """Return two measurements that have a value to be compared with; of points those that tell most."""
+    found = [m for m in findings.measurements if m.expected is not None]
+    if findings.kind == "points":
+        found.sort(key=lambda m: 1.0 if m.pvalue is None else m.pvalue)
+    return found[:2]
 
 
 def _section(section: Section, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:

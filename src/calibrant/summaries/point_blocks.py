@@ -98,7 +98,7 @@ class PointBlocks(Summary):
         if self.kernel != other.kernel:
             raise SummaryError(
                 f"blocks summed with {self.kernel!r} do not merge with blocks summed with {other.kernel!r}. "
-                'Give bandwidth as a number: "median" differs from batch to batch'
+                'Give one bandwidth, as a number, for all: "median" differs from batch to batch'
             )
         left = PointSets(
             np.concatenate([self.left_y, other.left_y]), np.concatenate([self.left_points, other.left_points])
