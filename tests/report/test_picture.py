@@ -78,7 +78,7 @@ def test_text_is_text(root, kind):
         "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
         "cloud": ("first direction", "second direction", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
-        "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "1.5", "_c"),
+        "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
     }
     assert set(ax_labels[kind]) <= set(texts)
