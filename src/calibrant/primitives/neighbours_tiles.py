@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.dispatch import chunks
-from calibrant.primitives.smallest_of_rows import smallest_of_rows
+from calibrant.primitives.neighbour_candidates import Candidates
 from calibrant.primitives.squared_differences import IntArray, squares_of_pairs
 from calibrant.progress import steps
 
@@ -49,6 +49,10 @@ class Screen:
         b = B - self.centre
         return np.column_stack([b, self._length(b), np.ones(len(b))])
 
+    def width(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return how much |a - b|² may exceed its lower bound: 2c, and as much for the roundings of this sum."""
+        return np.asarray(4 * self.c * (left + right) + TINY)
+
     def _length(self, a: FloatArray) -> FloatArray:
         return np.asarray((1 - self.c) * np.einsum("ij,ij->i", a, a))
 
@@ -56,33 +60,21 @@ class Screen:
 def nearest(points: FloatArray, rows: IntArray, K: int) -> tuple[IntArray, FloatArray]:
     """Return the K nearest other points of some points: rows and squared distances, both (p, K)."""
     screen, columns = Screen(points), max(COLUMNS, 2 * K)
+    right = screen.right(points)
     index, square = np.empty((len(rows), K), dtype=np.intp), np.empty((len(rows), K))
     for start, stop in steps(len(rows), size=max(1, TILE // columns), label=LABEL):
-        part = slice(start, stop)
-        index[part], square[part] = _nearest_of(points, rows[part], K, screen, columns)
-    return index, square
-
-
-def _nearest_of(
-    points: FloatArray, rows: IntArray, K: int, screen: Screen, columns: int
-) -> tuple[IntArray, FloatArray]:
-    """Go through the tiles of a few rows; what is farther than the K nearest so far is passed over."""
-    A, left, each = points[rows], screen.left(points[rows]), np.arange(len(rows))
-    index, square = np.empty((len(rows), 0), dtype=np.intp), np.empty((len(rows), 0))
-    for part in chunks(len(points), columns):
-        L = left @ screen.right(points[part]).T
-        own = (rows >= part.start) & (rows < part.stop)
-        L[each[own], rows[own] - part.start] = np.inf
-        if part.start == 0:
-            limit = _first_limit(points, A, L[:, : max(FIRST, 2 * K)], K)
-        i, j = _below(L, limit)
-        j += part.start
-        found = squares_of_pairs(A, points, i, j)
-        i = np.concatenate([np.repeat(each, index.shape[1]), i])
-        index, square = smallest_of_rows(
-            i, np.concatenate([index.reshape(-1), j]), np.concatenate([square.reshape(-1), found]), len(rows), K
-        )
-        limit = square[:, -1]
+        A, own = points[rows[start:stop]], rows[start:stop]
+        found, left = Candidates(A, points, K), screen.left(A)
+        for part in chunks(len(points), columns):
+            L = left @ right[part].T
+            here = np.flatnonzero((own >= part.start) & (own < part.stop))
+            L[here, own[here] - part.start] = np.inf
+            limit = _first_limit(points, A, L[:, : max(FIRST, 2 * K)], K) if part.start == 0 else found.limit
+            i, j = _below(L, limit)
+            lower = L[i, j]
+            j += part.start
+            found.add(i, j, lower, lower + screen.width(left[i, -1], right[j, -2]))
+        index[start:stop], square[start:stop] = found.nearest()
     return index, square
 
 
@@ -96,15 +88,15 @@ def _first_limit(points: FloatArray, A: FloatArray, L: FloatArray, K: int) -> Fl
 def inside(points: FloatArray, centres: FloatArray, R2: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield pairs of a ball and a point that lies in it."""
     screen = Screen(points)
+    rights = screen.right(points)
     for start, stop in steps(len(centres), size=TILE // COLUMNS, label=LABEL):
         A, limit = centres[start:stop], R2[start:stop]
         left = screen.left(A)
         for part in chunks(len(points), COLUMNS):
-            right = screen.right(points[part])
+            right = rights[part]
             L = left @ right.T
             i, j = _below(L, limit)
-            width = 4 * screen.c * (left[i, -1] + right[j, -2]) + TINY  # 2c, and as much for its own roundings
-            unsure = np.flatnonzero(L[i, j] + width > limit[i])
+            unsure = np.flatnonzero(L[i, j] + screen.width(left[i, -1], right[j, -2]) > limit[i])
             out = squares_of_pairs(A, points[part], i[unsure], j[unsure]) > limit[i[unsure]]
             i, j = np.delete(i, unsure[out]), np.delete(j, unsure[out])
             yield i + start, j + part.start

@@ -23,6 +23,7 @@ from calibrant.progress import steps
 
 EPS = float(np.finfo(np.float64).eps)
 LEAST_CHUNK = 4096  # points that are factorised together
+POWER_STEPS = 6
 ACCURATE = 1e-11  # error, in units of tr S₁ + tr S₂, up to which a form is taken
 
 
@@ -41,13 +42,27 @@ def root_trace(S1: FloatArray, S2: FloatArray) -> float | None:
 def _of_positive(S1: FloatArray, S2: FloatArray) -> float | None:
     most = ACCURATE * float(np.trace(S1) + np.trace(S2))
     try:
-        L1 = np.asarray(np.linalg.cholesky(S1), dtype=np.float64)
-        found = _eigenvalue_form(L1, S2, most)
-        if found is None:
-            found = _factor_form(L1, np.asarray(np.linalg.cholesky(S2), dtype=np.float64), most)
-        return found
+        L1, L2 = (np.asarray(np.linalg.cholesky(S), dtype=np.float64) for S in (S1, S2))
     except np.linalg.LinAlgError:
         return None
+    found = _eigenvalue_form(L1, S2, most) if _least_error(L1, L2) <= most else None
+    return _factor_form(L1, L2, most) if found is None else found
+
+
+def _least_error(L1: FloatArray, L2: FloatArray) -> float:
+    r"""Return about what the eigenvalue form loses by its smallest eigenvalue alone, ε λ_max / 2√λ_min.
+
+    A few steps of the power method tell it, so that nobody waits for eigenvalues that will be of no use.
+    """
+    from scipy.linalg import solve_triangular
+
+    large = small = np.cos(np.arange(len(L1)))
+    for _ in range(POWER_STEPS):
+        large = L1.T @ (L2 @ (L2.T @ (L1 @ (large / np.linalg.norm(large)))))
+        small = small / np.linalg.norm(small)
+        for L, trans in ((L1, "T"), (L2, "N"), (L2, "T"), (L1, "N")):
+            small = solve_triangular(L, small, lower=True, trans=trans, check_finite=False)
+    return EPS * float(np.linalg.norm(large)) * math.sqrt(float(np.linalg.norm(small))) / 2
 
 
 def _eigenvalue_form(L1: FloatArray, S2: FloatArray, most: float) -> float | None:
