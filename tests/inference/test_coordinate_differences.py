@@ -284,3 +284,9 @@ def test_very_few_points(n, m):
     result = found(rng.normal(size=(n, 2)), rng.normal(size=(m, 2)), resamples=99)
     assert np.isfinite(np.concatenate(result[:-1])).all()
     assert result.pvalue >= 0.01
+
+
+def test_more_divisions_than_are_held(refusal):
+    message = refusal(found, Y, X, level=1 - 1e-10, resamples=160_000_000_000)
+    assert "160,000,000,000 random divisions of the points are more than are held at once" in message
+    assert "a level further from 1" in message

@@ -200,3 +200,42 @@ class TestRandomSplits:
         first = splits.Z[splits.V[0] == 1]
         assert sorted(map(tuple, first)) == sorted(map(tuple, y))
         assert len({tuple(v) for v in splits.V[1:]}) > 30
+
+    def test_the_smaller_set_is_marked(self):
+        y, points = rng().normal(size=(11, 2)), rng(1).normal(size=(6, 2))
+        splits = random_splits(read_point_sets(y, points), 40, rng())
+        assert (splits.n, splits.m) == (6, 11)
+        assert (splits.V.sum(axis=1) == 6).all()
+        first = splits.Z[splits.V[0] == 1]
+        assert sorted(map(tuple, first)) == sorted(map(tuple, points))
+
+
+class TestFewAgainstMany:
+    """Three zeros against 1003 ones and 997 zeros: the splits whose smaller set is all zeros have the observed MMD².
+
+    None has more: three ones against the rest are nearer to it, as it has as many ones as zeros.
+    """
+
+    y, points = np.repeat([1.0, 0.0], [1003, 997])[:, None], np.zeros((3, 1))
+    splits = random_splits(read_point_sets(y, points), 999, rng())
+    alike = (splits.V.astype(float) @ splits.Z[:, 0] == 0)[1:]
+    expected = (1 + np.count_nonzero(alike)) / 1000
+
+    def test_chance(self):
+        exact = (1000 * 999 * 998) / (2003 * 2002 * 2001)  # 0.1244
+        assert abs(self.expected - exact) < 3 * np.sqrt(exact / 1000)
+
+    @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(0.1, "l1"), Polynomial()], ids=repr)
+    def test_one_kernel(self, kernel):
+        found = of_kernel(self.splits, kernel)
+        assert found.pvalue == self.expected
+        np.testing.assert_allclose(found.values[1:][self.alike], found.values[0], rtol=1e-13)
+
+    @pytest.mark.parametrize("aggregate", ["max", "fuse"])
+    def test_many_kernels(self, aggregate):
+        assert of_many_kernels(self.splits, aggregate, rng()).pvalue == self.expected
+
+    def test_sets_may_change_places(self):
+        swapped = random_splits(read_point_sets(self.points, self.y), 999, rng())
+        alike = np.count_nonzero(swapped.V[1:].astype(float) @ swapped.Z[:, 0] == 0)
+        assert of_kernel(swapped, Gaussian(1.0, "euclidean")).pvalue == (1 + alike) / 1000

@@ -17,6 +17,7 @@ from calibrant.summaries.point_blocks import PointBlocks
 
 RNG = np.random.default_rng(11)
 A, B = RNG.normal(size=(60, 3)), RNG.normal(0.2, 1.2, size=(45, 3))
+TOO_LARGE = "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
 
 
 def rng(seed=0):
@@ -263,6 +264,9 @@ class TestRefusals:
             ({"aggregate": True}, "aggregate must be one of"),
             ({"resamples": 0}, "resamples must be at least 1; got 0"),
             ({"resamples": 9.0}, "resamples must be a whole number"),
+            ({"resamples": 10**12}, "resamples must be at most 1,000,000,000"),
+            ({"resamples": 10**9}, "1,000,000,000 random divisions of the points are more than are held at once"),
+            ({"resamples": 10**9, "aggregate": "fuse"}, "Pass fewer resamples"),
             ({"rng": None}, "rng must be a numpy Generator or a whole number"),
             ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'polynomial'"),
             ({"kernel": 3}, "kernel must be one of"),
@@ -306,6 +310,12 @@ class TestRefusals:
             message = refusal(mmd_test, same, same, aggregate=aggregate, error=NotApplicableError)
             assert "the pooled points are the same" in message
         assert mmd_test(same, same, bandwidth=1.0).pvalue == 1.0
+
+    @pytest.mark.parametrize("size", [1e30, 1e51, 1.6e51, 1e60])
+    @pytest.mark.parametrize("method", ["permutation", "block"])
+    def test_kernels_that_overflow(self, method, size, refusal):
+        message = refusal(mmd_test, size * A, size * B, kernel="polynomial", method=method)
+        assert message == TOO_LARGE
 
     def test_summaries(self, refusal):
         blocks = PointBlocks.of(A, B, blocksize=2)

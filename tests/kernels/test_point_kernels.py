@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from calibrant import Delta, Exponential, Gaussian, InputError, Matern32, NotApplicableError, RationalQuadratic
+from calibrant import Delta, Exponential, Gaussian, InputError, Kernel, Matern32, NotApplicableError, RationalQuadratic
 from calibrant.kernels.point_kernels import Polynomial, point_kernel
 
 Z = np.random.default_rng(0).normal(size=(30, 3))
@@ -53,6 +53,7 @@ def test_polynomial_by_hand():
         (3, "median", "kernel must be one of .* or a kernel such as .*; got 3"),
         (Gaussian, "median", r"not a class: write Gaussian\(\)"),
         (Gaussian() * Delta(), "median", "points have no targets"),
+        (Kernel(1.0), "median", r"Kernel\(lengthscale=1.0, distance=None\) has no profile; pass a kernel such as"),
         (Delta(), "median", r"Delta\(\) is a kernel on classes"),
         (Gaussian(1.0, "l1"), "median", "Gaussian with distance='l1' is not positive definite"),
         (Exponential(1.0, "wasserstein"), "median", "is no distance of points"),

@@ -281,6 +281,11 @@ class TestExtrapolated:
 
 
 class TestRefused:
+    def test_moments_beyond_float64(self, refusal):
+        far = PointMoments(5, np.array([1e200]), np.ones((1, 1)))
+        message = refusal(frechet_distance, far, PointMoments.of([[0.0], [1.0]]))
+        assert message == "the means or the spreads are too large for their squares; give the points in other units"
+
     @pytest.mark.parametrize(
         ("y", "points", "words"),
         [

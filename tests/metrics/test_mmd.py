@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import Exponential, Gaussian, InputError, Matern32, NotApplicableError, RationalQuadratic, interval
+from calibrant import (
+    Exponential,
+    Gaussian,
+    InputError,
+    Kernel,
+    Matern32,
+    NotApplicableError,
+    RationalQuadratic,
+    SummaryError,
+    interval,
+)
 from calibrant.metrics.kernel_distance import kernel_distance
 from calibrant.metrics.mmd import mmd
 from calibrant.summaries.point_blocks import PointBlocks
@@ -19,6 +29,7 @@ BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json")
 ARRAYS = np.load(REFERENCES / "samples.npz")
 X, Y = ARRAYS["X"], ARRAYS["Y"]
 ESTIMATORS = ("unbiased", "biased", "block", "linear")
+TOO_LARGE = "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
 OTHERS = [
     Exponential(1.0),
     Exponential(2.0, "l1"),
@@ -162,9 +173,24 @@ class TestRefused:
         with pytest.raises(InputError, match="points is missing"):
             mmd(X)
 
-    def test_a_kernel_that_overflows(self):
-        with pytest.raises(InputError, match="the polynomial kernel of these points is no finite number"):
-            kernel_distance(1e120 * X, Y)
+    @pytest.mark.parametrize("estimator", ESTIMATORS)
+    @pytest.mark.parametrize("size", [1e51, 1.6e51, 1e60, 1e120])
+    def test_a_polynomial_kernel_that_overflows(self, size, estimator, refusal):
+        assert refusal(mmd, size * X, size * Y, kernel="polynomial", estimator=estimator) == TOO_LARGE
+        assert refusal(kernel_distance, size * X, size * Y) == TOO_LARGE
+
+    @pytest.mark.parametrize("estimator", ESTIMATORS)
+    def test_a_kernel_of_ones_own_that_overflows(self, estimator, refusal):
+        class Large(Kernel):
+            def profile(self, u):
+                return 1e308 / (1 + u * u)
+
+        many = np.random.default_rng(0).normal(size=(1500, 2))  # on several threads
+        for y, x in ((X, Y), (many, many + 1)):
+            assert refusal(mmd, y, x, kernel=Large(1.0), estimator=estimator) == TOO_LARGE
+
+    def test_a_kernel_without_a_profile(self, refusal):
+        assert "has no profile; pass a kernel such as Gaussian(1.0)" in refusal(mmd, X, Y, kernel=Kernel(1.0))
 
 
 class TestInterval:
@@ -210,12 +236,29 @@ class TestInterval:
             ({"kernel": "polynomial", "estimator": "linear"}, "too skewed for an interval"),
             ({"bins": 3}, "interval of mmd has the options kernel, bandwidth, .*; got bins"),
             ({"method": "t"}, "method must be one of None, 'block'"),
+            ({"kernel": np.array([1, 2])}, r"kernel must be one of 'gaussian', .*; got array\(\[1, 2\]\)"),
+            ({"bandwidth": np.array([1, 2])}, r"bandwidth must be a number above 0, .*; got array\(\[1, 2\]\)"),
+            ({"estimator": np.array([1, 2])}, r"estimator must be one of .*; got array\(\[1, 2\]\)"),
+            ({"blocksize": np.array([1, 2])}, r"blocksize must be a whole number .*; got array\(\[1, 2\]\)"),
             ({"weights": [1.0]}, "weights and labels belong to predictions"),
         ],
     )
     def test_refused(self, given, words):
         with pytest.raises(InputError, match=words):
             interval(mmd, self.Y, self.X, **given)
+
+    def test_metrics_that_are_none(self):
+        with pytest.raises(InputError, match="expected a verb"):
+            interval(np.array([1, 2]), self.Y, self.X)
+
+    def test_blocks_of_another_kernel(self, refusal):
+        y, x = np.random.default_rng(0).normal(size=(2, 5_000, 2))
+        other = PointBlocks.of(y, x, bandwidth=1.0, blocksize=50)
+        message = refusal(interval, kernel_distance, other, error=SummaryError)
+        assert 'made with kernel="polynomial"; these were made with Gaussian(lengthscale=1.0' in message
+        assert "ask for the interval of mmd" in message
+        own = PointBlocks.of(y, x, kernel="polynomial", blocksize=50)
+        assert repr(interval(kernel_distance, own)) == repr(interval(kernel_distance, y, x))
 
     def test_too_few_pairs(self):
         with pytest.raises(NotApplicableError, match="at least 200 pairs of each set, 400 points; these fill 100"):

@@ -45,6 +45,15 @@ def test_one_kernel(N):
         np.testing.assert_allclose(found[0], expected, rtol=1e-12)
 
 
+def test_many_splits_are_cut(monkeypatch):
+    N = BLOCK + 3
+    D, V = distances(N), relabellings(9, N - 9, 10, np.random.default_rng(1))
+    whole = permuted_sums(tile_of(D), V, KERNELS)
+    monkeypatch.setattr("calibrant.primitives.permuted_sums.MANY", 4)
+    for found, expected in zip(permuted_sums(tile_of(D), V, KERNELS), whole, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
+
+
 @pytest.mark.parametrize("N", [5, BLOCK + 9])
 def test_each_kernel_of_the_same_distances(N):
     D, V = distances(N), relabellings(N // 3, N - N // 3, 7, np.random.default_rng(2))

@@ -47,6 +47,11 @@ def test_order_and_batches_change_nothing(monkeypatch):
         np.testing.assert_array_equal(relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1)), whole)
 
 
+def test_more_divisions_than_are_held(refusal):
+    message = refusal(relabelled_counts, np.zeros((9, 1)), 4, 1, 10**9, np.random.default_rng(0))
+    assert "1,000,000,000 random divisions of the points are more than are held" in message
+
+
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.03])
 @pytest.mark.parametrize("k", [1, 5, 50])
 def test_lists_are_long_enough(k, share):

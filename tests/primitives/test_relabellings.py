@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant.primitives import relabellings as module
-from calibrant.primitives.relabellings import relabellings
+from calibrant.primitives.relabellings import MOST_BYTES, NUMBERS, check_divisions, relabellings
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 9), (9, 1), (30, 40)])
@@ -26,3 +26,12 @@ def test_memory_is_cut_but_not_the_stream(monkeypatch):
     whole = relabellings(3, 4, 20, np.random.default_rng(0))
     monkeypatch.setattr(module, "MOST_KEYS", 7)
     np.testing.assert_array_equal(relabellings(3, 4, 20, np.random.default_rng(0)), whole)
+
+
+@pytest.mark.parametrize("N", [4, 10_000])
+def test_no_more_than_memory_holds(N, refusal):
+    most = MOST_BYTES // (N + NUMBERS)
+    check_divisions(most, N)
+    message = refusal(relabellings, 2, N - 2, most + 1, np.random.default_rng(0))
+    assert f"{most + 1:,} random divisions of the points are more than are held at once, {most:,}" in message
+    assert "Pass fewer resamples" in message

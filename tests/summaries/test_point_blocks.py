@@ -1,10 +1,13 @@
 """Blocks of two sets of points, from a stream."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from calibrant import Gaussian, InputError, Summary, SummaryError
 from calibrant.metrics.mmd import mmd
+from calibrant.summaries import codec
 from calibrant.summaries.point_blocks import PointBlocks
 
 RNG = np.random.default_rng(0)
@@ -64,6 +67,50 @@ def test_what_does_not_merge():
     ]:
         with pytest.raises(SummaryError, match=words):
             blocks(Y, X) + other
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kernel": "gaussian"}, "its kernel must be one of points, .*; got 'gaussian'"),
+        ({"kernel": Gaussian()}, "with a number as its length scale; got Gaussian"),
+        ({"estimator": "blok"}, "its estimator must be one of linear, block; got 'blok'"),
+        ({"estimator": np.ones(2)}, "its estimator must be one of linear, block"),
+        ({"estimator": "linear"}, "10 linear blocks cannot have 10 points"),
+        ({"m": -2}, "m must be a whole number of at least 0; got -2"),
+        ({"m": 1}, "10 block blocks cannot have 1 points"),
+        ({"m": 0}, "10 block blocks cannot have 0 points"),
+        ({"blocks": -1}, "blocks must be a whole number of at least 0; got -1"),
+        ({"blocks": 2.0}, "blocks must be a whole number of at least 0; got 2.0"),
+        ({"mean": np.nan}, "its mean must be a finite number; got nan"),
+        ({"mean": "0"}, "its mean must be a finite number; got '0'"),
+        ({"spread": np.inf}, "its spread must be a finite number; got inf. Give the points in other units"),
+        ({"spread": -1.0}, "its spread is a sum of squares; got -1"),
+        ({"left_y": [[1.0]]}, "its left_y must be an array .* of float64"),
+        ({"left_y": np.zeros((1, 3), int)}, "its left_y must be an array .* of float64"),
+        ({"left_points": np.full((1, 3), np.nan)}, "its left_points must be finite numbers"),
+        ({"left_points": np.zeros((1, 2))}, r"must have the same columns; got shapes \(0, 3\) and \(1, 2\)"),
+        ({"left_y": np.zeros((10, 3)), "left_points": np.zeros((12, 3))}, "10 and 12 points are left over, which fill"),
+    ],
+)
+def test_values_that_are_no_blocks(changes, words):
+    with pytest.raises(SummaryError, match=f"PointBlocks holds the MMD² of blocks.*{words}"):
+        replace(blocks(Y, X), **changes)
+
+
+def test_bytes_of_other_values():
+    name, values = codec.decode(blocks(Y, X).to_bytes())
+    for changes in ({"blocks": -1}, {"spread": -1.0}, {"left_y": np.zeros((0, 2))}):
+        with pytest.raises(SummaryError, match="PointBlocks holds the MMD²"):
+            Summary.from_bytes(codec.encode(name, {**values, **changes}))
+
+
+def test_a_spread_beyond_float64():
+    first, second = (replace(blocks(Y, X), mean=mean) for mean in (1e200, -1e200))
+    with pytest.raises(SummaryError, match="its spread must be a finite number; got inf"):
+        first + second
+    with pytest.raises(InputError, match="the kernel's values are too large, or not finite"):
+        blocks(1e30 * Y, 1e30 * X, kernel="polynomial", bandwidth="median")
 
 
 def test_options_stay_with_the_summary():

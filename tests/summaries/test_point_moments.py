@@ -24,6 +24,10 @@ def near(found, expected, tolerance=1e-12):
     np.testing.assert_array_less(np.abs(found - expected), tolerance * np.multiply.outer(size, size) + 1e-300)
 
 
+CYCLE = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])  # each pair is possible, all three are not
+UNITS = np.diag([1e-6, 1.0, 1e6])
+
+
 class TestValues:
     def test_by_hand(self):
         # (0, 1), (2, 1), (4, 4): means 2 and 2, centred (-2, -1), (0, -1), (2, 2).
@@ -214,10 +218,25 @@ class TestRefused:
             ((5, [0.0], [[np.nan]]), "finite"),
             ((5, [0.0, 0.0], [[1.0, 0.5], [0.1, 1.0]]), "not symmetric"),
             ((5, [0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "columns 0 and 1 vary together by 2"),
+            ((5, [0.0, -1e200], np.eye(2)), "a mean lies within ±1e+150, the largest is 1e+200"),
+            ((5, [0.0] * 3, CYCLE), "the covariance has an eigenvalue below 0"),
+            ((5, [0.0] * 3, UNITS @ CYCLE @ UNITS), "the covariance has an eigenvalue below 0"),
         ],
     )
     def test_moments_found_elsewhere(self, given, words, refusal):
         assert words in refusal(PointMoments.of_covariance, *given)
+
+    def test_covariances_beyond_float64(self, refusal):
+        message = refusal(PointMoments.of_covariance, 100, [0.0], [[1e308]], error=SummaryError)
+        assert "give the points in other units" in message
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize(("n", "d"), [(3, 2), (50, 80), (400, 300)])
+    def test_what_rounding_made_indefinite_is_read(self, n, d, dtype):
+        points = np.random.default_rng(d).normal(size=(n, d)).astype(dtype)
+        points[:, -1] = points[:, 0]
+        S = np.cov(points.T, dtype=dtype)
+        assert PointMoments.of_covariance(n, points.mean(axis=0), S).n == n
 
     def test_no_moments(self, refusal):
         message = refusal(PointMoments, 3, [0.0], np.eye(1), error=SummaryError)

@@ -77,8 +77,9 @@ def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: n
     parts = [found for _, found in _statistics(Z, observed_division(sets.n, sets.m), sets)]
     z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
     if len(Z) <= MOST_RELABELLED:
+        divisions = relabellings(sets.n, sets.m, resamples, rng)
         largest = np.zeros(resamples)
-        for rows, part in _statistics(Z, relabellings(sets.n, sets.m, resamples, rng), sets):
+        for rows, part in _statistics(Z, divisions, sets):
             largest[rows] = np.maximum(largest[rows], part.largest)
         p_location, p_spread = (_tail(np.abs(values), largest) for values in (z, u))
         place = min(resamples, int(np.ceil(level * (resamples + 1)))) - 1

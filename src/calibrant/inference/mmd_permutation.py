@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.errors import InputError
 from calibrant.inference.null import reaches, resampled_pvalue
 from calibrant.inputs.point_order import point_order
 from calibrant.inputs.points import PointSets
@@ -16,7 +15,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Exponential, Gaussian, Kernel
 from calibrant.kernels.distances import distance_of_points
 from calibrant.kernels.median import distance_quantiles, median_points
-from calibrant.kernels.point_kernels import PointKernel
+from calibrant.kernels.point_kernels import PointKernel, check_kernel_values
 from calibrant.primitives.permuted_sums import PermutedSums, permuted_sums
 from calibrant.primitives.point_tiles import distance_tile, kernel_tile
 from calibrant.primitives.relabellings import Divisions, observed_division, relabellings
@@ -31,6 +30,10 @@ class Splits(NamedTuple):
 
     Z: FloatArray
     V: Divisions
+    """1 for the n points: of sets of different sizes the smaller one.
+
+    Its sum is of few pairs, and as what is left of the sum over all pairs it would have no more digits than that one.
+    """
     n: int
     m: int
 
@@ -56,23 +59,21 @@ def random_splits(sets: PointSets, resamples: int, rng: np.random.Generator) -> 
 
     So the order of the points has no part in the p-value.
     """
-    Z = sets.pooled
+    Z, n, m = sets.pooled, sets.n, sets.m
     order = point_order(Z)
-    observed = observed_division(sets.n, sets.m)[:, order]
-    drawn = relabellings(sets.n, sets.m, resamples, rng)
-    return Splits(Z[order], np.concatenate([observed, drawn]), sets.n, sets.m)
+    V = np.concatenate([observed_division(n, m)[:, order], relabellings(n, m, resamples, rng)])
+    if n > m:
+        V ^= 1
+    return Splits(Z[order], V, min(n, m), max(n, m))
 
 
 def of_kernel(splits: Splits, kernel: PointKernel) -> Permuted:
     """Return the unbiased MMD² of every split."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-        sums = permuted_sums(kernel_tile(splits.Z, kernel), splits.V)
-        values, size = mmd_of_splits(sums, splits.n, splits.m)[0], float(_sizes(sums, len(splits.Z))[0])
-    if not (np.isfinite(values).all() and math.isfinite(size)):
-        raise InputError(
-            "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
-        )
-    return Permuted(values, size, float(values[0]), kernel)
+        means = means_of_splits(permuted_sums(kernel_tile(splits.Z, kernel), splits.V), splits.n, splits.m)
+        values, scale = means.mmd[0], float(means.size[0])
+    check_kernel_values(values, scale)
+    return Permuted(values, scale, float(values[0]), kernel)
 
 
 def of_many_kernels(splits: Splits, aggregate: str, rng: np.random.Generator) -> Permuted:
@@ -84,15 +85,16 @@ def of_many_kernels(splits: Splits, aggregate: str, rng: np.random.Generator) ->
     kernels = many_kernels(splits.Z, rng)
     least = min(splits.n, splits.m)
     unit = math.sqrt(least * (least - 1))
-    D, T = [], []
+    D, T, scale = [], [], unit
     for distance in SHAPES:
         some = [kernel.of_distance for kernel in kernels if kernel.distance == distance]
-        sums = permuted_sums(distance_tile(splits.Z, distance), splits.V, some)
-        D.append(mmd_of_splits(sums, splits.n, splits.m))
-        T.append(unit * D[-1] / _sizes(sums, len(splits.Z))[:, None])
+        means = means_of_splits(permuted_sums(distance_tile(splits.Z, distance), splits.V, some), splits.n, splits.m)
+        D.append(means.mmd)
+        T.append(unit * D[-1] / means.root[:, None])
+        scale = max(scale, unit * float((means.size / means.root).max()))
     each = np.concatenate(T)
     best = int(np.argmax(each[:, 0]))
-    return Permuted(AGGREGATES[aggregate](each), unit, float(np.concatenate(D)[best, 0]), kernels[best])
+    return Permuted(AGGREGATES[aggregate](each), scale, float(np.concatenate(D)[best, 0]), kernels[best])
 
 
 def many_kernels(Z: FloatArray, rng: np.random.Generator) -> list[Kernel]:
@@ -105,15 +107,39 @@ def many_kernels(Z: FloatArray, rng: np.random.Generator) -> list[Kernel]:
     return found
 
 
-def mmd_of_splits(sums: PermutedSums, n: int, m: int) -> FloatArray:
-    """Return the unbiased MMD² of each kernel and split, (g, B)."""
-    a, b, s = sums.a, sums.b, sums.s[:, None]
-    return np.asarray(a / (n * (n - 1)) + (s - 2 * b + a) / (m * (m - 1)) - 2 * (b - a) / (n * m))
+class Means(NamedTuple):
+    """Means of g kernels over pairs of different points, for B splits."""
+
+    first: FloatArray
+    """Within the first set, (g, B)."""
+    second: FloatArray
+    """Within the second set, (g, B)."""
+    between: FloatArray
+    """Of one set with the other, (g, B)."""
+    root: FloatArray
+    """The root of the mean of k² over all pairs, (g,)."""
+
+    @property
+    def mmd(self) -> FloatArray:
+        """The unbiased MMD² of each kernel and split, (g, B)."""
+        return np.asarray(self.first + self.second - 2 * self.between)
+
+    @property
+    def size(self) -> FloatArray:
+        """How large the numbers are that the MMD² of the first split is a difference of, (g,)."""
+        terms = np.abs(self.first[:, 0]) + np.abs(self.second[:, 0]) + 2 * np.abs(self.between[:, 0])
+        return np.asarray(np.maximum(terms, self.root))
 
 
-def _sizes(sums: PermutedSums, N: int) -> FloatArray:
-    """Return the root of the mean of k² over pairs of different points."""
-    return np.asarray(np.sqrt(sums.squares / (N * (N - 1))))
+def means_of_splits(sums: PermutedSums, n: int, m: int) -> Means:
+    """Return the means that the MMD² of splits into n and m points is made of."""
+    a, b, s, N = sums.a, sums.b, sums.s[:, None], n + m
+    return Means(
+        a / (n * (n - 1)),
+        (s - 2 * b + a) / (m * (m - 1)),
+        (b - a) / (n * m),
+        np.sqrt(sums.squares / (N * (N - 1))),
+    )
 
 
 def _log_mean_exp(T: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ def mmd_test(
 
     ``"permutation"``
         The pooled points are divided at random into sets of the same sizes, B times. With the kernel matrix K of the
-        pooled points, its diagonal 0, and v the 0/1 vector of a first set,
+        pooled points, its diagonal 0, and v the 0/1 vector of a set of n, the smaller one,
 
         .. math:: T(v) = \frac{a}{n(n-1)} + \frac{s - 2b + a}{m(m-1)} - \frac{2(b - a)}{nm}, \qquad
                   a = v^\top K v, \quad b = v^\top K 1, \quad s = 1^\top K 1,

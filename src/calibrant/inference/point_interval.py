@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inputs.options import check_choice
 from calibrant.inputs.points import PointSets, read_point_sets
-from calibrant.kernels.point_kernels import Polynomial
+from calibrant.kernels.point_kernels import NAMED, Polynomial
 from calibrant.metrics.kernel_distance import kernel_distance
 from calibrant.metrics.mmd import mmd
 from calibrant.results import ConfidenceInterval
-from calibrant.summaries.point_blocks import PointBlocks
+from calibrant.summaries.point_blocks import ESTIMATORS, PointBlocks
 
 FEWEST_BLOCKS, FEWEST_PAIRS = 100, 200
 LEAST, LEAST_POLYNOMIAL = 10, 50  # points of a block of each set
@@ -26,7 +27,9 @@ OPTIONS = {
 
 def serves(metric: Any) -> str | None:
     """Return the name of a distance of two sets of points, given by itself or by name; None for other metrics."""
-    return next((name for name, verb in SERVED.items() if metric is verb or metric == name), None)
+    return next(
+        (name for name, verb in SERVED.items() if metric is verb or (isinstance(metric, str) and metric == name)), None
+    )
 
 
 def interval_of_points(name: str, y: Any, points: Any, level: float, options: Mapping[str, Any]) -> ConfidenceInterval:
@@ -77,15 +80,22 @@ def _blocks(name: str, y: Any, points: Any, options: Mapping[str, Any]) -> Point
     if isinstance(y, PointBlocks):
         if points is not None or options:
             raise InputError("points and options cannot be given with PointBlocks, which hold both sets and theirs")
+        if name == "kernel_distance" and y.kernel != NAMED["polynomial"]:
+            raise SummaryError(
+                'interval of kernel_distance takes PointBlocks made with kernel="polynomial"; these were made with '
+                f"{y.kernel!r}. Make them with that kernel, or ask for the interval of mmd"
+            )
         return y
-    if options.get("estimator") in ("unbiased", "biased"):
+    given = {"estimator": "block", "kernel": "polynomial" if name == "kernel_distance" else "gaussian", **options}
+    check_choice("estimator", given["estimator"], "unbiased", "biased", *ESTIMATORS)
+    if given["estimator"] not in ESTIMATORS:
         raise NotApplicableError(
-            f"no valid interval is known for estimator={options['estimator']!r}, over all pairs of points; "
+            f"no valid interval is known for estimator={given['estimator']!r}, over all pairs of points; "
             'use estimator="block" or "linear"'
         )
-    given = {"kernel": "polynomial", **options} if name == "kernel_distance" else dict(options)
-    if given.get("blocksize") is None and given.get("estimator") != "linear":
-        given["blocksize"] = _blocksize(read_point_sets(y, points), given.get("kernel") == "polynomial")
+    if given.get("blocksize") is None and given["estimator"] == "block":
+        polynomial = isinstance(given["kernel"], str) and given["kernel"] == "polynomial"
+        given["blocksize"] = _blocksize(read_point_sets(y, points), polynomial)
     return PointBlocks.of(y, points, **given)
 
 

@@ -28,8 +28,7 @@ class Polynomial:
         """Return the kernel of points with these inner products."""
         with np.errstate(over="ignore"):
             k = (G / d + 1.0) ** self.degree
-        if not np.isfinite(k).all():
-            raise InputError("the polynomial kernel of these points is no finite number; give them in other units")
+        check_kernel_values(k)
         return np.asarray(k)
 
 
@@ -87,6 +86,14 @@ def point_kernel(
     return _with_median(checked, pooled, rng, what, "lengthscale")
 
 
+def check_kernel_values(*values: Any) -> None:
+    """Refuse values of a kernel, or sums of them, that are no finite numbers: float64 ends at 1.8e308."""
+    if not all(np.isfinite(each).all() for each in values):
+        raise InputError(
+            "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
+        )
+
+
 def _read_bandwidth(bandwidth: Any) -> float | str:
     if isinstance(bandwidth, str) and bandwidth == "median":
         return bandwidth
@@ -104,6 +111,10 @@ def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:
         raise InputError(f"kernel must be one of {listed}, or a kernel such as Gaussian(1.0); got {shown(kernel)}")
     if isinstance(kernel, Delta):
         raise InputError("Delta() is a kernel on classes; points need one such as Gaussian()")
+    if type(kernel).profile is Kernel.profile:
+        raise InputError(
+            f"{kernel!r} has no profile; pass a kernel such as Gaussian(1.0), or one that defines profile(u)"
+        )
     if callable(kernel.distance):
         return kernel
     distance = kernel.distance or "euclidean"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -159,7 +160,11 @@ def _distance(first: Side, second: Side) -> float:
     if root is None:
         root = nuclear_norm(first.factor(), second.factor())
     step = first.mean - second.mean
-    return max(0.0, float(step @ step) + first.trace + second.trace - 2 * root)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        found = float(step @ step) + first.trace + second.trace - 2 * root
+    if not math.isfinite(found):
+        raise InputError("the means or the spreads are too large for their squares; give the points in other units")
+    return max(0.0, found)
 
 
 def _extrapolated(first: FloatArray | PointMoments, second: FloatArray | PointMoments, rng: Any) -> float:

@@ -11,7 +11,7 @@ from calibrant.inputs import check_choice, generator
 from calibrant.inputs.points import read_point_sets
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Kernel
-from calibrant.kernels.point_kernels import PointKernel, Polynomial, point_kernel
+from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kernel_values, point_kernel
 from calibrant.primitives.point_sums import pair_sums
 from calibrant.summaries.point_blocks import ESTIMATORS, PointBlocks, block_rows
 
@@ -115,16 +115,14 @@ def mmd(
 
 def mmd_of_sums(S: FloatArray, n: int, m: int, diagonal: tuple[float, float] | None = None) -> float:
     """Return MMD² from the sums of `pair_sums`; biased if the sums of k(z, z) over both sets are given."""
-    within_y, within_x, between = 2 * S[0, 0], 2 * S[1, 1], S[0, 1] / (n * m)
-    if diagonal is None:
-        found = within_y / (n * (n - 1)) + within_x / (m * (m - 1)) - 2 * between
-    else:
-        found = max(0.0, (within_y + diagonal[0]) / n**2 + (within_x + diagonal[1]) / m**2 - 2 * between)
-    if not np.isfinite(found):
-        raise InputError(
-            "the kernel gave a value that is not a finite number; give the points in other units, or check the kernel"
-        )
-    return float(found)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        within_y, within_x, between = 2 * S[0, 0], 2 * S[1, 1], S[0, 1] / (n * m)
+        if diagonal is None:
+            found = within_y / (n * (n - 1)) + within_x / (m * (m - 1)) - 2 * between
+        else:
+            found = (within_y + diagonal[0]) / n**2 + (within_x + diagonal[1]) / m**2 - 2 * between
+    check_kernel_values(found)
+    return float(found if diagonal is None else max(0.0, found))
 
 
 def of_blocks(summary: PointBlocks) -> float:
@@ -143,7 +141,8 @@ def _diagonal(Z: FloatArray, kernel: PointKernel, estimator: str, n: int) -> tup
         return None
     if isinstance(kernel, Polynomial):
         k = kernel.of_products(np.einsum("ij,ij->i", Z, Z), Z.shape[1])
-        return float(k[:n].sum()), float(k[n:].sum())
+        with np.errstate(over="ignore"):  # refused with the sums of pairs
+            return float(k[:n].sum()), float(k[n:].sum())
     return n * kernel.at_zero, (len(Z) - n) * kernel.at_zero
 
 

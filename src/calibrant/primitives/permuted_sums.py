@@ -15,6 +15,7 @@ from calibrant.primitives.vector_sums import Tile
 
 LABEL = "summing pairs of points for permutations"
 FEW = 64  # splits that become numbers at once where a product needs all rows of them
+MANY = 4096  # splits that become numbers at once where it needs those of a block
 
 
 class PermutedSums(NamedTuple):
@@ -52,7 +53,6 @@ def permuted_sums(
     g = 1 if kernels is None else len(kernels)
     within, squares, sums = np.zeros((g, B)), np.zeros(g), np.zeros((g, N))
     for rows, columns, values in each_block(tile, N, label=LABEL, threads=False):
-        left, right = V[:, rows].astype(np.float64), V[:, columns].astype(np.float64)
         for number in range(g):
             K = values if kernels is None else kernels[number](values)
             if rows == columns:
@@ -60,6 +60,8 @@ def permuted_sums(
             sums[number, rows] += K.sum(axis=1)
             sums[number, columns] += K.sum(axis=0)
             squares[number] += 2 * np.vdot(K, K)
-            within[number] += 2 * np.einsum("bj,bj->b", left @ K, right)
+            for some in chunks(B, MANY):
+                left, right = V[some, rows].astype(np.float64), V[some, columns].astype(np.float64)
+                within[number, some] += 2 * np.einsum("bj,bj->b", left @ K, right)
     touching = np.concatenate([sums @ V[few].T.astype(np.float64) for few in chunks(B, FEW)], axis=1)
     return PermutedSums(within, touching, sums.sum(axis=1), squares)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray, is_unit, unit_weights
 from calibrant.kernels import Exponential, Gaussian, Kernel
-from calibrant.kernels.point_kernels import PointKernel, Polynomial
+from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kernel_values
 from calibrant.primitives.dispatch import FEW_COORDINATES, chunks, on_threads, on_tiles, takes_fast_double_sum
 from calibrant.primitives.point_tiles import centred, kernel_tile, multiplies
 from calibrant.primitives.profile_fast import EXP_TERMS, Profile, compiled_profile, has_profile, profile_of
@@ -79,7 +79,10 @@ def _squared(profile: Profile) -> Profile:
 
 
 def _summed(parts: Iterator[FloatArray], g: int) -> FloatArray:
-    return sum(parts, np.zeros((g, g)))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        found = sum(parts, np.zeros((g, g)))
+    check_kernel_values(found)
+    return found
 
 
 def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
@@ -102,11 +105,12 @@ def _reference(
         for a, b in tiles.tolist():
             first, second = parts[a], parts[b]
             k = tile(first.rows, second.rows)
-            if squared:
-                k = k * k
-            if a == b:
-                k = np.triu(k, 1)
-            total[first.set, second.set] += float(k.sum() if unit else w[first.rows] @ (k @ w[second.rows]))
+            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
+                if squared:
+                    k = k * k
+                if a == b:
+                    k = np.triu(k, 1)
+                total[first.set, second.set] += float(k.sum() if unit else w[first.rows] @ (k @ w[second.rows]))
         return total
 
     if not multiplied:

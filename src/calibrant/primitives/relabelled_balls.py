@@ -16,7 +16,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.ball_counts import balls
 from calibrant.primitives.distinct_points import Distinct, distinct
 from calibrant.primitives.neighbours import Counts, Neighbours
-from calibrant.primitives.relabellings import Divisions, relabellings
+from calibrant.primitives.relabellings import Divisions, check_divisions, relabellings
 from calibrant.primitives.squared_differences import IntArray
 from calibrant.progress import steps
 
@@ -32,6 +32,7 @@ def relabelled_counts(pooled: FloatArray, n: int, k: int, resamples: int, rng: n
 
     Points are divided in an order that depends on their values alone.
     """
+    check_divisions(resamples, 0)
     found, N = np.empty((resamples, 4), dtype=np.int64), len(pooled)
     lists = Lists(distinct(pooled), k, min(n, N - n) / N)
     for start, stop in steps(resamples, size=max(1, BATCH // N), label=LABEL):

@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.errors import InputError, SummaryError
+from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.points import PointSets, read_point_sets
 from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.point_kernels import PointKernel, Polynomial, point_kernel
+from calibrant.kernels import Kernel
+from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kernel_values, point_kernel
 from calibrant.kernels.text import point_kernel_of, text_of_point_kernel
 from calibrant.primitives.point_blocks import block_terms, linear_terms
 from calibrant.summaries import codec
@@ -37,6 +38,11 @@ class PointBlocks(Summary):
     spread: float
     left_y: FloatArray
     left_points: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if problem := _misfit(self):
+            raise SummaryError(f"PointBlocks holds the MMD² of blocks, and the points that fill none; {problem}")
 
     @classmethod
     def of(
@@ -70,14 +76,12 @@ class PointBlocks(Summary):
         if not blocks:
             return empty
         y, points = sets.y[:full], sets.points[:full]
-        terms = linear_terms(y, points, kernel) if estimator == "linear" else block_terms(y, points, kernel, m)
-        if not np.isfinite(terms).all():
-            raise InputError(
-                "the kernel gave a value that is not a finite number; give the points in other units, or check the "
-                "kernel's profile and distance"
-            )
-        mean = float(terms.mean())
-        return replace(empty, blocks=blocks, mean=mean, spread=float(np.square(terms - mean).sum()))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            terms = linear_terms(y, points, kernel) if estimator == "linear" else block_terms(y, points, kernel, m)
+            mean = float(terms.mean())
+            spread = float(np.square(terms - mean).sum())
+        check_kernel_values(terms, mean, spread)
+        return replace(empty, blocks=blocks, mean=mean, spread=spread)
 
     @classmethod
     def zero(cls) -> Self:
@@ -145,15 +149,7 @@ class PointBlocks(Summary):
     def _checked(cls, values: dict[str, Any]) -> Self:
         if not isinstance(values.get("kernel"), str):
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
-        found = super()._checked({**values, "kernel": point_kernel_of(values["kernel"])})
-        if (
-            not all(type(count) is int and count >= 0 for count in (found.m, found.blocks))
-            or not all(type(value) is float and np.isfinite(value) for value in (found.mean, found.spread))
-            or found.estimator not in ESTIMATORS
-            or not all(_is_points(left) for left in (found.left_y, found.left_points))
-        ):
-            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: its values are no such numbers")
-        return found
+        return super()._checked({**values, "kernel": point_kernel_of(values["kernel"])})
 
 
 def block_rows(estimator: str, blocksize: Any, sets: PointSets) -> int:
@@ -167,7 +163,45 @@ def block_rows(estimator: str, blocksize: Any, sets: PointSets) -> int:
     return check_count("blocksize", blocksize, least=2)
 
 
-def _is_points(left: Any) -> bool:
-    return (
-        isinstance(left, np.ndarray) and left.ndim == 2 and left.dtype == np.float64 and bool(np.isfinite(left).all())
-    )
+def _misfit(blocks: PointBlocks) -> str:
+    """Say what makes these values no blocks of points."""
+    if not isinstance(blocks.kernel, Polynomial) and not (
+        isinstance(blocks.kernel, Kernel) and isinstance(blocks.kernel.lengthscale, float)
+    ):
+        return f"its kernel must be one of points, with a number as its length scale; got {shown(blocks.kernel)}"
+    if not isinstance(blocks.estimator, str) or blocks.estimator not in ESTIMATORS:
+        return f"its estimator must be one of {', '.join(ESTIMATORS)}; got {shown(blocks.estimator)}"
+    return _no_counts(blocks.m, blocks.blocks, blocks.estimator) or _no_statistics(blocks) or _no_left_over(blocks)
+
+
+def _no_counts(m: Any, blocks: Any, estimator: str) -> str:
+    for name, count in (("m", m), ("blocks", blocks)):
+        if type(count) is not int or count < 0:
+            return f"{name} must be a whole number of at least 0; got {shown(count)}"
+    if m == 1 or (estimator == "linear" and m > 2) or (not m and blocks):
+        return f"{blocks} {estimator} blocks cannot have {m} points of each set"
+    return ""
+
+
+def _no_statistics(blocks: PointBlocks) -> str:
+    for name, value in (("mean", blocks.mean), ("spread", blocks.spread)):
+        if type(value) is not float or not np.isfinite(value):
+            return f"its {name} must be a finite number; got {shown(value)}. Give the points in other units"
+    if blocks.spread < 0:
+        return f"its spread is a sum of squares; got {blocks.spread:.6g}"
+    return ""
+
+
+def _no_left_over(blocks: PointBlocks) -> str:
+    left = {"left_y": blocks.left_y, "left_points": blocks.left_points}
+    for name, points in left.items():
+        if not isinstance(points, np.ndarray) or points.dtype != np.float64 or points.ndim != 2:
+            return f"its {name} must be an array (n, d) of float64; got {shown(points)}"
+        if not np.isfinite(points).all():
+            return f"its {name} must be finite numbers"
+    (n, d), (m, e) = (points.shape for points in left.values())
+    if d != e or bool(d) != bool(blocks.m):
+        return f"its left_y and left_points must have the same columns; got shapes {(n, d)} and {(m, e)}"
+    if blocks.m and min(n, m) >= blocks.m:
+        return f"{n} and {m} points are left over, which fill a block of {blocks.m}"
+    return ""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.laws.parameters import read_array
 from calibrant.inputs.options import check_count
-from calibrant.inputs.points import read_points
+from calibrant.inputs.points import HUGE, read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.progress import steps
 from calibrant.summaries.base import Summary
@@ -19,6 +19,7 @@ from calibrant.summaries.base import Summary
 CHUNK_NUMBERS = 1 << 21  # of the points that are looked at together
 LEAST_CHUNK = 256  # points: fewer do not pay for adding d × d numbers
 UNEQUAL = 1e-8  # of s_i s_j: what rounding may make of two equal entries, or of a correlation of 1
+INDEFINITE = 1e-6  # of s_i s_j: what an entry may be off by before eigenvalues below 0 are no rounding of 32 bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,9 +60,10 @@ class PointMoments(Summary):
                 f"mean must have shape (d,) and covariance shape (d, d); got {mu.shape} and {S.shape}. A single "
                 "column has the covariance [[variance]]"
             )
-        if problem := _misfit(rows, mu, S) or _no_scatter(S):
+        if problem := _misfit(rows, mu, S) or _too_large(mu) or _no_scatter(S) or _indefinite(S):
             raise InputError(f"mean and covariance must be those of points; {problem}")
-        return cls(rows, mu, (S + S.T) * ((rows - 1) / 2))
+        with np.errstate(over="ignore"):  # what leaves float64 is refused
+            return cls(rows, mu, (S + S.T) * ((rows - 1) / 2))
 
     @classmethod
     def about(cls, X: FloatArray, origin: FloatArray, rows: NDArray[np.intp] | None = None) -> Self:
@@ -147,6 +149,29 @@ def _misfit(n: Any, mean: Any, scatter: Any) -> str:
     if negative.any():
         at = int(np.argmax(negative))
         return f"sums of squares are at least 0, got {scatter[at, at]:.6g} in column {at}"
+    return ""
+
+
+def _too_large(mean: FloatArray) -> str:
+    """Say that a mean lies where no point is read."""
+    largest = float(np.abs(mean).max(initial=0.0))
+    return f"a mean lies within ±{HUGE:g}, the largest is {largest:.6g}; give other units" if largest > HUGE else ""
+
+
+def _indefinite(S: FloatArray) -> str:
+    """Say that a symmetric matrix has an eigenvalue below 0 that rounding does not explain.
+
+    Entries of the correlation matrix that are off by ε move its eigenvalues by no more than ε d; one Cholesky
+    factorisation tells whether all of them are above -ε d.
+    """
+    size = np.sqrt(np.diagonal(S))
+    live = size > 0
+    C = S[np.ix_(live, live)] / size[live] / size[live, None]
+    C[np.diag_indices_from(C)] += INDEFINITE * len(C)
+    try:
+        np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:
+        return "the covariance has an eigenvalue below 0: a combination of the columns would have a negative variance"
     return ""
 
 
