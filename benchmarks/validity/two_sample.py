@@ -69,7 +69,7 @@ VERDICT_DESIGNS = ("Gaussian, d = 2", "Gaussian, d = 10", "integers, d = 2", "Ga
 
 def plan(*, quick: bool) -> list[Cell]:
     """Return all cells, the long ones first, so that no process is left alone with them at the end."""
-    cells = [Cell(VERDICT, design, _rows(design, VERDICT_ROWS), SAME, 1000) for design in VERDICT_DESIGNS]
+    cells = [Cell(VERDICT, design, _rows(design, VERDICT_ROWS), SAME, 500) for design in VERDICT_DESIGNS]
     cells += [Cell(TESTS, design, _rows(design, TEST_ROWS), SAME, 2000) for design in DESIGNS]
     cells += [Cell(POWER, f"d = {d}", POWER_ROWS, truth, 400) for truth in DIFFERENT for d in (2, 10)]
     cells += [Cell(HALVES, design, HALVES_ROWS, SAME, 2000) for design in REFIT_DESIGNS]
