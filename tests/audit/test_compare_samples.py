@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import calibrant as cb
@@ -170,11 +171,24 @@ class TestVerdict:
         found = verdict(NORMAL, points)
         assert found.status == "different"
         assert not any(text.startswith(("Location", "Spread")) for text in found.sentences)
+        assert re.fullmatch(
+            r"Dependence: no coordinate was found to differ in location or spread, but coordinates go together "
+            r"differently: column 0 and column 1, rank correlation -?0\.[01]\d of real and 0\.8\d of generated "
+            r"points\.",
+            found.sentences[0],
+        )
+
+    def test_dependence_beside_a_shift(self, rng):
+        points = rng.normal(size=(M, 2))
+        points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1] + 1.5
+        location, dependence, *_ = verdict(NORMAL, points).sentences
+        assert location.startswith("Location: the generated points are shifted in column 1")
+        assert dependence.startswith("Dependence: coordinates go together differently: column 0 and column 1, rank")
 
     def test_the_kernel_test_alone(self, monkeypatch, rng):
         """Where no look has words, the verdict says where to look."""
         points = rng.normal(size=(M, 2))
-        points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1]
+        points[:, 1] = points[:, 0] ** 2 - 1  # no correlation
         module = import_module("calibrant.audit.compare_samples")
         monkeypatch.setattr(module, "LOOKS", (point_tests.kernel_look,))
         assert verdict(NORMAL, points).sentences == (
@@ -335,6 +349,16 @@ class TestFigures:
         pyplot = require("matplotlib.pyplot")
         canvas = right.plot()
         assert [ax.get_title() for ax in canvas.axes] == [figure.title for figure in figures(right).values()]
+        pyplot.close(canvas)
+
+    def test_a_row_for_each_of_several_sets(self, require):
+        require("matplotlib").use("Agg")
+        pyplot = require("matplotlib.pyplot")
+        canvas = compare_samples(NORMAL, {**SETS, "$7^": SETS["right"]}, resamples=319).plot()
+        assert {ax.get_gridspec().get_geometry() for ax in canvas.axes} == {(3, 4)}
+        titles = [ax.get_title() for ax in canvas.axes]
+        assert [title.partition(":")[0] for title in titles[::4]] == ["moved", "right", r"\$7^"]
+        canvas.canvas.draw()
         pyplot.close(canvas)
 
 
@@ -627,6 +651,46 @@ class TestLawsOfInput:
         assert "shifted in 1999 by" in audit.verdict.sentences[0]
 
 
+class TestNames:
+    def test_of_arrow_tables(self):
+        y, points = (pa.table({"height": x[:, 0], "weight": x[:, 1]}) for x in (NORMAL, moved(NORMAL[:M], 0.0, 2.0)))
+        assert "shifted in weight by" in compare_samples(y, points, resamples=319).verdict.sentences[0]
+
+    def test_that_cannot_be_printed_are_spelled_out(self, require, tmp_path, recwarn):
+        require("matplotlib").use("Agg")
+        pyplot = require("matplotlib.pyplot")
+        sets = {"half \ud800": SETS["moved"], "bell\x07": SETS["right"]}
+        audit = compare_samples(
+            NORMAL, sets, columns=["a\x00", "b\udfff"], names={"source": "run\ud800"}, resamples=319
+        )
+        assert r"Of 2 generated sets half \ud800 differs" in audit.verdict.headline
+        assert audit.findings.names == {"source": r"run\ud800"}
+        assert r"bell\x07" in audit.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+        audit.to_json(tmp_path / "found.json")
+        canvas = audit.plot()
+        canvas.savefig(tmp_path / "found.png", dpi=20)
+        pyplot.close(canvas)
+        assert not list(recwarn)
+
+    def test_that_are_long_are_cut(self):
+        sets = {"x" * 100_000: SETS["moved"], "x" * 100_001: SETS["right"]}
+        audit = compare_samples(NORMAL, sets, columns=["a" * 99, "b"], resamples=319)
+        short = "x" * 30 + "…" + "x" * 29
+        assert [section.title for section in audit.findings.sections[:2]] == [f"{short} (1)", f"{short} (2)"]
+        assert max(map(len, table(audit))) < 100
+        assert f"shifted in {'a' * 30}…{'a' * 29} by" in audit.verdict.sentences[0]
+
+    @pytest.mark.parametrize("other", ["accuracy.b", "b.pvalue", "b.expected"])
+    def test_of_measurements_mean_one_thing(self, other, refusal):
+        message = refusal(compare_samples, NORMAL, {"b": NORMAL, other: NORMAL}, resamples=319)
+        assert message.startswith(f"sets called 'b' and '{other}' would have measurements of one name, such as ")
+
+    def test_with_points_are_fine(self):
+        sets = {"b": SETS["moved"], "b.npy": SETS["right"], "other.b": SETS["right"]}
+        audit = compare_samples(NORMAL, sets, resamples=319)
+        assert len(table(audit)) == len(audit.findings.measurements)
+
+
 @pytest.fixture(scope="module")
 def hostile():
     sets = {HOSTILE: NORMAL[:M] + 1, "$x^$ _{{ 7 * 7 }}": SETS["right"]}
@@ -687,6 +751,12 @@ class TestRefused:
             (NORMAL, {"real": NORMAL}, "names of sets must be texts, other than 'real'; got 'real'"),
             (NORMAL, {3: NORMAL}, "names of sets must be texts, other than 'real'; got 3"),
             (NORMAL, {"": NORMAL}, "names of sets must be texts"),
+            (NORMAL, {" ": NORMAL}, "names of sets must be texts"),
+            (
+                pd.DataFrame(NORMAL, columns=["a", "b"]),
+                {"x": pd.DataFrame(NORMAL, columns=["b", "a"])},
+                r"y and points\['x'\] name the same columns in another order",
+            ),
             (NORMAL, {"a": NORMAL, "b": NORMAL[:, 0]}, r"points\['b'\] must be points \(n, d\)"),
             (
                 NORMAL,
@@ -716,6 +786,11 @@ class TestRefused:
             ({"columns": ["a", "a"]}, "columns must have different names; got ['a', 'a']"),
             ({"columns": "ab"}, "columns must be a list of 2 names; got 'ab'"),
             ({"columns": 2}, "columns must be a list of 2 names; got 2"),
+            ({"columns": {"a", "b"}}, "columns must be in an order, such as a list of 2 names; got the set {"),
+            ({"columns": frozenset("ab")}, "columns must be in an order, such as a list of 2 names"),
+            ({"columns": b"ab"}, "columns must be a list of 2 names; got b'ab'"),
+            ({"names": {"source": 7}}, "names must map texts to texts, such as {'source': 'run 7'}; got 'source': 7"),
+            ({"names": {7: "run"}}, "names must map texts to texts, such as {'source': 'run 7'}; got 7: 'run'"),
             ({"names": "run 7"}, "names must be a mapping such as {'source': 'run 7'}; got 'run 7'"),
             ({"resamples": 98}, "resamples must be"),
             ({"resamples": 99.5}, "resamples must be"),

@@ -57,6 +57,47 @@ def test_judged(measured, text, failed, line):
     assert (outcome.failed, outcome.line) == (failed, line)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "status", "line"),
+    [
+        ("different", "points", "different", "FAILED  verdict = different  (fails if = different)"),
+        ("different", "points", "cannot tell", "passed  verdict = cannot tell  (fails if = different)"),
+        (" cannot  tell ", "points", "cannot tell", "FAILED  verdict = cannot tell  (fails if = cannot tell)"),
+        ("miscalibrated", "binary", "no evidence", "passed  verdict = no evidence  (fails if = miscalibrated)"),
+    ],
+)
+def test_verdicts(text, kind, status, line):
+    (outcome,) = judge([read_condition(text)], [], kind=kind, status=status)
+    assert (outcome.failed, outcome.line) == (line.startswith("FAILED"), line)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "status", "why"),
+    [
+        (
+            "different",
+            "binary",
+            "no evidence",
+            "cannot be 'different'; it is one of miscalibrated, no evidence, cannot",
+        ),
+        (
+            "miscalibrated",
+            "points",
+            "different",
+            "cannot be 'miscalibrated'; it is one of different, no evidence, cann",
+        ),
+        (
+            "different",
+            "points",
+            "no truth",
+            "there is no verdict that could be 'different', as there are no real point",
+        ),
+    ],
+)
+def test_verdicts_that_cannot_be(text, kind, status, why, refusal):
+    assert why in refusal(judge, [read_condition(text)], [], kind=kind, status=status)
+
+
 def test_as_many_digits_as_it_takes():
     (outcome,) = judge([read_condition("ece > 0.05")], [{"name": "ece", "value": 0.05000001}])
     assert outcome.line == "FAILED  ece = 0.05000001  (fails if > 0.05)"

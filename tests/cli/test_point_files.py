@@ -323,6 +323,32 @@ def test_columns_that_are_named_wrongly(folder, tables):
     assert "b.csv has two columns named 'x'" in refusal(folder, "b.csv", "b.csv")
 
 
+def test_a_csv_without_a_header(folder, tables):
+    tables("a.csv", REAL)
+    for name, points in (("b.csv", REAL), ("c.csv", FAKE)):
+        np.savetxt(folder / name, points, delimiter=",")
+    for files in (("b.csv", "c.csv"), ("a.csv", "b.csv"), ("b.csv", "b.csv")):
+        message = refusal(folder, *files)
+        assert message.startswith("the first line of b.csv holds numbers, '2.0")
+        assert message.endswith(
+            " first, where the columns should be named. If it has no header, put one above, such as x0,x1,x2, or save "
+            "the points with numpy.save"
+        )
+    np.savetxt(folder / "b.csv", [[3, 4], [5, 5], [7, 8]], delimiter=",", fmt="%d")
+    np.savetxt(folder / "c.csv", [[1, 1], [5, 5], [7, 8]], delimiter=",", fmt="%d")
+    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of c.csv holds numbers, '1' first")
+    np.savetxt(folder / "c.csv", [[1, 2], [5, 5], [7, 8]], delimiter=",", fmt="%d")
+    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of b.csv holds numbers, '3' first")
+
+
+def test_numbers_may_be_names(folder):
+    (folder / "a.csv").write_text("1998,1999\n1.5,2\n3,4.5\n")
+    (folder / "b.csv").write_text("1999,1998\n2.5,7\n4,5.5\n")
+    sets, columns = read(folder, "a.csv", "b.csv")
+    assert columns == ("1998", "1999")
+    assert sets[1].tolist() == [[7.0, 2.5], [5.5, 4.0]]
+
+
 def test_results_are_no_points(folder):
     (folder / "a.html").write_text("<html>")
     assert "a.html seems to hold results, not points" in refusal(folder, "a.html", "a.html")

@@ -242,6 +242,26 @@ def test_check(run, refused, written):
     assert refused("check", "fake.html", "--fail-if", "coverage < 1").startswith("nothing called 'coverage' was")
 
 
+def test_fail_if(run, refused, folder, arrays):
+    done = run("samples", "real.npy", "fake.npy", "--fail-if", "different", "--fail-if", "c2st < 0.1")
+    assert (done.code, done.err) == (1, "")
+    last = done.out.splitlines()[-2:]
+    assert last[0] == "FAILED  verdict = different  (fails if = different)"
+    assert last[1].startswith("passed  c2st = ")
+    done = run("samples", "real.npy", "other.npy", "--fail-if", "different", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["kind"] == "points"
+    assert done.err.startswith("calibrant: passed  verdict = ")
+    done = run("samples", "real.npy", "fake.npy", "--fail-if", "different", "-o", "report.html")
+    assert done.code == 1
+    assert "report: report.html\nFAILED  verdict" in done.out
+    assert run("check", "report.html", "--fail-if", "different").code == 1
+    assert refused("samples", "real.npy", "fake.npy", "--fail-if", "broken").startswith(
+        "--fail-if 'broken' is not a condition"
+    )
+    assert "no verdict that could be" in refused("samples", "--no-real", "fake.npy", "--fail-if", "different")
+
+
 def test_check_of_several_sets(run, refused, arrays):
     run("samples", "real.npy", "fake.npy", "other.npy", "--json", "both.json")
     done = run("check", "both.json", "--fail-if", "location.fake > 1", "--fail-if", "location.other > 1")

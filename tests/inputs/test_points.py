@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+import xarray as xr
 
 from calibrant import InputError
 from calibrant.inputs.points import read_point_sets, read_points
@@ -69,6 +71,57 @@ def test_two_sets():
 def test_refused(given, words):
     with pytest.raises(InputError, match=words):
         read_points(given, "points")
+
+
+FRAMES = {
+    "pandas": lambda names: pd.DataFrame(POINTS, columns=names),
+    "polars": lambda names: pl.DataFrame(POINTS, schema=names, orient="row"),
+    "table": lambda names: pa.table(dict(zip(names, np.transpose(POINTS), strict=True))),
+    "batch": lambda names: pa.record_batch(dict(zip(names, np.transpose(POINTS), strict=True))),
+    "xarray": lambda names: xr.DataArray(POINTS, dims=["row", "of"], coords={"of": names, "row": [7, 8, 9]}),
+}
+EVERY_FRAME = pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+
+
+@EVERY_FRAME
+def test_columns_in_another_order(frame, refusal):
+    for other in FRAMES.values():
+        message = refusal(read_point_sets, frame(["a", "b"]), other(["b", "a"]))
+        assert message.startswith("y and points name the same columns in another order: ['a', 'b'] and ['b', 'a']. Put")
+        y, points = frame(["a", "b"]), other(["b", "a"])
+        mended = eval(message.partition("such as ")[2], {"y": y, "points": points, "list": list})
+        assert read_point_sets(y, mended).points[0].tolist() == [2.0, 1.0]
+
+
+@EVERY_FRAME
+def test_columns_of_other_names(frame, refusal):
+    for names in (["c", "d"], ["a", "d"]):
+        for other in FRAMES.values():
+            message = refusal(read_point_sets, frame(["a", "b"]), other(names))
+            assert message.startswith("y and points name their columns differently: column ")
+            assert "is 'b' in y and 'd' in points" in message or "is 'a' in y and 'c' in points" in message
+            read_point_sets(frame(["a", "b"]), np.asarray(other(names)))
+
+
+@EVERY_FRAME
+def test_columns_of_the_same_names(frame):
+    for other in FRAMES.values():
+        read_point_sets(frame(["a", "b"]), other(["a", "b"]))
+
+
+@EVERY_FRAME
+def test_columns_without_names(frame):
+    for plain in (pd.DataFrame(POINTS), pl.DataFrame(POINTS, orient="row"), xr.DataArray(POINTS), POINTS):
+        read_point_sets(frame(["a", "b"]), plain)
+        read_point_sets(plain, frame(["a", "b"]))
+    read_point_sets(frame(["1998", "1999"]), pd.DataFrame(POINTS, columns=[1998, 1999]))
+
+
+def test_a_dataset_is_refused(refusal):
+    array = FRAMES["xarray"](["a", "b"])
+    message = refusal(read_points, array.to_dataset("of"), "points")
+    assert message == "points is an xarray Dataset; pass one array, such as points.to_dataarray().T"
+    np.testing.assert_array_equal(read_points(array.to_dataset("of").to_dataarray().T, "points"), POINTS)
 
 
 def test_sets_of_different_spaces():

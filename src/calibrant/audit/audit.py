@@ -9,11 +9,12 @@ from typing import Any
 
 from calibrant import plots
 from calibrant.audit.draws import known_of_draws
+from calibrant.audit.names import report_names
 from calibrant.audit.sections import SECTIONS, Grouped, Setting
 from calibrant.audit.text import as_html_fragment, as_text
 from calibrant.audit.words import with_parts
 from calibrant.catalogue.reading import KINDS, AnyRows, kind_of, read
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.groups import Grouping, read_groups
@@ -67,14 +68,15 @@ class Audit:
         return as_html_fragment(self.findings)
 
     def plot(self) -> Any:
-        """Draw all figures side by side and return the Matplotlib figure."""
-        figures = [figure for section in self.findings.sections for figure in section.figures]
+        """Draw all figures, up to four in a row and those of a set in one row, and return the Matplotlib figure."""
+        parts = [section.figures for section in self.findings.sections if section.figures]
+        figures = [figure for part in parts for figure in part]
         if not figures:
             raise NotApplicableError("this audit has no figures to draw")
-        canvas = plots.new_figure(5.0 * len(figures), 5.4)
-        for figure, ax in zip(figures, canvas.subplots(1, len(figures), squeeze=False)[0], strict=True):
+        canvas, places = plots.new_grid(len(figures), len(parts[0]) if len(set(map(len, parts))) == 1 else None)
+        for figure, ax in zip(figures, places, strict=True):
             figure.curve.plot(ax)
-            ax.set_title(figure.title)
+            ax.set_title(figure.title.replace("$", r"\$"))
         return canvas
 
     def to_html(self, path: str | Path) -> Path:
@@ -176,8 +178,7 @@ def audit(
     level, generated = check_level(level), generator(rng)
     B = check_count("resamples", resamples, least=19)
     check_choice("intersections", intersections, 1, 2)
-    if names is not None and not isinstance(names, Mapping):
-        raise InputError(f"names must be a mapping such as {{'outcome': 'left'}}; got {shown(names)}")
+    called = report_names(names, "{'outcome': 'left'}")
     m = None if calibration_size is None else check_count("calibration_size", calibration_size)
     rows = read(
         "audit",
@@ -207,7 +208,7 @@ def audit(
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
         caveats=part.caveats,
-        names=dict(names or {}),
+        names=called,
         version=__version__,
     )
     return Audit(findings)

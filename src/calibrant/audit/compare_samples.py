@@ -10,14 +10,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calibrant.audit.audit import Audit
+from calibrant.audit.names import coordinate_names, report_names
 from calibrant.audit.point_coordinates import coordinate_look
+from calibrant.audit.point_dependence import dependence_sentences
 from calibrant.audit.point_diversity import diversity_look
 from calibrant.audit.point_look import Compared, PointLook
+from calibrant.audit.point_names import GENERATED, REAL, set_labels
 from calibrant.audit.point_neighbours import Asked, neighbour_look
 from calibrant.audit.point_tests import classifier_look, kernel_look
 from calibrant.audit.point_words import no_truth, point_verdict
 from calibrant.errors import InputError, shown
 from calibrant.inputs import check_count, check_level, generator
+from calibrant.inputs.column_names import column_names
 from calibrant.inputs.point_order import point_order
 from calibrant.inputs.points import PointSets, check_names, read_point_sets, read_points
 from calibrant.inputs.weights import FloatArray
@@ -26,8 +30,6 @@ from calibrant.version import __version__
 
 LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
 Titled = TypeVar("Titled", Figure, Table)
-REAL = "real"
-GENERATED = "generated"
 DIVISIONS = 499
 
 
@@ -76,9 +78,10 @@ def compare_samples(
     -----
     The sets are called different when one of the four looks rejects that they have one law; its p-values are multiplied
     by four, and by the number of generated sets, so that all together hold `level`. What a look says (which coordinate
-    is shifted, that points are missing) is said only where the p-value of that very statement is small enough, with
-    all others allowed for. "Cannot tell" means that not even a shift of one coordinate by half a standard deviation
-    would be found 4 times in 5.
+    is shifted, that points are missing) is said only where the p-value of that very statement is small enough, with all
+    others allowed for. Where sets are different, rank correlations of pairs of coordinates are compared too, so that a
+    wrong dependence has a name; this adds words, and never makes sets different. "Cannot tell" means that not even a
+    shift of one coordinate by half a standard deviation would be found 4 times in 5.
 
     Random divisions need points that are independent: thin the draws of a Markov chain first. Distances depend on
     units: scale coordinates that have different ones.
@@ -98,16 +101,14 @@ def compare_samples(
     """
     level, chance = check_level(level), generator(rng)
     B = _divisions(resamples, level)
-    if names is not None and not isinstance(names, Mapping):
-        raise InputError(f"names must be a mapping such as {{'source': 'run 7'}}; got {shown(names)}")
+    called = report_names(names, "{'source': 'run 7'}")
     generated = _read_sets(points)
     if y is None:
-        return _without_truth(generated, level, names, chance)
+        return _without_truth(generated, level, called, chance)
     real = _read(y, "y")
-    for given in points.values() if isinstance(points, Mapping) else (points,):
-        check_names(y, given)
+    _check_frames(y, points)
     sets = {name: _paired(real, name, given) for name, given in generated.items()}
-    labels = _columns(columns, y, real.shape[1])
+    labels = coordinate_names(columns, column_names(y), real.shape[1])
     tests = len(LOOKS) * len(sets)
     compared = {
         name: Compared(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
@@ -116,14 +117,17 @@ def compare_samples(
     looks: dict[str, list[PointLook]] = {name: [look(about) for look in LOOKS] for name, about in compared.items()}
     diversity = diversity_look({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
     every = [look for found in looks.values() for look in found]
+    verdict = point_verdict(
+        compared, looks, dependence_sentences
+    )  # the last to use chance: numbers do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),
         level=level,
-        verdict=point_verdict(compared, looks),
+        verdict=verdict,
         sections=(*_sections(looks), diversity.section),
         caveats=tuple(dict.fromkeys(text for look in (*every, diversity) for text in look.caveats)) + CAVEATS,
-        names=dict(names or {}),
+        names=called,
         version=__version__,
     )
     return Audit(findings)
@@ -172,7 +176,7 @@ def _of_set(part: Titled, name: str) -> Titled:
 
 
 def _without_truth(
-    generated: Mapping[str, FloatArray], level: float, names: Mapping[str, str] | None, rng: np.random.Generator
+    generated: Mapping[str, FloatArray], level: float, called: Mapping[str, str], rng: np.random.Generator
 ) -> Audit:
     look = diversity_look(generated, rng)
     findings = Findings(
@@ -182,7 +186,7 @@ def _without_truth(
         verdict=no_truth({name: m.value for name, m in zip(generated, look.section.measurements, strict=True)}),
         sections=(look.section,),
         caveats=look.caveats,
-        names=dict(names or {}),
+        names=called,
         version=__version__,
     )
     return Audit(findings)
@@ -194,11 +198,8 @@ def _read_sets(points: Any) -> dict[str, FloatArray]:
         return {GENERATED: _read(points, "points")}
     if not points:
         raise InputError("points must hold at least one set; got an empty mapping")
-    found = {}
-    for name, given in points.items():
-        if not isinstance(name, str) or not name or name == REAL:
-            raise InputError(f"names of sets must be texts, other than {REAL!r}; got {shown(name)}")
-        found[name] = _read(given, f"points[{name!r}]")
+    labels = set_labels(list(points))
+    found = {name: _read(given, f"points[{name!r}]") for name, given in zip(labels, points.values(), strict=True)}
     first = next(iter(found))
     for name, array in found.items():
         if array.shape[1] != found[first].shape[1]:
@@ -207,6 +208,15 @@ def _read_sets(points: Any) -> dict[str, FloatArray]:
                 f"{array.shape[1]}"
             )
     return found
+
+
+def _check_frames(y: Any, points: Any) -> None:
+    """Refuse frames whose columns have other names than those of y, or another order."""
+    if not isinstance(points, Mapping):
+        check_names(y, points)
+        return
+    for name, given in points.items():
+        check_names(y, given, f"points[{shown(name)}]")
 
 
 def _read(values: Any, name: str) -> FloatArray:
@@ -220,19 +230,3 @@ def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
         return read_point_sets(real, given)
     except InputError as problem:
         raise InputError(str(problem) if name == GENERATED else f"{problem} (set {name!r})") from None
-
-
-def _columns(columns: Any, y: Any, d: int) -> tuple[str, ...]:
-    """Return the names of the coordinates."""
-    if columns is None:
-        given = getattr(y, "columns", None)
-        found = tuple(map(str, given)) if given is not None and len(given) == d else ()
-        return found if len(set(found)) == d else tuple(f"column {j}" for j in range(d))
-    if isinstance(columns, str) or not np.iterable(columns):
-        raise InputError(f"columns must be a list of {d} names; got {shown(columns)}")
-    found = tuple(map(str, columns))
-    if len(found) != d:
-        raise InputError(f"columns must have one name for each of the {d} coordinates; got {len(found)}")
-    if len(set(found)) < d:
-        raise InputError(f"columns must have different names; got {shown(list(found))}")
-    return found

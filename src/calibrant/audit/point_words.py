@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from calibrant.audit.point_look import Compared, PointLook
 from calibrant.audit.words import POWER, pvalue_words
@@ -12,8 +12,15 @@ from calibrant.results import Verdict
 NOTABLE = 0.5  # shift of one coordinate, in sd, that must have been visible for "no evidence"
 
 
-def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence[PointLook]]) -> Verdict:
-    """Return the verdict on one or more generated sets against one real set."""
+def point_verdict(
+    compared: Mapping[str, Compared],
+    looks: Mapping[str, Sequence[PointLook]],
+    more: Callable[[Compared, Sequence[str]], tuple[str, ...]] = lambda about, said: (),
+) -> Verdict:
+    """Return the verdict on one or more generated sets against one real set.
+
+    `more` has further words on a set that differs, given what the first look, at coordinates, said of it.
+    """
     said: list[str] = []
     different = []
     for name, found in looks.items():
@@ -21,9 +28,10 @@ def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence
         if not any(look.pvalue is not None and about.is_found(look.pvalue) for look in found):
             continue
         different.append(name)
-        words = [
-            text for look in found if look.pvalue is not None and about.is_found(look.pvalue) for text in look.sentences
-        ]
+        first_said, *others = (
+            look.sentences if look.pvalue is not None and about.is_found(look.pvalue) else () for look in found
+        )
+        words = [*first_said, *more(about, first_said), *(text for sentences in others for text in sentences)]
         said += [text if about.alone else f"{name}: {text}" for text in words or [_only_whole(about)]]
     first = next(iter(compared.values()))
     p = min(

@@ -28,7 +28,8 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
     if to_junit is not None:
         check_output(to_junit, endings=(".xml",), option="--junit", source=file)
     results = _results(file, request, output)
-    outcomes = judge(conditions, measurements(results))
+    verdict = {"kind": str(results.get("kind")), "status": str(results["verdict"].get("status"))}
+    outcomes = judge(conditions, measurements(results), **verdict)
     emit("\n".join(outcome.line for outcome in outcomes))
     if to_junit is not None:
         from calibrant.report import replace_text

@@ -75,16 +75,29 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
     calibrant samples real.npy first.npy second.npy --json results.json
     calibrant samples test.npz run.npz --array features
     calibrant samples first.npy second.npy --no-real
+    calibrant samples real.npy generated.npy --fail-if different
     """
 )
 @click.argument("files", metavar="REAL FAKE [FAKE]...", type=PATH, nargs=-1)
+@condition_option(
+    "--fail-if", multiple=True, metavar="CONDITION", help="What must not be: different, 'c2st > 0.6'. May be repeated."
+)
 @point_options
 @output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
 @output_option(
     "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
 )
 @debug_option
-def samples(files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any) -> None:
+@click.pass_context
+def samples(
+    ctx: click.Context,
+    /,
+    files: tuple[Path, ...],
+    fail_if: tuple[str, ...],
+    output: Path | None,
+    json_to: str | None,
+    **options: Any,
+) -> None:
     """Say how generated points differ from real ones.
 
     REAL holds real points, each FAKE points that a model made. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
@@ -94,12 +107,16 @@ def samples(files: tuple[Path, ...], output: Path | None, json_to: str | None, *
 
     The real points must not be those that the model was fitted to. With --no-real there are none, and all that can be
     said is how diverse each file is. Without -o and --json, what was found is printed.
+
+    With --fail-if the exit status is 1 if a condition holds: the verdict different, or a measurement as in calibrant
+    check.
     """
     from calibrant.cli.samples import run
 
     if not files:
         raise click.UsageError(f"Missing argument '{'FAKE' if options['no_real'] else 'REAL'}'.")
-    run(files, PointRequest(**options), output=output, json_to=json_to)
+    if not run(files, PointRequest(**options), output=output, json_to=json_to, fail_if=fail_if):
+        ctx.exit(FAILED)
 
 
 @commands.command(
@@ -108,6 +125,7 @@ def samples(files: tuple[Path, ...], output: Path | None, json_to: str | None, *
     calibrant check report.html --fail-if 'kuiper_test.pvalue < 0.01'
     calibrant check report.html --fail-if 'coverage.0.9 < 0.88'
     calibrant check report.html --fail-if 'density_coverage.coverage < 0.9'
+    calibrant check report.html --fail-if miscalibrated
     """
 )
 @click.argument("file", type=PATH)
@@ -133,7 +151,8 @@ def check(
     FILE holds predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the name of
     a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect if all is well
     NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of several levels
-    NAME.LEVEL; an unknown name shows the known ones.
+    NAME.LEVEL; an unknown name shows the known ones. A condition may also be a verdict: miscalibrated, or different
+    of sets of points.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

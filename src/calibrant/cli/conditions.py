@@ -1,6 +1,7 @@
-"""What must not be: ``name[.field] op number``, looked up among measurements and never evaluated as code.
+"""What must not be: ``name[.field] op number``, looked up among measurements and never evaluated as code; or a verdict.
 
-A name with blanks in it, or with one of ``< > = !``, stands in quotation marks.
+A name with blanks in it, or with one of ``< > = !``, stands in quotation marks. A verdict is one of its words, such as
+``different``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from calibrant.cli.messages import did_you_mean, listing
 from calibrant.errors import InputError, shown
 
-OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -29,17 +30,19 @@ CONDITION = re.compile(
     r"(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
 )
 WORD = re.compile(r"[^\s<>=!]+")
+OF_PREDICTIONS = ("miscalibrated", "no evidence", "cannot tell")  # verdicts
+OF_POINTS = ("different", "no evidence", "cannot tell")
 LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is made at several levels
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A measurement (and field), an operator and a threshold."""
+    """A measurement (and field), an operator and a threshold; or the verdict, and the word that it must not be."""
 
     text: str
     name: str
     op: str
-    threshold: float
+    threshold: float | str
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Outcome:
     """A condition and what was measured."""
 
     condition: Condition
-    value: float
+    value: float | str
 
     @property
     def failed(self) -> bool:
@@ -63,15 +66,18 @@ class Outcome:
     @property
     def value_text(self) -> str:
         """The measured value, with as many digits as it takes to tell it from the threshold."""
-        short = f"{self.value:.4g}"
         limit = self.condition.threshold
+        if isinstance(self.value, str) or isinstance(limit, str):
+            return str(self.value)
+        short = f"{self.value:.4g}"
         same_side = (float(short) > limit, float(short) < limit) == (self.value > limit, self.value < limit)
         return short if same_side else repr(self.value)
 
     @property
     def limit_text(self) -> str:
         """The threshold."""
-        return f"{self.condition.threshold:.12g}"
+        limit = self.condition.threshold
+        return limit if isinstance(limit, str) else f"{limit:.12g}"
 
 
 def read_condition(text: str) -> Condition:
@@ -83,21 +89,46 @@ def read_condition(text: str) -> Condition:
     Condition(text='kuiper_test.pvalue < 0.01', name='kuiper_test.pvalue', op='<', threshold=0.01)
     >>> read_condition('"mmd.run 2" > 0.1').name
     'mmd.run 2'
+    >>> read_condition("different")
+    Condition(text='different', name='verdict', op='=', threshold='different')
     """
+    word = " ".join(text.split())
+    if word in (*OF_PREDICTIONS, *OF_POINTS):
+        return Condition(word, "verdict", "=", word)
     found = CONDITION.fullmatch(text)
     if found is None:
         raise InputError(
             f"--fail-if {shown(text)} is not a condition; write a measurement, one of > >= < <= = != and a number, "
-            "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'"
+            "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'; or a verdict, 'miscalibrated' or 'different'"
         )
     name = found["double"] or found["single"] or found["name"]
     return Condition(text.strip(), name, found["op"], float(found["number"]))
 
 
-def judge(conditions: Sequence[Condition], measurements: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-    """Return the outcome of each condition, given measurements as `Findings.to_dict` holds them."""
+def judge(
+    conditions: Sequence[Condition], measurements: Sequence[Mapping[str, Any]], *, kind: str = "", status: str = ""
+) -> list[Outcome]:
+    """Return the outcome of each condition, given what `Findings.to_dict` holds: measurements, kind and verdict."""
     known = {str(m["name"]): m for m in measurements}
-    return [Outcome(condition, _looked_up(condition.name, known)) for condition in conditions]
+    return [
+        Outcome(
+            condition,
+            _verdict(condition.threshold, kind, status)
+            if isinstance(condition.threshold, str)
+            else _looked_up(condition.name, known),
+        )
+        for condition in conditions
+    ]
+
+
+def _verdict(word: str, kind: str, status: str) -> str:
+    """Return the verdict, if it could be this one: a condition that never holds would look like a success."""
+    possible = OF_POINTS if kind == "points" else OF_PREDICTIONS
+    if word not in possible:
+        raise InputError(f"the verdict on this cannot be {word!r}; it is one of {', '.join(possible)}")
+    if status not in possible:
+        raise InputError(f"there is no verdict that could be {word!r}, as there are no real points; leave it out")
+    return status
 
 
 def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> float:

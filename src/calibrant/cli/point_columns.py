@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -29,6 +30,8 @@ def common_columns(tables: Sequence[TableFile], text: str | None, where: Where |
     """Return the columns that `text` stands for in all tables, in the order of the first; without it all columns."""
     first, *others = tables
     schema = first.schema()
+    for table in tables:
+        _check_header(table)
     chosen = _chosen(first, schema, text, where)
     for table in others:
         own = _chosen(table, table.schema(), text, where)
@@ -36,6 +39,8 @@ def common_columns(tables: Sequence[TableFile], text: str | None, where: Where |
         for lacking, having, names, there in ((table, first, chosen, own), (first, table, own, chosen)):
             odd = [name for name in names if name not in there]
             if odd:
+                if any(map(_like_a_header_of_numbers, (lacking, having))):
+                    raise _no_header(having if _like_a_header_of_numbers(having) else lacking)
                 hint = did_you_mean(odd[0], [name for name in there if name not in names])
                 remedy = f"Name the coordinates: {proposed(both, list(schema))}" if both else "Rename the columns"
                 more = f" and {len(odd) - 1:,} more" if len(odd) > 1 else ""
@@ -43,6 +48,38 @@ def common_columns(tables: Sequence[TableFile], text: str | None, where: Where |
                     f"{lacking.path} has no column {shown(odd[0])}{more}, which {having.path} has. {hint or remedy}"
                 )
     return chosen
+
+
+def _check_header(table: TableFile) -> None:
+    """Refuse a CSV whose first line is a point; different whole numbers may be names, such as years."""
+    if _like_a_header_of_numbers(table) and not all(name.isdigit() for name in table.schema()):
+        raise _no_header(table)
+
+
+def _like_a_header_of_numbers(table: TableFile) -> bool:
+    return table.format == "csv" and all(_is_number(_plain(name)) for name in table.schema())
+
+
+def _no_header(table: TableFile) -> InputError:
+    names = list(table.schema())
+    line = ",".join(f"x{k}" for k in range(min(len(names), 3))) + (",..." if len(names) > 3 else "")
+    return InputError(
+        f"the first line of {table.path} holds numbers, {shown(_plain(names[0]))} first, where the columns should be "
+        f"named. If it has no header, put one above, such as {line}, or save the points with numpy.save"
+    )
+
+
+def _plain(name: str) -> str:
+    """Return the name without what polars adds to one that is there twice."""
+    return re.sub(r"_duplicated_\d+$", "", name)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def proposed(names: Sequence[str], among: Sequence[str]) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.conditions import judge, read_condition
 from calibrant.cli.deliver import check_places, deliver
-from calibrant.cli.messages import doing, printable
+from calibrant.cli.messages import doing, emit, printable, tell
+from calibrant.cli.output_file import STDOUT
 from calibrant.cli.patterns import join_labels
 from calibrant.cli.point_files import read_point_files
 from calibrant.cli.point_options import PointRequest
+from calibrant.cli.results_file import measurements
 from calibrant.cli.set_names import file_names, set_names
 from calibrant.errors import InputError
 
@@ -20,15 +23,31 @@ if TYPE_CHECKING:
 MOST = 12  # names of coordinates that a report begins with
 
 
-def run(files: Sequence[Path], request: PointRequest, *, output: Path | None, json_to: str | None) -> None:
-    """Compare the points of files; print or write what was found."""
+def run(
+    files: Sequence[Path],
+    request: PointRequest,
+    *,
+    output: Path | None,
+    json_to: str | None,
+    fail_if: Sequence[str] = (),
+) -> bool:
+    """Compare the points of files; print or write what was found, and tell whether no condition holds."""
+    conditions = [read_condition(text) for text in fail_if]
     check_places(output, json_to, files)
     if len(files) == 1 and not request.no_real:
         raise InputError(
             f"there is nothing to compare {files[0]} with; name a file of generated points too, or add --no-real if "
             "it holds some"
         )
-    deliver(compare_files(files, request), output, json_to)
+    found = compare_files(files, request)
+    outcomes = judge(
+        conditions, measurements(found.findings.to_dict()), kind=found.findings.kind, status=found.verdict.status
+    )
+    deliver(found, output, json_to)
+    if outcomes:
+        say = tell if json_to == STDOUT else emit
+        say("\n".join(outcome.line for outcome in outcomes))
+    return not any(outcome.failed for outcome in outcomes)
 
 
 def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:

@@ -33,6 +33,8 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
         return _from_torch(values, name)
     if package in FRAMES:
         return _from_frame(values, name)
+    if package == "xarray" and hasattr(values, "data_vars"):
+        raise InputError(f"{name} is an xarray Dataset; pass one array, such as {name}.to_dataarray().T")
     return _from_sequence(values, name)
 
 

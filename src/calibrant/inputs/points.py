@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, shown
+from calibrant.inputs.column_names import column_names
 from calibrant.inputs.laws.parameters import locked, read_numbers, refuse_not_finite
 from calibrant.inputs.weights import FloatArray
 
@@ -54,14 +55,30 @@ def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
     return PointSets(first, second)
 
 
-def check_names(y: Any, points: Any) -> None:
-    """Refuse data frames that name the same columns in another order: points are compared column by column."""
-    names = [list(getattr(values, "columns", ())) for values in (y, points)]
-    if names[0] != names[1] and sorted(map(str, names[0])) == sorted(map(str, names[1])):
+def check_names(y: Any, points: Any, name: str = "points") -> None:
+    """Refuse data frames whose columns have other names or another order: points are compared column by column."""
+    first, second = column_names(y), column_names(points)
+    if first == second or len(first) != len(second):  # without names, or not as many: columns are counted elsewhere
+        return
+    if sorted(first) == sorted(second):
         raise InputError(
-            f"y and points name the same columns in another order: {shown(names[0])} and {shown(names[1])}. "
-            "Put them in one order, such as points[list(y.columns)]"
+            f"y and {name} name the same columns in another order: {shown(list(first))} and {shown(list(second))}. "
+            f"Put them in one order, such as {_reordered(y, points, name)}"
         )
+    j = next(j for j in range(len(first)) if first[j] != second[j])
+    raise InputError(
+        f"y and {name} name their columns differently: column {j} is {shown(first[j])} in y and {shown(second[j])} in "
+        f"{name}. Rename the columns that mean the same, or pass plain arrays, numpy.asarray({name})"
+    )
+
+
+def _reordered(y: Any, points: Any, name: str) -> str:
+    """Return the expression that puts the columns of points in the order of y."""
+    first, second = (type(values).__module__.partition(".")[0] for values in (y, points))
+    order = {"pyarrow": "y.schema.names", "xarray": "list(y[y.dims[1]].values)"}.get(first, "list(y.columns)")
+    if second == "xarray":
+        return f"{name}.sel({{{name}.dims[1]: {order}}})"
+    return f"{name}.select({order})" if second == "pyarrow" else f"{name}[{order}]"
 
 
 def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:

@@ -33,6 +33,7 @@ KINDS = (
     "two_ecdfs",
     "coordinates",
 )
+MOST_IN_A_ROW = 4  # pictures side by side
 FEWEST_POINTS = 150  # of each of many lines
 
 
@@ -57,6 +58,22 @@ def new_figure(width: float, height: float) -> Any:
     except ImportError:
         raise MissingExtraError("a plot", extra="plot") from None
     return plt.figure(figsize=(width, height), layout="constrained")
+
+
+def new_grid(count: int, of_a_part: int | None = None) -> tuple[Any, list[Any]]:
+    """Return a new figure and axes for so many pictures, row by row.
+
+    If they do not fit into one row, and each part of them has `of_a_part` pictures, a part has its own row.
+    """
+    width = min(count, MOST_IN_A_ROW)
+    if count > width and of_a_part is not None and 1 < of_a_part <= MOST_IN_A_ROW:
+        width = of_a_part
+    height = -(-count // width)
+    canvas = new_figure(5.0 * width, 5.4 * height)
+    places = canvas.subplots(height, width, squeeze=False).ravel().tolist()
+    for ax in places[count:]:
+        ax.remove()
+    return canvas, places[:count]
 
 
 def draw_alone(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], figure: Any, **options: Any) -> Any:

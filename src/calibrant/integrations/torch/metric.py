@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from calibrant.catalogue import find
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.integrations.torch.faults import refusal
+from calibrant.integrations.torch.loading import read_device, read_state
 from calibrant.integrations.torch.rows import read_batch
 from calibrant.integrations.torch.served import sums_for, sums_for_any
 from calibrant.integrations.torch.state import State, Whole, empty, of_rows, over_processes, together
@@ -82,7 +83,7 @@ class TorchMetric:
 
     def __init__(self, metric: Any = "ece", *, pos_label: Any = None, device: Any = None, **options: Any) -> None:
         try:
-            import torch
+            import torch  # noqa: F401
         except ImportError:
             raise MissingExtraError("TorchMetric", extra="torch") from None
         if "classes" in options:
@@ -93,7 +94,7 @@ class TorchMetric:
         self._name = entry.name  # an entry itself cannot be pickled
         self._options = entry.completed(options)
         self._pos_label: float | None = None if pos_label is None else float(pos_label)
-        self._device = None if device is None else torch.device(device)
+        self._device = read_device(device)
         self._sums = {0: sums_for_any(entry, self._options)}  # by the number of columns, 0 while it is not known
         self._state: State | None = None
         self._columns = self._batches = 0
@@ -169,22 +170,16 @@ class TorchMetric:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a `state_dict`, forgetting all rows so far."""
-        wanted = self.state_dict()
-        if set(state) != set(wanted):
-            raise SummaryError(f"the state of a TorchMetric has {', '.join(wanted)}; got {', '.join(map(str, state))}")
-        self._check_holds(state["holds"])
-        loaded = State(*(state[name].clone() for name in State._fields))
-        if any(tensor.shape != wanted[name].shape for name, tensor in loaded._asdict().items()):
-            shapes = [tuple(tensor.shape) for tensor in loaded]
-            raise SummaryError(f"this is not the state of a TorchMetric: its tensors have shapes {shapes}")
+        loaded, columns, batches = read_state(state, self.state_dict(), self._sums[0])
+        self._sums_for(columns)  # refuses columns that the verb does not serve
         self._state = loaded if self._device is None else loaded.to(self._device)
-        self._columns, self._batches = state["columns"], state["batches"]
+        self._columns, self._batches = columns, batches
 
     def to(self, device: Any) -> Self:
         """Move the sums to a device, and later batches with them."""
-        import torch
-
-        self._device = torch.device(device)
+        if device is None:
+            raise InputError("device must be one that torch knows, such as 'cpu' or 'cuda:0'; got None")
+        self._device = read_device(device)
         self._state = None if self._state is None else self._state.to(self._device)
         return self
 
