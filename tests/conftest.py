@@ -1,16 +1,22 @@
 """What many tests share: the reference data, optional libraries, and the words of a refusal."""
 
+import functools
 import importlib
 import importlib.util
 import json
 import os
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from calibrant import InputError
+from calibrant import InputError, from_columns
+from calibrant.catalogue import ENTRIES
+from calibrant.testing import Subject
+from calibrant.testing.data import DATA
+from calibrant.testing.numbers import numbers
 
 REFERENCES = Path(__file__).parent / "references"
 
@@ -85,3 +91,82 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if isinstance(item, pytest.DoctestItem) and item.name.startswith("calibrant.integrations.torch."):
                 item.add_marker(pytest.mark.skip(reason="torch is not installed"))
+
+
+class Contract(NamedTuple):
+    """What every engine must find of the same rows: a table, what its columns are, verbs, and what they find."""
+
+    table: dict[str, Any]
+    y: Any
+    prediction: Any
+    verbs: list[Any]
+    expected: dict[str, Any]
+
+    def check(self, found):
+        """Assert that an engine found what the verbs find of arrays, to 1e-12."""
+        assert list(found) == list(self.expected)
+        for name, expected in self.expected.items():
+            value, rounding = found[name]
+            assert rounding == 0, name  # rows were kept
+            np.testing.assert_allclose(numbers(value), expected, rtol=1e-12, atol=1e-13, err_msg=name)
+
+
+# Options of verbs that have no default, or draw as few outcomes as will do.
+CONTRACT_OPTIONS = {
+    "cme_test": {"locations": ([0.25, 0.75], [1, 0]), "resamples": 19},
+    "skce_test": {"resamples": 19},
+    "coverage_test": {"method": "binomial"},
+    "coverage_width_criterion": {"variant": "jensen"},
+    **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
+}
+CONTRACT_LEFT_OUT = {
+    "ucme": "its locations are drawn from the rows at hand",
+    "coverage_gap": "its groups are an array with a label for each row",
+}
+CONTRACT_ROWS = 520
+
+
+@pytest.fixture(scope="session")
+def contract():
+    """Return a function from the name of data to what every engine must find of them."""
+    return _contract
+
+
+@functools.cache
+def _contract(name):
+    case = DATA[name].make(np.random.default_rng(5), CONTRACT_ROWS)
+    table, named = _tabled(case)
+    verbs, expected = [], {}
+    for entry in ENTRIES.values():
+        options = CONTRACT_OPTIONS.get(entry.name, {})
+        if DATA[name].kind not in entry.predictions or entry.name in CONTRACT_LEFT_OUT:
+            continue
+        if entry.name == "cme_test" and name != "binary":
+            continue  # locations of others are drawn
+        if "rng" in options and DATA[name].kind in ("quantiles", "cdf"):
+            continue  # chance decides between the ends of a jump, row by row
+        try:
+            value = Subject(entry, name, options).value(case)
+        except InputError:  # of several levels, or of one alone: tests/contract/test_laws.py says which
+            continue
+        verbs.append(functools.partial(entry.verb, **options) if options else entry.verb)
+        words = ", ".join(f"{key}={option!r}" for key, option in options.items())
+        expected[f"{entry.name}({words})" if options else entry.name] = value
+    return Contract(table, None if case.y is None else "y", named, verbs, expected)
+
+
+def _tabled(case):
+    """Return the columns of a case as a table, and the prediction by their names."""
+    table = {} if case.y is None else {"y": case.y}
+    names = {}
+    for name, column in case.columns.items():
+        if column.ndim == 1:
+            table[name], names[name] = column, name
+        else:
+            names[name] = [f"{name}_{k}" for k in range(column.shape[1])]
+            table |= dict(zip(names[name], column.T, strict=True))
+    if isinstance(case.prediction, np.ndarray):
+        return table, names["p"]
+    partial = isinstance(case.build, functools.partial)
+    kind, others = (case.build.func, case.build.keywords) if partial else (case.build, {})
+    return table, from_columns(kind, **names, **others)

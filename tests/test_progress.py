@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from calibrant import progress
-from calibrant.progress import counted, steps
+from calibrant.progress import counted, rows_counted, steps
 
 
 class Terminal(io.StringIO):
@@ -44,6 +44,19 @@ def test_without_a_total(clock, terminal):
     list(counted(range(5), label="folding"))
     assert "folding: 4 so far, 1 per second" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_rows(clock, terminal):
+    assert list(rows_counted([30] * 5, label="reading", rows=int, before=60, total=1000)) == [30] * 5
+    assert "reading: 150 of 1,000 rows, 30 per second, about 28 s left" in terminal.getvalue()
+    list(rows_counted([30] * 5, label="reading", rows=int))
+    assert "reading: 150 rows, 30 per second\r" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_more_rows_than_were_told(clock, terminal):
+    list(rows_counted([30] * 5, label="reading", rows=int, total=100))
+    assert "reading: 150 rows, 30 per second\r" in terminal.getvalue()
 
 
 @pytest.mark.parametrize(

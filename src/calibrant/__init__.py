@@ -17,7 +17,10 @@ from calibrant.curves.pit_histogram import pit_histogram
 from calibrant.curves.rank_histogram import rank_histogram
 from calibrant.curves.reliability_curve import reliability_curve
 from calibrant.engines.fold import fold
+from calibrant.engines.measure import measure
+from calibrant.engines.measuring import Measured
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
+from calibrant.files.scan import scan
 from calibrant.inference.c2st import c2st
 from calibrant.inference.cme_test import cme_test
 from calibrant.inference.consistency_test import consistency_test
@@ -32,6 +35,7 @@ from calibrant.inference.skce_test import skce_test
 from calibrant.inference.spiegelhalter_test import spiegelhalter_test
 from calibrant.inference.uniformity_test import uniformity_test
 from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.from_columns import from_columns
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
 from calibrant.inputs.median_variance import MedianVariance
@@ -99,6 +103,7 @@ from calibrant.summaries import (
     Blocks,
     ExchangedRanks,
     Grid,
+    GroupCells,
     GroupedRanks,
     Hits,
     HitTable,
@@ -115,6 +120,7 @@ from calibrant.summaries import (
     PointMoments,
     RankCovariates,
     Ranks,
+    Several,
     SimplexCells,
     Sizes,
     SizeWeights,
@@ -139,6 +145,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Grid",
+    "GroupCells",
     "GroupedRanks",
     "HitTable",
     "Hits",
@@ -156,6 +163,7 @@ __all__ = [
     "Law",
     "Matern32",
     "Matern52",
+    "Measured",
     "MedianVariance",
     "MissingExtraError",
     "Mixture",
@@ -177,6 +185,7 @@ __all__ = [
     "Samples",
     "ScipyLaw",
     "Sets",
+    "Several",
     "SimplexCells",
     "SizeWeights",
     "Sizes",
@@ -211,6 +220,7 @@ __all__ = [
     "explain",
     "fold",
     "frechet_distance",
+    "from_columns",
     "interval",
     "interval_score",
     "joint_ranks",
@@ -219,6 +229,7 @@ __all__ = [
     "kuiper_test",
     "log_score",
     "mce",
+    "measure",
     "mmce",
     "mmd",
     "mmd_test",
@@ -230,6 +241,7 @@ __all__ = [
     "rank_histogram",
     "ranks",
     "reliability_curve",
+    "scan",
     "sharpness",
     "size_stratified_coverage",
     "skce",

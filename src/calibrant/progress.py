@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 PATIENCE = 2.0  # seconds of silence before the first message
@@ -24,14 +24,34 @@ class _Line:
 
     def tell(self, done: int, total: int | None) -> None:
         """Write how far the work is, if it is time to."""
-        now = time.monotonic()
-        if not self.watched or now < self.due:
+        now = self.time_to_tell()
+        if now is None:
             return
         if total is None:
             words = f"{done:,} so far, {done / (now - self.begun):,.0f} per second"
         else:
             left = (now - self.begun) * (total - done) / done
             words = f"{done:,} of {total:,}, about {left:.0f} s left"
+        self.write(words, now)
+
+    def tell_rows(self, done: int, before: int, total: int | None) -> None:
+        """Write how many rows are read, how fast, and when the rest will be; `before` were read by an earlier run."""
+        now = self.time_to_tell()
+        if now is None:
+            return
+        rate = (done - before) / (now - self.begun)
+        of = left = ""
+        if total is not None and total >= done and rate > 0:
+            of, left = f" of {total:,}", f", about {(total - done) / rate:.0f} s left"
+        self.write(f"{done:,}{of} rows, {rate:,.0f} per second{left}", now)
+
+    def time_to_tell(self) -> float | None:
+        """Return the time, None if nothing is to be written now."""
+        now = time.monotonic()
+        return now if self.watched and now >= self.due else None
+
+    def write(self, words: str, now: float) -> None:
+        """Write this in place of what was there."""
         sys.stderr.write(f"\r\x1b[K{self.label}: {words}")
         sys.stderr.flush()
         self.due, self.written = now + INTERVAL, True
@@ -66,5 +86,22 @@ def counted(items: Iterable[T], *, label: str) -> Iterator[T]:
         for done, item in enumerate(items, start=1):
             yield item
             line.tell(done, None)
+    finally:
+        line.wipe()
+
+
+def rows_counted(
+    items: Iterable[T], *, label: str, rows: Callable[[T], int], before: int = 0, total: int | None = None
+) -> Iterator[T]:
+    """Yield items of many rows each, reporting like `steps` how many rows were dealt with, and how fast.
+
+    `before` rows were dealt with by an earlier run; `total` is the number of all rows, where it is known.
+    """
+    line, done = _Line(label), before
+    try:
+        for item in items:
+            yield item
+            done += rows(item)
+            line.tell_rows(done, before, total)
     finally:
         line.wipe()

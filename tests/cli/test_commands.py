@@ -12,7 +12,7 @@ import pytest
 
 from calibrant import __version__
 from calibrant.cli import commands as module
-from calibrant.cli.table_file import FORMATS
+from calibrant.files.table_file import FORMATS
 
 FULL = Path("/dev/full")
 COMMANDS = ["audit", "check", "compare", "demo", "samples"]
@@ -36,6 +36,7 @@ def test_help_shows_every_option_under_a_heading(run):
         "Labels and levels of the prediction",
         "Rows",
         "Measuring",
+        "More rows than memory",
         "Format of FILE",
         "Output",
         "Options",
@@ -74,7 +75,7 @@ def test_version(run):
         (["--frob"], "no such option"),
         (["frob"], "no such command 'frob'. See calibrant --help"),
         (["audit"], "missing argument 'FILE'. See calibrant audit --help"),
-        (["audit", "a.csv", "b.csv"], "got unexpected extra argument (b.csv). See calibrant audit --help"),
+        (["demo", "churn", "b.csv"], "got unexpected extra argument (b.csv). See calibrant demo --help"),
         (["audit", "a.csv", "--y"], "option '--y' requires an argument. See calibrant audit --help"),
         (
             ["audit", "a.csv", "--y", "a", "--y", "b"],
@@ -118,7 +119,7 @@ def test_a_mistake_in_calibrant_is_no_traceback(refused, monkeypatch, data):
     def broken(*arguments, **options):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
+    monkeypatch.setattr("calibrant.cli.tables.open_table", broken)
     sentence = refused("audit", data, "--y", "left", "--p", "score")
     assert sentence.startswith("something went wrong inside calibrant (ZeroDivisionError: division by zero)")
     assert "--debug" in sentence
@@ -141,7 +142,7 @@ def test_memory_and_disk_have_their_sentences(refused, monkeypatch, data):
         def broken(*arguments, problem=problem, **options):
             raise problem
 
-        monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
+        monkeypatch.setattr("calibrant.cli.tables.open_table", broken)
         assert refused("audit", data, "--y", "left", "--p", "score").startswith(sentence)
 
 
@@ -149,17 +150,17 @@ def test_interrupted_quietly(run, monkeypatch, data):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("calibrant.cli.audit.open_table", interrupted)
+    monkeypatch.setattr("calibrant.cli.tables.open_table", interrupted)
     assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
 
 
 def test_interrupted_by_a_signal(folder):
     """The command is kept busy until the signal comes."""
     code = (
-        "import calibrant.cli.audit as a, time, sys\n"
+        "import calibrant.cli.tables as a, time, sys\n"
         "def wait(*args, **options):\n"
         "    print('ready', flush=True); time.sleep(60)\n"
-        "a.open_table = wait\n"
+        "a.find_files = wait\n"
         "sys.argv[1:] = ['audit', 'x.csv', '--y', 'a', '--p', 'b']\n"
         "from calibrant.cli import main; main()"
     )

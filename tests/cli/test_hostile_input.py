@@ -257,9 +257,9 @@ def test_arrays_that_are_no_columns(refused, folder):
 
 def test_folder(refused, folder):
     (folder / "sub").mkdir()
-    assert refused("audit", "sub", *YP) == "sub is a folder; name a file"
+    assert refused("audit", "sub", *YP).startswith("there are no files of predictions in the folder sub; calibrant")
     (folder / "sub" / "a.csv").write_text("y,p\n")
-    assert refused("audit", "sub", *YP) == "sub is a folder; name a file in it: 'a.csv'"
+    assert refused("audit", "sub", *YP) == "sub/a.csv has nothing to measure: there are no rows below the header"
 
 
 def test_missing_file(refused, write):

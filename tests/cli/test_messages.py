@@ -2,7 +2,8 @@
 
 import pytest
 
-from calibrant.cli.messages import did_you_mean, doing, listing, printable, tell
+from calibrant.cli.messages import doing, printable, tell
+from calibrant.files.words import did_you_mean, listing
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from calibrant import reliability_curve
+from calibrant import reliability_curve, summarize
+from calibrant.catalogue import find
 from calibrant.curves import consistency_band
 from calibrant.primitives.poisson_binomial import count_band, law
 
@@ -176,3 +177,41 @@ class TestIsotonic:
         # Four rows of 0.5: the fit is a binomial share with chances 1, 4, 6, 4, 1 of 16; quartiles 1/4 and 3/4.
         curve = reliability_curve([0, 1, 1, 0], [0.5] * 4, strategy="isotonic", level=0.5, resamples=1999)
         assert (curve.consistency_low.tolist(), curve.consistency_high.tolist()) == ([0.25], [0.75])
+
+
+class TestGrid:
+    def rounding(self, grid, **options):
+        entry = find("reliability_curve")
+        return entry.rounding(grid, **entry.completed(options))
+
+    def test_one_score_per_cell_is_exact(self):
+        y, p = np.arange(40) % 2, np.repeat([0.1, 0.2, 0.35, 0.9], 10)
+        grid = summarize("ece", y, p)
+        on_grid, exact = reliability_curve(grid, bins=4), reliability_curve(y, p, bins=4)
+        for name, column in exact.columns.items():
+            np.testing.assert_allclose(on_grid.columns[name], column, rtol=1e-13)
+        assert self.rounding(grid, bins=4)["consistency_low"] == 0.0
+        assert on_grid.method == "clopper-pearson intervals; consistency band exact of the means of cells"
+
+    @pytest.mark.parametrize("n", [50, 1000, 20_000])
+    def test_pooled_scores_move_the_band_by_a_row_at_most(self, n):
+        rng = np.random.default_rng(n)
+        y, p = rng.integers(0, 2, n), rng.choice([0.4955, 0.497, 0.5, 0.501, 0.504, 0.0102, 0.01013], n)
+        grid = summarize("ece", y, p)
+        for options in ({"bins": 1}, {"bins": 3, "level": 0.999}, {"bins": 10, "simultaneous": True}):
+            on_grid, exact = reliability_curve(grid, **options), reliability_curve(y, p, **options)
+            bound = self.rounding(grid, **options)["consistency_low"]
+            assert 0 < bound <= 1.1 / exact.count[exact.count > 0].min()
+            for name in ("consistency_low", "consistency_high"):
+                assert np.nanmax(np.abs(on_grid.columns[name] - exact.columns[name])) <= bound
+
+    def test_unequal_weights_have_a_band_from_redraws(self):
+        rng = np.random.default_rng(0)
+        p, w = rng.random(2000), rng.random(2000) + 0.5
+        y = rng.random(2000) < p
+        grid = summarize("ece", y, p, weights=w)
+        on_grid, exact = reliability_curve(grid), reliability_curve(y, p, weights=w)
+        np.testing.assert_allclose(on_grid.interval_low, exact.interval_low, rtol=1e-12)
+        np.testing.assert_allclose(on_grid.consistency_low, exact.consistency_low, atol=0.03)
+        assert on_grid.method.endswith("from 999 redraws of the means of cells")
+        assert "consistency_low" not in self.rounding(grid)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import cumulative_differences
+from calibrant import cumulative_differences, summarize
+from calibrant.catalogue import find
 
 
 def test_by_hand():
@@ -56,3 +57,13 @@ def test_loop(drawn):
 
 def test_refuses_a_matrix(refusal, D2):
     assert "top_label(y, P)" in refusal(cumulative_differences, *D2)
+
+
+def test_of_a_grid_by_hand():
+    # 0.501 and 0.503 share a cell; in it C can rise by 0.497/4 at most and fall by 0.501/4.
+    grid = summarize("ece", [0, 1, 0, 1], [0.25, 0.503, 0.501, 1.0])
+    curve = cumulative_differences(grid)
+    assert curve.abscissa.tolist() == [0.0, 0.25, 0.75, 1.0]
+    np.testing.assert_allclose(curve.difference, [0.0, -0.0625, -0.0635, -0.0635], rtol=1e-13)
+    np.testing.assert_allclose(curve.score, [np.nan, 0.25, 0.502, 1.0], rtol=1e-14)
+    assert find("cumulative_differences").rounding(grid)["difference"] == pytest.approx(0.501 / 4)

@@ -125,12 +125,12 @@ class TestOptions:
     def test_refuses_a_matrix(self, refusal, D2):
         assert "top_label(y, P)" in refusal(reliability_curve, *D2)
 
-    def test_refuses_a_grid(self, refusal):
+    @pytest.mark.parametrize("options", [{"strategy": "mass"}, {"bins": "sweep"}, {"strategy": "isotonic"}])
+    def test_a_grid_has_width_bins_only(self, refusal, options):
         grid = summarize("ece", [0, 1], [0.25, 0.5])
-        message = refusal(reliability_curve, grid, error=SummaryError)
-        assert message.startswith("reliability_curve ")
-        assert "Ordered or KeptQuantiles; got" in message
-        assert "Grid" in message
+        message = refusal(reliability_curve, grid, error=SummaryError, **options)
+        assert message.startswith("a Grid holds width bins")
+        assert "exact=True" in message
 
     def test_a_generator_moves_on(self):
         rng = np.random.default_rng(0)

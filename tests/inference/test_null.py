@@ -92,10 +92,20 @@ class TestVerbs:
         assert words in refusal(verb, [0, 1], [0.25, 0.4], **options)
 
 
-def test_a_grid_cannot_be_redrawn(refusal):
-    grid = summarize("ece", [0, 1, 1], [0.2, 0.4, 0.7])
+def test_moments_cannot_be_redrawn(refusal):
+    moments = summarize(spiegelhalter_test, [0, 1, 1], [0.2, 0.4, 0.7], null="asymptotic")
     for null in ("auto", "monte-carlo"):
-        message = refusal(kuiper_test, grid, null=null, error=SummaryError)
-        assert "Grid does not keep" in message
+        message = refusal(spiegelhalter_test, moments, null=null, error=SummaryError)
+        assert "Moments does not keep" in message
         assert 'null="asymptotic"' in message
-    assert kuiper_test(grid, null="asymptotic").n == 3
+    assert spiegelhalter_test(moments, null="asymptotic").n == 3
+
+
+@pytest.mark.parametrize("verb", [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test])
+@pytest.mark.parametrize("weights", [None, [2, 2, 2, 2], [1, 2, 1, 3]], ids=["unit", "equal", "unequal"])
+def test_a_grid_is_redrawn_from_its_cells(verb, weights):
+    y, p = [0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9]  # each in a cell of its own, so that nothing is lost
+    grid = summarize("ece", y, p, weights=weights)
+    on_grid, exact = verb(grid), verb(y, p, weights=weights)
+    assert on_grid.pvalue == exact.pvalue
+    assert on_grid.method.endswith("; 9999 redraws of the outcomes from the mean score of each cell")

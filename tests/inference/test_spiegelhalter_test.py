@@ -150,3 +150,30 @@ def test_unknown_side(refusal):
 
 def test_refuses_a_matrix(refusal, D2):
     assert "top_label(y, P)" in refusal(spiegelhalter_test, *D2)
+
+
+class TestGrid:
+    def test_by_hand(self):
+        # As in the docstring: excess 0.36/2, Z = 0.36/√(2 · 0.36 · 0.16).
+        grid = summarize("ece", [1, 0], [0.2, 0.2])
+        result = spiegelhalter_test(grid, null="asymptotic")
+        assert result.estimate == pytest.approx(0.18, rel=1e-14)
+        assert result.statistic == pytest.approx(0.36 / np.sqrt(2 * 0.36 * 0.16), rel=1e-14)
+
+    @pytest.mark.parametrize("p", [[0.5, 0.5], [0.5, 1.0], [0.5 - 1e-9, 1.0]])
+    def test_the_brier_score_cannot_vary(self, refusal, p):
+        grid = summarize("ece", [0, 1], p, weights=[0.3, 0.7])
+        assert "every score is 0, 0.5 or 1" in refusal(spiegelhalter_test, grid, error=NotApplicableError)
+
+    def test_impossible_row(self):
+        result = spiegelhalter_test(summarize("ece", [1, 0], [0.0, 0.5], weights=[0.3, 0.7]))
+        assert (result.statistic, result.pvalue) == (np.inf, 0.0)
+        assert result.estimate == pytest.approx(0.3)
+
+    def test_redrawn_rows_within_cells(self):
+        # 0.501 and 0.503 share a cell, as do 0.0101 and 0.01012.
+        y, p = [0, 1, 1, 0, 0, 1, 0], [0.501, 0.503, 0.501, 0.0101, 0.01012, 0.8, 0.8]
+        grid, options = summarize("ece", y, p), {"null": "monte-carlo", "resamples": 4999}
+        on_grid, exact = spiegelhalter_test(grid, **options), spiegelhalter_test(y, p, **options)
+        assert on_grid.pvalue == pytest.approx(exact.pvalue, abs=0.03)
+        assert on_grid.method.endswith("4999 redraws of the outcomes from the mean score of each cell")

@@ -435,8 +435,8 @@ class TestRefused:
             ("ece", {"notion": "classwise"}),
             ("ece", {"notion": "canonical", "bins": 3}),
             ("mce", {"notion": "top-label"}),
-            ("kuiper_test", {"null": "monte-carlo"}),
-            ("spiegelhalter_test", {"null": "monte-carlo"}),
+            ("decompose", {"score": "log"}),
+            ("reliability_curve", {"strategy": "isotonic"}),
         ],
     )
     def test_what_needs_more_than_sums(self, torch, refusal, verb, options):
@@ -445,10 +445,11 @@ class TestRefused:
         assert all(f"{name}={value!r}" in message for name, value in options.items())
         StreamingMetric(verb, **options)  # as advised
 
-    @pytest.mark.parametrize("verb", ["skce", "decompose", "reliability_curve", "mmce", "ucme", "coverage", "crps"])
+    @pytest.mark.parametrize("verb", ["skce", "mmce", "ucme", "coverage", "crps"])
     def test_other_verbs(self, torch, refusal, verb):
         message = refusal(TorchMetric, verb)
-        assert f"use StreamingMetric({verb!r}). TorchMetric serves brier_score, direction, ece, kolmogorov" in message
+        served = "brier_score, cumulative_differences, decompose, direction, ece, kolmogorov"
+        assert f"use StreamingMetric({verb!r}). TorchMetric serves {served}" in message
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -503,10 +504,13 @@ class TestRefused:
         assert metric.n == 4
 
     def test_too_little_for_a_limit_law(self, tensor, refusal):
-        for verb in ("kuiper_test", "spiegelhalter_test"):
-            metric = TorchMetric(verb)
+        moments, grids = TorchMetric("spiegelhalter_test"), [TorchMetric("spiegelhalter_test", null="monte-carlo")]
+        grids.append(TorchMetric("kuiper_test"))
+        for metric in (moments, *grids):
             metric.update(tensor([0, 1]), tensor([0.25, 0.5]))
-            assert 'choose null="asymptotic"' in refusal(metric.compute, error=SummaryError)
+        assert 'choose null="asymptotic"' in refusal(moments.compute, error=SummaryError)
+        for metric in grids:
+            assert metric.compute().method.endswith("redraws of the outcomes from the mean score of each cell")
 
     def test_without_torch(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "torch", None)
@@ -561,7 +565,7 @@ class TestState:
             metric.load_state_dict, {"a": 1}, error=SummaryError
         )
         cut = {**metric.state_dict(), "sums": metric.state_dict()["sums"][:, 1:]}
-        assert "shapes [(10, 3043)" in refusal(metric.load_state_dict, cut, error=SummaryError)
+        assert "shapes [(11, 4149)" in refusal(metric.load_state_dict, cut, error=SummaryError)
         same(metric.compute(), cb.ece(*D1))
 
     @pytest.mark.parametrize(
@@ -572,7 +576,7 @@ class TestState:
             ("sums", lambda t: t / 2, "counts of a state must be whole; got"),
             (
                 "sums",
-                lambda t: t * (t.new_tensor(range(10)) != 2)[:, None],
+                lambda t: t * (t.new_tensor(range(11)) != 2)[:, None],
                 "a state must have weight exactly where it has rows",
             ),
             ("sums", lambda t: 0 * t, "a state of 0 rows cannot have 1 columns and 1 as its largest weight"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import brier_score
+from calibrant import brier_score, summarize
 
 
 def test_binary_by_hand():
@@ -54,3 +54,14 @@ def test_sums_are_float64():
 def test_half_is_for_classes(refusal):
     assert "half=True is for class probabilities of shape (n, K)" in refusal(brier_score, [0, 1], [0.5, 0.5], half=True)
     assert "half must be one of False, True; got 1" in refusal(brier_score, [0, 1], np.eye(2), half=1)
+
+
+def test_of_a_grid(refusal):
+    grid = summarize("ece", [0, 1], [0.25, 0.5], weights=[1, 3])
+    assert brier_score(grid) == (0.0625 + 3 * 0.25) / 4
+    assert "half=True is for class probabilities of shape (n, K)" in refusal(brier_score, grid, half=True)
+
+
+def test_of_a_grid_of_rare_events_keeps_its_digits():
+    p = np.array([1e-6, 2e-6, 5e-4])
+    assert brier_score(summarize("ece", [0, 0, 0], p)) == pytest.approx(float((p * p).mean()), rel=1e-14)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import brier_score, decompose, log_score, reliability_curve
+from calibrant import SummaryError, brier_score, decompose, log_score, reliability_curve, summarize
+from calibrant.catalogue import find
 
 rows = st.lists(
     st.tuples(
@@ -140,3 +141,40 @@ def test_unknown_choices(refusal, option, value):
 
 def test_refuses_a_matrix(refusal, D2):
     assert "top_label(y, P)" in refusal(decompose, *D2)
+
+
+class TestGrid:
+    def test_by_hand(self):
+        # 0.501 and 0.503 share a cell: no event, then one. The rows are fitted by 0 and 1, their cell by 1/2, which is
+        # worse than the predictions themselves.
+        y, p = [0, 1], [0.501, 0.503]
+        grid = summarize("ece", y, p)
+        found, exact = decompose(grid), decompose(y, p)
+        assert found.score == pytest.approx(exact.score, rel=1e-14)
+        assert (found.unc, found.mcb) == (0.25, 0.0)
+        assert found.dsc == pytest.approx(0.25 - (0.501**2 + 0.497**2) / 2, rel=1e-12)
+        assert (exact.mcb, exact.dsc) == (exact.score, 0.25)
+        rounding = find("decompose").rounding(grid, **find("decompose").completed({}))
+        assert rounding == {"score": 0.0, "mcb": 0.5, "dsc": 0.5, "unc": 0.0, "within": 0.0}
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 1), st.integers(0, 400), st.floats(0.1, 10)), min_size=1, max_size=60),
+        st.sampled_from([1e-5, 1e-4, 1e-3]),
+    )
+    def test_fits_of_rows_within_cells(self, drawn, step):
+        y, k, w = (np.array(column) for column in zip(*drawn, strict=True))
+        p = 0.4955 + k * step  # many rows to a cell, ties among them
+        grid = summarize("ece", y, p, weights=w)
+        found, exact = decompose(grid), decompose(y, p, weights=w)
+        rounding = find("decompose").rounding(grid, **find("decompose").completed({}))
+        for part in ("mcb", "dsc"):
+            more = getattr(exact, part) - getattr(found, part)
+            assert -1e-12 <= more <= rounding[part] + 1e-12
+
+    def test_log_score_is_refused(self, refusal):
+        message = refusal(decompose, summarize("ece", [0, 1], [0.2, 0.7]), score="log", error=SummaryError)
+        assert message.startswith("a Grid does not have the log score")
+
+    def test_mass_bins_are_refused(self, refusal):
+        grid = summarize("ece", [0, 1], [0.2, 0.7])
+        assert "width bins only" in refusal(decompose, grid, method="bins", strategy="mass", error=SummaryError)

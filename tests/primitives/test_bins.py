@@ -63,7 +63,15 @@ class TestWidth:
 class TestGrid:
     def test_holds_every_fraction_up_to_order_100_once(self):
         fractions = sorted({Fraction(k, m) for m in range(1, 101) for k in range(m + 1)})
-        assert grid_edges().tolist() == [float(fraction) for fraction in fractions]
+        edges = grid_edges()[(grid_edges() >= 0.01) & (grid_edges() <= 0.99)]
+        assert [0.0, *edges.tolist(), 1.0] == [float(fraction) for fraction in fractions]
+
+    def test_cells_are_finer_and_finer_near_0_and_1(self):
+        near_zero = grid_edges()[(grid_edges() > 0) & (grid_edges() < 0.01)].tolist()
+        parts = [Fraction(32 + j, 32) * Fraction(1, 2**k) for k in range(24, 6, -1) for j in range(32)]
+        assert near_zero == [float(part) for part in parts if part < Fraction(1, 100)]
+        assert grid_edges()[grid_edges() > 0.99].tolist() == [1 - edge for edge in [*near_zero[::-1], 0.0]]
+        assert grid_edges().size == 4151
 
     @pytest.mark.parametrize("m", [1, 2, 3, 10, 15, 97, 100])
     def test_starts_are_the_edges_of_width_bins(self, m):

@@ -24,9 +24,17 @@ class TestCellOf:
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_every_edge_and_its_neighbours(self, dtype):
         one = np.ones((), dtype)
-        edges = np.concatenate([np.arange(m + 1) / m for m in range(1, 101)]).astype(dtype)
-        scores = np.concatenate([edges, np.nextafter(edges, one), np.nextafter(edges, -one)])
+        edges = grid_edges().astype(dtype)
+        above, below = np.nextafter(edges, one), np.nextafter(edges, -one)
+        scores = np.concatenate([edges, above, below, np.nextafter(above, one), np.nextafter(below, -one)])
         scores = scores[(scores >= 0) & (scores <= 1)]
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_no_row_is_more_than_a_step_from_where_the_table_sends_it(self, dtype):
+        rng = np.random.default_rng(0)
+        tiny = 2.0 ** -rng.uniform(0, 40, 20_000)
+        scores = np.concatenate([rng.random(20_000), tiny, 1 - tiny]).astype(dtype)
         assert cell_of(scores).tolist() == by_search(scores)
 
     def test_every_float16_there_is(self):
@@ -55,7 +63,7 @@ def slow_sums(y, p, w):
         v, r2 = p_i * (1 - p_i), (y_i - p_i) ** 2
         sums[:, cell] += [
             *(1, w_i, w_i**2, w_i * p_i, w_i * y_i),
-            *(w_i**2 * y_i, w_i * v, w_i**2 * v, w_i * r2, w_i**2 * r2),
+            *(w_i**2 * y_i, w_i * v, w_i**2 * v, w_i * r2, w_i**2 * r2, w_i**2 * v**2),
         ]
     return sums
 
@@ -96,8 +104,10 @@ def test_reference_adds_up_over_chunks():
 def test_fast_body_equals_reference(require, dtype, weighted):
     require("numba")
     rng = np.random.default_rng(1)
-    edges = np.concatenate([np.arange(m + 1) / m for m in (2, 3, 7, 10, 15, 100)])
-    p = np.concatenate([edges, rng.random(5000), np.nextafter(edges[edges < 1], 1.0)]).astype(dtype)
+    edges = grid_edges()[1:].astype(dtype)
+    one, zero, tiny = np.ones((), dtype), np.zeros((), dtype), 2.0 ** -rng.uniform(0, 30, 2000)
+    near = [edges, np.nextafter(edges, one), np.nextafter(edges, zero)]
+    p = np.concatenate([[0.0, 1.0], *near, rng.random(5000), tiny, 1 - tiny]).astype(dtype)
     y = rng.integers(0, 2, p.size).astype(np.uint8)
     w = rng.random(p.size) + 0.5 if weighted else unit_weights(p.size)
     with mock.patch.object(module, "FAST_CHUNK", 999):  # several threads, and a last chunk that is not full
@@ -105,6 +115,15 @@ def test_fast_body_equals_reference(require, dtype, weighted):
     reference = module._reference(y, p, w)
     np.testing.assert_array_equal(fast[0], reference[0])
     np.testing.assert_allclose(fast, reference, rtol=1e-12)
+
+
+@given(rows, st.sampled_from(DTYPES), st.booleans())
+def test_fast_body_equals_reference_for_any_rows(require, drawn, dtype, weighted):
+    require("numba")
+    y, p, w = arrays(drawn, dtype, weighted)
+    fast, reference = module._fast(y, p, w), module._reference(y, p, w)
+    np.testing.assert_array_equal(fast[0], reference[0])
+    np.testing.assert_allclose(fast, reference, rtol=1e-12, atol=1e-300)
 
 
 def test_fast_body_takes_arrays_that_are_not_contiguous(require):
@@ -115,7 +134,7 @@ def test_fast_body_takes_arrays_that_are_not_contiguous(require):
 
 @pytest.mark.parametrize(("enough", "body"), [(True, "_fast"), (False, "_reference")])
 def test_dispatch_decides_which_body_runs(enough, body):
-    ran = np.zeros((7, 2 * (grid_edges().size - 1)))
+    ran = np.zeros((8, 2 * (grid_edges().size - 1)))
     with (
         mock.patch.object(module, "takes_fast_body", return_value=enough),
         mock.patch.object(module, body, return_value=ran) as called,

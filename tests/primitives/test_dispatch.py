@@ -16,6 +16,13 @@ def test_the_compiled_body_needs_many_rows_and_numba(n, numba, fast):
         assert dispatch.takes_fast_body(n) is fast
 
 
+def test_a_batch_is_treated_like_all_rows_that_are_expected():
+    with mock.patch.object(dispatch, "has_numba", return_value=True):
+        with dispatch.expecting(dispatch.FAST_ROWS):
+            assert dispatch.takes_fast_body(10)
+        assert not dispatch.takes_fast_body(10)
+
+
 @pytest.mark.parametrize(("n", "lengths"), [(0, []), (1, [1]), (6, [3, 3]), (7, [3, 3, 1])])
 def test_chunks_cover_the_rows_in_order(n, lengths):
     parts = list(dispatch.chunks(n, 3))

@@ -24,6 +24,7 @@ from calibrant import (
     summarize,
 )
 from calibrant.inputs import read_binary, read_probabilities
+from calibrant.inputs.groups import read_groups
 from calibrant.inputs.judged import read_judged
 from calibrant.inputs.laws.columns import table_of
 from calibrant.inputs.outcomes import read_outcomes
@@ -59,6 +60,17 @@ def ordered(y, p, w):
 def per_label(y, p, w):
     p = np.asarray(p)
     return PerLabel.of(read_probabilities(y, np.stack([1 - p, p], axis=1), weights=w), "top-label", Grid.of)
+
+
+def several(y, p, w):
+    return summaries.Several.of({"grid": grid(y, p, w), "moments": moments(y, p, w)})
+
+
+def group_cells(y, p, w):
+    low = np.asarray(p) < 0.5
+    return summaries.GroupCells.of(
+        read_binary(y, p, verb="a test", weights=w), read_groups(low, len(p), intersections=1, keep=None)[0]
+    )
 
 
 def simplex_cells(y, p, w):
@@ -162,6 +174,8 @@ MAKERS = [
     grid,
     ordered,
     per_label,
+    several,
+    group_cells,
     simplex_cells,
     kept,
     kept_laws,

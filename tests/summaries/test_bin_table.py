@@ -30,6 +30,13 @@ def test_sums(table):
     assert table.wy.tolist() == [3.0, 0.0, 0.0, 2.0]
     assert table.w2v.tolist() == [0.109375 + 9 * 0.1875, 0.0, 0.0, 0.0]
     assert table.w2r2.tolist() == [0.015625 + 9 * 0.5625, 0.0, 0.0, 0.0]
+    assert table.w2v2.tolist() == [0.109375**2 + 9 * 0.1875**2, 0.0, 0.0, 0.0]
+
+
+def test_rise_and_fall(table):
+    # Within (0, 0.25] the event raises Σwr by 3 · 0.75, the other row lowers it by 0.125.
+    assert table.rise.tolist() == [2.25, 0.0, 0.0, 0.0]
+    assert table.fall.tolist() == [0.125, 0.0, 0.0, 0.0]
 
 
 def test_means_are_nan_where_there_are_no_rows(table):

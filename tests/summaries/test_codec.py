@@ -95,7 +95,7 @@ class TestRefused:
             packed([]),
             packed({"values": {}}),
             packed({"name": "Grid"}),
-            packed({"name": "Grid", "values": {"sums": {"dtype": "<f8", "shape": [10, 3044]}}}),
+            packed({"name": "Grid", "values": {"sums": {"dtype": "<f8", "shape": [11, 4150]}}}),
             packed({"name": "Grid", "values": {"sums": {"dtype": "<f8", "shape": [-1]}}}),
             packed({"name": "Grid", "values": {"sums": {"dtype": "<f8"}, "weight_max": {"plain": 1.0}}}),
         ],

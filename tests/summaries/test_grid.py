@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant import Grid, SummaryError, ece, mce, summarize
 from calibrant.inputs import read_binary
@@ -16,8 +18,8 @@ def grid(y, p, weights=None):
 def test_size_does_not_depend_on_the_rows():
     rng = np.random.default_rng(0)
     small, large = (grid(rng.integers(0, 2, n), rng.random(n)) for n in (3, 3000))
-    assert small.sums.shape == large.sums.shape == (10, CELLS)
-    assert len(small.to_bytes()) < 300_000
+    assert small.sums.shape == large.sums.shape == (11, CELLS)
+    assert len(small.to_bytes()) < 400_000
     assert grid_edges().size == CELLS + 1
 
 
@@ -56,5 +58,66 @@ def test_any_number_of_bins_can_be_asked_of_one_grid():
 
 
 def test_other_shapes_are_refused(refusal):
-    message = refusal(Grid, np.zeros((10, 5)), 1.0, error=SummaryError)
-    assert message == f"a Grid has sums of shape (10, {CELLS}); got (10, 5)"
+    message = refusal(Grid, np.zeros((11, 5)), 1.0, error=SummaryError)
+    assert message == f"a Grid has sums of shape (11, {CELLS}); got (11, 5)"
+
+
+class TestRareEvents:
+    def test_scores_that_differ_by_a_thirtieth_are_told_apart(self):
+        p = 2e-7 * 1.04 ** np.arange(270)
+        assert p.max() < 0.01
+        for scores in (p, 1 - p):
+            assert grid(np.zeros(270, int), scores).cells().count.max() == 1
+
+    def test_sums_near_0_and_1_lose_no_digits(self):
+        p = np.array([1e-6, 3e-6, 1e-6, 1e-3])
+        for scores, y in ((p, 0), (1 - p, 1)):
+            table = grid([y] * 4, scores).bins(1)
+            assert table.wr2[0] == pytest.approx(float(((1 - scores if y else p) ** 2).sum()), rel=1e-14)
+            assert table.wv[0] == pytest.approx(float((scores * (1 - scores)).sum()), rel=1e-14)
+
+
+def rows_of(drawn):
+    return (np.array(column) for column in zip(*drawn, strict=True))
+
+
+rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 10)), min_size=1, max_size=40)
+
+
+class TestOrdered:
+    @given(rows, st.sampled_from(["float16", "float32", "float64"]))
+    def test_sums_are_those_of_the_grid(self, drawn, dtype):
+        y, p, w = rows_of(drawn)
+        summary = grid(y, p.astype(dtype), w)
+        pooled, cells = summary.ordered(), summary.cells()
+        filled = cells.count > 0
+        assert (np.diff(pooled.score) >= 0).all()
+        assert ((pooled.score >= 0) & (pooled.score <= 1)).all()
+        weight = pooled.weight * pooled.count
+        np.testing.assert_allclose(weight, cells.w[filled], rtol=1e-14)
+        np.testing.assert_allclose(weight * pooled.score, cells.wp[filled], rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(pooled.weight * pooled.events, cells.wy[filled], rtol=1e-14)
+        assert summary.total_weight == pytest.approx(float(w.sum()))
+
+    @given(rows, st.sampled_from([1.0, 0.1, 3.0]))
+    def test_equal_weights_stay_what_they_are(self, drawn, weight):
+        y, p, _ = rows_of(drawn)
+        summary = grid(y, p, np.full(len(y), weight))
+        pooled = summary.ordered()
+        assert summary.has_equal_weights
+        assert pooled.has_equal_weights
+        assert pooled.weight_max == weight
+        assert pooled.count.tolist() == summary.cells().count[summary.cells().count > 0].tolist()
+
+    def test_one_lighter_row_is_seen(self):
+        assert not grid([0, 1, 1], [0.5, 0.5, 0.2], [1, 1 - 1e-9, 1]).has_equal_weights
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+    @pytest.mark.parametrize("m", [1, 3, 10, 100])
+    def test_entries_belong_to_the_bins_of_the_grid(self, m, dtype):
+        # 0.3 in float32 lies above 0.3, and still in the bin (0.2, 0.3].
+        p = np.concatenate([np.arange(m + 1) / m, np.linspace(0, 1, 57)]).astype(dtype)
+        summary = grid(np.zeros(p.size, int), p)
+        starts = summary.entry_starts(m)
+        ends = np.cumsum(np.append(0, summary.ordered().count))[starts]
+        assert np.diff(ends).tolist() == summary.bins(m).count.tolist()

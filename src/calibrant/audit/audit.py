@@ -10,7 +10,7 @@ from typing import Any
 from calibrant import plots
 from calibrant.audit.draws import known_of_draws
 from calibrant.audit.names import report_names
-from calibrant.audit.sections import SECTIONS, Grouped, Setting
+from calibrant.audit.sections import SECTIONS, Grouped, Part, Setting
 from calibrant.audit.text import as_html_fragment, as_text
 from calibrant.audit.words import with_parts
 from calibrant.catalogue.reading import KINDS, AnyRows, kind_of, read
@@ -200,15 +200,22 @@ def audit(
     setting = Setting(level, B, generated, _class_names(rows, classes), families, m, *known)
     part = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
+    return audit_of(part, grouped, setting, kind=kind, n=rows.n, names=called)
+
+
+def audit_of(
+    part: Part, grouped: Grouped | None, setting: Setting, *, kind: str, n: int, names: Mapping[str, str]
+) -> Audit:
+    """Return the audit of what was found about rows and groups."""
     findings = Findings(
         kind=kind,
-        n=rows.n,
-        level=level,
+        n=n,
+        level=setting.level,
         verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
         caveats=part.caveats,
-        names=called,
+        names=names,
         version=__version__,
     )
     return Audit(findings)
@@ -226,11 +233,12 @@ def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdic
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
     if isinstance(rows, Classes):
-        K = rows.K
-    elif isinstance(rows, SetRows):
-        K = rows.prediction.K
-    else:
-        return ()
+        return class_names(rows.K, classes)
+    return class_names(rows.prediction.K, classes) if isinstance(rows, SetRows) else ()
+
+
+def class_names(K: int, classes: Any) -> tuple[str, ...]:
+    """Return what K classes are called, numbers if nobody said so."""
     if classes is None:
         return tuple(str(k) for k in range(K))
     return tuple(str(name) for name in read_classes(classes, expected=K, given_by=f"{K} columns"))

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant.audit import words
+from calibrant.audit.class_facts import ClassFacts, RowClasses
 from calibrant.audit.groups import kuiper_groups
-from calibrant.audit.measurements import measure_rows
+from calibrant.audit.measurements import collected
 from calibrant.audit.probabilities import audit_pairs
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.catalogue import find
 from calibrant.inputs import Classes
 from calibrant.primitives.multiplicity import holm
 from calibrant.results import Measurement, Section, Table
-from calibrant.summaries import Ordered
 
 NOTIONS = {
     "top-label": "expected calibration error within predicted labels, 15 bins",
@@ -25,22 +25,27 @@ NOTIONS = {
 
 @audits(Classes, groups=kuiper_groups, families=2)
 def audit_classes(rows: Classes, setting: Setting) -> Part:
-    """Return what there is to say about class probabilities: the most probable class first, then each class."""
+    """Return what there is to say about class probabilities."""
+    return audit_class_facts(RowClasses(rows), setting)
+
+
+def audit_class_facts(facts: ClassFacts, setting: Setting) -> Part:
+    """Audit the most probable class first, then each class."""
     top = audit_pairs(
-        rows.top_label(),
+        facts.top,
         setting,
         name="confidence",
         title="The most probable class",
         intro="Is the most probable class right as often as its probability says?",
         happens="it is right",
     )
-    table = _class_table(rows, setting)
-    whole, missing = measure_rows(("skce_test", "brier_score", "log_score"), rows)
+    table = _class_table(facts, setting)
+    whole, missing = collected([find(name) for name in ("skce_test", "brier_score", "log_score")], facts.result)
     section = Section(
         "classes",
         "All classes",
         "Does each class happen as often as predicted?",
-        (*(_renamed(m) for m in whole), *_notions(rows)),
+        (*(_renamed(m) for m in whole), *_notions(facts)),
         tables=(table,),
     )
     columns = table.columns
@@ -48,7 +53,7 @@ def audit_classes(rows: Classes, setting: Setting) -> Part:
     means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
     how = dict(zip(columns["class"], (words.means_words(*line) for line in means), strict=True))
     verdict = words.with_parts(top.verdict, "classes", adjusted, how, setting)
-    return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(rows)))
+    return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
 
 
 def _renamed(measurement: Measurement) -> Measurement:
@@ -56,20 +61,16 @@ def _renamed(measurement: Measurement) -> Measurement:
     return replace(measurement, name=f"classes.{measurement.name}", label=f"{measurement.label} (all classes)")
 
 
-def _notions(rows: Classes) -> list[Measurement]:
-    entry = find("ece")
-    return [
-        Measurement(f"ece.{notion}", label, float(entry.of_rows(rows, entry.completed({"notion": notion}))))
-        for notion, label in NOTIONS.items()
-    ]
+def _notions(facts: ClassFacts) -> list[Measurement]:
+    return [Measurement(f"ece.{notion}", label, facts.notion(notion)) for notion, label in NOTIONS.items()]
 
 
-def _class_table(rows: Classes, setting: Setting) -> Table:
+def _class_table(facts: ClassFacts, setting: Setting) -> Table:
     """Return one row per class, the most suspicious first, with p-values adjusted for their number (Holm)."""
     ece, kuiper = find("ece"), find("kuiper_test")
     found = []
-    for k in range(rows.K):
-        summary = Ordered.of(rows.one_vs_rest(k))
+    for k in range(facts.K):
+        summary = facts.against_the_rest(k)
         test = kuiper.finish(summary, **kuiper.completed({"rng": setting.rng}))
         weight = summary.total_weight
         observed = float(summary.event_weight_by_score.sum()) / weight
@@ -94,7 +95,6 @@ def _class_table(rows: Classes, setting: Setting) -> Table:
     )
 
 
-def _rare(rows: Classes) -> list[str]:
-    count = np.bincount(rows.y, minlength=rows.K)
-    rare = int(np.count_nonzero(count < 30))
-    return [f"{rare} of {rows.K} classes happened fewer than 30 times."] if rare else []
+def _rare(facts: ClassFacts) -> list[str]:
+    rare = int(np.count_nonzero(facts.counts < 30))
+    return [f"{rare} of {facts.K} classes happened fewer than 30 times."] if rare else []

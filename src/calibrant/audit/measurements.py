@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from calibrant.audit.pairs import Pairs
 from calibrant.audit.sections import Setting
 from calibrant.catalogue import ENTRIES, AnyRows, Entry
 from calibrant.errors import NotApplicableError
 from calibrant.inference.redrawn_metrics import Redrawn, redrawn_metrics
-from calibrant.inputs import Binary
 from calibrant.results import Measurement, TestResult
 from calibrant.summaries import Ordered
 
@@ -27,36 +28,38 @@ FIRST = (
 )  # then what else the catalogue shows, in its own order
 
 
-def measure(rows: Binary, summary: Ordered, setting: Setting) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+def measure(pairs: Pairs, setting: Setting) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Return the measurements of one probability per row, and what did not apply: one sort, one set of redraws."""
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
-        summary,
+        pairs.ordered,
         [_growing(entry) for entry in entries if Ordered in entry.reads and entry.redrawn is None],
         {entry.name: entry.redrawn for entry in entries if entry.redrawn is not None},
         width_bins=ENTRIES["ece"].options["bins"],
         resamples=setting.resamples,
         rng=setting.rng,
     )
-    return _collected(entries, lambda entry: _result(entry, rows, summary), redrawn, how)
+    found, missing = collected(entries, pairs.result, redrawn, how)
+    return tuple(_with_rounding(line, pairs) for line in found), missing
 
 
 def measure_rows(
     names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Return the measurements of these verbs on the rows themselves, and what did not apply."""
-    return _collected(
+    return collected(
         [ENTRIES[name] for name in names],
         lambda entry: entry.of_rows(rows, entry.completed(entry.audit_options(rows) if options is None else options)),
     )
 
 
-def _collected(
+def collected(
     entries: list[Entry],
     result: Callable[[Entry], Any],
     redrawn: Mapping[str, Redrawn] | None = None,
     how: str = "",
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Return what these verbs find, and in words which do not apply."""
     found: list[Measurement] = []
     missing = []
     for entry in entries:
@@ -85,11 +88,16 @@ def _growing(entry: Entry) -> Callable[[Ordered], dict[str, float]]:
     return values
 
 
-def _result(entry: Entry, rows: Binary, summary: Ordered) -> Any:
-    chosen = entry.audit_options(rows)
-    if entry.reads[0] is Ordered and not chosen:
-        return entry.finish(summary, **entry.options)
-    return entry.of_rows(rows, entry.completed(chosen))  # what one pass over the rows gives needs no sort
+def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
+    """Show beside a measurement of cells by how much it may differ from that of the rows."""
+    verb, _, field = line.name.partition(".")
+    bounds = pairs.rounding(ENTRIES[verb])
+    bound = bounds.get(field or "estimate", 0.0) if isinstance(bounds, Mapping) else bounds
+    if not bound:
+        return line
+    words = f"rows counted in cells: off by at most {bound:.2g}"
+    method = line.method if "on a grid" in line.method else f"{line.method}; {words}" if line.method else words
+    return replace(line, method=method, details={**line.details, "rounding": bound})
 
 
 def _measured(entry: Entry, result: Any, redrawn: Mapping[str, Redrawn], how: str) -> list[Measurement]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from calibrant.audit import words
 from calibrant.audit.groups import kuiper_groups
 from calibrant.audit.measurements import measure
+from calibrant.audit.pairs import Pairs, RowPairs
 from calibrant.audit.sections import Part, Setting, audits
 from calibrant.catalogue import find
 from calibrant.inputs import Binary
@@ -18,8 +19,13 @@ TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
 @audits(Binary, groups=kuiper_groups)
 def audit_binary(rows: Binary, setting: Setting) -> Part:
     """Return what there is to say about probabilities of an event."""
+    return audit_binary_pairs(RowPairs(rows), setting)
+
+
+def audit_binary_pairs(pairs: Pairs, setting: Setting) -> Part:
+    """Audit the probability of an event."""
     return audit_pairs(
-        rows,
+        pairs,
         setting,
         name="probabilities",
         title="Probabilities",
@@ -28,14 +34,15 @@ def audit_binary(rows: Binary, setting: Setting) -> Part:
     )
 
 
-def audit_pairs(rows: Binary, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
+def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
     """Audit one probability per row, from one sort."""
-    summary = Ordered.of(rows)
-    measurements, missing = measure(rows, summary, setting)
+    summary = pairs.ordered
+    measurements, missing = measure(pairs, setting)
     tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
     verdict = words.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
     section = Section(name, title, intro, measurements, _figures(summary, setting))
-    return Part((section,), verdict, (*words.caveats(summary, setting.level), *missing))
+    caveats = words.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
+    return Part((section,), verdict, (*caveats, *missing))
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:

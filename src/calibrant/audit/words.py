@@ -20,6 +20,7 @@ from calibrant.summaries import Ordered
 POWER = 0.8  # "found 4 times in 5"
 NAMED = 4  # classes or groups, in a sentence
 NOTABLE = 0.05  # an average error of 5 percentage points
+INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
 
 
 def percent(value: float) -> str:
@@ -198,8 +199,10 @@ def rows_needed(needed: float) -> int:
     return math.ceil(needed / digits) * digits
 
 
-def caveats(summary: Ordered, level: float) -> list[str]:
-    """Return what to keep in mind about these rows."""
+def caveats(
+    summary: Ordered, level: float, measurements: tuple[Measurement, ...], *, pooled: bool = False
+) -> list[str]:
+    """Return what to keep in mind about these rows; `pooled` if an entry is a cell in which rows were counted."""
     n, unique = summary.n, summary.unique_scores.size
     events = int(summary.events.sum())
     rare = min(events, n - events)
@@ -208,21 +211,28 @@ def caveats(summary: Ordered, level: float) -> list[str]:
         kind = "events" if events <= n - events else "non-events"
         few = f"Only {rare}" if rare else "No"
         found.append(f"{few} {kind} among {n:,} rows: what is said about them rests on few cases.")
-    if unique < n / 2:
+    if pooled:
+        found.append(
+            f"The rows were counted in cells of the score, of which {unique:,} hold some: bins of equal width are "
+            "exact, the method says by how much others may be off, and each cell is drawn as one score."
+        )
+    elif unique < n / 2:
         found.append(f"There are {unique:,} different scores among {n:,} rows; tied scores are judged together.")
     effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
     if effective < 0.9 * n:
         found.append(f"With these weights {n:,} rows count like {effective:,.0f}.")
-    impossible = int(
-        summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
-    )
-    if impossible:
-        found.append(
-            f"{impossible:,} outcomes happened that were given probability 0: the log score is infinite. "
-            "No prediction should be exactly 0 or 1."
-        )
+    if any(line.name == "log_score" and math.isinf(line.value) for line in measurements):
+        found.append(f"{_impossible(summary, pooled)} happened that were given probability 0: {INFINITE}")
     found.append(
         f"With this many rows a constant error of {points(smallest_seen(summary, level))} is found 4 times in 5 "
         f"at the {percent(1 - level)} level; smaller ones may stay unseen."
     )
     return found
+
+
+def _impossible(summary: Ordered, pooled: bool) -> str:
+    """Say how many outcomes were ruled out; cells do not tell 0 from what is next to it."""
+    if pooled:
+        return "Outcomes"
+    ruled_out = summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
+    return f"{int(ruled_out):,} outcomes"

@@ -83,6 +83,11 @@ class Entry:
         quicker than one at a time.
     row_scores
         The function from checked rows to the scores whose mean it is, if it is a mean.
+    on_grid
+        Whether a `Grid` of one probability per row tells the result for these options, up to `rounding`.
+    rounding
+        By how much the result of a `Grid` with these options may differ from that of the rows: a number, or one for
+        each field of a record.
     instead
         What to do with kinds of prediction that it refuses, in words.
     verb, summarise
@@ -101,6 +106,8 @@ class Entry:
     audit_options: Callable[[AnyRows], Mapping[str, Any]]
     redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None
     row_scores: Callable[..., NDArray[np.float64]] | None
+    on_grid: Callable[[Mapping[str, Any]], bool]
+    rounding: Callable[..., float | Mapping[str, float]]
     verb: Verb[Any]
     summarise: Callable[..., Summary]
     finish: Callable[..., Any]

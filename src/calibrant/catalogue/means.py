@@ -21,7 +21,7 @@ from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.sets import Sets
 from calibrant.primitives.dispatch import CHUNK_ROWS, chunks, on_threads
 from calibrant.primitives.interval_sums import IntervalSums, sums_in_one_pass
-from calibrant.summaries import Moments, Summary
+from calibrant.summaries import Grid, Moments, Summary
 
 S = TypeVar("S", bound=Summary)
 Scores = NDArray[np.float64] | NDArray[np.bool_]
@@ -32,13 +32,17 @@ SEVERAL = "several "
 
 
 def mean_metric(
-    *, fused: Callable[..., list[IntervalSums] | None] | None = None, **properties: Any
+    *,
+    fused: Callable[..., list[IntervalSums] | None] | None = None,
+    of_grid: Callable[..., float] | None = None,
+    **properties: Any,
 ) -> Callable[[Callable[..., Scores]], Verb[Any]]:
     """Enter a metric that is the mean of row scores, given as the function from checked rows to those scores.
 
     The scores, numbers or True and False, have shape (n,), or (n, L) for predictions of L levels; the metric is then a
     number, or an array (L,) if the prediction has several levels. `fused(rows, **options)` may give the sums of those
-    scores in one pass, one entry per level, where there are so many rows of weight 1 that it pays.
+    scores in one pass, one entry per level, where there are so many rows of weight 1 that it pays. `of_grid(grid,
+    **options)` gives the mean for one probability per row from a `Grid`, exactly, if that can be done.
     """
 
     def decorate(row_scores: Callable[..., Scores]) -> Verb[Any]:
@@ -66,7 +70,10 @@ def mean_metric(
             return np.asarray(row_scores(rows, **options), dtype=np.float64)
 
         @functools.wraps(row_scores)
-        def finish(summary: Moments, **options: Any) -> Any:
+        def finish(summary: Moments | Grid, **options: Any) -> Any:
+            if isinstance(summary, Grid):
+                assert of_grid is not None  # else it is not among what the verb reads
+                return of_grid(summary, **options)
             name = column(options)
             held = [other for other in summary.names if other == name or other.startswith(f"{name}[")]
             values = [summary.mean_of(other) for other in held or [name]]
@@ -76,7 +83,15 @@ def mean_metric(
         returns = properties.pop("returns", returns)
         finish.__annotations__ = {**row_scores.__annotations__, "return": returns}
         finish.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]
-        return metric(reads=(Moments,), summarise=summarise, mean=True, row_scores=numbers, **properties)(finish)
+        reads = (Moments,) if of_grid is None else (Moments, Grid)
+        return metric(
+            reads=reads,
+            summarise=summarise,
+            mean=True,
+            row_scores=numbers,
+            on_grid=lambda options: of_grid is not None,
+            **properties,
+        )(finish)
 
     return decorate
 

@@ -31,6 +31,8 @@ def verb(
     audit_options: Callable[[AnyRows], Mapping[str, Any]] = lambda rows: {},
     redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None = None,
     row_scores: Callable[..., NDArray[np.float64]] | None = None,
+    on_grid: Callable[[Mapping[str, Any]], bool] = lambda options: False,
+    rounding: Callable[..., float | Mapping[str, float]] = lambda grid, **options: 0.0,
     instead: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Verb[Any]]:
     """Make the public verb of a function of a summary, and enter it into the catalogue.
@@ -83,6 +85,8 @@ def verb(
             audit_options,
             redrawn,
             row_scores,
+            on_grid,
+            rounding,
             shown,
             summarise,
             finish,

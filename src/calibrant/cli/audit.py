@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from calibrant.cli.deliver import check_places, deliver
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.levels import nominal_levels
 from calibrant.cli.list_columns import COORDINATES, DRAWS, check_lists, depth
-from calibrant.cli.literals import literal
 from calibrant.cli.messages import doing, printable
 from calibrant.cli.options import Request
 from calibrant.cli.patterns import join_labels
@@ -29,9 +28,12 @@ from calibrant.cli.predictions import (
     prediction_of,
 )
 from calibrant.cli.results_file import holds_results
-from calibrant.cli.table_file import TableFile, cells, find_column, open_table
-from calibrant.cli.where import Where, counting, read_where
+from calibrant.cli.streaming import LOOK, stream, streams
+from calibrant.cli.tables import Tables
 from calibrant.errors import InputError, shown
+from calibrant.files.literals import literal
+from calibrant.files.table_file import TableFile, cells, find_column
+from calibrant.files.where import Where, counting, read_where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,32 +42,32 @@ if TYPE_CHECKING:
     from calibrant.audit import Audit
 
 
-def run(file: Path, request: Request, *, output: Path | None, json_to: str | None) -> None:
-    """Audit a file; print or write what was found."""
-    check_places(output, json_to, [file])
-    deliver(audit_file(file, request), output, json_to)
+def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to: str | None) -> None:
+    """Audit files; print or write what was found."""
+    check_places(output, json_to, files)
+    deliver(audit_files(files, request, output=output), output, json_to)
 
 
-def audit_file(file: Path, request: Request) -> Audit:
-    """Read what the request names and audit it."""
-    if holds_results(file) and request.format is None:
-        raise InputError(
-            f"{file} seems to hold results, not predictions; use calibrant check or calibrant compare. "
-            "If it holds one JSON object per row, add --format ndjson"
-        )
+def audit_files(files: Sequence[Path], request: Request, *, output: Path | None = None) -> Audit:
+    """Read what the request names and audit it; a checkpoint is kept beside `output`."""
+    for file in files:
+        if holds_results(file) and request.format is None:
+            raise InputError(
+                f"{file} seems to hold results, not predictions; use calibrant check or calibrant compare. "
+                "If it holds one JSON object per row, add --format ndjson"
+            )
     where = read_where(request.where) if request.where is not None else None
     kind = kind_named(request)
-    with doing(f"reading {file}"):
-        table = open_table(
-            file,
-            format=request.format,
-            dialect=request.dialect,
-        )
-        columns = _columns(table, request, where, kind)
-        levels = nominal_levels(columns, request, table)
-        rows = table.read(columns.all, where)
-        _check_rows(rows, table, columns, where)
+    with doing(f"reading {files[0]}"):
+        tables = Tables.named(files, request)
+        columns = _columns(tables, request, where, kind)
+        levels = nominal_levels(columns, request, tables.first)
+        many = streams(tables, request, columns, where)
+        rows = _first_outcomes(tables, columns, where) if many else _read(tables, columns, where)
     labels = _labels(rows, columns, request)
+    if many:
+        names = _names(tables, request, columns, [])
+        return stream(tables, request, columns, where, labels=labels, names=names, output=output)
     from calibrant.audit import audit
 
     with doing("measuring"):
@@ -79,22 +81,35 @@ def audit_file(file: Path, request: Request) -> Audit:
                 groups={name: arrays[name] for name in columns.by} or None,
                 weights=arrays[columns.weights] if columns.weights else None,
                 calibration_size=request.calibration_size,
-                names=_names(file, request, columns, y),
+                names=_names(tables, request, columns, coordinates_of(columns.y, y)),
                 **request.measured,
                 **labels,
                 **_known(arrays, columns, y),
             )
         except InputError as problem:
-            raise InputError(_in_the_file(problem, file, columns, where)) from problem
+            raise InputError(_in_the_file(problem, tables, columns, where)) from problem
 
 
-def _columns(table: TableFile, request: Request, where: Where | None, kind: str | None) -> Columns:
-    names = list(table.schema())
+def _columns(tables: Tables, request: Request, where: Where | None, kind: str | None) -> Columns:
+    table, names = tables.first, tables.names
     if request.y is None or kind is None:
         raise refuse_unnamed(table, request, kind)
     for column in where.columns if where else ():
         find_column(column, names, table.path, option="--where")
     return choose(names, table.path, request, kind, table.list_schema() if kind == "samples" else None)
+
+
+def _read(tables: Tables, columns: Columns, where: Where | None) -> pl.DataFrame:
+    return tables.read(columns.all, columns.p, where, lambda rows, table: _check_rows(rows, table, columns, where))
+
+
+def _first_outcomes(tables: Tables, columns: Columns, where: Where | None) -> pl.DataFrame:
+    """Return outcomes that tell which labels there are."""
+    frames = tables.frames(columns.y[:1], where, size=LOOK)
+    first = next((frame for frame in frames if frame.height), None)
+    if first is None:
+        raise tables.nothing(where)
+    return first.head(LOOK)
 
 
 def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: Where | None) -> None:
@@ -142,10 +157,10 @@ def _known(arrays: Mapping[str, Any], columns: Columns, y: NDArray[Any]) -> dict
     return found
 
 
-def _names(file: Path, request: Request, columns: Columns, y: NDArray[Any]) -> dict[str, str]:
-    names = {"source": file.name, "outcome": columns.outcome, "prediction": columns.prediction}
+def _names(tables: Tables, request: Request, columns: Columns, coordinates: Sequence[str]) -> dict[str, str]:
+    names = {"source": tables.called, "outcome": columns.outcome, "prediction": columns.prediction}
     extra = {
-        "coordinates": join_labels(coordinates_of(columns.y, y)) or None,
+        "coordinates": join_labels(coordinates) or None,
         "covariates": request.covariates,
         "weights": request.weights,
         "rows": request.where,
@@ -154,8 +169,8 @@ def _names(file: Path, request: Request, columns: Columns, y: NDArray[Any]) -> d
     return {key: printable(value) for key, value in (names | extra).items() if value is not None}
 
 
-def _in_the_file(problem: InputError, file: Path, columns: Columns, where: Where | None) -> str:
+def _in_the_file(problem: InputError, tables: Tables, columns: Columns, where: Where | None) -> str:
     """Say what the words of the library mean in the file."""
     meaning = f"y is column {shown(columns.outcome)}, prediction is {shown(columns.prediction)}"
     counted = f"; rows are {counting(where)}" if "row " in str(problem) else ""
-    return f"{str(problem).rstrip('.')} (in {file}, {meaning}{counted})"
+    return f"{tables.placed(str(problem).rstrip('.'))} (in {tables}, {meaning}{counted})"

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli.draw_candidates import Candidate, draws_in, is_part, vectors_like
 from calibrant.cli.kinds import NAMING
 from calibrant.cli.levels import level_in, levels_in
-from calibrant.cli.messages import listing
 from calibrant.cli.options import Request
-from calibrant.cli.table_file import TableFile, cells, matrix
 from calibrant.errors import InputError, shown
+from calibrant.files.table_file import TableFile, cells, matrix
+from calibrant.files.words import listing
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from calibrant.cli.audit import audit_file
+from calibrant.cli.audit import audit_files
 from calibrant.cli.conditions import judge, read_condition
 from calibrant.cli.junit import junit
 from calibrant.cli.messages import emit, tell
@@ -44,7 +44,7 @@ def _results(file: Path, request: Request, output: Path | None) -> dict[str, Any
     if not holds_results(file):
         if output is not None:
             check_output(output, endings=(".html", ".htm"), option="-o", source=file)
-        found = audit_file(file, request)
+        found = audit_files([file], request, output=output)
         if output is not None:
             found.to_html(output)
         return found.findings.to_dict()

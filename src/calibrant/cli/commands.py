@@ -40,9 +40,10 @@ def commands() -> None:
     calibrant audit shop.csv --y sold --quantile-cols 'q*' --levels 0.1,0.5,0.9
     calibrant audit weather.parquet --y rain --draws members --by lead
     calibrant audit posterior.npz --y theta --draws draws -o report.html
+    calibrant audit 'scores/*.parquet' --y label --p score --resume -o report.html
     """
 )
-@click.argument("file", type=PATH)
+@click.argument("files", metavar="FILE...", type=PATH, nargs=-1)
 @data_options
 @output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
 @output_option(
@@ -50,11 +51,18 @@ def commands() -> None:
 )
 @debug_option
 @click.pass_context
-def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str | None, **options: Any) -> None:
+def audit(
+    ctx: click.Context, /, files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any
+) -> None:
     """Say whether the predictions in FILE can be trusted.
 
     FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Name no columns, and you are shown which ones could be meant.
     COLUMNS are a pattern such as 'p_*', or names with commas between. Without -o and --json, what was found is printed.
+
+    FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
+    Folders such as date=2024-01-31 give a column. Of more than 20 million rows probabilities are read piece by piece
+    and counted in narrow cells, so that memory does not grow; --exact keeps all different ones. With --resume the state
+    is kept in a file beside the report, or in calibrant.checkpoint, and the same command goes on from it.
 
     For intervals of several levels repeat --lower, --upper and --level; the first of each belong together, then the
     second.
@@ -65,7 +73,9 @@ def audit(ctx: click.Context, /, file: Path, output: Path | None, json_to: str |
     """
     from calibrant.cli.audit import run
 
-    run(file, Request(**options, typed=typed(ctx)), output=output, json_to=json_to)
+    if not files:
+        raise click.UsageError("Missing argument 'FILE'.")
+    run(files, Request(**options, typed=typed(ctx)), output=output, json_to=json_to)
 
 
 @commands.command(

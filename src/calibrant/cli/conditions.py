@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.cli.messages import did_you_mean, listing
 from calibrant.errors import InputError, shown
+from calibrant.files.words import did_you_mean, listing
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from calibrant.cli.list_columns import lengths
-from calibrant.cli.table_file import cells
+from calibrant.files.table_file import cells
 
 if TYPE_CHECKING:
     import polars as pl

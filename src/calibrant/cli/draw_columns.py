@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.cli.list_columns import depth
-from calibrant.cli.messages import listing, tell
+from calibrant.cli.messages import tell
 from calibrant.cli.options import Request
 from calibrant.cli.patterns import each_once, matching, pairs, wild_parts
 from calibrant.errors import InputError, shown
+from calibrant.files.words import listing
 
 if TYPE_CHECKING:
     import polars as pl

@@ -21,6 +21,7 @@ ORDER = (
     "Labels and levels of the prediction",
     "Rows",
     "Measuring",
+    "More rows than memory",
     "Format of FILE",
     "Format of the files",
     "Output",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.cli.table_file import TableFile
-from calibrant.cli.where import Where, counting
 from calibrant.errors import InputError, shown
+from calibrant.files.table_file import TableFile
+from calibrant.files.where import Where, counting
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,13 +7,12 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from difflib import get_close_matches
 
 import click
 
-from calibrant.errors import CalibrantError, shown
+from calibrant.errors import CalibrantError
 
 # Control characters except the line feed, marks that turn the writing direction, and halves of broken characters.
 UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -75,16 +74,3 @@ def doing(what: str) -> Iterator[None]:
     finally:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question that names the closest known word, or nothing."""
-    by_folded = {name.casefold(): name for name in known}
-    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.75)
-    return f"Did you mean {shown(by_folded[close[0]])}?" if close else ""
-
-
-def listing(names: Sequence[object], *, most: int = 12) -> str:
-    """Return the names with commas, and how many more there are."""
-    listed = ", ".join(shown(name) for name in names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from calibrant.cli.csv_file import Dialect
 from calibrant.cli.group import DEBUG, Option
+from calibrant.files.csv_file import Dialect
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,6 +68,9 @@ class Request(Reading):
     calibration_size: int | None = None
     by: tuple[str, ...] = ()
     weights: str | None = None
+    stream: bool = False
+    exact: bool = False
+    resume: bool = False
     typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
 
     @property
@@ -121,6 +124,7 @@ column_option = partial(click.option, cls=Option, section="Columns")
 prediction_option = partial(click.option, cls=Option, section="Prediction, of one kind")
 about_option = partial(click.option, cls=Option, section="Labels and levels of the prediction")
 row_option = partial(click.option, cls=Option, section="Rows")
+many_option = partial(click.option, cls=Option, section="More rows than memory")
 measure_option = partial(click.option, cls=Option, section="Measuring")
 condition_option = partial(click.option, cls=Option, section="Conditions")
 output_option = partial(click.option, cls=Option, section="Output")
@@ -193,6 +197,9 @@ OPTIONS = (
         help="Calibration scores of split conformal intervals or sets.",
     ),
     *ROWS,
+    many_option("--stream", is_flag=True, help="Read probabilities piece by piece, also if there are few rows."),
+    many_option("--exact", is_flag=True, help="Keep all different probabilities, on disk if they are many."),
+    many_option("--resume", is_flag=True, help="Keep a checkpoint, and go on from it after an interrupt."),
     *format_options(FORMATS, "Format of FILE"),
 )
 

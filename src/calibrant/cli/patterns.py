@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from calibrant.cli.messages import listing
-from calibrant.cli.table_file import find_column
 from calibrant.errors import InputError, shown
+from calibrant.files.table_file import find_column
+from calibrant.files.words import listing
 
 WILDCARDS = "*?["
 

@@ -11,12 +11,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from calibrant.cli.list_columns import depth
-from calibrant.cli.messages import did_you_mean
 from calibrant.cli.patterns import each_once, join_labels, matching
 from calibrant.cli.predictions import check_numbers
-from calibrant.cli.table_file import TableFile, cells, find_column
-from calibrant.cli.where import Where
 from calibrant.errors import InputError, shown
+from calibrant.files.table_file import TableFile, cells, find_column
+from calibrant.files.where import Where
+from calibrant.files.words import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,9 +17,9 @@ from calibrant.cli.point_columns import common_columns, proposed
 from calibrant.cli.point_options import PointRequest
 from calibrant.cli.predictions import check_numbers, check_present, check_rows
 from calibrant.cli.results_file import holds_results
-from calibrant.cli.table_file import TableFile, cells, check_file, matrix, open_table
-from calibrant.cli.where import Where, counting, read_where
 from calibrant.errors import InputError, shown
+from calibrant.files.table_file import TableFile, cells, check_file, matrix, open_table
+from calibrant.files.where import Where, counting, read_where
 
 
 def read_point_files(paths: Sequence[Path], request: PointRequest) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from calibrant.cli.columns import Columns
 from calibrant.cli.list_columns import array_of, depth
-from calibrant.cli.messages import listing
-from calibrant.cli.table_file import TableFile, cells, matrix
-from calibrant.cli.where import Where, counting, quoted
 from calibrant.errors import InputError, shown
+from calibrant.files.table_file import TableFile, cells, matrix
+from calibrant.files.where import Where, counting, quoted
+from calibrant.files.words import listing
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws.samples import Samples
 from calibrant.inputs.quantiles import Quantiles

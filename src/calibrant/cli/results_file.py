@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant.cli.table_file import check_file, format_of
 from calibrant.errors import InputError
+from calibrant.files.table_file import check_file, format_of
 
 ENDINGS = (".html", ".htm", ".json")
 

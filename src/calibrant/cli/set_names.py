@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from calibrant.cli.table_file import SUFFIXES
+from calibrant.files.table_file import SUFFIXES
 
 REAL = "real"  # what the report calls the set that all others are compared with
 

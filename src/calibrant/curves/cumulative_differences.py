@@ -6,11 +6,17 @@ import numpy as np
 
 from calibrant.catalogue import curve, ordered
 from calibrant.results import Curve
-from calibrant.summaries import Ordered
+from calibrant.summaries import Grid, Ordered
 
 
-@curve(reads=(Ordered,), summarise=ordered)
-def cumulative_differences(summary: Ordered) -> Curve:
+def _rounding(grid: Grid) -> dict[str, float]:
+    """Return how far the walk of the rows may be from the line between two neighbouring points of their grid's."""
+    cells = grid.cells()
+    return {"difference": float(np.maximum(cells.rise, cells.fall).max()) / grid.total_weight}
+
+
+@curve(reads=(Ordered, Grid), summarise=ordered, on_grid=lambda options: True, rounding=_rounding)
+def cumulative_differences(summary: Ordered | Grid) -> Curve:
     r"""Partial sums of outcome minus prediction, in the order of the predictions.
 
     With tied scores pooled into groups g = 1..G and r = y - p,
@@ -41,6 +47,10 @@ def cumulative_differences(summary: Ordered) -> Curve:
     `kolmogorov_smirnov_test` judge its range and its largest height. C depends on ties only through their sums, never
     on the order of the rows.
 
+    Of a `Grid` the points are the ends of its cells in use, where A and C are exact, and `score` has the means of the
+    cells. In between, C of the rows is no further from the line than the events of one cell can raise it, or its other
+    rows lower it.
+
     Examples
     --------
     >>> walk = cumulative_differences([0, 1, 1, 0], [0.25, 0.5, 0.5, 1.0])
@@ -49,16 +59,22 @@ def cumulative_differences(summary: Ordered) -> Curve:
     >>> walk.abscissa.tolist()
     [0.0, 0.25, 0.75, 1.0]
     """
-    w, total = summary.weight_by_score, summary.total_weight
-    residual = summary.event_weight_by_score - w * summary.unique_scores
+    if isinstance(summary, Grid):
+        cells, score = summary.cells(), summary.ordered().score
+        w, residual = cells.w[cells.count > 0], (cells.wy - cells.wp)[cells.count > 0]
+        variance, ends = float(cells.w2v.sum()), "cells"
+    else:
+        w, score, variance, ends = summary.weight_by_score, summary.unique_scores, summary.walk.variance, "tied scores"
+        residual = summary.event_weight_by_score - w * score
+    total = summary.total_weight
     return Curve(
         kind="cumulative",
         columns={
             "abscissa": np.concatenate(([0.0], np.cumsum(w) / total)),
             "difference": np.concatenate(([0.0], np.cumsum(residual) / total)),
-            "score": np.concatenate(([np.nan], summary.unique_scores)),
+            "score": np.concatenate(([np.nan], score)),
         },
-        method="cumulative differences at ends of tied scores",
+        method=f"cumulative differences at ends of {ends}",
         n=summary.n,
-        details={"scale": float(np.sqrt(summary.walk.variance)) / total},
+        details={"scale": float(np.sqrt(variance)) / total},
     )

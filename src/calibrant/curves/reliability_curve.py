@@ -8,20 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.catalogue import AnyRows, curve, ordered
-from calibrant.curves.consistency_band import binned_band, isotonic_band
+from calibrant.curves.consistency_band import binned_band, grid_rounding, isotonic_band
 from calibrant.curves.frequency_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.curves.quantile_reliability import quantile_reliability
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs import check_bins, check_choice, check_count, check_level, generator
 from calibrant.inputs.judged import QuantileRows
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.isotonic import isotonic_fit
 from calibrant.results import Curve
-from calibrant.summaries import BinTable, Ordered
-from calibrant.summaries.binned import bin_table
+from calibrant.summaries import BinTable, Grid, Ordered
+from calibrant.summaries.binned import bin_table, on_grid
 from calibrant.summaries.kept_quantiles import KeptQuantiles
 
 ROUNDING = 1e-9
+EXACT_ON_GRID = (
+    "lower",
+    "upper",
+    "count",
+    "weight",
+    "mean_predicted",
+    "mean_observed",
+    "interval_low",
+    "interval_high",
+)
 OF_PROBABILITIES = {
     "bins": 15,
     "strategy": "width",
@@ -37,9 +47,25 @@ def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles:
     return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
 
 
-@curve(reads=(Ordered, KeptQuantiles), summarise=sorted_rows, predictions=("binary", "quantiles"))
+def _rounding(grid: Grid, *, bins: int, level: float, simultaneous: bool, **_: Any) -> dict[str, float]:
+    """Return 0 for what is exact, and how far the band may be off; no word on a band from redraws."""
+    table = grid.bins(bins)
+    bounds = dict.fromkeys(EXACT_ON_GRID, 0.0)
+    if grid.has_equal_weights:
+        off = grid_rounding(grid, table, _band_level(table, level, simultaneous))
+        bounds |= {"consistency_low": off, "consistency_high": off}
+    return bounds
+
+
+@curve(
+    reads=(Ordered, KeptQuantiles, Grid),
+    summarise=sorted_rows,
+    predictions=("binary", "quantiles"),
+    on_grid=lambda options: on_grid(**options),
+    rounding=_rounding,
+)
 def reliability_curve(
-    summary: Ordered | KeptQuantiles,
+    summary: Ordered | KeptQuantiles | Grid,
     *,
     bins: int | str = 15,
     strategy: str = "width",
@@ -88,6 +114,10 @@ def reliability_curve(
     calibration. An isotonic fit is drawn towards rising shapes and flattens a dip in the truth; its region is one
     around the diagonal, not around the fit.
 
+    A `Grid` has up to 100 bins of equal width: counts, means and intervals are exact. Its band comes from the mean
+    score of each cell, which keeps the mean number of events and makes the band wider, by less than a row per bin in
+    nearly all cases.
+
     For quantiles the curve shows which quantile of the outcomes would have been right, given the forecast (Gneiting et
     al. 2023): their isotonic regression, in which rows of equal forecasts are pooled first and the quantile is found
     anew for every stretch of forecasts. Where a stretch has a whole interval of quantiles, `recalibrated_low` and
@@ -123,6 +153,11 @@ def reliability_curve(
     if strategy == "isotonic":
         if method is not None or simultaneous:
             raise InputError('strategy="isotonic" has no method= and no simultaneous=; leave them out')
+        if isinstance(summary, Grid):
+            raise SummaryError(
+                'a Grid holds width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
+                "summary, or exact=True where data come in batches"
+            )
         return _isotonic(summary, level, resamples, rng)
     check_choice("strategy", strategy, "width", "mass", "isotonic")
     check_bins(bins, strategy)
@@ -137,8 +172,13 @@ def _refuse_options(**given: Any) -> None:
             raise InputError(f"{name}= is for probabilities; got {shown(value)} with Quantiles. Leave it out")
 
 
+def _band_level(table: BinTable, level: float, simultaneous: bool) -> float:
+    """Return the level of the band of each bin."""
+    return level ** (1 / int((table.count > 0).sum())) if simultaneous else level
+
+
 def _binned(
-    summary: Ordered,
+    summary: Ordered | Grid,
     table: BinTable,
     level: float,
     method: str | None,
@@ -151,9 +191,12 @@ def _binned(
         raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
     chosen = method or ("clopper-pearson" if equal else "wilson")
     low, high = clopper_pearson(table, level) if chosen == "clopper-pearson" else wilson(table, level)
-    filled = table.count > 0
-    band_level = level ** (1 / int(filled.sum())) if simultaneous else level
-    band_low, band_high, band_method = binned_band(summary, table, band_level, resamples, rng)
+    if isinstance(summary, Grid):
+        scores, starts, of = summary.ordered(), summary.entry_starts(table.count.size), " of the means of cells"
+    else:
+        scores, starts, of = summary, summary.bin_starts(table.edges), ""
+    band_level = _band_level(table, level, simultaneous)
+    band_low, band_high, found = binned_band(scores, starts, table, band_level, resamples, rng)
     return Curve(
         kind="reliability",
         columns={
@@ -169,7 +212,7 @@ def _binned(
             "consistency_high": band_high,
             "outside": _outside(table.mean_observed, band_low, band_high),
         },
-        method=f"{chosen} intervals; {'simultaneous ' if simultaneous else ''}consistency band {band_method}",
+        method=f"{chosen} intervals; {'simultaneous ' if simultaneous else ''}consistency band {found}{of}",
         n=summary.n,
         details={"level": level},
     )

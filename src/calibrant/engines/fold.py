@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
 
-from calibrant.catalogue import summarize
-from calibrant.engines.merging import Merging
+from calibrant.catalogue import find
+from calibrant.catalogue.rank_verbs import find_ranking
+from calibrant.engines.measuring import Measuring
+from calibrant.engines.running import Running
+from calibrant.engines.summarizing import Summarizing
 from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs import check_choice
+from calibrant.inputs.named_columns import Batch
 from calibrant.progress import counted
-from calibrant.summaries import Summary
+from calibrant.summaries import Several, Summary
 
 FEWEST, MOST = 2, 3  # entries of a batch
 
 
-def fold(metric: Any, batches: Iterable[Any], *, classes: Any = None, pos_label: Any = None, **options: Any) -> Summary:
+def fold(
+    metric: Any,
+    batches: Iterable[Any],
+    *,
+    exact: bool = False,
+    classes: Any = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Summary:
     """Return the summary of all rows of an iterator of batches, of which one is in memory at a time.
 
-    The same as the sum of `summarize` over the batches, with two differences: a refusal names the batch, and summaries
-    that grow with their rows are merged in pairs of equal size, so that a thousand batches take ten merges of each row
-    and not a thousand.
+    What the verb takes in place of outcomes and predictions: ``ece(fold(ece, batches))`` is the value of all rows. A
+    refusal names the batch. `measure` asks many verbs in one pass.
 
     Parameters
     ----------
     metric
         The verb or its name.
     batches
-        Tuples (y, prediction) or (y, prediction, weights), from a list, a generator, a data loader.
+        Tuples (y, prediction) or (y, prediction, weights), from a list, a generator, a data loader, or the batches of
+        `scan`.
+    exact
+        Whether the verb may keep what grows with the rows. Without it the summary has a constant size: rows of one
+        probability are counted in the cells of a `Grid` where that will do, with a stated rounding, and a verb that
+        needs more is refused. With it, sorted rows that outgrow memory are kept on disk as long as the summary lives.
     classes, pos_label
         As for the verb itself, for all batches.
     **options
@@ -35,8 +53,6 @@ def fold(metric: Any, batches: Iterable[Any], *, classes: Any = None, pos_label:
     Returns
     -------
     Summary
-        What the verb takes in place of outcomes and predictions. How large it is depends on the verb: a `Moments` or a
-        `Grid` has a constant size, an `Ordered` grows with the number of different scores.
 
     Notes
     -----
@@ -52,16 +68,24 @@ def fold(metric: Any, batches: Iterable[Any], *, classes: Any = None, pos_label:
     >>> round(ece(total, bins=2), 3)
     0.25
     """
-    merging: Merging[Summary] = Merging()
+    check_choice("exact", exact, False, True)
+    if find_ranking(metric) is not None:
+        return total_of(batches, Summarizing.of(metric, options, classes=classes, pos_label=pos_label).part)
+    wanted = functools.partial(find(metric).verb, **options)
+    job = Measuring.of(wanted, exact=exact, classes=classes, pos_label=pos_label)
+    return cast(Several, total_of(batches, job.part)).parts[0]
+
+
+def total_of(batches: Iterable[Any], part: Callable[[Batch], Summary]) -> Summary:
+    """Return the merged summaries of batches; a refusal names the batch."""
+    running = Running(spill=True)
     for number, batch in enumerate(counted(_iterator(batches), label="folding batches")):
-        y, prediction, weights = _opened(batch, number)
+        opened = _opened(batch, number)
         try:
-            merging.add(
-                summarize(metric, y, prediction, weights=weights, classes=classes, pos_label=pos_label, **options)
-            )
+            running.add(part(opened))
         except (InputError, SummaryError) as problem:
             raise type(problem)(f"batch {number}: {problem}") from problem
-    total = merging.total()
+    total = running.total()
     if total is None:
         raise InputError("there are no batches: the iterator is empty; at least one batch is needed")
     return total
@@ -76,12 +100,14 @@ def _iterator(batches: Any) -> Iterator[Any]:
         ) from None
 
 
-def _opened(batch: Any, number: int) -> tuple[Any, Any, Any]:
+def _opened(batch: Any, number: int) -> Batch:
     """Return the entries of a batch; an array of two or three rows is no batch."""
+    if isinstance(batch, Batch):
+        return batch._replace(number=number)
     if not isinstance(batch, (tuple, list)) or not FEWEST <= len(batch) <= MOST:
         raise InputError(
             f"batch {number} must be a tuple (y, prediction) or (y, prediction, weights); got {shown(batch)} "
             f"({type(batch).__name__})"
         )
     y, prediction, *weights = batch
-    return y, prediction, weights[0] if weights else None
+    return Batch(y, prediction, weights[0] if weights else None, number=number)

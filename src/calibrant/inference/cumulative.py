@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from calibrant.inference.null import (
     asymptotic_words,
     check_null,
-    monte_carlo_words,
     ordered_pool,
     redrawn_pvalue,
+    redrawn_words,
     resolved_null,
 )
 from calibrant.inputs.weights import FloatArray
@@ -41,13 +41,13 @@ class CumulativeTest:
     def __call__(self, summary: Ordered | Grid, *, null: str, resamples: int, rng: Any) -> TestResult:
         """Run the test."""
         check_null(null)
-        walk, total = (summary.walk, summary.total_weight) if isinstance(summary, Ordered) else _grid_walk(summary)
+        walk, total = _walk(summary), summary.total_weight
         size, sigma = float(self.extent(walk.high, walk.low)), math.sqrt(walk.variance)
         information = walk.variance / summary.weight_max**2
         details: dict[str, Any] = {"scale": sigma / total, "information": information}
         method = self.name
         if isinstance(summary, Grid):
-            details["rounding"] = max(0.0, float(self.extent(*_grid_reach(summary))) - size) / total
+            details["rounding"] = self._exceeded(summary)
             method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
         if sigma == 0:
             statistic, pvalue, how = _certain(size)
@@ -57,8 +57,26 @@ class CumulativeTest:
                 pvalue, how = self.survival(statistic), asymptotic_words(self.law, information)
             else:
                 pvalue = self._redrawn(ordered_pool(summary), size, scale=sigma, resamples=resamples, rng=rng)
-                how = monte_carlo_words(resamples)
+                how = redrawn_words(summary, resamples)
         return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
+
+    def rounding(self, grid: Grid, *, null: str, **_: Any) -> dict[str, float]:
+        """Return by how much the rows may exceed what a grid of them tells; no word on a redrawn p-value."""
+        walk, exceeded = _walk(grid), self._exceeded(grid)
+        if walk.variance == 0:  # all scores are 0 or 1, and each in a cell of its own
+            return {"estimate": exceeded, "statistic": 0.0, "pvalue": 0.0}
+        sigma = math.sqrt(walk.variance)
+        statistic, more = float(self.extent(walk.high, walk.low)) / sigma, exceeded * grid.total_weight / sigma
+        bounds = {"estimate": exceeded, "statistic": more}
+        if resolved_null(null, walk.variance / grid.weight_max**2) == "asymptotic":
+            bounds["pvalue"] = self.survival(statistic) - self.survival(statistic + more)
+        return bounds
+
+    def _exceeded(self, grid: Grid) -> float:
+        """Return by how much the estimate of the rows may exceed that of their grid, which is never above it."""
+        walk = _walk(grid)
+        more: float = self.extent(*_grid_reach(grid)) - self.extent(walk.high, walk.low)
+        return max(0.0, float(more)) / grid.total_weight
 
     def _redrawn(self, pool: Pool, size: float, *, scale: float, resamples: int, rng: Any) -> float:
         ends = tie_ends(pool.score)
@@ -85,20 +103,17 @@ def _certain(size: float) -> tuple[float, float, str]:
 
 
 def _grid_reach(grid: Grid) -> tuple[float, float]:
-    """Return a height and a depth that the walk of the rows cannot leave, wherever they lie within their cells.
-
-    In a cell the walk rises by the sum of w(1 - p) over events and falls by the sum of wp over non-events, in some
-    order. Their sum is Σw(r² + v), their difference Σwr.
-    """
+    """Return a height and a depth that the walk of the rows cannot leave, wherever they lie within their cells."""
     cells = grid.cells()
     difference = cells.wy - cells.wp
     start = np.cumsum(difference) - difference
-    rise, fall = (cells.wr2 + cells.wv + difference) / 2, (cells.wr2 + cells.wv - difference) / 2
-    return float((start + rise).max(initial=0.0)), float((start - fall).min(initial=0.0))
+    return float((start + cells.rise).max(initial=0.0)), float((start - cells.fall).min(initial=0.0))
 
 
-def _grid_walk(grid: Grid) -> tuple[Walk, float]:
-    cells = grid.cells()
+def _walk(summary: Ordered | Grid) -> Walk:
+    """Return the extremes of the walk, of a grid at the ends of its cells."""
+    if isinstance(summary, Ordered):
+        return summary.walk
+    cells = summary.cells()
     partial = np.cumsum(cells.wy - cells.wp)
-    high, low = float(partial.max(initial=0.0)), float(partial.min(initial=0.0))
-    return Walk(high, low, float(cells.w2v.sum())), float(cells.w.sum())
+    return Walk(float(partial.max(initial=0.0)), float(partial.min(initial=0.0)), float(cells.w2v.sum()))

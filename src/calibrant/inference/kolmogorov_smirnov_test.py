@@ -21,7 +21,11 @@ _run = CumulativeTest(
 
 
 @calibration_test(
-    reads=(Ordered, Grid), summarise=ordered, audit={"": Shown("largest cumulative difference (Kolmogorov-Smirnov)")}
+    reads=(Ordered, Grid),
+    summarise=ordered,
+    on_grid=lambda options: True,
+    rounding=_run.rounding,
+    audit={"": Shown("largest cumulative difference (Kolmogorov-Smirnov)")},
 )
 def kolmogorov_smirnov_test(
     summary: Ordered | Grid, *, null: str = "auto", resamples: int = 9999, rng: Any = 0
@@ -54,6 +58,9 @@ def kolmogorov_smirnov_test(
     -----
     No bins and no smoothing. It measures from the lowest score upwards; `kuiper_test` finds the worst stretch wherever
     it begins, and loses less where the sign of the error changes. In small samples the limit law errs on the safe side.
+
+    A `Grid` tells the walk at the ends of its cells, and how far rows within a cell can lead it beyond: `details` has
+    this bound on the estimate, `rounding`. Outcomes are then redrawn from the mean score of each cell.
 
     Examples
     --------

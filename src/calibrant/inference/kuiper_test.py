@@ -19,7 +19,11 @@ _run = CumulativeTest(
 
 
 @calibration_test(
-    reads=(Ordered, Grid), summarise=ordered, audit={"": Shown("range of the cumulative differences (Kuiper)")}
+    reads=(Ordered, Grid),
+    summarise=ordered,
+    on_grid=lambda options: True,
+    rounding=_run.rounding,
+    audit={"": Shown("range of the cumulative differences (Kuiper)")},
 )
 def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int = 9999, rng: Any = 0) -> TestResult:
     r"""Test calibration by the range of the cumulative differences between outcomes and predictions.
@@ -48,6 +52,9 @@ def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int =
     -----
     The range never lies below the Kolmogorov-Smirnov height nor above twice it. MAPIE 1.6.0 leaves out
     :math:`C_0`, and its Kuiper value can fall below its Kolmogorov-Smirnov value.
+
+    A `Grid` tells the walk at the ends of its cells, and how far rows within a cell can lead it beyond: `details` has
+    this bound on the estimate, `rounding`. Outcomes are then redrawn from the mean score of each cell.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.flips import Flips, is_sparse, redraw_flips
 from calibrant.primitives.pool import Pool
 from calibrant.primitives.redraw import redraw_events
-from calibrant.summaries import Ordered, Summary
+from calibrant.summaries import Grid, Ordered, Summary
 
 ENOUGH = 25.0
 """Least information I = Σw²p(1-p) / max w² for which a limit law is used by null="auto"."""
@@ -49,8 +49,16 @@ def monte_carlo_words(resamples: int) -> str:
     return f"{resamples} redraws of the outcomes"
 
 
+def redrawn_words(summary: Summary, resamples: int) -> str:
+    """Return how the p-value was found, and which scores the outcomes were redrawn from if not those of the rows."""
+    cells = " from the mean score of each cell" if isinstance(summary, Grid) else ""
+    return monte_carlo_words(resamples) + cells
+
+
 def ordered_pool(summary: Summary) -> Pool:
-    """Return the scores that outcomes are redrawn from, if the summary keeps them."""
+    """Return the scores that outcomes are redrawn from, if the summary keeps them; of a grid the means of its cells."""
+    if isinstance(summary, Grid):
+        return summary.ordered().pool
     if not isinstance(summary, Ordered):
         raise SummaryError(
             f"a Monte Carlo null redraws outcomes from the scores, which {type(summary).__name__} does not keep; "

@@ -13,9 +13,9 @@ from calibrant.errors import NotApplicableError
 from calibrant.inference.null import (
     asymptotic_words,
     check_null,
-    monte_carlo_words,
     ordered_pool,
     redrawn_pvalue,
+    redrawn_words,
     resolved_null,
 )
 from calibrant.inference.tails import normal_sf
@@ -25,9 +25,10 @@ from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.flips import Flips, base_events, flip_signs, flipped_sums
 from calibrant.primitives.pool import Pool
 from calibrant.results import TestResult
-from calibrant.summaries import Moments, Ordered
+from calibrant.summaries import Grid, Moments, Ordered
 
 EXCESS, VARIANCE, OUTCOME_VARIANCE = (f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v"))
+ROUNDING = 1e-12
 
 Side = Callable[[Any], Any]
 SIDES: dict[str, Side] = {"two-sided": abs, "greater": lambda z: z, "less": lambda z: -z}
@@ -52,13 +53,22 @@ def _summarise(rows: Rows, *, null: str, **_: Any) -> Moments | Ordered:
     return moments_of(rows, _row_scores) if null == "asymptotic" else Ordered.of(cast(Binary, rows))
 
 
+def _rounding(grid: Grid, *, null: str, **_: Any) -> float | dict[str, float]:
+    """Return 0: sums over cells are exact. There is no word on a redrawn p-value."""
+    if resolved_null(null, _sums(grid).information) == "asymptotic":
+        return 0.0
+    return {"statistic": 0.0, "estimate": 0.0}
+
+
 @calibration_test(
-    reads=(Ordered, Moments),
+    reads=(Ordered, Moments, Grid),
     summarise=_summarise,
+    on_grid=lambda options: True,
+    rounding=_rounding,
     audit={"": Shown("Brier score beyond its expectation (Spiegelhalter)")},
 )
 def spiegelhalter_test(
-    summary: Moments | Ordered,
+    summary: Moments | Ordered | Grid,
     *,
     alternative: str = "two-sided",
     null: str = "auto",
@@ -93,6 +103,8 @@ def spiegelhalter_test(
     under-confidence. Where all scores are 0, 0.5 or 1 the Brier score cannot vary and the test is refused, except for
     scores of 0 and 1 alone.
 
+    A `Grid` has the sums that Z is made of. Outcomes are redrawn from the mean score of each of its cells.
+
     Examples
     --------
     Both rows have 1 - 2p = 0.6, so that the excess is (0.8 · 0.6 - 0.2 · 0.6)/2 and Z = 0.36/√(2 · 0.36 · 0.16):
@@ -114,7 +126,7 @@ def spiegelhalter_test(
             how = asymptotic_words("normal limit", sums.information)
         else:
             pvalue = _redrawn(ordered_pool(summary), sums, side, resamples=resamples, rng=rng)
-            how = monte_carlo_words(resamples)
+            how = redrawn_words(summary, resamples)
     return TestResult(
         statistic=z,
         pvalue=pvalue,
@@ -142,7 +154,9 @@ def _redrawn(pool: Pool, sums: _Sums, side: Side, *, resamples: Any, rng: Any) -
     return redrawn_pvalue(pool, side(sums.excess), of_events, of_flips, scale=scale, resamples=resamples, rng=rng)
 
 
-def _sums(summary: Moments | Ordered) -> _Sums:
+def _sums(summary: Moments | Ordered | Grid) -> _Sums:
+    if isinstance(summary, Grid):
+        return _of_cells(summary)
     if isinstance(summary, Moments):
         return _Sums(
             excess=summary.mean_of(EXCESS) * summary.w,
@@ -157,6 +171,19 @@ def _sums(summary: Moments | Ordered) -> _Sums:
         excess += float((tilt * (events - count * p)).sum())
         variance += float((tilt * tilt * count * p * (1 - p)).sum())
     return _Sums(excess, variance, summary.walk.variance / summary.weight_max**2, summary.total_weight)
+
+
+def _of_cells(grid: Grid) -> _Sums:
+    """Return the sums of a grid: r(1 - 2p) = r² - v, as y² = y, and (1 - 2p)² = 1 - 4v."""
+    cells = grid.cells()
+    variance = cells.w2v - 4 * cells.w2v2
+    seen = (variance > ROUNDING * cells.w2v) | (cells.w2v == 0)  # else all scores are 0.5, and what is left is rounding
+    return _Sums(
+        excess=float((cells.wr2 - cells.wv)[seen].sum()),
+        variance=float(variance[seen].sum()),
+        information=float(cells.w2v.sum()) / grid.weight_max**2,
+        weight=grid.total_weight,
+    )
 
 
 def _without_variance(sums: _Sums, alternative: str) -> tuple[float, float, str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.catalogue import find, summarize
+from calibrant.engines.own_chance import with_own_chance
 from calibrant.errors import InputError, SummaryError
+from calibrant.inputs.named_columns import Batch
 from calibrant.summaries import Summary
 
 
@@ -54,10 +56,13 @@ class StreamingMetric:
         self._labels = {"classes": classes, "pos_label": pos_label}
         self._options = options
         self._summary: Summary | None = None
+        self._updates = 0
 
     def update(self, y: Any, prediction: Any, weights: Any = None) -> None:
         """Take in a batch; one that is refused changes nothing."""
-        self._add(summarize(self._entry.verb, y, prediction, weights=weights, **self._labels, **self._options))
+        options = with_own_chance(self._options, Batch(y, prediction, number=self._updates))
+        self._add(summarize(self._entry.verb, y, prediction, weights=weights, **self._labels, **options))
+        self._updates += 1
 
     def compute(self) -> Any:
         """Return what the verb returns for all rows so far."""

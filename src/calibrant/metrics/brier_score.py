@@ -8,9 +8,15 @@ from calibrant.catalogue import Rows, Shown, mean_metric
 from calibrant.errors import InputError
 from calibrant.inputs import Binary, check_choice
 from calibrant.inputs.weights import FloatArray
+from calibrant.summaries import Grid
 
 
-@mean_metric(predictions=("binary", "classes"), range=(0.0, 2.0), audit={"": Shown("Brier score")})
+def _of_grid(grid: Grid, *, half: bool) -> float:
+    _check_half(half, binary=True)
+    return float(grid.cells().wr2.sum()) / grid.total_weight
+
+
+@mean_metric(predictions=("binary", "classes"), range=(0.0, 2.0), of_grid=_of_grid, audit={"": Shown("Brier score")})
 def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     r"""Mean squared distance between outcome and prediction.
 
@@ -35,7 +41,7 @@ def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     Notes
     -----
     A proper score: it rewards calibration and discrimination together, and alone says nothing about either. A value
-    depends on how predictable the outcomes are; `decompose` splits it.
+    depends on how predictable the outcomes are; `decompose` splits it. A `Grid` of one probability per row has it too.
 
     Examples
     --------
@@ -44,12 +50,8 @@ def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     >>> round(brier_score([0, 1], [0.2, 0.6]), 12)
     0.1
     """
-    check_choice("half", half, False, True)
+    _check_half(half, binary=isinstance(rows, Binary))
     if isinstance(rows, Binary):
-        if half:
-            raise InputError(
-                "half=True is for class probabilities of shape (n, K); a 1-D prediction has the half value"
-            )
         residual: FloatArray = rows.y - rows.p
         return residual * residual
     # The true class is taken out first: 1 - P_y loses no digits where P_y is near 1.
@@ -58,3 +60,9 @@ def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     np.put_along_axis(others, rows.y[:, None], 0.0, axis=1)
     score: FloatArray = np.einsum("ik,ik->i", others, others) + (1 - true) ** 2
     return score / 2 if half else score
+
+
+def _check_half(half: bool, *, binary: bool) -> None:
+    check_choice("half", half, False, True)
+    if half and binary:
+        raise InputError("half=True is for class probabilities of shape (n, K); a 1-D prediction has the half value")

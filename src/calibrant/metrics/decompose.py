@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import AnyRows, Shown, metric, ordered
-from calibrant.errors import InputError, shown
+from calibrant.catalogue import AnyRows, Shown, find, metric, ordered
+from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs import check_bins, check_choice
 from calibrant.inputs.judged import QuantileRows
 from calibrant.inputs.outcomes import LawRows
@@ -19,8 +19,8 @@ from calibrant.metrics.decompose_quantiles import decompose_quantiles
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.isotonic import isotonic_blocks
 from calibrant.results.records import CrpsDecomposition, Decomposition, QuantileDecomposition
-from calibrant.summaries import KeptLaws, Ordered
-from calibrant.summaries.binned import bin_table
+from calibrant.summaries import Grid, KeptLaws, Ordered
+from calibrant.summaries.binned import bin_table, on_grid
 from calibrant.summaries.kept_quantiles import KeptQuantiles
 
 Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
@@ -35,9 +35,32 @@ def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptLa
     return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
 
 
+def _on_grid(options: Mapping[str, Any]) -> bool:
+    """Tell whether a `Grid` has the parts of the Brier score: of width bins exactly, of isotonic fits nearly."""
+    return options["score"] == "brier" and (options["method"] == "isotonic" or on_grid(**options))
+
+
+def _rounding(grid: Grid, *, method: str, **_: Any) -> float | dict[str, float]:
+    """Return by how much a fit to the rows may lie below the fit to their cells, never above.
+
+    Let the fit f to the rows rise by d_c in cell c; Σ d_c <= 1. Its mean f̄_c per cell is monotone too, and in a cell
+    of weight W_c Σw(y - f)² >= Σw(y - f̄_c)² - 2Σw(y - ȳ_c)(f - f̄_c), of which the last term is at most W_c d_c times
+    the standard deviation of y (Cauchy-Schwarz; that of f is d_c/2 at most). So what is gained within cells is at most
+    the largest W_c √(ȳ_c(1 - ȳ_c)).
+    """
+    if method == "bins":
+        return 0.0
+    cells = grid.cells()
+    y = np.nan_to_num(cells.mean_observed)
+    most = float((cells.share * np.sqrt(np.maximum(y * (1 - y), 0))).max())
+    return {"score": 0.0, "mcb": most, "dsc": most, "unc": 0.0, "within": 0.0}
+
+
 @metric(
-    reads=(Ordered, KeptQuantiles, KeptLaws),
+    reads=(Ordered, KeptQuantiles, KeptLaws, Grid),
     summarise=decomposed_rows,
+    on_grid=_on_grid,
+    rounding=_rounding,
     predictions=("binary", "quantiles", "samples", "laws"),
     mean=True,
     audit={
@@ -46,7 +69,7 @@ def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptLa
     },
 )
 def decompose(
-    summary: Ordered | KeptQuantiles | KeptLaws,
+    summary: Ordered | KeptQuantiles | KeptLaws | Grid,
     *,
     score: str = "brier",
     method: str = "isotonic",
@@ -95,6 +118,10 @@ def decompose(
     probability 0 makes the log score and its mcb infinite, and so does an infinite quantile to the quantile score; dsc
     and unc stay finite.
 
+    A `Grid` has score, unc and the parts of up to 100 width bins exactly. Its isotonic fit gives rows of one cell one
+    value, so that mcb and dsc are too small, by at most the largest share of a cell times its √(ȳ(1 - ȳ)). Of the log
+    score a grid knows nothing.
+
     The isotonic fit of a quantile is the same quantile of the outcomes of a stretch of neighbouring forecasts, and
     never a mean of quantiles. The CRPS of M draws is exactly 2/M times the sum of the quantile scores of its order
     statistics, and its parts are sums of theirs. Hersbach's parts compare, between neighbouring order statistics, how
@@ -116,7 +143,7 @@ def decompose(
     >>> parts.score, parts.mcb, parts.dsc, parts.unc
     (0.5, 0.5, 0.75, 0.75)
     """
-    if not isinstance(summary, Ordered):
+    if not isinstance(summary, (Ordered, Grid)):
         _refuse_options(summary, score=score, bins=bins, strategy=strategy)
         if isinstance(summary, KeptQuantiles):
             return decompose_quantiles(summary, method=method, levels=levels)
@@ -133,7 +160,9 @@ def _refuse_options(summary: KeptQuantiles | KeptLaws, **given: Any) -> None:
             raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
 
 
-def _of_probabilities(summary: Ordered, score: str, method: str, bins: int | str, strategy: str) -> Decomposition:
+def _of_probabilities(
+    summary: Ordered | Grid, score: str, method: str, bins: int | str, strategy: str
+) -> Decomposition:
     check_choice("score", score, "brier", "log")
     check_choice("method", method, "isotonic", "bins")
     check_bins(bins, strategy)
@@ -141,22 +170,44 @@ def _of_probabilities(summary: Ordered, score: str, method: str, bins: int | str
         if score != "brier":
             raise InputError('method="bins" splits the Brier score only; use method="isotonic" for the log score')
         return _by_bins(summary, bins, strategy)
-    p, w, e = summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score
+    if score == "log" and isinstance(summary, Grid):
+        raise SummaryError(
+            'a Grid does not have the log score; use score="brier", or pass the rows or their Ordered summary'
+        )
+    w, e = _weights(summary)
     rule = _brier if score == "brier" else _log
     blocks = isotonic_blocks(e, w)
     total, events = w.sum(keepdims=True), e.sum(keepdims=True)
-    of_p, of_fit = _mean_score(rule, p, w, e), _mean_score(rule, blocks.fit, blocks.weight, blocks.event_weight)
+    of_p, of_fit = _score_of(summary, rule), _mean_score(rule, blocks.fit, blocks.weight, blocks.event_weight)
     unc = _mean_score(rule, events / total, total, events)
-    return Decomposition(score=of_p, mcb=max(of_p - of_fit, 0.0), dsc=max(unc - of_fit, 0.0), unc=unc)
+    of_fit = min(
+        of_fit, of_p, unc
+    )  # p and a constant are monotone fits too; what is above them is rounding, or a cell's
+    return Decomposition(score=of_p, mcb=of_p - of_fit, dsc=unc - of_fit, unc=unc)
 
 
-def _by_bins(summary: Ordered, bins: int | str, strategy: str) -> Decomposition:
+def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return weight and weight of events of each different score, or of each cell in use."""
+    if isinstance(summary, Ordered):
+        return summary.weight_by_score, summary.event_weight_by_score
+    cells = summary.cells()
+    return cells.w[cells.count > 0], cells.wy[cells.count > 0]
+
+
+def _score_of(summary: Ordered | Grid, rule: Rule) -> float:
+    """Return the mean score of the predictions; of a grid the Brier score."""
+    if isinstance(summary, Grid):
+        return float(find("brier_score").finish(summary, half=False))
+    return _mean_score(rule, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
+
+
+def _by_bins(summary: Ordered | Grid, bins: int | str, strategy: str) -> Decomposition:
     table = bin_table(summary, bins=bins, strategy=strategy)
     base = float(table.wy.sum() / table.w.sum())
     rel = float(np.dot(table.share, table.gap**2))
     res = float(np.nansum(table.share * (table.mean_observed - base) ** 2))
     unc = base * (1 - base)
-    total = _mean_score(_brier, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
+    total = _score_of(summary, _brier)
     return Decomposition(score=total, mcb=rel, dsc=res, unc=unc, within=total - rel + res - unc)
 
 

@@ -11,7 +11,7 @@ from calibrant.inputs import Binary, check_bins
 from calibrant.inputs.weights import FloatArray
 from calibrant.results import Direction
 from calibrant.summaries import BinTable, Grid, Ordered, Summary
-from calibrant.summaries.binned import bin_table, summarise_bins
+from calibrant.summaries.binned import bin_table, on_grid, summarise_bins
 
 
 def _summarise(rows: Rows, *, bins: Any, strategy: str) -> Summary:
@@ -24,6 +24,7 @@ def _summarise(rows: Rows, *, bins: Any, strategy: str) -> Summary:
     summarise=_summarise,
     range=(-1.0, 1.0),
     mean=True,
+    on_grid=lambda options: on_grid(**options),
     audit={
         "over": Shown("error from predictions that are too high", grows=True),
         "under": Shown("error from predictions that are too low", grows=True),
@@ -52,7 +53,8 @@ def direction(summary: Summary, *, bins: int | str = 15, strategy: str = "width"
     Notes
     -----
     For a probability of an event this is over- and under-*forecasting*. Over-*confidence* is the same split of
-    ``top_label(y, P)``: there `over` means that the model is right less often than it says.
+    ``top_label(y, P)``: there `over` means that the model is right less often than it says. A `Grid` has up to 100
+    bins of equal width exactly.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from calibrant.inputs.median_variance import MedianVariance
 from calibrant.inputs.weights import FloatArray
 from calibrant.metrics.canonical import canonical_error, check_canonical, summarise_canonical
 from calibrant.summaries import BinTable, Grid, Kept, Ordered, PerLabel, SimplexCells, Summary
-from calibrant.summaries.binned import bin_table, summarise_bins
+from calibrant.summaries.binned import bin_table, on_grid, summarise_bins
 
 ROUNDING = 2.0**-26
 NORMS = ("l1", "l2", "l2-squared", "max")
@@ -54,12 +54,18 @@ def summarise_reduced(rows: Binary | Classes, *, bins: Any, strategy: str, notio
     return PerLabel.of(rows, str(notion), binned)
 
 
+def on_grid_of_rows(options: Mapping[str, Any]) -> bool:
+    """Tell whether a `Grid` of one probability per row has these bins, which then are exact."""
+    return options["notion"] is None and on_grid(**options)
+
+
 @metric(
     reads=(Grid, Ordered, PerLabel, SimplexCells, Kept),
     summarise=summarise,
     predictions=("binary", "classes"),
     range=(0.0, 1.0),
     mean=True,
+    on_grid=on_grid_of_rows,
     audit={"": Shown("expected calibration error, 15 bins", grows=True)},
 )
 def ece(
@@ -135,6 +141,7 @@ def ece(
     A calibrated model has an ECE above 0, because frequencies of finite samples scatter: with 500 uniform scores and
     15 bins about 0.054. Compare with `consistency_test` before reading a value as miscalibration, and never compare
     values with different bins or different n. A value of 0 does not mean calibrated: errors within a bin cancel.
+    Up to 100 bins of equal width are read from a `Grid`, which has a fixed size, exactly.
 
     ``notion="canonical"`` is :math:`\sum_c f_c \, d(\bar p_c, \bar e_c)`, with the mean prediction and the class
     frequencies of cell c, vectors of length K. A cell is a product of K width bins, of which at most n hold rows, or

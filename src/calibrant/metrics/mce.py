@@ -14,6 +14,7 @@ from calibrant.summaries import Grid, Ordered, PerLabel, Summary
     predictions=("binary", "classes"),
     range=(0.0, 1.0),
     mean=True,
+    on_grid=ece_module.on_grid_of_rows,
 )
 def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", notion: str | None = None) -> float:
     r"""Largest gap between stated probability and observed frequency, over bins of the probability.
@@ -35,7 +36,8 @@ def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", noti
     Notes
     -----
     One row in a bin of its own is enough for a large value, so that it says little about a model unless every bin
-    holds many rows: prefer ``strategy="mass"``, and look at `reliability_curve` for the counts.
+    holds many rows: prefer ``strategy="mass"``, and look at `reliability_curve` for the counts. A `Grid` has up to 100
+    bins of equal width exactly.
 
     Examples
     --------

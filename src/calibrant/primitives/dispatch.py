@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from typing import Literal, TypeVar
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 from calibrant.progress import steps
 
 T = TypeVar("T")
+
+_expected: ContextVar[int] = ContextVar("rows expected", default=0)
 
 FAST_ROWS = 2_000_000  # below this NumPy ends before a compiler has begun
 CHUNK_ROWS = 1 << 17  # a chunk's columns stay in the cache
@@ -26,9 +30,19 @@ def has_numba() -> bool:
     return find_spec("numba") is not None
 
 
+@contextmanager
+def expecting(rows: int) -> Iterator[None]:
+    """Decide inside as for so many rows, of which each call sees a batch."""
+    before = _expected.set(rows)
+    try:
+        yield
+    finally:
+        _expected.reset(before)
+
+
 def takes_fast_body(n: int) -> bool:
-    """Tell whether n rows pay for the compiled body."""
-    return n >= FAST_ROWS and has_numba()
+    """Tell whether n rows, or all that are expected, pay for the compiled body."""
+    return max(n, _expected.get()) >= FAST_ROWS and has_numba()
 
 
 def widest_band(points: int, lines: int) -> int:

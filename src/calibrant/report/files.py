@@ -12,7 +12,12 @@ from calibrant.errors import CalibrantError
 
 
 def replace_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, or leave what was there: a temporary file beside it takes its place when it is complete.
+    """Write a text file, or leave what was there; see `replace_bytes`."""
+    replace_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def replace_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, or leave what was there: a temporary file beside it takes its place when it is complete.
 
     Raises
     ------
@@ -24,9 +29,9 @@ def replace_text(path: str | os.PathLike[str], text: str) -> None:
         if given.is_dir():
             raise IsADirectoryError(EISDIR, "it is a folder")
         if given.exists() and not given.is_file():
-            given.write_bytes(_encoded(text))  # a pipe or a device is written to, never replaced
+            given.write_bytes(content)  # a pipe or a device is written to, never replaced
         else:
-            _replace(Path(os.path.realpath(given)), _encoded(text))
+            _replace(Path(os.path.realpath(given)), content)
     except (OSError, ValueError) as error:
         raise CalibrantError(f"cannot write {given}: {_reason(error)}") from error
 
@@ -53,10 +58,6 @@ def _replace(target: Path, content: bytes) -> None:
         with suppress(OSError, ValueError):
             temporary.unlink()
         raise
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", errors="replace")
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -5,6 +5,7 @@ from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.blocks import Blocks
 from calibrant.summaries.exchanged_ranks import ExchangedRanks
 from calibrant.summaries.grid import Grid
+from calibrant.summaries.group_cells import GroupCells
 from calibrant.summaries.grouped_ranks import GroupedRanks
 from calibrant.summaries.hit_table import HitTable
 from calibrant.summaries.hits import Hits
@@ -21,6 +22,7 @@ from calibrant.summaries.point_blocks import PointBlocks
 from calibrant.summaries.point_moments import PointMoments
 from calibrant.summaries.rank_covariates import RankCovariates
 from calibrant.summaries.ranks import Ranks
+from calibrant.summaries.several import Several
 from calibrant.summaries.simplex_cells import SimplexCells
 from calibrant.summaries.size_weights import SizeWeights
 from calibrant.summaries.sizes import Sizes
@@ -30,6 +32,7 @@ __all__ = [
     "Blocks",
     "ExchangedRanks",
     "Grid",
+    "GroupCells",
     "GroupedRanks",
     "HitTable",
     "Hits",
@@ -46,6 +49,7 @@ __all__ = [
     "PointMoments",
     "RankCovariates",
     "Ranks",
+    "Several",
     "SimplexCells",
     "SizeWeights",
     "Sizes",

@@ -32,6 +32,11 @@ class Summary:
         """Number of rows."""
         raise NotImplementedError
 
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return False
+
     @classmethod
     def zero(cls) -> Self:
         """Return the summary of no rows."""

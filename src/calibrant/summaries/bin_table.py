@@ -15,7 +15,7 @@ class BinTable:
     """Edges and sums of m bins, empty ones included; v = p(1-p), r = y - p."""
 
     edges: FloatArray  # m + 1
-    sums: FloatArray  # (10, m), rows named by primitives.cell_sums.COLUMNS
+    sums: FloatArray  # (11, m), rows named by primitives.cell_sums.COLUMNS
 
     @property
     def lower(self) -> FloatArray:
@@ -75,6 +75,23 @@ class BinTable:
     def w2r2(self) -> FloatArray:
         """Σw²r² per bin."""
         return self._column(9)
+
+    @property
+    def w2v2(self) -> FloatArray:
+        """Σw²v² per bin."""
+        return self._column(10)
+
+    @property
+    def rise(self) -> FloatArray:
+        """Σw(1 - p) of events per bin: by so much Σwr may rise on the way from row to row."""
+        rise: FloatArray = (self.wr2 + self.wv + self.wy - self.wp) / 2  # r² + v is |r|
+        return rise
+
+    @property
+    def fall(self) -> FloatArray:
+        """Σwp of non-events per bin: by so much Σwr may fall."""
+        fall: FloatArray = (self.wr2 + self.wv - self.wy + self.wp) / 2
+        return fall
 
     @property
     def share(self) -> FloatArray:

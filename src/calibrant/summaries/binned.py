@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ ROUNDING = 1e-12  # frequencies this close are equal
 
 def summarise_bins(rows: Binary, *, bins: Any, strategy: str) -> Grid | Ordered:
     """Return the smallest summary that holds these bins exactly."""
-    if strategy == "width" and not isinstance(bins, str) and bins <= GRID_ORDER:
-        return Grid.of(rows)
-    return Ordered.of(rows)
+    return Grid.of(rows) if on_grid(bins=bins, strategy=strategy) else Ordered.of(rows)
+
+
+def on_grid(*, bins: Any, strategy: Any, **_: Any) -> bool:
+    """Tell whether a `Grid` holds these bins exactly: up to 100 of equal width."""
+    return strategy == "width" and isinstance(bins, Integral) and bins <= GRID_ORDER
 
 
 def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
@@ -29,7 +33,8 @@ def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
     if isinstance(summary, Grid):
         if strategy != "width" or isinstance(bins, str):
             raise SummaryError(
-                "a Grid holds width bins only; make the summary with the bins= and strategy= you measure with"
+                "a Grid holds width bins only; make the summary with the bins= and strategy= you measure with, "
+                "or pass exact=True where data come in batches"
             )
         return summary.bins(bins)
     if not isinstance(summary, Ordered):

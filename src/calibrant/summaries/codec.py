@@ -29,7 +29,7 @@ def encode(name: str, values: dict[str, Any]) -> bytes:
     for key, value in values.items():
         if isinstance(value, np.ndarray):
             array = np.ascontiguousarray(value)
-            array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            array = array.astype("<i8" if array.dtype.kind == "i" else array.dtype.newbyteorder("<"), copy=False)
             header["values"][key] = {"dtype": array.dtype.str, "shape": list(array.shape)}
             buffers.append(array.tobytes())
         elif isinstance(value, tuple) and value and hasattr(value[0], "to_bytes") and not isinstance(value[0], int):

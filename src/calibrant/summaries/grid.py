@@ -10,22 +10,25 @@ import numpy as np
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.bins import GRID_ORDER, grid_edges, grid_starts, width_edges
+from calibrant.primitives.bins import GRID_ORDER, IndexArray, grid_edges, grid_starts, width_edges
 from calibrant.primitives.cell_sums import COLUMNS, cell_sums
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
+from calibrant.summaries.ordered import Ordered
 
-CELLS = 3044  # the Farey fractions of order 100 cut [0, 1] into so many
+CELLS = 4150  # the Farey fractions of order 100 and the finer edges near 0 and 1 cut [0, 1] into so many
+ROUNDING = 2.0**-52  # of a sum, per row of it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid(Summary):
-    """Ten sums per cell. Its edges include every k/m with m <= 100, so that such width bins are exact.
+    """Eleven sums per cell. Its edges include every k/m with m <= 100, so that such width bins are exact.
 
-    A score is put into its cell in the precision it came in. `weight_max` is the largest weight seen.
+    Near 0 and 1 cells are finer and finer, so that they tell scores of rare events apart. A score is put into its cell
+    in the precision it came in. `weight_max` is the largest weight seen.
     """
 
-    sums: FloatArray  # (10, CELLS), rows named by primitives.cell_sums.COLUMNS
+    sums: FloatArray  # (11, CELLS), rows named by primitives.cell_sums.COLUMNS
     weight_max: float
 
     def __post_init__(self) -> None:
@@ -59,6 +62,31 @@ class Grid(Summary):
                 f"a Grid holds width bins up to {GRID_ORDER}; got bins={m}. Make the summary with these bins instead"
             )
         return BinTable(width_edges(m), np.add.reduceat(self.sums, grid_starts(m), axis=1))
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.cells().w.sum())
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows weigh the same, as far as the rounding of their sum lets one tell."""
+        table = self.cells()
+        heaviest = table.count * self.weight_max
+        return bool((heaviest - table.w <= ROUNDING * table.count * heaviest).all())
+
+    def ordered(self) -> Ordered:
+        """Return one entry per cell in use, as `Ordered.of_bins` makes it: sums stay exact, outcomes can be redrawn.
+
+        Scores are the means of their cells, whatever precision they came in; `entry_starts` tells which bins they
+        belong to.
+        """
+        return Ordered.of_bins(self.cells(), weight=self.weight_max if self.has_equal_weights else None)
+
+    def entry_starts(self, m: int) -> IndexArray:
+        """Return the first entry of `ordered()` in each of m <= 100 width bins, and the number of entries."""
+        filled = np.flatnonzero(self.cells().count)
+        return np.searchsorted(filled, np.append(grid_starts(m), CELLS))
 
     def cells(self) -> BinTable:
         """Return the table of the cells themselves."""

@@ -70,6 +70,11 @@ class Kept(Summary):
         )
 
     @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return int(self.y.size)

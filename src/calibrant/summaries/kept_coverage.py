@@ -72,6 +72,11 @@ class KeptCoverage(Summary):
         )
 
     @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return len(self.e)

@@ -33,6 +33,11 @@ class KeptRanks(WithRanks):
         if not np.isfinite(self.x).all():
             raise SummaryError("the covariates of KeptRanks must be finite")
 
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
     @classmethod
     def of(cls, ranks: Any, M: int, covariates: Any, *, names: Any = None) -> Self:
         """Keep ranks 0 to M, (n,) or (n, C), and covariates, (n,) or (n, q), of the same rows."""

@@ -49,6 +49,22 @@ class Ordered(Summary):
         return cls(*pool_rows(rows.y, rows.p, rows.w), rows.p.dtype.name)
 
     @classmethod
+    def of_bins(cls, table: BinTable, *, weight: float | None) -> Self:
+        """Return one entry per bin that holds rows, whose weight is given if it is one and the same.
+
+        An entry has the mean score of its bin, (Σw)²/Σw² rows, rounded, and the weight that makes up Σw: sums of
+        weights, predictions and events stay exact, and redrawn event weights have the mean and nearly the variance
+        they would have row by row. The events need not be whole numbers.
+        """
+        filled = table.count > 0
+        w, w2, wp, wy = (column[filled] for column in (table.w, table.w2, table.wp, table.wy))
+        rows = np.maximum(np.rint(w * w / w2), 1).astype(np.int64)
+        weights = w / rows if weight is None else np.full(w.size, weight)
+        events: Any = wy / weights
+        score = np.maximum.accumulate(np.minimum(wp / w, 1.0))  # rounding must not put a mean after the next one
+        return cls(score, weights, rows, events, "float64")
+
+    @classmethod
     def zero(cls) -> Self:
         """Return the summary of no rows."""
         none = np.zeros(0, np.int64)
@@ -67,6 +83,11 @@ class Ordered(Summary):
         if is_unit(self.weight) and is_unit(other.weight):
             joined[1] = unit_weights(joined[0].size)
         return type(self)(*pool_entries(Pool(*joined)), self.dtype)
+
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
 
     @property
     def n(self) -> int:
@@ -157,20 +178,12 @@ class Ordered(Summary):
     def at_most(self, m: int, *, width_bins: int = 1) -> Ordered:
         """Return the rows themselves if they have at most m entries, else one entry per mass bin, about m of them.
 
-        The bins are cut at the edges of the given width bins too, so that sums over those stay exact. An entry has the
-        mean score of its bin, (Σw)²/Σw² rows, rounded, and the weight that makes up Σw: sums of weights, predictions
-        and events stay exact, and redrawn event weights have the mean and nearly the variance they would have row by
-        row. The events need not be whole numbers.
+        The bins are cut at the edges of the given width bins too, so that sums over those stay exact; see `of_bins`.
         """
         if self.score.size <= m:
             return self
         table = self.bins(joined(self.edges(m, "mass"), width_edges(width_bins)))
-        filled = table.count > 0
-        w, w2, wp, wy = (column[filled] for column in (table.w, table.w2, table.wp, table.wy))
-        rows = np.maximum(np.rint(w * w / w2), 1).astype(np.int64)
-        weight = unit_weights(w.size) if is_unit(self.weight) else w / rows
-        events: Any = wy / weight
-        return Ordered(wp / w, weight, rows, events, "float64")
+        return Ordered.of_bins(table, weight=1.0 if is_unit(self.weight) else None)
 
 
 class TwoColumns(Ordered):
@@ -186,4 +199,4 @@ def _columns(pool: Pool) -> Iterator[NDArray[Any]]:
     v = p * (1 - p)
     r2 = events * (1 - p) ** 2 + (rows - events) * p**2
     yield from (rows, w * rows, w * w * rows, w * p * rows, w * events, w * w * events)
-    yield from (w * v * rows, w * w * v * rows, w * r2, w * w * r2)
+    yield from (w * v * rows, w * w * v * rows, w * r2, w * w * r2, (w * v) ** 2 * rows)

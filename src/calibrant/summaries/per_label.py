@@ -45,6 +45,11 @@ class PerLabel(Summary):
         return type(self)(self.notion, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
     @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return any(part.grows for part in self.parts)
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         if self.notion == "classwise":

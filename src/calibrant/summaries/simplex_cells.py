@@ -72,6 +72,11 @@ class SimplexCells(Summary):
         return type(self)(self.bins, keys, *sums)
 
     @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return int(self.count.sum())

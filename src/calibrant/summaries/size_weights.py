@@ -57,6 +57,11 @@ class SizeWeights(Summary):
         return self._joined(self.names, self.rows + other.rows, pooled)
 
     @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return self.rows

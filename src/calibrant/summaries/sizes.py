@@ -88,6 +88,11 @@ class Sizes(Summary):
         )
 
     @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return self.parts[0].n if self.parts else 0

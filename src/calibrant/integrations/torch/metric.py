@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TorchMetric:
     """A verb over batches of tensors: `update`, `compute`, `reset`, as in torchmetrics, but outcomes come first.
 
-    No row is kept: the state is a few float64 tensors of a fixed size (240 kB for binned errors, under 200 bytes for
+    No row is kept: the state is a few float64 tensors of a fixed size (365 kB for binned errors, under 200 bytes for
     scores) on the device of the predictions, and `update` never waits for that device. If a process group of
     ``torch.distributed`` is there, `compute` gives every process the value of the rows of all.
 

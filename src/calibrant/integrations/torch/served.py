@@ -66,5 +66,5 @@ def _refusal(entry: Entry, options: Mapping[str, Any]) -> InputError:
     served = ", ".join(sorted(name for name in ENTRIES if Grid in ENTRIES[name].reads or name in SCORES))
     return InputError(
         f"{words} needs more than the sums of a fixed size that TorchMetric keeps; use StreamingMetric({words}). "
-        f"TorchMetric serves {served}, with up to {GRID_ORDER} width bins and without redrawn outcomes"
+        f"TorchMetric serves {served}, with up to {GRID_ORDER} width bins"
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class CellSums:
     """The sums of a `Grid`, which need no spread."""
 
-    order: ClassVar[tuple[str, ...]] = ("n", "wp", "w", "wy", "wv", "wr2", "w2", "w2y", "w2v", "w2r2")
+    order: ClassVar[tuple[str, ...]] = ("n", "wp", "w", "wy", "wv", "wr2", "w2", "w2y", "w2v", "w2r2", "w2v2")
     label: ClassVar[str] = "a Grid"
     shape: ClassVar[tuple[int, ...]] = (len(order), CELLS)
     scores: ClassVar[int] = 0
@@ -38,7 +38,7 @@ class CellSums:
         cell = torch.bucketize(q, _uppers(p.dtype, p.device)).clamp_(max=CELLS - 1)  # a bad score has a cell too
         r = y - q
         weighted = w * torch.stack([q, torch.ones_like(q), y, q * (1 - q), r * r])
-        columns = torch.cat([(w > 0)[None], weighted, w * weighted[1:]])
+        columns = torch.cat([(w > 0)[None], weighted, w * weighted[1:], weighted[3:4] ** 2])
         return w.new_zeros(self.shape).index_add_(1, cell, columns), w.new_zeros(0)
 
     def count(self, sums: Tensor) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from calibrant.cli import csv_file, npz_file
-from calibrant.cli.messages import did_you_mean, listing
-from calibrant.cli.where import Where
 from calibrant.errors import InputError, shown
+from calibrant.files import csv_file, npz_file
+from calibrant.files.where import Where
+from calibrant.files.words import did_you_mean, listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +35,7 @@ SUFFIXES: Mapping[str, str] = {
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
+LINES = 1 << 16  # bytes whose lines tell how many there are
 FIRST_LOOK = 10_000  # rows that decide the types of the columns of a text file; all of them when that fails
 
 
@@ -61,26 +63,62 @@ class TableFile:
         """Return the first rows, all columns."""
         return self._attempt(lambda rows: rows.head(count).collect())
 
-    def read(self, columns: Sequence[str], where: Where | None = None) -> pl.DataFrame:
-        """Return these columns, of the rows that `where` keeps."""
-        import polars as pl
-
-        # Columns are taken by number and get plain names, because polars takes "*" and "^p.*$" for patterns.
-        needed = dict.fromkeys((*columns, *(where.columns if where else ())))
-        plain = {name: str(i) for i, name in enumerate(needed)}
-
-        def wanted(rows: pl.LazyFrame) -> pl.DataFrame:
-            schema = rows.collect_schema()
-            number = {name: i for i, name in enumerate(schema)}
-            rows = rows.select(pl.nth(number[name]).alias(plain[name]) for name in needed)
-            rows = rows.cast({pl.Decimal: pl.Float64})
-            if where is not None:
-                rows = rows.filter(where.expression(schema, plain))
-            return rows.select(plain[name] for name in columns).collect()
-
-        frame = self._attempt(wanted, list(needed))
+    def read(
+        self, columns: Sequence[str], where: Where | None = None, constants: Mapping[str, Any] | None = None
+    ) -> pl.DataFrame:
+        """Return these columns, of the rows that `where` keeps; those not in the file are taken from `constants`."""
+        needed = _needed(columns, where)
+        frame = self._attempt(lambda rows: _chosen(rows, columns, where, constants or {}).collect(), needed)
         frame.columns = list(columns)
         return frame
+
+    def frames(
+        self,
+        columns: Sequence[str],
+        where: Where | None,
+        *,
+        size: int,
+        skip: int = 0,
+        constants: Mapping[str, Any] | None = None,
+    ) -> Iterator[pl.DataFrame]:
+        """Yield these columns of the rows that `where` keeps, in their order, about `size` rows at a time.
+
+        Columns that are not in the file are taken from `constants`. The first `skip` rows are left out.
+        """
+        import polars as pl
+
+        looks: tuple[int | None, ...] = (FIRST_LOOK, None) if self.format in ("csv", "ndjson") else (None,)
+        for look in looks:
+            try:
+                rows = self._scan(look, _needed(columns, where))
+                chosen = _chosen(rows, columns, where, constants or {}).slice(skip)
+                for frame in chosen.collect_batches(chunk_size=size, maintain_order=True):
+                    skip += frame.height
+                    frame.columns = list(columns)
+                    yield frame
+                return
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+                problem = error
+        raise self.refusal(problem) from problem
+
+    def likely_rows(self) -> int:
+        """Return the number of rows; of a text file about, from the lengths of its first lines, of NPZ 0."""
+        if self.format == "npz":
+            return 0  # it is always read as a whole
+        if self.format not in ("csv", "ndjson"):
+            return self.rows() or 0
+        size, start = self.path.stat().st_size, _start(self.path, LINES)
+        packed = start.startswith(csv_file.GZIP)
+        text = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start) if packed else start
+        return size * max(1, text.count(b"\n")) // len(start)
+
+    def rows(self) -> int | None:
+        """Return the number of rows where the file tells it without being read."""
+        import polars as pl
+
+        if self.format not in ("parquet", "arrow"):
+            return None
+        return self._attempt(lambda rows: int(rows.select(pl.len()).collect().item()))
 
     def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
         """Use the rows; where the first look at a text file was too short for its types, look at all of it."""
@@ -92,7 +130,7 @@ class TableFile:
                 return use(self._scan(look, columns))
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                 problem = error
-        raise self._refusal(problem) from problem
+        raise self.refusal(problem) from problem
 
     def _scan(self, look: int | None, columns: Sequence[str] | None) -> pl.LazyFrame:
         import polars as pl
@@ -109,11 +147,11 @@ class TableFile:
             return pl.read_ipc_stream(self.path).lazy()
         return pl.scan_ipc(_literal_path(self.path))
 
-    def _refusal(self, problem: BaseException) -> InputError:
-        """Return the error of a file that polars could not read."""
+    def refusal(self, problem: BaseException) -> InputError:
+        """Return the error of a file that could not be read."""
         first_line = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         remedy = csv_file.remedy(first_line) if self.format == "csv" else "Is it complete? Write it again"
-        return InputError(f"{self.path} cannot be read as {_spelled(self.format)}: {first_line}. {remedy}")
+        return InputError(f"{self.path} cannot be read as {spelled_format(self.format)}: {first_line}. {remedy}")
 
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
@@ -128,7 +166,8 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
     start = _start(path, 4096)
     found = next((format for magic, format in MAGIC.items() if start.startswith(magic)), None)
     if found and found != chosen:
-        raise InputError(f"{path} is not {_spelled(chosen)}: it begins like {_spelled(found)}. Add --format {found}")
+        told, true = spelled_format(chosen), spelled_format(found)
+        raise InputError(f"{path} is not {told}: it begins like {true}. Add --format {found}")
     dialect = dialect or csv_file.USUAL
     if chosen == "csv":
         if dialect.delimiter is None and path.suffix == ".tsv":
@@ -188,6 +227,37 @@ def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -
     return name
 
 
+def _needed(columns: Sequence[str], where: Where | None) -> list[str]:
+    return list(dict.fromkeys((*columns, *(where.columns if where else ()))))
+
+
+def _chosen(
+    rows: pl.LazyFrame, columns: Sequence[str], where: Where | None, constants: Mapping[str, Any]
+) -> pl.LazyFrame:
+    """Return columns under plain names 0, 1, ..., of the rows that `where` keeps.
+
+    They are taken by number and get plain names, because polars takes ``*`` and ``^p.*$`` for patterns.
+    """
+    import polars as pl
+
+    schema = dict(rows.collect_schema())
+    number = {name: i for i, name in enumerate(schema)}
+    plain = {name: str(i) for i, name in enumerate(_needed(columns, where))}
+    fixed = {name: pl.lit(constants[name]) for name in plain if name not in number}
+    types = schema | {name: _type_of(constants[name]) for name in fixed}
+    rows = rows.select(fixed.get(name, pl.nth(number.get(name, 0))).alias(plain[name]) for name in plain)
+    rows = rows.with_columns(pl.col(plain[n]).cast(pl.Float64) for n in plain if isinstance(types[n], pl.Decimal))
+    if where is not None:
+        rows = rows.filter(where.expression(types, plain))
+    return rows.select(plain[name] for name in columns)
+
+
+def _type_of(value: Any) -> pl.DataType:
+    import polars as pl
+
+    return pl.Series([value]).dtype
+
+
 def _literal_path(path: Path) -> str:
     """Return the path with its brackets and stars quoted, for the formats whose paths polars always expands."""
     return glob.escape(str(path))
@@ -203,5 +273,6 @@ def _start(path: Path, length: int) -> bytes:
         return file.read(length)
 
 
-def _spelled(format: str) -> str:
+def spelled_format(format: str) -> str:
+    """Return the format as it is written in a sentence."""
     return {"parquet": "Parquet", "arrow": "Arrow"}.get(format, format.upper())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError
-from calibrant.cli.where import Clause, quoted, read_where
+from calibrant.files.where import Clause, quoted, read_where
 
 
 @pytest.mark.parametrize(

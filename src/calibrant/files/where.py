@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.literals import literal
 from calibrant.errors import InputError, shown
+from calibrant.files.literals import literal
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,173 @@
+"""Files larger than one likes to hold in memory: seconds against merely decoding them, memory, sizes of summaries.
+
+    python -m benchmarks.scale [--quick] [--folder FOLDER]
+
+Writes 2 GB of Parquet files below FOLDER, if none is given where temporary files go. They stay in the page cache, so
+that decoding is timed without the disk. `--quick` takes few rows to see that everything runs; its numbers mean nothing
+and are not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from benchmarks.runner import Report, added_memory, best_seconds
+
+import calibrant as cb
+
+FILES, ROWS = 20, 10_000_000  # files, and rows of each
+VERBS = (
+    cb.ece,
+    cb.brier_score,
+    cb.spiegelhalter_test,
+    cb.kolmogorov_smirnov_test,
+    cb.kuiper_test,
+    cb.reliability_curve,
+)
+LIMIT, MEMORY, LINEAR = 1.5, 500_000_000, 1.25
+ROUNDS = 3
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+OF_ONE_PROBABILITY = (
+    "ece",
+    "brier_score",
+    "log_score",
+    "spiegelhalter_test",
+    "kuiper_test",
+    "decompose",
+    "mmce",
+    "skce",
+)
+
+
+def pairs(n: int, seed: int = 0) -> tuple[Any, Any]:
+    """Return outcomes and scores of a model that is a little over-confident."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.8, 1.6, n)
+    return (rng.random(n) < 0.5 + 0.97 * (p - 0.5)).astype(np.int8), p
+
+
+def write(folder: Path, files: int, rows: int) -> list[Path]:
+    """Write files of predictions, as polars writes them by default."""
+    found = []
+    for k in range(files):
+        found.append(folder / f"part-{k:03}.parquet")
+        y, p = pairs(rows, seed=k)
+        pl.DataFrame({"y": y, "p": p}).write_parquet(found[-1])
+    return found
+
+
+def decode(files: list[Path]) -> None:
+    """Decode both columns and forget them."""
+    for _ in pl.scan_parquet(files).select("y", "p").collect_batches(maintain_order=True):
+        pass
+
+
+def scan(files: list[Path]) -> dict[str, cb.Measured]:
+    """Measure all in one pass."""
+    return cb.scan(files, y="y", prediction="p").measure(*VERBS)
+
+
+def time_scan(report: Report, files: list[Path]) -> None:
+    report.section("Six verbs in one pass over Parquet files of y (int8) and p (float64), against decoding them")
+    rows, seconds = [], {}
+    for some in (files[:1], files):
+        n = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in some)
+        found = best_seconds(
+            {"decode": functools.partial(decode, some), "scan": functools.partial(scan, some)}, rounds=ROUNDS
+        )
+        seconds[n] = found["scan"]
+        ratio = found["scan"] / found["decode"]
+        peak = added_memory(scan_again, functools.partial(given, some), 0)
+        times = (f"{found['decode']:.2f}", f"{found['scan']:.2f}", f"{ratio:.2f}", f"{1e9 * seconds[n] / n:.1f}")
+        rows.append((f"{n:,}", *times, f"{peak / 1e6:.0f}"))
+        report.target(f"{n:,} rows in at most {LIMIT} times the time of decoding", f"{ratio:.2f}", ratio <= LIMIT)
+        report.target(f"{n:,} rows in less than 500 MB", f"{peak / 1e6:.0f} MB", peak < MEMORY)
+    report.table(("rows", "decode s", "scan s", "ratio", "ns a row", "peak MB"), rows)
+    (few, first), (many, last) = seconds.items()
+    growth = (last / many) / (first / few)
+    report.target(f"time grows in proportion from {few:,} to {many:,} rows, times", f"{growth:.2f}", growth <= LINEAR)
+    for name, (value, rounding) in scan(files).items():
+        text = repr(value) if isinstance(value, float) else f"{getattr(value, 'estimate', value)}"
+        report.say(f"{name}: {text}, rounding {rounding}")
+
+
+def given(files: list[Path], n: int) -> tuple[list[Path]]:
+    """Return the files; what a first call needs is measured on the first one."""
+    return (files[:1] if n else files,)
+
+
+def scan_again(files: list[Path]) -> None:
+    scan(files)
+
+
+def exact(files: list[Path]) -> dict[str, cb.Measured]:
+    """Measure what needs all rows, which are sorted on disk."""
+    return cb.scan(files, y="y", prediction="p").measure(cb.kuiper_test, cb.mmce, exact=True)
+
+
+def time_exact(report: Report, files: list[Path]) -> None:
+    report.section("Exact: kuiper_test and mmce of rows sorted on disk, against sorting them in memory")
+    p = np.concatenate([pl.read_parquet(file)["p"].to_numpy() for file in files])
+    work = {"sort": functools.partial(np.sort, p), "exact": functools.partial(exact, files)}
+    found = best_seconds(work, rounds=1)
+    peak = added_memory(exact_again, functools.partial(given, files), 0)
+    times = (f"{found['sort']:.1f}", f"{found['exact']:.1f}", f"{found['exact'] / found['sort']:.1f}")
+    report.table(("rows", "np.sort s", "exact s", "ratio", "peak MB"), [(f"{len(p):,}", *times, f"{peak / 1e6:.0f}")])
+
+
+def exact_again(files: list[Path]) -> None:
+    exact(files)
+
+
+def time_summaries(report: Report, sizes: tuple[int, ...]) -> None:
+    report.section("What one verb keeps of n rows of one probability, and how long it takes to make, exact=True")
+    rows = []
+    for verb in OF_ONE_PROBABILITY:
+        cells = []
+        for n in sizes:
+            y, p = pairs(n)
+            seconds, size = measured(functools.partial(cb.summarize, verb, y, p))
+            cells.append(f"{size / 1000:,.1f} kB, {1e9 * seconds / n:.1f} ns")
+        rows.append((verb, type(cb.summarize(verb, *pairs(1000))).__name__, *cells))
+    report.table(("verb", "summary", *(f"{n:,} rows" for n in sizes)), rows)
+
+
+def measured(make: Callable[[], cb.Summary]) -> tuple[float, int]:
+    """Return the best of three times, and the size of the summary as bytes."""
+    make()
+    best = float("inf")
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        summary = make()
+        best = min(best, time.perf_counter() - begun)
+    return best, len(summary.to_bytes())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--folder", type=Path)
+    chosen = parser.parse_args()
+    report = Report("More rows than memory", packages=["numpy", "scipy", "polars", "numba"])
+    with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+        files = write(Path(folder), FILES, 1000 if chosen.quick else ROWS)
+        time_scan(report, files)
+        time_exact(report, files[:5])
+    time_summaries(report, SIZES[:2] if chosen.quick else SIZES)
+    report.say(f"\n{report.failures} targets missed")
+    if not chosen.quick:
+        report.save("scale")
+    sys.exit(report.failures > 0)
+
+
+if __name__ == "__main__":
+    main()

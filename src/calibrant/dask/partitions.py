@@ -1,0 +1,229 @@
+"""Rows in partitions: of a Dask frame by the names of columns, or of Dask arrays that are cut alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.catalogue.reading import kind_of
+from calibrant.errors import InputError, MissingExtraError, NotApplicableError, SummaryError, shown
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.from_columns import FromColumns
+from calibrant.inputs.named_columns import Batch, NamedColumns
+
+OWN_NAMES = ("y", "prediction", "weights")
+
+
+class Blocks(dict[str, Any]):
+    """A table of arrays by name: the blocks of one partition."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names."""
+        return tuple(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Tables that are not computed yet, a `Delayed` each, in their order, and which of their columns are what."""
+
+    tables: Sequence[Any]
+    columns: NamedColumns
+
+    @classmethod
+    def of(
+        cls,
+        y: Any,
+        prediction: Any,
+        *,
+        frame: Any = None,
+        weights: Any = None,
+        groups: Any = None,
+    ) -> Partitions:
+        """Read what a user gave: names of columns of `frame`, or without it Dask arrays."""
+        dask_library()
+        if frame is None:
+            return cls._of_arrays(y, prediction, weights, groups)
+        columns = NamedColumns.read(y, prediction, weights, groups)
+        if isinstance(frame, Mapping):
+            columns.check(list(frame), "frame")
+            return cls(tables_of({name: frame[name] for name in columns.needed}), columns)
+        if not (hasattr(frame, "to_delayed") and hasattr(frame, "columns")):
+            raise InputError(
+                "frame must be a Dask DataFrame, or a mapping from names to Dask arrays; got "
+                f"{shown(frame)} ({type(frame).__name__}). Data in memory go to the verbs of calibrant themselves"
+            )
+        columns.check(list(map(str, frame.columns)), "the frame")
+        return cls(frame[list(columns.needed)].to_delayed(), columns)
+
+    @classmethod
+    def _of_arrays(cls, y: Any, prediction: Any, weights: Any, groups: Any) -> Partitions:
+        given = {"y": y, "prediction": prediction, "weights": weights}
+        if groups is not None and not isinstance(groups, Mapping):
+            groups = {"group": groups}
+        for name in groups or {}:
+            if not isinstance(name, str) or name in OWN_NAMES:
+                raise InputError(f"groups must have names other than {', '.join(OWN_NAMES)}; got {shown(name)}")
+        found = {name: values for name, values in given.items() if values is not None} | dict(groups or {})
+        columns = NamedColumns(
+            None if y is None else "y", "prediction", None if weights is None else "weights", tuple(groups or ())
+        )
+        return cls(tables_of(found), columns)
+
+    def each(self, work: Sequence[Callable[[Batch], Any]], name: str) -> list[Any]:
+        """Return what a function of each partition returns for its rows, not computed yet; None for no rows."""
+        return [
+            delayed_task(_OfTable(of_rows, self.columns, number), table, name=name)
+            for number, (of_rows, table) in enumerate(zip(work, self.tables, strict=True))
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTable:
+    """What a worker does with the table of a partition."""
+
+    work: Callable[[Batch], Any]
+    columns: NamedColumns
+    number: int
+
+    def __call__(self, table: Any) -> Any:
+        with refusals_name(f"partition {self.number}"):
+            if isinstance(table, Blocks):
+                check_lengths(table)
+            if len(next(iter(table.values())) if isinstance(table, Blocks) else table) == 0:
+                return None
+            batch = self.columns.batch(table, self.number)
+            return None if _weightless(batch.weights) else self.work(batch)
+
+
+@contextmanager
+def refusals_name(where: str) -> Iterator[None]:
+    """Put the place of rows in front of what is refused; the class of the error stays."""
+    try:
+        yield
+    except (InputError, NotApplicableError, SummaryError) as problem:
+        raise type(problem)(f"{where}: {problem}") from problem
+
+
+def dask_library() -> Any:
+    """Return Dask, or say how it is installed."""
+    try:
+        import dask
+        import dask.array
+    except ImportError:
+        raise MissingExtraError("a measurement of Dask collections", extra="dask") from None
+    return dask
+
+
+def delayed_task(work: Callable[..., Any], *given: Any, name: str) -> Any:
+    """Return a `Delayed` of work(*given), which Dask shows under this name."""
+    import uuid
+
+    from dask import delayed
+
+    task = delayed(work, pure=False, traverse=False)
+    return task(*given, dask_key_name=f"calibrant-{name}-{uuid.uuid4().hex}")
+
+
+def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
+    """Return tables of blocks that hold the same rows of every array, a `Delayed` each."""
+    names, cut = tuple(arrays), cut_alike(arrays)
+    # Arrays are optimised together, so that what they share is computed once; series and frames do it themselves.
+    arranged = iter(dask_library().optimize(*(values for values in cut if not _is_framed(values))))
+    blocks = [
+        values.to_delayed() if _is_framed(values) else next(arranged).to_delayed(optimize_graph=False).ravel()
+        for values in cut
+    ]
+    return [delayed_task(_BlocksOf(names), *each, name="blocks") for each in zip(*blocks, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _BlocksOf:
+    names: tuple[str, ...]
+
+    def __call__(self, *blocks: Any) -> Blocks:
+        return Blocks(zip(self.names, blocks, strict=True))
+
+
+def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
+    """Return Dask arrays, series and frames whose blocks hold whole rows, and the same rows in all of them.
+
+    The rows are cut as those of the prediction, which is the widest, or of the first array. Where the number of rows
+    of a block is not known, blocks are taken by their number, and their lengths compared where they are computed.
+    """
+    whole = {name: _whole_rows(name, values) for name, values in arrays.items()}
+    lead = "prediction" if "prediction" in whole else next(iter(whole))
+    chunks = _row_chunks(whole[lead])
+    for name, array in whole.items():
+        own = _row_chunks(array)
+        if any(math.isnan(size) for size in (*own, *chunks)):
+            if len(own) != len(chunks):
+                raise InputError(
+                    f"{name} has {len(own)} chunks and {lead} has {len(chunks)}, and the number of rows in them is not "
+                    "known, so that rows cannot be brought together. Call compute_chunk_sizes() of both, or take both "
+                    "from one frame"
+                )
+        elif sum(own) != sum(chunks):
+            raise InputError(
+                f"{name} and {lead} must have the same number of rows; got {sum(own)} and {sum(chunks)}. "
+                "Take both from the same table"
+            )
+        elif own != chunks:
+            whole[name] = array.rechunk({0: chunks})
+    return list(whole.values())
+
+
+def _whole_rows(name: str, values: Any) -> Any:
+    """Return a Dask array that is not cut but along its rows; a Dask series or frame as it is."""
+    import dask.array as da
+
+    if _is_framed(values):
+        return values
+    if not isinstance(values, da.Array):
+        if isinstance(values, (str, FromColumns)) or (isinstance(values, list) and isinstance((*values, 0)[0], str)):
+            raise InputError(f"{name} is given by the names of columns, {shown(values)}; pass their frame with frame=")
+        if kind_of(values) is not None:
+            raise InputError(
+                f"{name} is a {type(values).__name__}, which is in memory; name the columns or Dask arrays it is made "
+                f'of, such as from_columns({type(values).__name__}, ...) with frame={{"name": array}}'
+            )
+        raise InputError(
+            f"{name} must be a Dask array; got {shown(values)} ({type(values).__name__}). Make one with "
+            f"dask.array.from_array({name}, chunks=...), or pass data in memory to the verbs of calibrant themselves"
+        )
+    if values.ndim == 0:
+        raise InputError(f"{name} must have one value per row; got a single value")
+    return values.rechunk(dict.fromkeys(range(1, values.ndim), -1)) if values.ndim > 1 else values
+
+
+def _is_framed(values: Any) -> bool:
+    """Tell whether this is a Dask series or frame, whose blocks are those of pandas."""
+    return hasattr(values, "to_delayed") and hasattr(values, "divisions")
+
+
+def _row_chunks(values: Any) -> tuple[float, ...]:
+    found: tuple[float, ...] = (math.nan,) * values.npartitions if _is_framed(values) else values.chunks[0]
+    return found
+
+
+def check_lengths(table: Blocks) -> None:
+    """Refuse blocks with different numbers of rows, which were cut where they are not known."""
+    (first, values), *others = table.items()
+    for name, other in others:
+        if len(other) != len(values):
+            raise InputError(
+                f"{first} has {len(values)} rows and {name} has {len(other)}; take both from the same table"
+            )
+
+
+def _weightless(weights: Any) -> bool:
+    """Tell whether all rows of a partition have weight 0, so that they count as none."""
+    if weights is None:
+        return False
+    w = as_array(weights, name="weights")
+    return w.dtype.kind in "biuf" and not np.any(w)

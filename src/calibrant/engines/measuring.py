@@ -1,0 +1,151 @@
+"""Any number of verbs in one pass over batches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from calibrant.catalogue import AnyRows, Entry, find
+from calibrant.catalogue.reading import kind_of, read
+from calibrant.engines.own_chance import that_travels, with_own_chance
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs import Binary
+from calibrant.inputs.named_columns import Batch
+from calibrant.summaries import Grid, Ordered, Several, Summary
+
+GRID, ORDERED = "grid", "ordered"  # parts that verbs share: cells, or the sorted rows
+FEW = 2  # rows that tell which summary a verb makes
+
+
+class Measured(NamedTuple):
+    """What a verb found, and by how much it may differ from what it would find of the rows themselves.
+
+    `rounding` is 0 but for verbs that read a `Grid`, where rows are counted in cells; of a record it has a bound for
+    each field that has one. It does not speak of the rounding that every sum of floating-point numbers has.
+    """
+
+    value: Any
+    rounding: float | Mapping[str, float]
+
+
+class Wanted(NamedTuple):
+    """A verb by its name, and its options, all of them."""
+
+    verb: str
+    options: Mapping[str, Any]
+
+    @property
+    def entry(self) -> Entry:
+        """What the catalogue knows of it."""
+        return find(self.verb)
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """A job: verbs in one pass, each from a summary of constant size or, if `exact`, from the rows it needs.
+
+    Attributes
+    ----------
+    wanted
+        The verbs, under the names of their results.
+    exact
+        Whether verbs may keep rows. Where they may not, rows are counted in the cells of a `Grid` where that will do,
+        and a verb that needs the rows is refused.
+    labels
+        `classes` and `pos_label`, as for the verbs.
+    """
+
+    wanted: Mapping[str, Wanted]
+    exact: bool = False
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, verbs: Any, *, exact: bool = False, classes: Any = None, pos_label: Any = None) -> Measuring:
+        """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function."""
+        given = list(verbs) if isinstance(verbs, (list, tuple)) else [verbs]
+        if not given:
+            raise InputError("there is nothing to measure; expected verbs such as ece or 'ece'")
+        wanted = dict(_wanted(verb) for verb in given)
+        if len(wanted) < len(given):
+            raise InputError(f"every verb is asked for once with the same options; got {shown(given)}")
+        return cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
+
+    def part(self, batch: Batch) -> Several:
+        """Return the summaries of a batch, those that verbs share once."""
+        rows, found = self._read(batch), dict[str, Summary]()
+        for name, (verb, options) in self.wanted.items():
+            entry = find(verb)
+            if self._on_grid(rows, entry, options):
+                if GRID not in found:
+                    found[GRID] = Grid.of(cast(Binary, rows))
+            elif ORDERED not in found or not _sorts(entry, rows, options):
+                own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
+                summary = entry.summarise(own, **with_own_chance(options, batch))
+                found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
+        return Several.of(found)
+
+    def finish(self, total: Summary) -> dict[str, Measured]:
+        """Return what each verb found."""
+        parts = cast(Several, total)
+        return {name: _measured(name, wanted, parts) for name, wanted in self.wanted.items()}
+
+    def _read(self, batch: Batch) -> AnyRows:
+        """Take a batch through the boundary once; a verb that does not judge it says so itself."""
+        y, prediction, weights = batch[:3]
+        entries = [find(verb) for verb, _ in self.wanted.values()]
+        first = next((entry for entry in entries if entry.outcome), entries[0])
+        judged = tuple(dict.fromkeys(kind for entry in entries for kind in entry.predictions))
+        if not first.outcome:
+            return first.read(y, prediction, weights=weights)
+        rows = read(first.name, judged, y, prediction, weights=weights, **self.labels)
+        kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
+        for entry in entries:
+            if kind not in entry.predictions:
+                entry.read(y, prediction, weights=weights, **self.labels if entry.outcome else {})
+        return rows
+
+    def _kept(self, summary: Summary, name: str) -> Summary:
+        if summary.grows and not self.exact:
+            raise NotApplicableError(
+                f"{name} needs all rows, or all different scores; pass exact=True to keep them. "
+                "Without it memory does not grow with the rows"
+            )
+        return summary
+
+    def _on_grid(self, rows: AnyRows, entry: Entry, options: Mapping[str, Any]) -> bool:
+        return not self.exact and isinstance(rows, Binary) and entry.on_grid(options)
+
+
+def _wanted(verb: Any) -> tuple[str, Wanted]:
+    options = {}
+    if isinstance(verb, functools.partial):
+        if verb.args:
+            raise InputError(f"functools.partial of a verb takes options by keyword only; got {shown(verb.args)}")
+        verb, options = verb.func, verb.keywords
+    entry = find(verb)
+    called = f"{entry.name}({', '.join(f'{name}={value!r}' for name, value in options.items())})"
+    return called if options else entry.name, Wanted(entry.name, that_travels(entry.completed(options)))
+
+
+def _sorts(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> bool:
+    """Tell whether the summary of a verb is the sorted rows, by that of a few of them."""
+    if Ordered not in entry.reads or not isinstance(rows, Binary):
+        return False
+    try:
+        return type(entry.summarise(rows.take(np.arange(min(FEW, rows.n))), **options)) is Ordered
+    except InputError:
+        return False
+
+
+def _measured(name: str, wanted: Wanted, parts: Several) -> Measured:
+    entry, options = wanted.entry, wanted.options
+    if name in parts:
+        return Measured(entry.of_summary(parts[name], options), 0.0)
+    if ORDERED in parts:
+        return Measured(entry.of_summary(parts[ORDERED], options), 0.0)
+    grid = parts[GRID]
+    return Measured(entry.of_summary(grid, options), entry.rounding(grid, **options))

@@ -1,0 +1,38 @@
+"""The summary that a verb reads, as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.catalogue import find, summarize
+from calibrant.catalogue.rank_verbs import find_ranking
+from calibrant.engines.own_chance import that_travels, with_own_chance
+from calibrant.inputs.named_columns import Batch
+from calibrant.summaries import Summary
+
+
+@dataclass(frozen=True)
+class Summarizing:
+    """A job: the summary of a verb, also of one that returns ranks, exactly as `summarize` makes it."""
+
+    verb: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, metric: Any, options: Mapping[str, Any], *, classes: Any = None, pos_label: Any = None) -> Summarizing:
+        """Read what a user asks for; a misspelt option is told before rows are read."""
+        found = find_ranking(metric) or find(metric)
+        found.completed(options)
+        return cls(found.name, that_travels(options), {"classes": classes, "pos_label": pos_label})
+
+    def part(self, batch: Batch) -> Summary:
+        """Return the summary of a batch."""
+        options = with_own_chance(self.options, batch)
+        return summarize(self.verb, batch.y, batch.prediction, weights=batch.weights, **self.labels, **options)
+
+    def finish(self, total: Summary) -> Summary:
+        """Return the summary of all rows."""
+        return total

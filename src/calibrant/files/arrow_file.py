@@ -1,0 +1,151 @@
+"""Parquet and CSV by pyarrow, where polars is not installed: the same columns, the same filters, the same rows."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from calibrant.errors import InputError, MissingExtraError
+from calibrant.files.literals import value_of
+from calibrant.files.table_file import TableFile
+from calibrant.files.where import COMPARISONS, Clause, Where
+
+BATCH = 1 << 17  # rows that pyarrow decodes at once
+AHEAD = 8  # such batches
+
+
+def without_rows(table: TableFile) -> Any:
+    """Return a table with all columns and no rows."""
+    return _attempt(table, lambda: _dataset(table)).schema.empty_table()
+
+
+def tables(
+    table: TableFile,
+    columns: Sequence[str],
+    where: Where | None,
+    *,
+    skip: int = 0,
+    constants: Mapping[str, Any] | None = None,
+) -> Iterator[Any]:
+    """Yield these columns of the rows that `where` keeps, in their order; the first `skip` rows are left out."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    source = _attempt(table, lambda: _dataset(table))
+    fixed = {name: pa.scalar(value) for name, value in (constants or {}).items() if name not in source.schema.names}
+    chosen = {
+        str(k): ds.scalar(fixed[name]) if name in fixed else _column(source, name) for k, name in enumerate(columns)
+    }
+    kept = None if where is None else _expression(where, source.schema, fixed)
+    scanner = _attempt(
+        table,
+        lambda: ds.Scanner.from_dataset(
+            source,
+            columns=chosen,
+            filter=kept,
+            batch_size=BATCH,
+            batch_readahead=AHEAD,
+            fragment_readahead=1,
+        ),
+    )
+    batches = _attempt(table, scanner.to_batches)
+    while (batch := _attempt(table, lambda: next(batches, None))) is not None:
+        left_out = min(skip, batch.num_rows)
+        skip -= left_out
+        if batch.num_rows > left_out:
+            yield pa.Table.from_batches([batch.slice(left_out)]).rename_columns(list(columns))
+
+
+def joined(parts: list[Any]) -> Any:
+    """Return tables as one, each column in one piece."""
+    import pyarrow as pa
+
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def _column(source: Any, name: str) -> Any:
+    """Return a column, decimal numbers as floating point numbers, texts of few values as texts."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    kind = source.schema.field(name).type
+    if pa.types.is_decimal(kind):
+        return ds.field(name).cast(pa.float64())
+    return ds.field(name).cast(kind.value_type) if pa.types.is_dictionary(kind) else ds.field(name)
+
+
+def _dataset(table: TableFile) -> Any:
+    import pyarrow.dataset as ds
+    from pyarrow import csv
+
+    if table.format not in ("parquet", "csv", "arrow"):
+        raise MissingExtraError(f"reading {table.path}", extra="cli")
+    if table.format != "csv":
+        return ds.dataset(table.path, format="ipc" if table.format == "arrow" else "parquet")
+    dialect = table.csv
+    return ds.dataset(
+        table.path,
+        format=ds.CsvFileFormat(
+            parse_options=csv.ParseOptions(delimiter=dialect.delimiter or ","),
+            convert_options=csv.ConvertOptions(
+                strings_can_be_null=True, decimal_point="," if dialect.decimal_comma else "."
+            ),
+            read_options=csv.ReadOptions(encoding=dialect.encoding or "utf8"),
+        ),
+    )
+
+
+def _attempt(table: TableFile, use: Callable[[], Any]) -> Any:
+    """Use a file; name it where that fails."""
+    import pyarrow as pa
+
+    try:
+        return use()
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise table.refusal(problem) from problem
+
+
+def _expression(where: Where, schema: Any, fixed: Mapping[str, Any]) -> Any:
+    """Return the filter as an expression of pyarrow."""
+    return reduce(operator.and_, (_clause(clause, schema, fixed) for clause in where.clauses))
+
+
+def _clause(clause: Clause, schema: Any, fixed: Mapping[str, Any]) -> Any:
+    """Return one comparison; NaN is greater than all numbers, as polars has it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    column = ds.scalar(fixed[clause.column]) if clause.column in fixed else ds.field(clause.column)
+    kind = fixed[clause.column].type if clause.column in fixed else schema.field(clause.column).type
+    real = pa.types.is_floating(kind)
+    if clause.op in ("null", "not null"):
+        missing = column.is_null(nan_is_null=real)
+        return missing if clause.op == "null" else ~missing
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    compare = COMPARISONS["=" if clause.op == "in" else clause.op]
+    found = []
+    for text in clause.values:
+        value = value_of(text, _kind(kind), column=clause.column, option="--where", zone=zone)
+        found.append(compare(column, pa.scalar(value, kind) if real else pa.scalar(value)))
+    kept = reduce(operator.or_, found)
+    return kept | pc.is_nan(column) if real and clause.op in (">", ">=") else kept
+
+
+def _kind(kind: Any) -> str:
+    """Return what a column of a type of pyarrow holds."""
+    from pyarrow import types
+
+    if types.is_boolean(kind):
+        return "truth"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "numbers"
+    if types.is_string(kind) or types.is_large_string(kind):
+        return "texts"
+    return "dates" if types.is_date(kind) else "moments" if types.is_timestamp(kind) else str(kind)

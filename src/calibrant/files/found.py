@@ -1,0 +1,160 @@
+"""Which files a path means: a file, a folder, a pattern, or several of these."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from calibrant.errors import InputError, shown
+from calibrant.files.literals import date, number
+from calibrant.files.table_file import SUFFIXES, check_file, format_of, spelled_format
+from calibrant.files.words import listing
+
+HIDDEN = (".", "_")  # what Spark and others leave beside the data: _SUCCESS, _metadata, .part-0.crc
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
+DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file, and the columns that the names of its folders give it: `date` of ``date=2024-01-01/part-0.parquet``."""
+
+    path: Path
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+
+def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:
+    r"""Return the files that are meant, those of a folder or a pattern in the natural order of their names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("part-10.csv", "part-2.csv", "_SUCCESS"):
+    ...         _ = (Path(folder) / name).write_text("y,p\n0,0.5\n")
+    ...     [found.path.name for found in find_files(folder)]
+    ['part-2.csv', 'part-10.csv']
+    """
+    several = [given] if isinstance(given, (str, os.PathLike)) else given
+    if not isinstance(several, (list, tuple)) or not all(isinstance(one, (str, os.PathLike)) for one in several):
+        raise InputError(f"path must be that of a file or a folder, a pattern, or a list of these; got {shown(given)}")
+    if not several:
+        raise InputError("there are no files: the list of paths is empty")
+    found = [each for one in several for each in _meant_by(Path(one), format)]
+    seen: set[Path] = set()
+    for path, _ in found:
+        if path.resolve() in seen:
+            raise InputError(f"the file {path} is named twice, and its rows would count twice; name it once")
+        seen.add(path.resolve())
+    _check_one_format([path for path, _ in found], format)
+    return _with_constants(found)
+
+
+def natural(path: Path) -> list[list[tuple[int, int, str]]]:
+    """Return what paths are sorted by, so that part-2 comes before part-10.
+
+    >>> sorted([Path("b/1"), Path("a10/1"), Path("a9/1")], key=natural)[0].as_posix()
+    'a9/1'
+    """
+    return [
+        [(0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in DIGITS.split(part)]
+        for part in path.parts
+    ]
+
+
+def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
+    """Return files, each with the folder below which its own folders may name values."""
+    if path.is_dir():
+        inside = _inside(path, format)
+        if not inside:
+            raise InputError(f"there are no files of predictions in the folder {path}; calibrant reads {_endings()}")
+        return [(file, path) for file in inside]
+    if not path.exists() and glob.has_magic(str(path)):
+        matching = sorted((Path(name) for name in glob.iglob(str(path), recursive=True)), key=natural)  # noqa: PTH207
+        root = _fixed_part(path)
+        seen = [each for each in matching if not any(part.startswith(HIDDEN) for part in _below(each, root))]
+        if not seen:
+            raise InputError(f"no file is like {shown(str(path))}. Check the path")
+        files = [file for each in seen for file in (_inside(each, format) if each.is_dir() else [each])]
+        return [(file, root) for file in dict.fromkeys(files)]
+    check_file(path)
+    return [(path, path.parent)]
+
+
+def _inside(folder: Path, format: str | None) -> list[Path]:
+    """Return the files below a folder that can be read, in their order."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
+        files = (Path(place) / name for name in names if not name.startswith(HIDDEN))
+        found += [file for file in files if format is not None or format_of(file)]
+    return sorted(found, key=natural)
+
+
+def _below(path: Path, root: Path) -> tuple[str, ...]:
+    """Return the names on the way from a folder to a file."""
+    return path.relative_to(root).parts if path.is_relative_to(root) else path.parts[-1:]
+
+
+def _fixed_part(pattern: Path) -> Path:
+    """Return the folder of a pattern up to its first star or ``name=value``."""
+    parts = []
+    for part in pattern.parts[:-1]:
+        if glob.has_magic(part) or "=" in part:
+            break
+        parts.append(part)
+    return Path(*parts)
+
+
+def _check_one_format(paths: Iterable[Path], format: str | None) -> None:
+    """Refuse a mixture: the same rows are often saved twice."""
+    first: dict[str, Path] = {}
+    for path in paths:
+        first.setdefault(format or format_of(path) or "", path)
+    known = {name: path for name, path in first.items() if name}
+    if len(known) > 1:
+        (one, a), (other, b) = list(known.items())[:2]
+        raise InputError(
+            f"{a} is {spelled_format(one)} and {b} is {spelled_format(other)}; files that are read together have one "
+            f"format. Name those that are meant, such as '*{b.suffix}'"
+        )
+
+
+def _with_constants(found: list[tuple[Path, Path]]) -> tuple[Found, ...]:
+    texts = [_texts(path, root) for path, root in found]
+    values = {name: _values([each[name] for each in texts if name in each]) for each in texts for name in each}
+    return tuple(
+        Found(path, {name: values[name][text] for name, text in each.items()})
+        for (path, _), each in zip(found, texts, strict=True)
+    )
+
+
+def _texts(path: Path, root: Path) -> dict[str, str]:
+    """Return the values that folders below `root` spell."""
+    pairs = (part.partition("=") for part in _below(path, root)[:-1])
+    return {unquote(name): unquote(text) for name, sign, text in pairs if name and sign}
+
+
+def _values(texts: list[str]) -> dict[str, Any]:
+    """Return what texts mean: whole numbers if all are, dates if all are, or themselves."""
+    told = dict.fromkeys(text for text in texts if text != NOTHING)
+    for read in (_whole, date):
+        values = {text: read(text) for text in told}
+        if None not in values.values():
+            return {**values, NOTHING: None}
+    return {**{text: text for text in told}, NOTHING: None}
+
+
+def _whole(text: str) -> int | None:
+    value = number(text)
+    return value if isinstance(value, int) and str(value) == text else None
+
+
+def _endings() -> str:
+    return listing(list(SUFFIXES), most=20).replace("'", "")

@@ -1,0 +1,165 @@
+"""The rows of files one after the other, cut into batches that depend on the files alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.errors import InputError, MissingExtraError, shown
+from calibrant.files.csv_file import USUAL, Dialect
+from calibrant.files.found import Found
+from calibrant.files.holding import Holds, holding, together
+from calibrant.files.recut import recut
+from calibrant.files.table_file import TableFile, open_table
+from calibrant.files.where import Where, counting
+from calibrant.inputs.from_columns import FromColumns
+from calibrant.inputs.named_columns import NamedColumns
+
+BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
+
+
+ROW = 8  # bytes, on disk
+
+
+class Piece(NamedTuple):
+    """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps."""
+
+    file: int
+    start: int
+    frame: Any
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+
+class Position(NamedTuple):
+    """How far a pass is: so many rows of this file, and all rows of the files before it."""
+
+    file: int = 0
+    rows: int = 0
+
+
+START = Position()
+
+
+@dataclass
+class Reading:
+    """One pass over files, from a position to the end.
+
+    `known` says what the columns were seen to hold so far, and in which file.
+    """
+
+    files: Sequence[Found]
+    columns: NamedColumns
+    where: Where | None = None
+    format: str | None = None
+    dialect: Dialect = USUAL
+    known: dict[str, Holds] = field(default_factory=dict)
+
+    def pieces(self, position: Position = START) -> Iterator[Piece]:
+        """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
+        for number, found in enumerate(self.files):
+            if number < position.file:
+                continue
+            skip = position.rows if number == position.file else 0
+            table = open_table(found.path, format=self.format, dialect=self.dialect)
+            self._check_names(table, found.constants)
+            known = self.known
+            for k, frame in enumerate(self._frames(table, found.constants, skip)):
+                if k == 0:
+                    held = holding(frame, self.columns.needed, found.path)
+                    self.known = together(known, {**self._filtered(table, found), **held}, self.scores)
+                piece = Piece(number, skip + k * BATCH, frame)
+                self._check_present(piece)
+                yield piece
+
+    @cached_property
+    def expected(self) -> int:
+        """About the number of rows, by the sizes of the files alone: the same files are always measured alike."""
+        return sum(found.path.stat().st_size for found in self.files if found.path.exists()) // ROW
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The columns of the prediction."""
+        p = self.columns.prediction
+        return p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The columns that must have a value in each row: all but the groups."""
+        return NamedColumns(self.columns.y, self.columns.prediction, self.columns.weights).needed
+
+    def place(self, piece: Piece, row: int) -> str:
+        """Return where a row of a piece is, in words."""
+        return f"row {piece.start + row:,} of {self.files[piece.file].path} ({counting(self.where)})"
+
+    def check_numbers(self, piece: Piece) -> None:
+        """Refuse a piece with NaN in it, naming the column; verbs refuse it too, but do not know its name."""
+        for name in self.checked:
+            values = np.asarray(piece.frame[name])
+            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+            if missing.any():
+                raise InputError(f"column {shown(name)} is NaN in {self.place(piece, int(missing.argmax()))}")
+
+    def _check_names(self, table: TableFile, constants: Mapping[str, Any]) -> None:
+        names = list(dict.fromkeys((*_names(table), *constants)))
+        self.columns.check(names, str(table.path))
+        if self.where is not None:
+            NamedColumns(None, self.where.columns).check(names, f"{table.path} (--where)")
+
+    def _filtered(self, table: TableFile, found: Found) -> dict[str, Holds]:
+        """Return what the columns of the filter hold: as texts, 9 is more than 10."""
+        names = [] if self.where is None else [name for name in self.where.columns if name not in found.constants]
+        return holding(_without_rows(table), names, found.path) if names else {}
+
+    def _check_present(self, piece: Piece) -> None:
+        """Refuse a piece in which a value is missing: where there are none, this looks at no value."""
+        for name in self.checked:
+            column = piece.frame[name]
+            counted = column.null_count
+            if counted() if callable(counted) else counted:
+                missing = np.asarray(column.is_null())
+                raise InputError(f"column {shown(name)} has no value in {self.place(piece, int(missing.argmax()))}")
+
+    def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[Any]:
+        """Yield frames of polars or tables of pyarrow of `BATCH` rows, each column in one piece."""
+        needed = self.columns.needed
+        if engine() == "polars":
+            import polars as pl
+
+            frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants)
+            return recut(frames, BATCH, lambda parts: pl.concat(parts).rechunk())
+        from calibrant.files import arrow_file
+
+        tables = arrow_file.tables(table, needed, self.where, skip=skip, constants=constants)
+        return recut(tables, BATCH, arrow_file.joined)
+
+
+def engine() -> str:
+    """Return the library that reads files: polars where it is installed, or pyarrow."""
+    for name in ("polars", "pyarrow"):
+        if name in sys.modules and sys.modules[name] is None:
+            continue
+        if name in sys.modules or importlib.util.find_spec(name) is not None:
+            return name
+    raise MissingExtraError("reading files", extra="cli")
+
+
+def _names(table: TableFile) -> list[str]:
+    return list(table.schema()) if engine() == "polars" else list(_without_rows(table).column_names)
+
+
+def _without_rows(table: TableFile) -> Any:
+    if engine() == "polars":
+        return table.head(0)
+    from calibrant.files import arrow_file
+
+    return arrow_file.without_rows(table)

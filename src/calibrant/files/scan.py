@@ -1,0 +1,245 @@
+"""Files of predictions, of any size, as something to measure."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.engines.job import Job
+from calibrant.engines.measuring import Measured, Measuring
+from calibrant.errors import CalibrantError, refuse_choice, shown
+from calibrant.files.checkpoint import Asked, described
+from calibrant.files.csv_file import USUAL, Dialect
+from calibrant.files.found import Found, find_files
+from calibrant.files.passing import measured
+from calibrant.files.reading import BATCH, Reading, engine
+from calibrant.files.table_file import FORMATS
+from calibrant.files.where import Where, read_where
+from calibrant.inputs.named_columns import Batch, NamedColumns
+from calibrant.version import __version__
+
+if TYPE_CHECKING:
+    from calibrant.audit import Audit
+
+OPTION = re.compile(
+    r"--(?P<name>where|format|delimiter|encoding|decimal-comma)\b"
+    r"(?: (?P<quoted>'[^']*'|\"[^\"]*\")|(?<=format|imiter|coding) (?P<word>[\w-]+))?"
+)
+
+
+def scan(
+    path: Any,
+    *,
+    y: Any,
+    prediction: Any,
+    weights: str | None = None,
+    groups: Any = None,
+    where: str | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal_comma: bool = False,
+) -> Scan:
+    r"""Files of predictions, which are read batch by batch when something is measured of them.
+
+    Parameters
+    ----------
+    path
+        A file, a folder, a pattern such as ``"scores/*.parquet"``, or a list of these. Files of a folder or a pattern
+        are read in the natural order of their names; those that begin with a dot or an underscore are left out.
+        Parquet, CSV, Arrow and NDJSON are read piece by piece, NPZ as a whole. A folder named ``date=2024-01-01`` gives
+        its files a column ``date``.
+    y, prediction
+        Names of columns: the outcome, and the probability of the event, a list of class probabilities, or what
+        `from_columns` makes for intervals, sets, quantiles, samples and laws.
+    weights, groups
+        Names of columns: importance weights, and labels of rows for an audit (a name or a list of names).
+    where
+        Rows to keep, such as ``"age >= 65 and region in (north, west)"``.
+    classes, pos_label
+        As for the verbs.
+    format
+        "parquet", "csv", "arrow", "ndjson" or "npz", where the names of the files do not tell.
+    delimiter, encoding, decimal_comma
+        How a CSV is written: "," and UTF-8 if not given.
+
+    Returns
+    -------
+    Scan
+        With methods `measure`, `audit` and `batches`.
+
+    Notes
+    -----
+    Only the columns that are needed and the rows that `where` keeps are decoded. Batches have 2^21 rows and never span
+    two files, so that the same files give the same bits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from calibrant import ece
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("y,p\n0,0.2\n1,0.6\n")
+    ...     _ = Path(folder, "b.csv").write_text("y,p\n1,0.8\n1,0.4\n")
+    ...     found = scan(folder, y="y", prediction="p").measure(ece, "brier_score")
+    >>> round(found["brier_score"].value, 3)
+    0.15
+    """
+    if format is not None and format not in FORMATS:
+        raise refuse_choice("format", format, FORMATS)
+    with as_keywords():
+        return Scan(
+            find_files(path, format=format),
+            NamedColumns.read(y, prediction, weights, groups),
+            None if where is None else read_where(where),
+            {"classes": classes, "pos_label": pos_label},
+            format,
+            Dialect(delimiter, encoding, decimal_comma),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Scan:
+    """Files, and which columns and rows of them are meant; made by `scan`. Nothing is read before it is asked for."""
+
+    files: tuple[Found, ...]
+    columns: NamedColumns
+    where: Where | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    format: str | None = None
+    dialect: Dialect = USUAL
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows in batches (y, prediction, weights, groups) of at most 2^21 rows, for `fold` or anything else.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, lacks a column, or has a cell without a value; it names the file and the row.
+        """
+        with as_keywords():
+            reading = self.reading()
+            for number, piece in enumerate(reading.pieces()):
+                reading.check_numbers(piece)
+                yield self.columns.batch(piece.frame, number)
+
+    def measure(
+        self, *verbs: Any, exact: bool = False, checkpoint: str | os.PathLike[str] | None = None
+    ) -> dict[str, Measured]:
+        """Measure any number of verbs in one pass.
+
+        Parameters
+        ----------
+        *verbs
+            Verbs, their names, or `functools.partial` of verbs with options.
+        exact
+            Whether verbs may keep what grows with the number of rows. Without it memory does not grow: rows are
+            counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
+        checkpoint
+            A file to keep the total in now and then. If it is there the run goes on from it; at the end it is removed.
+            With `exact` it holds all rows that are kept, and so does memory: without it they are sorted on disk.
+
+        Returns
+        -------
+        dict
+            Of each verb a `Measured`: its `value`, and by how much that may differ from the value of the rows.
+        """
+        job = Measuring.of(verbs, exact=exact, **self.labels)
+        with as_keywords():
+            return dict(self.found(job, checkpoint))
+
+    def audit(
+        self,
+        *,
+        exact: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        level: float = 0.95,
+        resamples: int = 999,
+        rng: Any = 0,
+        names: Mapping[str, str] | None = None,
+    ) -> Audit:
+        """Audit probabilities, of one event or of classes, in one pass.
+
+        Parameters
+        ----------
+        exact, checkpoint
+            As for `measure`.
+        level, resamples, rng, names
+            As for `calibrant.audit`.
+        """
+        from calibrant.audit.of_batches import AuditJob
+
+        job = AuditJob(exact=exact, level=level, resamples=resamples, rng=rng, names=names or self.names, **self.labels)
+        with as_keywords():
+            found: Audit = self.found(job, checkpoint)
+            return found
+
+    def found(self, job: Job, checkpoint: str | os.PathLike[str] | None = None) -> Any:
+        """Return what any job has to say of the rows."""
+        place = None if checkpoint is None else Path(checkpoint)
+        return measured(job, self.reading(), asked=self.asked(job), checkpoint=place)
+
+    def reading(self) -> Reading:
+        """Return a new pass over the files."""
+        return Reading(self.files, self.columns, self.where, self.format, self.dialect)
+
+    def asked(self, job: Job) -> Asked:
+        """Return in words what a job measures of what."""
+        columns = ("y", "prediction", "weights", "groups")
+        return {
+            "calibrant": __version__,
+            "what is measured": described(job),
+            **{name: described(getattr(self.columns, name)) for name in columns},
+            "where": "nothing" if self.where is None else self.where.text,
+            "format": described((self.format, self.dialect)),
+            "the reader": f"{engine()}, {BATCH:,} rows at a time",
+        }
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the rows are called, for an audit."""
+        first, *others = (found.path for found in self.files)
+        source = first.name if not others else f"{len(self.files):,} files, {first.name} to {others[-1].name}"
+        named = {"source": source, "outcome": self._named("y"), "prediction": self._named("prediction")}
+        extra = {
+            "weights": self.columns.weights,
+            "rows": self.where.text if self.where else None,
+            "groups": ", ".join(self.columns.groups) or None,
+        }
+        return {**named, **{key: value for key, value in extra.items() if value is not None}}
+
+    def _named(self, role: str) -> str:
+        names = getattr(self.columns, role)
+        return names if isinstance(names, str) else ", ".join(names) if isinstance(names, tuple) else repr(names)
+
+    def __repr__(self) -> str:
+        size = sum(found.path.stat().st_size for found in self.files if found.path.exists())
+        where = f", where={self.where.text!r}" if self.where else ""
+        what = f"{self.files[0].path}" if len(self.files) == 1 else f"{len(self.files):,} files"
+        return (
+            f"Scan({what}, {size / 1e6:,.1f} MB, y={self.columns.y!r}, prediction={self.columns.prediction!r}{where})"
+        )
+
+
+@contextmanager
+def as_keywords() -> Iterator[None]:
+    """Let what is refused name keywords, where the command line has options."""
+    try:
+        yield
+    except CalibrantError as problem:
+        words = OPTION.sub(_keyword, str(problem))
+        if words == str(problem):
+            raise
+        raise type(problem)(words) from problem
+
+
+def _keyword(option: re.Match[str]) -> str:
+    name, value = option["name"].replace("-", "_"), option["quoted"] or (option["word"] and shown(option["word"]))
+    return f"{name}={'True' if name == 'decimal_comma' else value or ''}"

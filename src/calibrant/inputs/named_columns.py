@@ -1,0 +1,109 @@
+"""Which columns of a table are what: outcome, prediction, weights, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.containers import as_array
+from calibrant.inputs.from_columns import FromColumns, read_names, values_of
+
+
+class Batch(NamedTuple):
+    """Rows as the verbs take them: arrays, or a typed prediction; and which batch of all it is."""
+
+    y: Any
+    prediction: Any
+    weights: Any = None
+    groups: Mapping[str, Any] | None = None
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """The columns of a table that a measurement needs.
+
+    Attributes
+    ----------
+    y
+        The outcome; several columns where a vector was predicted. None for verbs that see no outcome.
+    prediction
+        The probability of the event; the class probabilities, in the order of the classes; or what `from_columns` made.
+    weights, groups
+        Importance weights, and labels of rows.
+    """
+
+    y: str | tuple[str, ...] | None
+    prediction: str | tuple[str, ...] | FromColumns
+    weights: str | None = None
+    groups: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
+        """Check names that a user gave."""
+        named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)
+        by = () if groups is None else read_names("groups", groups)
+        if weights is not None and not isinstance(weights, str):
+            raise InputError(f"weights must be the name of a column; got {shown(weights)}")
+        return cls(None if y is None else read_names("y", y), named, weights, (by,) if isinstance(by, str) else by)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The names of all columns, each once."""
+        p, y = self.prediction, () if self.y is None else self.y
+        lists = (
+            (y,) if isinstance(y, str) else y,
+            p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p,
+            () if self.weights is None else (self.weights,),
+            self.groups,
+        )
+        return tuple(dict.fromkeys(name for names in lists for name in names))
+
+    def check(self, names: Sequence[str], where: str) -> None:
+        """Refuse a table, named by `where`, that lacks one of the columns."""
+        for name in self.needed:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                hint = f"Did you mean {near[0]!r}? " if near else ""
+                listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+                raise InputError(f"{where} has no column {name!r}. {hint}Its columns are {listed}")
+
+    def batch(self, frame: Any, number: int = 0) -> Batch:
+        """Return the rows of a frame of polars, pandas or pyarrow, which is batch `number` of all."""
+        self.check(list(map(str, frame.schema.names if _is_arrow(frame) else frame.columns)), "the table")
+
+        def column(name: str) -> NDArray[Any]:
+            return _column(frame, name)
+
+        p = self.prediction
+        return Batch(
+            None if self.y is None else values_of(self.y, column),
+            p.of(column) if isinstance(p, FromColumns) else values_of(p, column),
+            None if self.weights is None else column(self.weights),
+            {name: column(name) for name in self.groups} or None,
+            number,
+        )
+
+
+def _column(frame: Any, name: str) -> NDArray[Any]:
+    """Return a column as an array; one of lists as a matrix."""
+    values = as_array(frame.column(name) if _is_arrow(frame) else frame[name], name=name)
+    if values.dtype.kind != "O" or not len(values) or not isinstance(values[0], (list, tuple, np.ndarray)):
+        return values
+    try:
+        return np.array(values.tolist(), dtype=np.float64)
+    except (TypeError, ValueError):
+        lengths = sorted({len(entry) for entry in values if entry is not None})
+        raise InputError(
+            f"column {name!r} holds lists of lengths {shown(lengths)}; expected as many numbers in each row"
+        ) from None
+
+
+def _is_arrow(frame: Any) -> bool:
+    return type(frame).__module__.partition(".")[0] == "pyarrow"

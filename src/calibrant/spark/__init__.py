@@ -1,0 +1,5 @@
+"""Measurements of Spark frames: partitions are summarised where they are, and the summaries merged."""
+
+from calibrant.spark.measurements import audit, measure, summarize
+
+__all__ = ["audit", "measure", "summarize"]

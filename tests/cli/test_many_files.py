@@ -1,0 +1,172 @@
+"""Folders, patterns and several files; rows read piece by piece, and a run that goes on."""
+
+import json
+
+import pytest
+
+from calibrant.cli import streaming
+from calibrant.files import passing, reading
+from calibrant.files.checkpoint import Checkpoint
+
+NAMED = ("--y", "left", "--p", "score")
+
+
+@pytest.fixture
+def parts(folder, frame):
+    """Return the name of a folder of three CSV files with 100 rows each."""
+    (folder / "parts").mkdir()
+    for k in range(3):
+        frame[100 * k : 100 * k + 100].write_csv(folder / "parts" / f"part-{k}.csv")
+    return "parts"
+
+
+@pytest.fixture
+def whole(folder, frame, run):
+    """Return what is found of all rows in one file."""
+    frame.write_csv(folder / "whole.csv")
+    return found(run("audit", "whole.csv", *NAMED, "--by", "segment", "--json"))
+
+
+def found(done):
+    assert done.code == 0, done
+    results = json.loads(done.out)
+    results.get("names", {}).pop("source", None)
+    return results
+
+
+def test_several_files_are_one_set_of_rows(run, parts, whole):
+    by = (*NAMED, "--by", "segment", "--json")
+    assert found(run("audit", parts, *by)) == whole
+    assert found(run("audit", "parts/*.csv", *by)) == whole
+    assert found(run("audit", *(f"parts/part-{k}.csv" for k in range(3)), *by)) == whole
+
+
+def test_the_report_names_the_folder(run, parts):
+    done = run("audit", parts, *NAMED, "--json")
+    assert "parts (3 files)" in done.out
+
+
+def test_check_takes_a_folder(run, parts):
+    assert run("check", parts, *NAMED, "--fail-if", "ece > 0.9").code == 0
+    assert run("check", parts, *NAMED, "--fail-if", "ece > 0.01", "--stream").code == 1
+
+
+def test_a_file_without_rows_among_others(run, parts, whole, folder):
+    (folder / "parts" / "part-9.csv").write_text("left,score,segment\n")
+    assert found(run("audit", parts, *NAMED, "--by", "segment", "--json")) == whole
+
+
+def test_no_rows_at_all(refused, parts):
+    assert refused("audit", parts, *NAMED, "--where", "age > 1000") == (
+        "the 3 files of parts have nothing to measure: --where 'age > 1000' keeps none of the rows"
+    )
+    assert "keeps none of the rows" in refused("audit", parts, *NAMED, "--where", "age > 1000", "--stream")
+
+
+def test_folders_give_columns(run, folder, frame):
+    for region in ("north", "south"):
+        (folder / "hive" / f"region={region}").mkdir(parents=True)
+        frame.write_parquet(folder / "hive" / f"region={region}" / "0.parquet")
+    done = run("audit", "hive", *NAMED, "--by", "region")
+    assert "region = north" in done.out
+    north = found(run("audit", "hive", *NAMED, "--where", "region = north", "--json"))
+    assert north["n"] == 300
+
+
+def test_a_file_that_differs(refused, parts, folder, frame):
+    (folder / parts / "part-1.csv").write_text("left,other\n0,0.5\n")
+    assert refused("audit", parts, *NAMED).startswith("parts/part-1.csv has no column 'score'.")
+    (folder / parts / "part-1.csv").write_text("left,score\nyes,0.5\n")
+    assert refused("audit", parts, *NAMED) == (
+        "column 'left' of parts/part-1.csv holds texts, but numbers in parts/part-0.csv; save all files with the same "
+        "types"
+    )
+    (folder / parts / "part-1.csv").write_text("left,score\n0,0.5\n1,7.5\n")
+    sentence = refused("audit", parts, *NAMED)
+    assert "row 1 of parts/part-1.csv is 7.5" in sentence
+    assert "(in parts, y is column 'left', prediction is 'score'; rows are counted from 0)" in sentence
+    assert "parts/part-1.csv, rows 0 to 1: " in refused("audit", parts, *NAMED, "--stream")
+
+
+def test_a_filter_that_means_something_else(refused, parts, folder):
+    (folder / parts / "part-1.csv").write_text("left,score,age\n0,0.5,old\n")
+    sentence = "column 'age' of parts/part-1.csv holds texts, but numbers in parts/part-0.csv"
+    assert refused("audit", parts, *NAMED, "--where", "age > 1").startswith(sentence)
+
+
+def test_mixed_formats_are_not_counted_twice(refused, parts, folder, frame):
+    frame.write_parquet(folder / parts / "all.parquet")
+    assert "parts/all.parquet is Parquet and parts/part-0.csv is CSV" in refused("audit", parts, *NAMED)
+
+
+def test_nothing_is_like_it(refused, folder):
+    assert refused("audit", "none/*.csv", *NAMED) == "no file is like 'none/*.csv'. Check the path"
+
+
+def test_rows_in_pieces_give_the_same_verdict(run, parts, whole, monkeypatch):
+    monkeypatch.setattr(reading, "BATCH", 64)
+    for options in (["--stream"], ["--stream", "--exact"]):
+        pieces = found(run("audit", parts, *NAMED, "--by", "segment", "--json", *options))
+        assert pieces["n"] == whole["n"]
+        assert pieces["verdict"]["status"] == whole["verdict"]["status"]
+
+
+def test_labels_of_pieces(run, folder, vectors, frame, monkeypatch):
+    monkeypatch.setattr(reading, "BATCH", 64)
+    vectors.write_parquet(folder / "pets.parquet")
+    done = run("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*", "--stream")
+    assert done.code == 0
+    assert "labels are taken from the names of the columns" in done.err
+    frame.write_parquet(folder / "people.parquet")
+    yes = run("audit", "people.parquet", "--y", "churned", "--p", "score", "--pos-label", "yes", "--stream", "--json")
+    assert found(yes)["n"] == 300
+
+
+def test_many_rows_are_read_in_pieces(run, parts, monkeypatch):
+    seen = []
+    monkeypatch.setattr(streaming, "MOST", 250)
+    monkeypatch.setattr("calibrant.cli.audit.stream", lambda *a, **k: seen.append(k) or streaming.stream(*a, **k))
+    assert run("audit", parts, *NAMED).code == 0
+    assert len(seen) == 1
+    monkeypatch.setattr(streaming, "MOST", 1000)
+    assert run("audit", parts, *NAMED).code == 0
+    assert len(seen) == 1
+
+
+def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeypatch):
+    import polars as pl
+
+    frame.with_columns(low=pl.col("score") - 1, high=pl.col("score") + 1).write_parquet(folder / "x.parquet")
+    intervals = ("audit", "x.parquet", "--y", "left", "--lower", "low", "--upper", "high", "--level", "0.9")
+    assert refused(*intervals, "--stream") == (
+        "--stream is for probabilities (--p, --p-cols); single measurements of intervals in any number of rows are "
+        "made in Python: scan(...).measure(...)"
+    )
+    monkeypatch.setattr(streaming, "MOST", 250)
+    assert "x.parquet has more than 250 rows, and an audit of intervals reads all" in refused(*intervals)
+    assert run(*intervals, "--where", "age < 40").code == 0
+
+
+def test_a_run_goes_on(run, parts, folder, monkeypatch):
+    monkeypatch.setattr(reading, "BATCH", 64)
+    monkeypatch.setattr(passing, "EVERY", 1)
+    monkeypatch.setattr(passing, "SHARE", float("inf"))
+    command = ("audit", parts, *NAMED, "--resume", "-o", "report.html", "--json", "found.json")
+    good = (folder / parts / "part-2.csv").read_text()
+    (folder / parts / "part-2.csv").write_text("left,score\n0,0.5\n1,7.5\n")
+    done = run(*command)
+    assert done.code == 2
+    assert "The 200 rows before are kept in report.html.checkpoint: mend this" in done.err
+    assert Checkpoint.read(folder / "report.html.checkpoint").now.done == 200
+    (folder / parts / "part-2.csv").write_text(good)
+    done = run(*command)
+    assert done.code == 0
+    assert "calibrant: going on after 200 rows, which are kept in report.html.checkpoint" in done.err
+    assert sorted(path.name for path in folder.iterdir()) == ["found.json", "parts", "report.html"]
+    other = run("audit", parts, *NAMED, "--stream", "--json")
+    assert json.loads((folder / "found.json").read_text()) == json.loads(other.out)
+
+
+def test_a_checkpoint_of_something_else(refused, run, parts, folder):
+    (folder / "calibrant.checkpoint").write_text("hello")
+    assert refused("audit", parts, *NAMED, "--resume").startswith("calibrant.checkpoint cannot be read as a checkpoint")

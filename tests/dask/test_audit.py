@@ -1,0 +1,97 @@
+"""An audit of Dask collections is that of the rows."""
+
+import numpy as np
+import pytest
+
+from calibrant import Intervals, from_columns
+from calibrant.audit import of_batches
+from calibrant.inputs.named_columns import Batch
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(2)
+    p = rng.random(800)
+    P = rng.dirichlet(np.ones(3), 800)
+    return {
+        "label": (rng.random(800) < 0.5 + 0.8 * (p - 0.5)).astype(int),
+        "score": p,
+        "side": np.where(rng.random(800) < 0.4, "left", "right"),
+        "weight": rng.exponential(size=800),
+        "animal": np.array(["cat", "dog", "owl"])[rng.integers(0, 3, 800)],
+        "P0": P[:, 0],
+        "P1": P[:, 1],
+        "P2": P[:, 2],
+    }
+
+
+def table(audit):
+    return {name: values for name, values in audit.table.items() if name != "method"}
+
+
+def same(found, expected):
+    assert found.verdict.headline == expected.verdict.headline
+    assert found.findings.n == expected.findings.n
+    one, other = table(found), table(expected)
+    assert list(one) == list(other)
+    for name, values in other.items():
+        for a, b in zip(one[name], values, strict=True):
+            assert a == (pytest.approx(b, rel=1e-9, abs=1e-12) if isinstance(b, float) else b)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_frame_is_audited_as_one_batch_of_its_rows(exact, columns, framed, scheduler):
+    from calibrant.dask import audit
+
+    found = audit(
+        "label",
+        "score",
+        frame=framed(columns, 0, 300, 301, 700),
+        weights="weight",
+        groups=["side"],
+        exact=exact,
+        resamples=19,
+    )
+    job = of_batches.AuditJob(exact, resamples=19)
+    batch = Batch(columns["label"], columns["score"], columns["weight"], {"side": columns["side"]})
+    same(found, job.finish(job.part(batch)))
+
+
+def test_arrays_with_groups_say_the_same_as_a_frame(columns, framed, cut, threads):
+    from calibrant.dask import audit
+
+    cuts = (200, 500)
+    y, p, side = (cut(columns[name], *cuts) for name in ("label", "score", "side"))
+    expected = audit("label", "score", frame=framed(columns, *cuts), groups="side", resamples=19)
+    same(audit(y, p, groups={"side": side}, resamples=19), expected)
+    assert audit(y, p, groups=side, resamples=19).findings.n == 800
+
+
+def test_classes_with_names(columns, framed, threads):
+    from calibrant.dask import audit
+
+    labels = ["cat", "dog", "owl"]
+    found = audit("animal", ["P0", "P1", "P2"], frame=framed(columns, 200, 500), classes=labels, resamples=19)
+    job = of_batches.AuditJob(resamples=19, classes=labels)
+    batch = Batch(columns["animal"], np.column_stack([columns[f"P{k}"] for k in range(3)]))
+    same(found, job.finish(job.part(batch)))
+
+
+def test_a_generator_is_used_here_and_not_on_workers(columns, framed, cluster):
+    from calibrant.dask import audit
+
+    frame = framed(columns, 200, 500)
+    with cluster.as_current():
+        found = [audit("label", "score", frame=frame, resamples=19, rng=np.random.default_rng(1)) for _ in range(2)]
+    same(*found)
+
+
+def test_refusals(columns, framed, cut, threads, refusal):
+    from calibrant.dask import audit
+
+    y, p = cut([0, 1], 1), cut([0.2, 0.7], 1)
+    assert "groups must have names other than y, prediction, weights" in refusal(audit, y, p, groups={"y": y})
+    assert "level" in refusal(audit, y, p, level=2)
+    frame = framed({"y": [1.0, 2.0], "low": [0.0, 0.0], "high": [3.0, 3.0]}, 1)
+    message = refusal(audit, "y", from_columns(Intervals, "low", "high", level=0.9), frame=frame)
+    assert ": an audit of batches judges probabilities; got Intervals" in message

@@ -1,0 +1,137 @@
+"""Refusals in words, with the partition; and columns that nobody asked for are not read."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from calibrant import MissingExtraError, Normal, NotApplicableError, SummaryError, from_columns
+
+
+@pytest.fixture
+def y(cut):
+    return cut([0, 1, 1, 0, 1, 0], 2, 4)
+
+
+@pytest.fixture
+def p(cut):
+    return cut([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 2, 4)
+
+
+def test_a_refusal_names_its_partition_and_keeps_its_class(y, cut, scheduler, refusal):
+    from calibrant.dask import measure
+
+    bad = cut([0.1, 0.2, 0.3, 1.4, 0.5, 0.6], 2, 4)
+    message = refusal(measure, "brier_score", y, bad)
+    assert message.startswith("partition 1: prediction must lie in [0, 1]; row 1 is 1.4")
+
+
+def test_a_verb_that_does_not_apply_says_so_with_its_own_class(y, p, scheduler, refusal):
+    from calibrant.dask import measure
+
+    assert "exact=True" in refusal(measure, "mmce", y, p, error=NotApplicableError)
+
+
+def test_parts_that_do_not_merge_are_named(cut, require, threads, refusal):
+    from calibrant.dask import measure
+
+    da, delayed = require("dask.array"), require("dask").delayed
+    blocks = [delayed(np.asarray)([0.3, 0.4], dtype=kind) for kind in ("float64", "float32")]
+    p = da.concatenate([da.from_delayed(block, (2,), float) for block in blocks])
+    message = refusal(measure, "mmce", cut([0, 1, 1, 0], 2), p, error=SummaryError, exact=True)
+    assert message.startswith("partitions 0 to 1: scores of type float64 and float32")
+
+
+def test_no_rows_at_all_are_refused_as_ever(cut, scheduler, refusal):
+    from calibrant.dask import measure, skce
+
+    nothing = cut(np.zeros(0), 0, 0)
+    words = "there are no rows: each of the 3 partitions is empty"
+    assert refusal(measure, "brier_score", nothing, nothing).startswith(words)
+    assert refusal(skce, nothing, cut(np.zeros((0, 3)), 0, 0)).startswith(words)
+
+
+def test_weights_that_are_all_0_leave_no_rows(y, p, cut, threads, refusal):
+    from calibrant.dask import measure
+
+    message = refusal(measure, "brier_score", y, p, weights=cut(np.zeros(6), 3))
+    assert "no row of a weight above 0" in message
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"y": [0, 1]}, "y must be a Dask array; got [0, 1] (list). Make one with dask.array.from_array"),
+        ({"y": "label"}, "y is given by the names of columns, 'label'; pass their frame with frame="),
+        ({"prediction": ["a", "b"]}, "prediction is given by the names of columns, ['a', 'b']; pass their frame"),
+        ({"prediction": from_columns(Normal, "m", "s")}, "prediction is given by the names of columns"),
+        ({"prediction": Normal([0.0], 1.0)}, "prediction is a Normal, which is in memory; name the columns"),
+        ({"weights": np.ones(6)}, "weights must be a Dask array"),
+    ],
+)
+def test_what_is_no_dask_array_is_refused(given, words, y, p, refusal):
+    from calibrant.dask import measure
+
+    arguments = {"y": y, "prediction": p, **given}
+    assert words in refusal(measure, "brier_score", **arguments)
+
+
+def test_lengths_that_differ_are_refused_before_anything_is_computed(y, cut, refusal):
+    from calibrant.dask import measure
+
+    message = refusal(measure, "brier_score", y, cut([0.5] * 7, 3))
+    assert message.startswith("y and prediction must have the same number of rows; got 6 and 7")
+
+
+def test_blocks_of_unknown_length_must_agree_in_number_and_length(framed, threads, refusal):
+    from calibrant.dask import measure
+
+    columns = {"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4]}
+    longer = {"y": [0] * 5, "p": [0.5] * 5}
+    first, second, third = framed(columns, 2), framed(longer, 2), framed(columns, 1, 2)
+    message = refusal(measure, "brier_score", first["y"], third["p"])
+    assert message.startswith("y has 2 chunks and prediction has 3")
+    message = refusal(measure, "brier_score", first["y"], second["p"])
+    assert message.startswith("partition 1: y has 2 rows and prediction has 3")
+
+
+def test_a_column_that_is_not_there_is_named_before_anything_is_computed(framed, refusal):
+    from calibrant.dask import measure
+
+    frame = framed({"label": [0, 1], "score": [0.2, 0.7]}, 1)
+    message = refusal(measure, "brier_score", "label", "scores", frame=frame)
+    assert message.startswith("the frame has no column 'scores'. Did you mean 'score'?")
+    assert "name of a column" in refusal(measure, "brier_score", 3, "score", frame=frame)
+    assert "must be a Dask DataFrame" in refusal(measure, "brier_score", "label", "score", frame=[1])
+    assert refusal(measure, "brier_score", "a", "b", frame={"a": frame["label"]}).startswith("frame has no column 'b'")
+
+
+def test_only_the_columns_in_use_are_read(require, threads):
+    from calibrant.dask import audit, measure, skce
+
+    pd, dd = require("pandas"), require("dask.dataframe")
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    table = pd.DataFrame({"a": 1, "label": (rng.random(400) < p) * 1, "q": 1 - p, "p": p, "side": "left", "w": 2.0})
+    asked = []
+
+    def read(part, columns=None):
+        asked.append(columns)
+        return table[columns].iloc[200 * part : 200 * (part + 1)]
+
+    def columns_of(call, *given, **options):
+        asked.clear()
+        call(*given, frame=dd.from_map(read, [0, 1], meta=table.iloc[:0]), **options)
+        assert len(asked) == 2
+        return sorted(asked[0])
+
+    assert columns_of(measure, "brier_score", "label", "p") == ["label", "p"]
+    assert columns_of(audit, "label", "p", weights="w", groups=["side"], resamples=19) == ["label", "p", "side", "w"]
+    assert columns_of(skce, "label", ["q", "p"]) == ["label", "p", "q"]
+
+
+def test_without_dask_the_extra_is_named(monkeypatch, refusal):
+    from calibrant.dask import measure
+
+    monkeypatch.setitem(sys.modules, "dask", None)
+    assert "calibrant[dask]" in refusal(measure, "brier_score", [0], [0.5], error=MissingExtraError)

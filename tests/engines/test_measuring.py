@@ -1,0 +1,115 @@
+"""Many verbs in one pass."""
+
+import functools
+import pickle
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant import InputError, Intervals, NotApplicableError
+from calibrant.engines.measuring import GRID, ORDERED, Measuring
+from calibrant.engines.running import Running
+from calibrant.inputs.named_columns import Batch
+
+RNG = np.random.default_rng(0)
+P = RNG.random(2000)
+Y = (RNG.random(2000) < P).astype(int)
+W = RNG.uniform(0.5, 2.0, 2000)
+
+
+def measured(job, batches):
+    running = Running()
+    for batch in batches:
+        running.add(job.part(batch))
+    return job.finish(running.total())
+
+
+def cut(size=300, weights=None):
+    for k in range(0, len(Y), size):
+        yield Batch(Y[k : k + size], P[k : k + size], None if weights is None else weights[k : k + size])
+
+
+def number(result):
+    return getattr(result, "statistic", getattr(result, "mcb", result))
+
+
+def test_one_pass_for_all():
+    tens = functools.partial(cb.ece, bins=10)
+    job = Measuring.of([cb.ece, "brier_score", tens, cb.log_score, cb.kuiper_test, cb.spiegelhalter_test])
+    part = job.part(next(cut()))
+    assert part.names == (GRID, "log_score")
+    found = measured(job, cut())
+    assert list(found)[2] == "ece(bins=10)"
+    for name, verb in {
+        "ece": cb.ece,
+        "brier_score": cb.brier_score,
+        "ece(bins=10)": tens,
+        "log_score": cb.log_score,
+    }.items():
+        assert found[name].value == pytest.approx(verb(Y, P), rel=1e-12)
+        assert found[name].rounding == 0
+    exact, test = cb.kuiper_test(Y, P), found["kuiper_test"]
+    assert test.rounding["estimate"] < 0.01
+    assert test.value.estimate == pytest.approx(exact.estimate, rel=1e-12, abs=test.rounding["estimate"])
+    assert found["spiegelhalter_test"].value.statistic == pytest.approx(cb.spiegelhalter_test(Y, P).statistic, rel=1e-9)
+
+
+def test_exact():
+    verbs = [cb.kuiper_test, cb.mmce, cb.decompose, functools.partial(cb.ece, strategy="mass")]
+    job = Measuring.of(verbs, exact=True)
+    assert job.part(next(cut())).names == (ORDERED,)
+    for name, (value, rounding) in measured(job, cut(weights=W)).items():
+        whole = (verbs[3] if "(" in name else getattr(cb, name))(Y, P, weights=W)
+        assert number(value) == pytest.approx(number(whole), rel=1e-12)
+        assert rounding == 0
+
+
+def test_without_exact_nothing_grows():
+    with pytest.raises(NotApplicableError, match=r"mmce needs all rows.*exact=True"):
+        Measuring.of(cb.mmce).part(next(cut()))
+
+
+def test_blocks_have_a_constant_size():
+    job = Measuring.of([functools.partial(cb.skce, blocksize=2), cb.ece], exact=True)
+    assert job.part(next(cut())).names == ("skce(blocksize=2)", "ece")
+
+
+def test_verbs_without_outcome_beside_others():
+    intervals = Intervals(P - 1, P + 1, 0.9)
+    found = measured(Measuring.of([cb.width, cb.coverage]), [Batch(P, intervals)])
+    assert found["width"].value == pytest.approx(2.0)
+    alone = measured(Measuring.of(cb.width), [Batch(None, intervals)])
+    assert alone["width"].value == pytest.approx(2.0)
+
+
+def test_it_travels():
+    job = pickle.loads(pickle.dumps(Measuring.of([functools.partial(cb.ece, bins=5)])))
+    assert measured(job, cut())["ece(bins=5)"].value == pytest.approx(cb.ece(Y, P, bins=5), rel=1e-12)
+
+
+def test_running_goes_on_with_the_same_bits():
+    job = Measuring.of([cb.ece, cb.log_score])
+    through, first = Running(), Running()
+    for k, batch in enumerate(cut(100)):
+        through.add(job.part(batch))
+        first.add(job.part(batch))
+        if k == 12:
+            first = Running.resumed(first.state())
+    assert through.total() == first.total()
+    assert through.parts == 20
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="nothing to measure"):
+        Measuring.of([])
+    with pytest.raises(InputError, match="asked for once"):
+        Measuring.of([cb.ece, "ece"])
+    with pytest.raises(InputError, match="by keyword only"):
+        Measuring.of(functools.partial(cb.ece, Y))
+    with pytest.raises(InputError, match="no option bons"):
+        Measuring.of(functools.partial(cb.ece, bons=3))
+    with pytest.raises(InputError, match="coverage judges Intervals, Sets or Quantiles"):
+        Measuring.of([cb.ece, cb.coverage]).part(next(cut()))
+    with pytest.raises(InputError, match="expected a verb"):
+        Measuring.of("eec")

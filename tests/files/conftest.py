@@ -1,0 +1,91 @@
+"""Files written for the test, and batches small enough that a few rows fill several of them."""
+
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+BATCH = 64
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Make batches of 64 rows."""
+    from calibrant.files import reading
+
+    monkeypatch.setattr(reading, "BATCH", BATCH)
+    return BATCH
+
+
+@pytest.fixture(params=["polars", "pyarrow"])
+def reader(request, monkeypatch, require):
+    """Read files with polars, and with pyarrow as if polars were not installed."""
+    require(request.param)
+    if request.param == "pyarrow":
+        monkeypatch.setitem(sys.modules, "polars", None)
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def columns():
+    """Return 1000 rows of probabilities, and things to weight, group and filter them by."""
+    rng = np.random.default_rng(11)
+    p = rng.beta(0.7, 0.9, 1000)
+    P = rng.dirichlet([1, 1, 1], 1000)
+    return {
+        "y": (rng.random(1000) < p).astype(np.int8),
+        "p": p,
+        "w": rng.uniform(0.5, 2, 1000),
+        "segment": np.array(["student", "business"])[rng.integers(0, 2, 1000)],
+        "age": rng.integers(18, 90, 1000),
+        "k": np.array([rng.choice(3, p=row) for row in P]),
+        "a": P[:, 0],
+        "b": P[:, 1],
+        "c": P[:, 2],
+        "price": rng.normal(size=1000),
+        "low": np.full(1000, -1.6),
+        "high": np.full(1000, 1.7),
+    }
+
+
+@pytest.fixture(scope="session")
+def write():
+    """Return a function that writes columns to a Parquet, CSV, Arrow or NDJSON file."""
+
+    def written(path, columns, rows=slice(None), **options):
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.feather
+        import pyarrow.parquet
+
+        table = pa.table({name: values[rows] for name, values in columns.items()})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".parquet":
+            pyarrow.parquet.write_table(table, path, **options)
+        elif path.suffix == ".csv":
+            pyarrow.csv.write_csv(table, path)
+        elif path.suffix == ".arrow":
+            pyarrow.feather.write_feather(table, path, compression="uncompressed")
+        else:
+            path.write_text("\n".join(map(_json, table.to_pylist())) + "\n")
+        return path
+
+    return written
+
+
+def _json(row):
+    import json
+
+    return json.dumps(row)
+
+
+@pytest.fixture
+def parts(tmp_path, columns, write):
+    """Return a folder of eleven Parquet files of 100 rows, one of them without rows."""
+    ends = [0, 100, 200, 200, 300, 400, 500, 600, 700, 800, 900, 1000]
+    for k, (start, stop) in enumerate(pairwise(ends)):
+        write(tmp_path / "parts" / f"part-{k}.parquet", columns, slice(start, stop), row_group_size=37)
+    (tmp_path / "parts" / "_SUCCESS").write_text("")
+    (tmp_path / "parts" / ".part-0.parquet.crc").write_text("x")
+    return tmp_path / "parts"

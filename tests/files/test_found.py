@@ -1,0 +1,89 @@
+"""Which files a path means."""
+
+from pathlib import Path
+
+import pytest
+
+from calibrant.files.found import find_files
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/part-10.csv", "a/part-9.csv", "a/_SUCCESS", "a/.part-9.csv.crc", "a/README.md", "b/x.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("y,p\n0,0.5\n")
+    (tmp_path / "a" / "_temporary").mkdir()
+    (tmp_path / "a" / "_temporary" / "part-0.csv").write_text("y,p\n0,0.5\n")
+    return tmp_path
+
+
+def names(path, **options):
+    return [found.path.as_posix() for found in find_files(path, **options)]
+
+
+@pytest.mark.parametrize(
+    ("path", "files"),
+    [
+        ("a", ["a/part-9.csv", "a/part-10.csv"]),
+        (Path("b/x.csv"), ["b/x.csv"]),
+        ("a/*.csv", ["a/part-9.csv", "a/part-10.csv"]),
+        ("*", ["a/part-9.csv", "a/part-10.csv", "b/x.csv"]),
+        ("**/*.csv", ["a/part-9.csv", "a/part-10.csv", "b/x.csv"]),
+        (["b", "a/part-10.csv"], ["b/x.csv", "a/part-10.csv"]),
+        (("a/part-1*", "b/x.csv"), ["a/part-10.csv", "b/x.csv"]),
+    ],
+)
+def test_files(folder, path, files):
+    assert names(path) == files
+
+
+def test_a_file_whose_name_looks_like_a_pattern(folder):
+    (folder / "[1].csv").write_text("y,p\n0,0.5\n")
+    assert names("[1].csv") == ["[1].csv"]
+
+
+def test_other_endings_with_a_format(folder):
+    (folder / "c").mkdir()
+    (folder / "c" / "rows.txt").write_text("y,p\n")
+    assert names("c", format="csv") == ["c/rows.txt"]
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("nowhere.csv", "there is no file nowhere.csv. Check the path"),
+        ("nowhere/x.csv", "there is no file nowhere/x.csv, nor a folder nowhere. Check the path"),
+        ("nowhere/*.csv", "no file is like 'nowhere/*.csv'. Check the path"),
+        ("empty", "there are no files of predictions in the folder empty; calibrant reads .parquet, .pq, .csv"),
+        ([], "there are no files: the list of paths is empty"),
+        (3, "path must be that of a file or a folder, a pattern, or a list of these; got 3"),
+        ([3], "path must be that of a file or a folder, a pattern, or a list of these; got [3]"),
+        (["a", "a/part-9.csv"], "the file a/part-9.csv is named twice, and its rows would count twice; name it once"),
+        ("mixed", "mixed/x.csv is CSV and mixed/y.parquet is Parquet; files that are read together have one format. "),
+    ],
+)
+def test_refusals(folder, refusal, path, why):
+    (folder / "empty").mkdir()
+    (folder / "mixed").mkdir()
+    for name in ("x.csv", "y.parquet"):
+        (folder / "mixed" / name).write_text("y,p\n")
+    assert refusal(find_files, path).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1", "20"], [1, 20]),
+        (["01", "2"], ["01", "2"]),
+        (["north", "3"], ["north", "3"]),
+        (["a%2Fb", "__HIVE_DEFAULT_PARTITION__"], ["a/b", None]),
+    ],
+)
+def test_values_of_folders(folder, texts, values):
+    for text in texts:
+        (folder / "hive" / f"x={text}").mkdir(parents=True)
+        (folder / "hive" / f"x={text}" / "rows.csv").write_text("y,p\n")
+    found = [found.constants["x"] for found in find_files("hive")]
+    assert sorted(found, key=str) == sorted(values, key=str)

@@ -1,0 +1,217 @@
+"""Files of any size: the same numbers as the rows themselves, and the same bits every time."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    Intervals,
+    brier_score,
+    coverage,
+    ece,
+    fold,
+    interval_score,
+    kuiper_test,
+    log_score,
+    spiegelhalter_test,
+)
+from calibrant.engines.measuring import Measured
+from calibrant.files import reading
+from calibrant.files.scan import Scan, scan
+from calibrant.inputs.from_columns import from_columns
+
+
+def binary(path, **options):
+    return scan(path, y="y", prediction="p", **options)
+
+
+def values(found):
+    return {name: measured.value for name, measured in found.items()}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "arrow"])
+def test_the_same_numbers_as_the_rows(small_batches, reader, tmp_path, columns, write, suffix):
+    for k, start in enumerate(range(0, 1000, 300)):
+        write(tmp_path / f"part-{k}.{suffix}", columns, slice(start, start + 300))
+    found = binary(tmp_path).measure(ece, "brier_score", functools.partial(ece, bins=10))
+    y, p = columns["y"], columns["p"]
+    assert found["ece"].value == pytest.approx(ece(y, p), abs=1e-13)
+    assert found["brier_score"].value == pytest.approx(brier_score(y, p), abs=1e-13)
+    assert found["ece(bins=10)"].value == pytest.approx(ece(y, p, bins=10), abs=1e-13)
+    assert all(isinstance(measured, Measured) for measured in found.values())
+
+
+def test_ndjson_and_npz(small_batches, tmp_path, columns, write):
+    write(tmp_path / "rows.ndjson", columns)
+    np.savez(tmp_path / "rows.npz", y=columns["y"], p=columns["p"])
+    whole = brier_score(columns["y"], columns["p"])
+    for name in ("rows.ndjson", "rows.npz"):
+        assert binary(tmp_path / name).measure(brier_score)["brier_score"].value == pytest.approx(whole)
+
+
+def test_ndjson_needs_polars(monkeypatch, tmp_path, columns, write):
+    from calibrant.errors import MissingExtraError
+
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'calibrant\[cli\]'"):
+        binary(write(tmp_path / "rows.ndjson", columns)).measure(ece)
+
+
+def test_nothing_to_read_with(monkeypatch, tmp_path, columns, write):
+    from calibrant.errors import MissingExtraError
+
+    path = write(tmp_path / "rows.csv", columns)
+    for name in ("polars", "pyarrow"):
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    with pytest.raises(MissingExtraError, match="reading files"):
+        binary(path).measure(ece)
+
+
+def test_files_are_read_in_their_order_and_batches_never_span_two(small_batches, reader, parts, columns):
+    batches = list(binary(parts, weights="w", groups=["segment"]).batches())
+    assert [len(batch.y) for batch in batches] == [64, 36] * 10
+    for name, values in (("p", [batch.prediction for batch in batches]), ("w", [batch.weights for batch in batches])):
+        assert np.concatenate(values).tolist() == columns[name].tolist()
+    assert np.concatenate([batch.groups["segment"] for batch in batches]).tolist() == columns["segment"].tolist()
+
+
+@pytest.mark.parametrize("row_group_size", [10, 64, 70, 1000])
+def test_row_groups_of_any_size_give_the_same_bits(small_batches, reader, tmp_path, columns, write, row_group_size):
+    path = write(tmp_path / "rows.parquet", columns, row_group_size=row_group_size)
+    assert [len(batch.y) for batch in binary(path).batches()] == [64] * 15 + [40]
+    total = fold(ece, binary(path).batches())
+    parts = [fold(ece, [(columns["y"][k : k + 64], columns["p"][k : k + 64])]) for k in range(0, 1000, 64)]
+    assert total == fold_of(parts)
+
+
+def fold_of(parts):
+    from calibrant.engines.merging import Merging
+
+    merging = Merging()
+    for part in parts:
+        merging.add(part)
+    return merging.total()
+
+
+def test_the_same_files_give_the_same_bits(small_batches, parts):
+    first, second = (binary(parts).measure(ece, kuiper_test, spiegelhalter_test) for _ in range(2))
+    assert repr(first) == repr(second)
+
+
+def test_both_readers_give_the_same_bits(small_batches, parts, monkeypatch):
+    by_polars = binary(parts, where="age > 40").measure(ece, "brier_score")
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    assert binary(parts, where="age > 40").measure(ece, "brier_score") == by_polars
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ("age >= 65", lambda c: c["age"] >= 65),
+        ("segment = student and age < 30.5", lambda c: (c["segment"] == "student") & (c["age"] < 30.5)),
+        ("segment in (student, nobody)", lambda c: c["segment"] == "student"),
+        ("p is not null and y = 1", lambda c: c["y"] == 1),
+        ("age != 20", lambda c: c["age"] != 20),
+    ],
+)
+def test_where(small_batches, reader, parts, columns, where, kept):
+    rows = kept(columns)
+    found = binary(parts, where=where, weights="w").measure(brier_score)["brier_score"].value
+    assert found == pytest.approx(brier_score(columns["y"][rows], columns["p"][rows], weights=columns["w"][rows]))
+
+
+def test_weights_and_classes(small_batches, reader, parts, columns):
+    P = np.column_stack([columns[name] for name in "abc"])
+    found = scan(parts, y="k", prediction=["a", "b", "c"], weights="w").measure(brier_score, log_score, ece)
+    for verb in (brier_score, log_score, ece):
+        expected = verb(columns["k"], P, weights=columns["w"])
+        assert found[verb.__name__].value == pytest.approx(expected, abs=1e-12)
+
+
+def test_labels(small_batches, reader, parts, columns):
+    found = scan(parts, y="segment", prediction="p", pos_label="student").measure(brier_score)
+    expected = brier_score(columns["segment"] == "student", columns["p"])
+    assert found["brier_score"].value == pytest.approx(expected)
+
+
+def test_intervals(small_batches, reader, parts, columns):
+    prediction = from_columns(Intervals, "low", "high", level=0.9)
+    found = scan(parts, y="price", prediction=prediction).measure(coverage, interval_score)
+    intervals = Intervals(columns["low"], columns["high"], 0.9)
+    assert found["coverage"].value == pytest.approx(coverage(columns["price"], intervals))
+    assert found["interval_score"].value == pytest.approx(interval_score(columns["price"], intervals))
+
+
+def test_one_row(reader, tmp_path, columns, write):
+    path = write(tmp_path / "one.csv", columns, slice(0, 1))
+    expected = brier_score(columns["y"][:1], columns["p"][:1])
+    assert binary(path).measure(brier_score)["brier_score"].value == pytest.approx(expected)
+
+
+def test_folders_name_columns(small_batches, reader, tmp_path, columns, write):
+    days = ["2024-01-09", "2024-01-10", "2024-02-01"]
+    for k, day in enumerate(days):
+        write(tmp_path / f"date={day}" / f"hour={k + 8}" / "part-0.parquet", columns, slice(300 * k, 300 * k + 300))
+    found = binary(tmp_path, groups=["date", "hour"])
+    batches = list(found.batches())
+    assert [str(batch.groups["date"][0])[:10] for batch in batches] == [day for day in days for _ in range(5)]
+    assert [int(batch.groups["hour"][0]) for batch in batches] == [8] * 5 + [9] * 5 + [10] * 5
+    later = list(binary(tmp_path, where="date >= 2024-01-10 and hour < 10").batches())
+    assert np.concatenate([batch.prediction for batch in later]).tolist() == columns["p"][300:600].tolist()
+    assert list(binary(tmp_path / "date=2024-01-*", where="hour = 9").batches())
+    assert len(list(binary(tmp_path / "date=2024-01-*" / "*" / "*.parquet", where="date = 2024-01-10").batches())) == 5
+
+
+def test_names_that_polars_takes_for_patterns(small_batches, reader, tmp_path, columns, write):
+    strange = {"*": columns["y"], "^p.*$": columns["p"], "p1": columns["age"], "a.b": columns["age"]}
+    path = write(tmp_path / "[strange].parquet", strange)
+    found = scan(path, y="*", prediction="^p.*$", where="'a.b' > 50").measure(brier_score)
+    rows = columns["age"] > 50
+    assert found["brier_score"].value == pytest.approx(brier_score(columns["y"][rows], columns["p"][rows]))
+
+
+def test_types_that_a_longer_look_changes(small_batches, tmp_path):
+    rows = ["y,p"] + ["0,0"] * 20_000 + ["1.0,0.25"] * 10
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(rows))
+    assert binary(path).measure(brier_score)["brier_score"].value == pytest.approx(10 * 0.75**2 / 20_010)
+
+
+def test_whole_numbers_and_truth_values_of_other_sizes_belong_together(small_batches, reader, tmp_path, columns, write):
+    kinds = [np.int8, np.int64, bool, np.float64]
+    for k, kind in enumerate(kinds):
+        table = {**columns, "y": columns["y"].astype(kind), "w": columns["w"].astype(np.float32 if k else np.float64)}
+        write(tmp_path / f"{k}.parquet", table, slice(250 * k, 250 * k + 250))
+    found = binary(tmp_path, weights="w").measure(brier_score)["brier_score"].value
+    assert found == pytest.approx(brier_score(columns["y"], columns["p"], weights=columns["w"]), rel=1e-6)
+
+
+def test_exact(small_batches, parts, columns):
+    found = binary(parts).measure(kuiper_test, exact=True)["kuiper_test"]
+    assert found.rounding == 0
+    assert found.value.statistic == pytest.approx(kuiper_test(columns["y"], columns["p"]).statistic, abs=1e-12)
+
+
+def test_repr(parts):
+    text = repr(binary(parts, where="age > 3"))
+    assert re.fullmatch(r"Scan\(11 files, 0\.\d MB, y='y', prediction='p', where='age > 3'\)", text)
+
+
+def test_nothing_is_read_before_it_is_asked_for(tmp_path):
+    (tmp_path / "broken.parquet").write_text("nonsense")
+    assert isinstance(binary(tmp_path / "broken.parquet"), Scan)
+
+
+def test_the_size_of_batches_is_a_promise():
+    assert reading.BATCH == 1 << 21
+
+
+def test_audit(small_batches, parts, columns):
+    from calibrant import audit
+
+    found = binary(parts, groups="segment").audit(exact=True)
+    whole = audit(columns["y"], columns["p"], groups={"segment": columns["segment"]})
+    assert found.findings.n == whole.findings.n
+    assert found.findings.verdict.status == whole.findings.verdict.status

@@ -1,0 +1,470 @@
+"""A real cluster, two executors in processes of their own, gives what the verbs give for arrays.
+
+All tests of Spark are in this file, so that one process of pytest starts one cluster.
+"""
+
+import os
+import shutil
+import socket
+import sys
+import warnings
+from datetime import datetime
+from decimal import Decimal
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant as cb
+import calibrant.spark as on_spark
+from calibrant import InputError, Intervals, MissingExtraError, NotApplicableError, Quantiles, Samples
+from calibrant.engines.summarizing import Summarizing
+from calibrant.inputs.from_columns import from_columns
+from calibrant.inputs.named_columns import NamedColumns
+from calibrant.spark import columns as spark_columns
+from calibrant.spark import running
+from calibrant.spark.partitions import Part, chunks, merged
+from calibrant.testing.data import DATA
+from calibrant.testing.numbers import numbers
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.xdist_group("spark"),  # one process of pytest, one cluster
+]
+N = 700
+PORT = "spark.connect.grpc.binding.port"
+
+
+@pytest.fixture(scope="module")
+def pyspark(require):
+    """Return PySpark where there is a Java to run it; nothing is skipped in CI."""
+    found = require("pyspark")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no Java, and nothing is skipped in CI")
+        pytest.skip("there is no Java")
+    return found
+
+
+@pytest.fixture(scope="module")
+def spark(pyspark, tmp_path_factory):
+    """Return a session of a cluster with two executors, and end its Java with the tests."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    home = tmp_path_factory.mktemp("spark")
+    for item in Path(pyspark.__file__).parent.iterdir():  # a cluster writes to its home, which is not ours
+        (home / item.name).symlink_to(item)
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # nothing runs so long that a better compiler pays
+    wanted = {
+        "spark.driver.extraJavaOptions": quick,
+        "spark.executor.extraJavaOptions": quick,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.executor.memory": "512m",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.files.openCostInBytes": "1g",  # a file is a partition
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        PORT: str(_free_port()),
+    }
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**python, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}.items():
+            patch.setenv(name, value)
+        builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("calibrant")
+        for name, value in wanted.items():
+            builder = builder.config(name, value)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            session = builder.getOrCreate()
+        yield session
+        gateway = SparkContext._gateway
+        session.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(60)
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+def _free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Return columns of everything that can be judged."""
+    rng = np.random.default_rng(8)
+    p = rng.random(N)
+    P = rng.dirichlet(np.ones(3), N)
+    label = np.array([rng.choice(3, p=row) for row in P])
+    mean, std = rng.normal(size=N), rng.uniform(0.5, 2, N)
+    z = rng.normal(mean, std)
+    return {
+        "y": (rng.random(N) < p).astype(np.int64),
+        "p": p,
+        "p32": p.astype(np.float32),
+        "P0": P[:, 0],
+        "P1": P[:, 1],
+        "P2": P[:, 2],
+        "probabilities": P,
+        "label": label,
+        "text": np.array(["red", "green", "blue"], dtype=object)[label],
+        "mean": mean,
+        "std": std,
+        "z": z,
+        "low": mean - std,
+        "high": mean + std,
+        "low2": mean - 2 * std,
+        "high2": mean + 2 * std,
+        "draws": rng.normal(mean[:, None], std[:, None], (N, 20)),
+        "w": rng.exponential(size=N) * (rng.random(N) < 0.9),
+        "group": np.array(["north", "south"], dtype=object)[rng.integers(0, 2, N)],
+    }
+
+
+@pytest.fixture(scope="module")
+def table(data, pyspark):
+    """Return the columns as an Arrow table."""
+    import pyarrow as pa
+
+    plain = {name: column if column.ndim == 1 else column.tolist() for name, column in data.items()}
+    found = pa.table(plain)
+    decimal = pa.array([Decimal(round(value * 1000)) / 1000 for value in data["p"]], pa.decimal128(10, 3))
+    return found.append_column("decimal", decimal).append_column("event", pa.array(data["y"] == 1))
+
+
+@pytest.fixture(scope="module")
+def cut(table, tmp_path_factory):
+    """Return a function that writes the table to so many files, two of several without rows, and names the folder."""
+    import pyarrow.parquet as pq
+
+    known = {}
+
+    def folder(parts):
+        if parts not in known:
+            known[parts] = tmp_path_factory.mktemp(f"parts_{parts}")
+            full = parts - 2 if parts > 2 else parts
+            edges = np.linspace(0, 1, full + 1) ** 1.5 * N  # parts of different sizes
+            for k, (start, stop) in enumerate(zip(edges[:-1].astype(int), edges[1:].astype(int), strict=True)):
+                pq.write_table(table.slice(start, stop - start), known[parts] / f"part_{k}.parquet")
+            for k in range(full, parts):
+                pq.write_table(table.slice(0, 0), known[parts] / f"part_{k}.parquet")
+        return str(known[parts])
+
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frames(spark, cut):
+    """Return a function from a number of partitions to the frame."""
+    return lambda parts: spark.read.parquet(cut(parts))
+
+
+@pytest.fixture(scope="module")
+def halves(spark):
+    """Return a function that makes a frame of two partitions from numbers, a half of the rows in each."""
+
+    def made(**columns):
+        told = {name: ", ".join("NULL" if v is None else f"{v!r}D" for v in values) for name, values in columns.items()}
+        rows = len(next(iter(columns.values())))
+        return spark.range(0, rows, 1, 2).selectExpr(*(f"array({v})[int(id)] AS {k}" for k, v in told.items()))
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def few(spark):
+    """Return a function that makes a small frame of one partition from columns."""
+    import pyarrow as pa
+
+    return lambda **columns: spark.createDataFrame(pa.table(columns)).coalesce(1)
+
+
+BINARY = [
+    "brier_score",
+    "log_score",
+    partial(cb.ece, bins=10),
+    "spiegelhalter_test",
+    partial(cb.reliability_curve, bins=5),
+]
+SORTED = ["kuiper_test", partial(cb.ece, bins=7, strategy="mass"), "mmce"]
+CLASSES = ["brier_score", "log_score", partial(cb.ece, bins=10, notion="classwise")]
+ONE, TWO = (Intervals, "low", "high"), (Intervals, ["low", "low2"], ["high", "high2"])
+KINDS = {
+    "binary": (BINARY, "y", "p", {}),
+    "binary, sorted": (SORTED, "y", "p", {"exact": True}),
+    "weights": ([BINARY[0], BINARY[2]], "y", "p", {"weights": "w"}),
+    "float32": ([BINARY[0], BINARY[2]], "y", "p32", {}),
+    "float32, sorted": (["mmce"], "event", "p32", {"exact": True}),
+    "columns of classes": (CLASSES, "label", ["P0", "P1", "P2"], {}),
+    "array of classes": (CLASSES, "label", "probabilities", {}),
+    "text": (CLASSES[:1], "text", ["P0", "P1", "P2"], {"classes": ["red", "green", "blue"]}),
+    "event": ([partial(cb.ece, bins=10)], "text", "P1", {"pos_label": "green"}),
+    "interval": (["coverage", "width", "interval_score"], "z", from_columns(*ONE, level=0.68), {}),
+    "weighted intervals": (["coverage", "width"], "z", from_columns(*TWO, level=[0.68, 0.95]), {"weights": "w"}),
+    "tested intervals": (["coverage_test", "coverage"], "z", from_columns(*ONE, level=0.68), {"exact": True}),
+    "quantiles": (["coverage", "quantile_score"], "z", from_columns(Quantiles, ["low", "high"], [0.16, 0.84]), {}),
+    "draws": (["crps", "sharpness"], "z", from_columns(Samples, "draws"), {}),
+    "law": (["crps", "log_score"], "z", from_columns(cb.Normal, mean="mean", std="std"), {}),
+}
+
+
+def _given(data, prediction):
+    """Return a prediction of names as one of arrays."""
+    if isinstance(prediction, str):
+        return data[prediction]
+    if isinstance(prediction, list):
+        return np.column_stack([data[name] for name in prediction])
+    return prediction.of(data.__getitem__)
+
+
+def _asked(verb):
+    return (verb.func, verb.keywords) if isinstance(verb, partial) else (getattr(cb, verb), {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"), [*((kind, 7) for kind in KINDS), ("binary", 1), ("binary, sorted", 1), ("text", 1), ("draws", 1)]
+)
+def test_same_as_arrays(data, frames, kind, parts):
+    verbs, y, prediction, options = KINDS[kind]
+    found = on_spark.measure(verbs, frames(parts), y=y, prediction=prediction, **options)
+    given = {name: data[value] if name == "weights" else value for name, value in options.items() if name != "exact"}
+    outcome = data["y"] if y == "event" else data[y]
+    assert len(found) == len(verbs)
+    for verb, measured in zip(verbs, found.values(), strict=True):
+        function, own = _asked(verb)
+        before = () if function in (cb.width, cb.sharpness) else (outcome,)
+        expected = function(*before, _given(data, prediction), **given, **own)
+        np.testing.assert_allclose(numbers(measured.value), numbers(expected), rtol=1e-12, atol=1e-12)
+        assert isinstance(measured.rounding, dict) or measured.rounding == 0.0
+
+
+@pytest.mark.parametrize("options", [{"exact": True}, {"exact": True, "weights": "w", "groups": "group"}])
+def test_audit(data, frames, options):
+    found = on_spark.audit(frames(7), y="y", prediction="p", resamples=99, **options)
+    given = {name: data[value] for name, value in options.items() if name == "weights"}
+    expected = cb.audit(data["y"], data["p"], resamples=99, **given)
+    for name in ("value", "pvalue", "expected"):
+        assert found.table["name"] == expected.table["name"]
+        told = [np.nan if value is None else value for value in found.table[name]]
+        np.testing.assert_allclose(told, [np.nan if v is None else v for v in expected.table[name]], rtol=1e-9)
+
+
+def test_cells_state_their_rounding(data, frames):
+    found = on_spark.measure("kuiper_test", frames(7), y="y", prediction="p")["kuiper_test"]
+    bound = found.rounding["statistic"] if isinstance(found.rounding, dict) else found.rounding
+    assert 0 < bound < 0.1
+    assert abs(found.value.statistic - cb.kuiper_test(data["y"], data["p"]).statistic) <= bound
+
+
+def test_audit_of_cells_and_groups(data, frames):
+    found = on_spark.audit(
+        frames(7),
+        y="text",
+        prediction=["P0", "P1", "P2"],
+        classes=["red", "green", "blue"],
+        groups=["group"],
+        resamples=99,
+    )
+    assert found.findings.n == N
+    assert found.verdict.status
+    assert "north" in str(found)
+
+
+def test_decimals_become_numbers(data, frames):
+    found = on_spark.measure(["brier_score", "log_score"], frames(1), y="y", prediction="decimal")
+    p = data["p"].round(3)
+    assert found["brier_score"].value == pytest.approx(cb.brier_score(data["y"], p), rel=1e-12)
+    assert found["log_score"].value == pytest.approx(cb.log_score(data["y"], p), rel=1e-12)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_same_partitions_give_the_same_bits(frames, exact):
+    verbs = ["log_score", "ece", "mmce"] if exact else ["log_score", "ece"]
+    first, second = (on_spark.measure(verbs, frames(7), y="y", prediction="p", weights="w", exact=exact) for _ in "ab")
+    assert first == second
+
+
+@pytest.mark.parametrize("verb", ["log_score", "mmce"])
+def test_workers_merge(spark, verb):
+    """More partitions than a worker merges at once: two levels of merges on workers, then one on the driver."""
+    frame = spark.range(0, 90, 1, 9).selectExpr("id % 2 AS y", "(id % 31 + 1) / 33D AS p")
+    i = np.arange(90)
+    y, p = i % 2, (i % 31 + 1) / 33
+    total = running.total(Summarizing(verb), NamedColumns.read("y", "p"), frame, fan_in=2)
+    expected = reduce(add, _in_tree([cb.summarize(verb, y[k : k + 10], p[k : k + 10]) for k in range(0, 90, 10)]))
+    assert total == expected
+    assert getattr(cb, verb)(total) == pytest.approx(getattr(cb, verb)(y, p), rel=1e-12)
+
+
+def _in_tree(parts):
+    """Return the sums of four parts each, made in pairs, as the cluster does."""
+    for _ in range(2):
+        parts = [reduce(add, parts[k : k + 2]) for k in range(0, len(parts), 2)]
+    return parts
+
+
+def test_order_is_kept(spark):
+    """A test of independence sees the hits in the order of partitions and rows."""
+    i = np.arange(300)
+    z = np.floor(np.sqrt(i)) % 2
+    frame = spark.range(0, 300, 1, 5).selectExpr("floor(sqrt(id)) % 2 AS z", "0.5D AS low", "1.5D AS high")
+    options = {"method": "independence", "null": "asymptotic"}
+    total = on_spark.summarize("coverage_test", frame, y="z", prediction=from_columns(*ONE, level=0.68), **options)
+    expected = cb.coverage_test(z, Intervals(np.full(300, 0.5), np.full(300, 1.5), 0.68), **options)
+    np.testing.assert_array_equal(numbers(cb.coverage_test(total, **options)), numbers(expected))
+
+
+def test_ranks(data, frames):
+    total = on_spark.summarize(cb.ranks, frames(7), y="z", prediction=from_columns(Samples, "draws"))
+    assert total == cb.summarize(cb.ranks, data["z"], Samples(data["draws"]))
+
+
+def test_names_with_dots(few):
+    frame = few(**{"the.y": [0, 1, 1], "a `score`": [0.2, 0.6, 0.9]})
+    found = on_spark.measure(["brier_score"], frame, y="the.y", prediction="a `score`")
+    assert found["brier_score"].value == pytest.approx(cb.brier_score([0, 1, 1], [0.2, 0.6, 0.9]), rel=1e-12)
+
+
+def test_partitions_of_weight_zero(halves, refusal):
+    frame = halves(y=[0, 1, 1, 1], p=[0.2, 0.6, 0.7, 0.9], w=[0.0, 0.0, 1.0, 3.0])
+    found = on_spark.measure("brier_score", frame, y="y", prediction="p", weights="w")
+    assert found["brier_score"].value == pytest.approx((0.3**2 + 3 * 0.1**2) / 4, rel=1e-12)
+    words = refusal(on_spark.measure, "ece", frame.where("w = 0"), y="y", prediction="p", weights="w")
+    assert "all weights in 'w' are 0" in words
+
+
+def test_bad_rows_are_told_in_their_own_words(halves, refusal):
+    def asked(verb="ece", **columns):
+        frame = halves(**{"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.5], **columns})
+        return refusal(on_spark.measure, verb, frame, y="y", prediction="p")
+
+    words = asked(p=[0.2, 0.6, 0.5, 1.5])
+    assert words.startswith("partition 1: prediction must lie in [0, 1]; row 1 is 1.5")
+    assert asked("brier_score", p=[0.2, 0.6, 0.5, 1.5]) == words  # also where Spark could have answered alone
+    assert asked(p=[0.2, 0.6, 0.5, None]) == (
+        "partition 1: column 'p' must not have missing values; row 1 is null. Drop such rows"
+    )
+    assert "partition 0: y must be 0 and 1; row 0 is 7" in asked(y=[7, 1, 5, 0])
+
+
+def test_refusals_of_a_kind(few, frames, refusal):
+    frame = frames(7)
+    words = refusal(on_spark.measure, "kuiper_test_", frame, y="y", prediction="p")
+    assert "expected a verb" in words
+    words = refusal(on_spark.measure, "mmce", frame, y="y", prediction="p", error=NotApplicableError)
+    assert words.startswith("partition 0: ")
+    assert "exact=True" in words
+    nothing = few(y=[0], p=[0.5]).where("p > 1")
+    assert "there are no rows" in refusal(on_spark.measure, "ece", nothing, y="y", prediction="p")
+    assert "there are no rows" in refusal(on_spark.audit, nothing, y="y", prediction="p")
+    nulls = few(y=[0.0], draws=[[0.5, None]])
+    words = refusal(on_spark.measure, "crps", nulls, y="y", prediction=from_columns(Samples, "draws"))
+    assert "column 'draws' must not have missing values" in words
+
+
+def test_refusals_before_anything_runs(spark, few, refusal):
+    frame = few(y=[0], p=[0.5], when=[datetime(2026, 1, 1)], b=[b"x"])
+    asked = partial(refusal, on_spark.measure, "ece")
+    assert asked(frame, y="y", prediction="pp").startswith("the frame has no column 'pp'. Did you mean 'p'?")
+    assert "column 'when' is of Spark's type timestamp" in asked(frame, y="when", prediction="p")
+    assert "column 'b' is of Spark's type binary" in asked(frame, y="b", prediction="p")
+    assert "has 2 columns 'p'" in asked(frame.select("y", "p", "p"), y="y", prediction="p")
+    assert "one name to Spark" in asked(frame.selectExpr("y", "p", "p AS P"), y="y", prediction="p")
+    assert "must be a pyspark.sql.DataFrame" in asked({"y": [0]}, y="y", prediction="p")
+    stream = spark.readStream.format("rate").load().selectExpr("value AS y", "0.5D AS p")
+    assert "is a stream" in asked(stream, y="y", prediction="p")
+    assert "has no option" in refusal(on_spark.summarize, "ece", frame, y="y", prediction="p", n_bins=3)
+
+
+def test_missing_libraries(monkeypatch, require):
+    require("pyarrow")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyspark.sql", None)
+        with pytest.raises(MissingExtraError, match=r"calibrant\[spark\]"):
+            on_spark.measure("ece", None, y="y", prediction="p")
+
+    class Plan:
+        def collect(self):
+            raise RuntimeError("PythonException: ModuleNotFoundError: No module named 'calibrant'")
+
+    with pytest.raises(MissingExtraError, match="the Python of Spark's executors"):
+        running._collected(Plan())
+
+
+def test_spark_answers_alone_where_it_can(data, frames, monkeypatch):
+    """Means without weights need no Python worker."""
+    monkeypatch.delattr("calibrant.spark.measurements.total")
+    for kind in ("interval", "quantiles"):
+        verbs, y, prediction, _ = KINDS[kind]
+        assert set(on_spark.measure(verbs, frames(7), y=y, prediction=prediction)) == set(verbs)
+    found = on_spark.measure("brier_score", frames(7), y="event", prediction="p32")
+    assert found["brier_score"].value == pytest.approx(cb.brier_score(data["y"], data["p32"]), rel=1e-12)
+
+
+def test_spark_connect(data, spark, cut, require):
+    """The same through a client that has no Java."""
+    require("grpc")
+    from pyspark.sql.connect.session import SparkSession
+
+    client = SparkSession.builder.remote(f"sc://127.0.0.1:{spark.conf.get(PORT)}").create()
+    try:
+        frame = client.read.parquet(cut(7))
+        verbs = ["brier_score", partial(cb.ece, bins=10)]
+        found = on_spark.measure(verbs, frame, y="y", prediction="p", weights="w")
+        assert found == on_spark.measure(verbs, spark.read.parquet(cut(7)), y="y", prediction="p", weights="w")
+        alone = on_spark.measure("brier_score", frame, y="y", prediction="p")["brier_score"].value
+        assert alone == pytest.approx(cb.brier_score(data["y"], data["p"]), rel=1e-12)
+        with pytest.raises(InputError, match=r"^partition 0: column 'y' must not have missing values"):
+            on_spark.measure("ece", frame.selectExpr("NULLIF(y, 1) AS y", "p"), y="y", prediction="p")
+    finally:
+        client.stop()
+
+
+def test_chunks(require):
+    pa = require("pyarrow")
+    batches = [pa.record_batch({"x": list(range(start, start + 4))}) for start in (0, 4, 8)]
+    found = list(chunks(iter(batches), rows=5))
+    assert [(start, part.column("x").to_pylist()) for start, part in found] == [
+        (0, [0, 1, 2, 3, 4]),
+        (5, [5, 6, 7, 8, 9]),
+        (10, [10, 11]),
+    ]
+    assert [start for start, _ in chunks(iter(batches), rows=100, size=33)] == [0, 8]
+    assert list(chunks(iter([batches[0].slice(0, 0)]))) == []
+
+
+def test_the_first_refusal_is_told():
+    parts = [Part(3, 0, None, None, b""), Part(5, 0, "InputError", "b", None), Part(4, 0, "SummaryError", "a", None)]
+    assert merged(sorted(parts), 10).words == "a"
+
+
+def test_summaries_that_do_not_merge_are_told():
+    from calibrant.summaries import Grid, Ordered
+
+    found = merged([Part.of(k, kind.zero(), 10) for k, kind in enumerate((Grid, Ordered))], 10)
+    assert found.error == "SummaryError"
+    assert found.words.startswith("partitions 0 and later: ")
+
+
+def test_quoted():
+    assert spark_columns.quoted("a`b") == "`a``b`"
+
+
+@pytest.mark.parametrize("name", [name for name in DATA if name not in ("sets", "vectors")])
+def test_contract(contract, spark, name):
+    """Every verb of the catalogue gives the same numbers on a cluster as on arrays."""
+    promised = contract(name)
+    frame = spark.createDataFrame(pd.DataFrame(promised.table)).repartition(3)
+    promised.check(on_spark.measure(promised.verbs, frame, y=promised.y, prediction=promised.prediction, exact=True))
