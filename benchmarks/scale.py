@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from benchmarks.runner import Report, added_memory, best_seconds
+from benchmarks.runner import Report, best_seconds
 
 import calibrant as cb
 
@@ -86,7 +87,7 @@ def time_scan(report: Report, files: list[Path]) -> None:
         )
         seconds[n] = found["scan"]
         ratio = found["scan"] / found["decode"]
-        peak = added_memory(scan_again, functools.partial(given, some), 0)
+        peak = peak_memory("scan", some)
         times = (f"{found['decode']:.2f}", f"{found['scan']:.2f}", f"{ratio:.2f}", f"{1e9 * seconds[n] / n:.1f}")
         rows.append((f"{n:,}", *times, f"{peak / 1e6:.0f}"))
         report.target(f"{n:,} rows in at most {LIMIT} times the time of decoding", f"{ratio:.2f}", ratio <= LIMIT)
@@ -96,17 +97,22 @@ def time_scan(report: Report, files: list[Path]) -> None:
     growth = (last / many) / (first / few)
     report.target(f"time grows in proportion from {few:,} to {many:,} rows, times", f"{growth:.2f}", growth <= LINEAR)
     for name, (value, rounding) in scan(files).items():
-        text = repr(value) if isinstance(value, float) else f"{getattr(value, 'estimate', value)}"
-        report.say(f"{name}: {text}, rounding {rounding}")
+        if isinstance(number := getattr(value, "estimate", value), float):
+            bound = rounding["estimate"] if isinstance(rounding, dict) else rounding
+            report.say(f"{name}: {number:.9g}, at most {bound:.2g} from that of the rows")
 
 
-def given(files: list[Path], n: int) -> tuple[list[Path]]:
-    """Return the files; what a first call needs is measured on the first one."""
-    return (files[:1] if n else files,)
-
-
-def scan_again(files: list[Path]) -> None:
-    scan(files)
+def peak_memory(work: str, files: list[Path]) -> int:
+    """Return the peak resident memory, in bytes, of a fresh process that does nothing but this work."""
+    measured = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        f"from benchmarks.scale import {work}\n"
+        f"{work}([Path(name) for name in sys.argv[1:]])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    command = [sys.executable, "-c", measured, *map(str, files)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def exact(files: list[Path]) -> dict[str, cb.Measured]:
@@ -119,17 +125,13 @@ def time_exact(report: Report, files: list[Path]) -> None:
     p = np.concatenate([pl.read_parquet(file)["p"].to_numpy() for file in files])
     work = {"sort": functools.partial(np.sort, p), "exact": functools.partial(exact, files)}
     found = best_seconds(work, rounds=1)
-    peak = added_memory(exact_again, functools.partial(given, files), 0)
+    peak = peak_memory("exact", files)
     times = (f"{found['sort']:.1f}", f"{found['exact']:.1f}", f"{found['exact'] / found['sort']:.1f}")
     report.table(("rows", "np.sort s", "exact s", "ratio", "peak MB"), [(f"{len(p):,}", *times, f"{peak / 1e6:.0f}")])
 
 
-def exact_again(files: list[Path]) -> None:
-    exact(files)
-
-
 def time_summaries(report: Report, sizes: tuple[int, ...]) -> None:
-    report.section("What one verb keeps of n rows of one probability, and how long it takes to make, exact=True")
+    report.section("What one verb keeps of n rows of one probability, and how long it takes to make")
     rows = []
     for verb in OF_ONE_PROBABILITY:
         cells = []

@@ -397,11 +397,16 @@ class TestRefused:
         with pytest.raises(InputError, match=r"cannot make the folder .*file"):
             SortedRuns(tmp_path / "file", keep=True)
 
-    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything may be written")
-    def test_a_folder_that_may_not_be_written_to(self, tmp_path):
+    def test_a_folder_that_may_not_be_written_to(self, tmp_path, as_anyone):
         tmp_path.chmod(0o500)
-        with pytest.raises(InputError, match="you may not write to the folder"):
-            SortedRuns(tmp_path)
+        work = (
+            "import sys; from calibrant.engines.sorted_runs import SortedRuns\n"
+            "try: SortedRuns(sys.argv[1])\n"
+            "except Exception as problem: print(type(problem).__name__, problem)"
+        )
+        command = [sys.executable, "-c", work, str(tmp_path)]
+        done = subprocess.run(command, preexec_fn=as_anyone, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("InputError you may not write to the folder")
 
     def test_a_folder_that_went_away(self, tmp_path):
         folder = tmp_path / "folder"
