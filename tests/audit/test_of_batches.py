@@ -61,6 +61,8 @@ def test_cells_state_how_far_they_are_off():
         "decompose.mcb",
         "decompose.dsc",
     }
+    assert "off by at most" in str(found)
+    assert "off by at most" not in str(audit(Y, P, resamples=99))
     assert any("counted in cells" in caveat for caveat in found.findings.caveats)
     assert any(caveat.startswith("mmce does not apply: it needs the rows") for caveat in found.findings.caveats)
 

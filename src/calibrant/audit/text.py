@@ -11,6 +11,7 @@ from calibrant.results import Findings, Measurement, Table
 
 WIDTH = 88
 MOST_ROWS = 12
+ROUNDING = "off by at most"
 NARROWEST = 32  # first column: names cut shorter could look alike
 
 
@@ -50,6 +51,7 @@ def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tup
     columns = {
         "measurement": [m.label for m in measurements],
         "value": [number(m.value) for m in measurements],
+        ROUNDING: [number(m.rounding) for m in measurements],
         f"{percent(findings.level)} interval": [interval(m.interval) for m in measurements],
         frame_of(findings.kind).expected: [number(m.expected) for m in measurements],
         "p-value": [pvalue(m.pvalue) for m in measurements],
@@ -61,7 +63,14 @@ def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tup
 
 
 def _measurements(measurements: tuple[Measurement, ...], findings: Findings) -> list[str]:
-    return _aligned(_rows(measurements, findings)) if measurements else []
+    """Return the table without the column of roundings, which a line below names: a terminal is narrow."""
+    if not measurements:
+        return []
+    heading, *lines = _rows(measurements, findings)
+    kept = [k for k, name in enumerate(heading) if name != ROUNDING]
+    table = _aligned([tuple(row[k] for k in kept) for row in (heading, *lines)])
+    rounded = ", ".join(f"{m.name} {number(m.rounding)}" for m in measurements if m.rounding is not None)
+    return [*table, *(_wrapped(f"Counted in cells, {ROUNDING}: {rounded}.", "  ", "  ") if rounded else [])]
 
 
 def _table(table: Table) -> list[str]:

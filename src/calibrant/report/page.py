@@ -162,6 +162,7 @@ def _section(section: Section, identity: str, detail: Detail, markup: Any) -> di
         ],
         "measurements": [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in section.measurements],
         "notes": notes,
+        "has_rounding": any(m.rounding is not None for m in section.measurements),
         "has_interval": any(m.interval is not None for m in section.measurements),
         "has_expected": any(m.expected is not None for m in section.measurements),
         "has_pvalue": any(m.pvalue is not None for m in section.measurements),

@@ -45,6 +45,11 @@ class Measurement:
     method: str = ""
     details: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def rounding(self) -> float | None:
+        """By how much the value may differ from that of the rows, where they were counted in cells."""
+        return self.details.get("rounding")
+
 
 @dataclass(frozen=True)
 class Figure:
