@@ -75,7 +75,7 @@ def plan(*, quick: bool) -> list[Cell]:
     cells += [Cell(HALVES, design, HALVES_ROWS, SAME, 2000) for design in REFIT_DESIGNS]
     cells += [Cell(REFITS, design, 40, SAME, 1000) for design in REFIT_DESIGNS]
     cells += [
-        Cell(INTERVALS, f"d = {d}", n, truth, 1000)
+        Cell(INTERVALS, f"d = {d}", n, truth, 400)
         for n in reversed(INTERVAL_ROWS)
         for truth in INTERVAL_DESIGNS
         for d in (2, 10)
