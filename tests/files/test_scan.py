@@ -18,9 +18,11 @@ from calibrant import (
     spiegelhalter_test,
 )
 from calibrant.engines.measuring import Measured
+from calibrant.errors import InputError
 from calibrant.files import reading
 from calibrant.files.scan import Scan, scan
 from calibrant.inputs.from_columns import from_columns
+from calibrant.inputs.named_columns import NamedColumns
 
 
 def binary(path, **options):
@@ -29,6 +31,14 @@ def binary(path, **options):
 
 def values(found):
     return {name: measured.value for name, measured in found.items()}
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Take the compiled loops for few rows too."""
+    from calibrant.primitives import dispatch
+
+    monkeypatch.setattr(dispatch, "FAST_ROWS", 1)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "arrow"])
@@ -215,3 +225,52 @@ def test_audit(small_batches, parts, columns):
     whole = audit(columns["y"], columns["p"], groups={"segment": columns["segment"]})
     assert found.findings.n == whole.findings.n
     assert found.findings.verdict.status == whole.findings.verdict.status
+
+
+class TestPieces:
+    """Rows that are counted in cells alone are counted where the reader left them."""
+
+    @pytest.fixture
+    def joined(self, monkeypatch):
+        """Return the numbers of the batches that were joined."""
+        batch, seen = NamedColumns.batch, []
+
+        def noted(columns, frame, number=0):
+            seen.append(number)
+            return batch(columns, frame, number)
+
+        monkeypatch.setattr(NamedColumns, "batch", noted)
+        return seen
+
+    @pytest.mark.parametrize("row_group_size", [7, 64, 1000])
+    def test_the_bits_of_joined_batches(
+        self, small_batches, compiled, joined, monkeypatch, tmp_path, columns, write, row_group_size
+    ):
+        file = write(tmp_path / "rows.parquet", columns, row_group_size=row_group_size)
+        found = binary(file).measure(ece, brier_score, kuiper_test, spiegelhalter_test)
+        assert joined == []
+        monkeypatch.setattr(NamedColumns, "pieces", lambda columns, frame: ())
+        assert binary(file).measure(ece, brier_score, kuiper_test, spiegelhalter_test) == found
+        assert joined == list(range(16))
+
+    def test_what_cannot_be_counted_so_is_joined(self, small_batches, compiled, joined, tmp_path, columns, write):
+        file = write(tmp_path / "rows.parquet", {**columns, "sure": columns["y"] == 1}, row_group_size=7)
+        for chosen, verb in (({"weights": "w"}, ece), ({"y": "sure"}, ece), ({}, log_score), ({"pos_label": 1}, ece)):
+            scan(file, **{"y": "y", "prediction": "p", **chosen}).measure(verb)
+            assert joined == list(range(16))
+            joined.clear()
+
+    @pytest.mark.parametrize(
+        ("name", "value", "words"),
+        [
+            ("p", 1.5, "prediction must lie in [0, 1]; row 321 is 1.5"),
+            ("p", np.nan, "column 'p' is NaN in row 321 of"),
+            ("y", 2, "y must be 0 and 1; row 321 is 2"),
+        ],
+    )
+    def test_a_bad_row_is_named(self, small_batches, compiled, tmp_path, columns, write, name, value, words):
+        values = columns[name].copy()
+        values[321] = value
+        file = write(tmp_path / "rows.parquet", {**columns, name: values}, row_group_size=7)
+        with pytest.raises(InputError, match=re.escape(words)):
+            binary(file).measure(ece)

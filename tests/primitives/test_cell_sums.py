@@ -1,5 +1,6 @@
 """The cell of every score, and two bodies that agree."""
 
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -11,7 +12,7 @@ from calibrant.inputs.weights import unit_weights
 from calibrant.primitives import cell_sums as module
 from calibrant.primitives import dispatch
 from calibrant.primitives.bins import grid_edges, grid_uppers
-from calibrant.primitives.cell_sums import COLUMNS, cell_of, cell_sums
+from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_of, cell_sums, cell_sums_of_pieces
 
 DTYPES = ["float16", "float32", "float64"]
 
@@ -141,3 +142,21 @@ def test_dispatch_decides_which_body_runs(enough, body):
     ):
         cell_sums(np.zeros(3, np.uint8), np.zeros(3), unit_weights(3))
     called.assert_called_once()
+
+
+class TestPieces:
+    @given(
+        cuts=st.lists(st.integers(0, 300), max_size=5).map(sorted),
+        dtype=st.sampled_from(DTYPES),
+        chunk=st.sampled_from([7, 64, 1000]),
+    )
+    @example(cuts=[], dtype="float64", chunk=64)
+    @example(cuts=[0, 64, 64, 128, 300], dtype="float64", chunk=64)
+    def test_the_same_bits_wherever_they_are_cut(self, cuts, dtype, chunk):
+        rng = np.random.default_rng(3)
+        p = rng.beta(0.3, 0.3, 300).astype(dtype)
+        y = (rng.random(300) < p).astype(np.uint8)
+        ends = [0, *cuts, 300]
+        pieces = (Piece(y[a:b], p[a:b]) for a, b in pairwise(ends))
+        with mock.patch.object(dispatch, "FAST_ROWS", 1), mock.patch.object(module, "FAST_CHUNK", chunk):
+            assert cell_sums_of_pieces(pieces).tolist() == cell_sums(y, p, unit_weights(300)).tolist()

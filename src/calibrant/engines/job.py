@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from calibrant.inputs.named_columns import Batch
 from calibrant.summaries import Summary
@@ -16,3 +17,11 @@ class Job(Protocol):
 
     def finish(self, total: Summary) -> Any:
         """Return what there is to say of all rows."""
+
+
+@runtime_checkable
+class TakesPieces(Job, Protocol):
+    """A job that may take a batch in the pieces it lies in, where joining them would take longer than the job."""
+
+    def part_of_pieces(self, pieces: Sequence[Batch]) -> Summary | None:
+        """Return the summary of a batch that lies in pieces, to the bit that of `part`; None if it must be joined."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -15,8 +15,10 @@ from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs import Binary
 from calibrant.inputs.named_columns import Batch
+from calibrant.primitives.dispatch import takes_fast_body
 from calibrant.summaries import Grid, Ordered, Several, Summary
 
+NO_LABELS = {"classes": None, "pos_label": None}
 GRID, ORDERED = "grid", "ordered"  # parts that verbs share: cells, or the sorted rows
 FEW = 2  # rows that tell which summary a verb makes
 
@@ -87,6 +89,16 @@ class Measuring:
                 summary = entry.summarise(own, **with_own_chance(options, batch))
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
         return Several.of(found)
+
+    def part_of_pieces(self, pieces: Sequence[Batch]) -> Several | None:
+        """Return the summary of a batch that lies in pieces, if it is all counted in cells; it is copied nowhere."""
+        alike = not self.exact and self.labels == NO_LABELS and takes_fast_body(sum(len(piece.y) for piece in pieces))
+        if not alike or not all(find(verb).on_grid(options) for verb, options in self.wanted.values()):
+            return None
+        try:
+            return Several.of({GRID: Grid.of_pieces(cast(Binary, self._read(piece)) for piece in pieces)})
+        except InputError:
+            return None  # the whole batch is refused with the number of the row
 
     def finish(self, total: Summary) -> dict[str, Measured]:
         """Return what each verb found."""

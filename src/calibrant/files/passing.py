@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from calibrant.engines.job import Job
+from calibrant.engines.job import Job, TakesPieces
 from calibrant.engines.running import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError, shown
+from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import Asked, Checkpoint, Kept, Stamp
+from calibrant.files.holding import Holds
 from calibrant.files.reading import START, Piece, Position, Reading, engine
 from calibrant.files.table_file import open_table
+from calibrant.inputs.named_columns import NamedColumns
 from calibrant.primitives.dispatch import expecting
 from calibrant.progress import rows_counted
 from calibrant.summaries import Summary
@@ -42,30 +45,38 @@ def measured(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | Non
     kept = _Keeping(checkpoint, asked, reading) if checkpoint is not None else None
     running, position = kept.begin() if kept else (Running(spill=True), START)
     done = kept.done if kept else 0
-    pieces = rows_counted(
-        reading.pieces(position), label="reading", rows=_rows, before=done, total=_number_of_rows(reading)
-    )
+    total = _number_of_rows(reading)
     try:
-        for piece in pieces:
-            with _named(reading, piece), expecting(reading.expected):
-                part = job.part(reading.columns.batch(piece.frame, running.parts))
-            if kept:
-                kept.before(running, piece, part)
-            with _named(reading, piece):
-                running.add(part)
-            if kept:
-                kept.after(running, piece)
+        with closing(ahead(reading.pieces(position))) as pieces:
+            for piece in rows_counted(pieces, label="reading", rows=_rows, before=done, total=total):
+                with _named(reading, piece), expecting(reading.expected):
+                    part = _part(job, reading.columns, piece, running.parts)
+                if kept:
+                    kept.before(running, piece, part)
+                with _named(reading, piece):
+                    running.add(part)
+                if kept:
+                    kept.after(running, piece)
     except (CalibrantError, KeyboardInterrupt) as problem:
         if kept is None or not kept.leave(running) or isinstance(problem, KeyboardInterrupt):
             raise
         raise type(problem)(f"{str(problem).rstrip('.')}. {kept.how_to_go_on()}") from problem
-    total = running.total()
-    if total is None:
+    summary = running.total()
+    if summary is None:
         raise _nothing(reading)
-    found = job.finish(total)
+    found = job.finish(summary)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return found
+
+
+def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary:
+    """Return the summary of a piece, if possible without joining the chunks it was decoded in."""
+    if isinstance(job, TakesPieces) and (chunks := columns.pieces(piece.frame)):
+        part = job.part_of_pieces(chunks)
+        if part is not None:
+            return part
+    return job.part(columns.batch(piece.frame, number))
 
 
 class _Keeping:
@@ -74,6 +85,7 @@ class _Keeping:
     def __init__(self, path: Path, asked: Asked, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading
         self.position, self.done, self.saved, self.settled = START, 0, 0, True
+        self.known: Mapping[str, Holds] = {}
         self.whole = Kept(0, 0, b"")  # the total of whole files
         self.written, self.cost, self.since = time.monotonic(), 0.0, 0
 
@@ -87,7 +99,7 @@ class _Keeping:
         found = Checkpoint.read(self.path).fitting(self.path, self.asked, self.reading.files)
         self.position, self.done, self.whole = found.position, found.done, found.whole
         self.saved = self.done
-        self.reading.known = dict(found.known)
+        self.known = self.reading.known = dict(found.known)
         return Running.resumed(found.state), self.position
 
     def before(self, running: Running, piece: Piece, part: Summary) -> None:
@@ -101,6 +113,7 @@ class _Keeping:
     def after(self, running: Running, piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint now and then."""
         self.position, self.done = Position(piece.file, piece.start + piece.rows), self.done + piece.rows
+        self.known = piece.known
         self.settled = True
         self.since += 1
         now = time.monotonic()
@@ -113,7 +126,7 @@ class _Keeping:
         """Write all that is known."""
         files = tuple(Stamp.of(found.path) for found in self.reading.files[: self.position.file + 1])
         now = Kept(self.position.file, self.done, running.state())
-        Checkpoint(self.asked, files, self.position.rows, self.reading.known, now, self.whole).write(self.path)
+        Checkpoint(self.asked, files, self.position.rows, self.known, now, self.whole).write(self.path)
         self.saved = self.done
 
     def leave(self, running: Running) -> bool:

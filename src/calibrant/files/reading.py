@@ -22,17 +22,19 @@ from calibrant.inputs.from_columns import FromColumns
 from calibrant.inputs.named_columns import NamedColumns
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
-
-
 ROW = 8  # bytes, on disk
 
 
 class Piece(NamedTuple):
-    """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps."""
+    """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps.
+
+    `known` says what the columns were seen to hold up to here, and in which file.
+    """
 
     file: int
     start: int
     frame: Any
+    known: Mapping[str, Holds]
 
     @property
     def rows(self) -> int:
@@ -77,7 +79,7 @@ class Reading:
                 if k == 0:
                     held = holding(frame, self.columns.needed, found.path)
                     self.known = together(known, {**self._filtered(table, found), **held}, self.scores)
-                piece = Piece(number, skip + k * BATCH, frame)
+                piece = Piece(number, skip + k * BATCH, frame, self.known)
                 self._check_present(piece)
                 yield piece
 
@@ -130,13 +132,13 @@ class Reading:
                 raise InputError(f"column {shown(name)} has no value in {self.place(piece, int(missing.argmax()))}")
 
     def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[Any]:
-        """Yield frames of polars or tables of pyarrow of `BATCH` rows, each column in one piece."""
+        """Yield frames of polars or tables of pyarrow of `BATCH` rows."""
         needed = self.columns.needed
         if engine() == "polars":
             import polars as pl
 
             frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants)
-            return recut(frames, BATCH, lambda parts: pl.concat(parts).rechunk())
+            return recut(frames, BATCH, lambda parts: pl.concat(parts, rechunk=False))
         from calibrant.files import arrow_file
 
         tables = arrow_file.tables(table, needed, self.where, skip=skip, constants=constants)

@@ -90,6 +90,24 @@ class NamedColumns:
             number,
         )
 
+    def pieces(self, frame: Any) -> tuple[Batch, ...]:
+        """Return the rows of a frame of polars in the pieces they lie in, without copying; none if that cannot be.
+
+        They are numbers of one outcome and one prediction, without weights and groups.
+        """
+        plain = isinstance(self.y, str) and isinstance(self.prediction, str) and self.weights is None
+        if not plain or self.groups or type(frame).__module__.partition(".")[0] != "polars":
+            return ()
+        y, p = frame.get_column(self.y), frame.get_column(self.prediction)
+        if not (y.dtype.is_numeric() and p.dtype.is_float()) or y.null_count() or p.null_count():
+            return ()
+        if y.chunk_lengths() != p.chunk_lengths():
+            return ()
+        return tuple(
+            Batch(outcomes.to_numpy(), scores.to_numpy())
+            for outcomes, scores in zip(y.get_chunks(), p.get_chunks(), strict=True)
+        )
+
 
 def _column(frame: Any, name: str) -> NDArray[Any]:
     """Return a column as an array; one of lists as a matrix."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,7 +12,7 @@ from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.bins import GRID_ORDER, IndexArray, grid_edges, grid_starts, width_edges
-from calibrant.primitives.cell_sums import COLUMNS, cell_sums
+from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_sums, cell_sums_of_pieces
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.ordered import Ordered
@@ -40,6 +41,11 @@ class Grid(Summary):
     def of(cls, rows: Binary) -> Self:
         """Return the grid of these rows."""
         return cls(cell_sums(rows.y, rows.p, rows.w), float(rows.w.max(initial=0.0)))
+
+    @classmethod
+    def of_pieces(cls, pieces: Iterable[Binary]) -> Self:
+        """Return the grid of the rows of all pieces, which have weight 1, without joining them."""
+        return cls(cell_sums_of_pieces(Piece(rows.y, rows.p) for rows in pieces), 1.0)
 
     @classmethod
     def zero(cls) -> Self:

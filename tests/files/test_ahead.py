@@ -1,0 +1,60 @@
+"""Items that another thread makes: in order, errors in their turn, nothing left running."""
+
+import threading
+
+import pytest
+
+from calibrant.files.ahead import ahead
+
+
+def running():
+    return [thread for thread in threading.enumerate() if thread.name == "calibrant-ahead"]
+
+
+def test_order():
+    assert list(ahead(iter(range(100)), most=3)) == list(range(100))
+    assert list(ahead([])) == []
+
+
+def test_items_are_made_by_another_thread():
+    assert set(ahead(threading.get_ident() for _ in range(3))) & {threading.get_ident()} == set()
+
+
+def test_an_error_is_raised_after_the_items_before_it():
+    def items():
+        yield 1
+        yield 2
+        raise ValueError("no third")
+
+    seen = []
+    with pytest.raises(ValueError, match="no third"):
+        seen.extend(item for item in ahead(items()))
+    found = ahead(items())
+    assert [next(found), next(found)] == [1, 2]
+    with pytest.raises(ValueError, match="no third"):
+        next(found)
+
+
+def test_not_more_than_asked_for_are_made_ahead():
+    made, second = [], threading.Event()
+
+    def items():
+        for k in range(10):
+            made.append(k)
+            if k == 2:
+                second.set()
+            yield k
+
+    found = ahead(items(), most=1)
+    assert next(found) == 0
+    assert second.wait(10)  # one waits in the queue, another in the hands of the thread
+    assert made == [0, 1, 2]
+    found.close()
+
+
+def test_a_consumer_that_stops_leaves_no_thread():
+    found = ahead(iter(range(10)))
+    assert next(found) == 0
+    assert running()
+    found.close()
+    assert not running()
