@@ -1,9 +1,9 @@
-"""What a message shows of a value: a line at most, and never a failure of its own."""
+"""What a message shows of a value: a line at most, and never a failure of its own; and what it says of names."""
 
 import numpy as np
 import pytest
 
-from calibrant.errors import shown
+from calibrant.errors import did_you_mean, listing, shown
 
 
 class Silent:
@@ -58,3 +58,20 @@ def test_a_refusal_of_such_a_number(refusal):
     from calibrant import ece
 
     assert "got a whole number of about 5,001 digits" in refusal(ece, [0, 1], [0.2, 0.7], bins=-(10**5000))
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("scroe", "Did you mean 'score'?"), ("SCORE", "Did you mean 'score'?"), ("xyz", ""), ("", "")],
+)
+def test_did_you_mean(word, answer):
+    assert did_you_mean(word, ["left", "score", "segment"]) == answer
+
+
+def test_did_you_mean_an_option():
+    assert did_you_mean("bin", ["norm", "bins"], spelled="{}=".format) == "Did you mean bins=?"
+
+
+def test_listing():
+    assert listing(["a", "b"]) == "'a', 'b'"
+    assert listing([f"c{i}" for i in range(1500)], most=2) == "'c0', 'c1' and 1,498 more"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 
@@ -55,5 +57,25 @@ def _unprintable(value: Any) -> str:
 
 def refuse_choice(name: str, value: object, choices: tuple[object, ...]) -> InputError:
     """Return the error for an option that is not one of its choices."""
-    listed = ", ".join(shown(choice) for choice in choices)
-    return InputError(f"{name} must be one of {listed}; got {shown(value)}")
+    return InputError(f"{name} must be one of {listing(choices, most=len(choices))}; got {shown(value)}")
+
+
+def did_you_mean(word: str, known: Iterable[str], *, spelled: Callable[[str], str] = shown) -> str:
+    """Return a question that names the closest known word, or nothing.
+
+    >>> did_you_mean("SCROE", ["label", "score"])
+    "Did you mean 'score'?"
+    """
+    by_folded = {name.casefold(): name for name in known}
+    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.75)
+    return f"Did you mean {spelled(by_folded[close[0]])}?" if close else ""
+
+
+def listing(names: Sequence[object], *, most: int = 12) -> str:
+    """Return the names with commas, and how many more there are.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    listed = ", ".join(shown(name) for name in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"

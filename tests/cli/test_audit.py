@@ -210,7 +210,7 @@ def test_one_column_may_group_and_predict(run, data):
         (("--y", "left", "--p-cols", "*"), "column 'left' is named by --y and by --p-cols '*'"),
         (
             (*NAMED, "--where", "age > 900"),
-            "data.csv has nothing to measure: --where 'age > 900' keeps none of its rows",
+            "data.csv has nothing to measure: --where 'age > 900' keeps none of the rows",
         ),
         (("--y", "churned", "--p", "score"), "name the event with --pos-label (in data.csv, y is column 'churned'"),
         (("--y", "left", "--p", "age"), "prediction must lie in [0, 1]; row 0 is"),

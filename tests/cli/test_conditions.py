@@ -137,3 +137,18 @@ def test_what_was_not_measured(measured, refusal, text, why):
 def test_any_text_is_read_or_refused(text):
     with suppress(InputError):
         assert read_condition(text).name
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0498, "; counted in cells, off by at most 0.0003: an audit with --exact tells)"),
+        (0.0502, "; counted in cells, off by at most 0.0003: an audit with --exact tells)"),
+        (0.0490, "(fails if > 0.05)"),
+    ],
+)
+def test_rounding_that_leaves_it_open(value, words):
+    measured = [{"name": "kuiper_test", "value": value, "details": {"rounding": 0.0003}}]
+    (outcome,) = judge([read_condition("kuiper_test > 0.05")], measured)
+    assert outcome.failed == (value > 0.05)
+    assert outcome.line.endswith(words)

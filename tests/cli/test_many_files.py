@@ -58,7 +58,7 @@ def test_a_file_without_rows_among_others(run, parts, whole, folder):
 
 def test_no_rows_at_all(refused, parts):
     assert refused("audit", parts, *NAMED, "--where", "age > 1000") == (
-        "the 3 files of parts have nothing to measure: --where 'age > 1000' keeps none of the rows"
+        "the 3 files, from parts/part-0.csv on, have nothing to measure: --where 'age > 1000' keeps none of the rows"
     )
     assert "keeps none of the rows" in refused("audit", parts, *NAMED, "--where", "age > 1000", "--stream")
 

@@ -3,7 +3,6 @@
 import pytest
 
 from calibrant.cli.messages import doing, printable, tell
-from calibrant.files.words import did_you_mean, listing
 
 
 @pytest.mark.parametrize(
@@ -20,19 +19,6 @@ from calibrant.files.words import did_you_mean, listing
 def test_printable(text, shown):
     assert printable(text) == shown
     shown.encode()
-
-
-@pytest.mark.parametrize(
-    ("word", "answer"),
-    [("scroe", "Did you mean 'score'?"), ("SCORE", "Did you mean 'score'?"), ("xyz", ""), ("", "")],
-)
-def test_did_you_mean(word, answer):
-    assert did_you_mean(word, ["left", "score", "segment"]) == answer
-
-
-def test_listing():
-    assert listing(["a", "b"]) == "'a', 'b'"
-    assert listing([f"c{i}" for i in range(1500)], most=2) == "'c0', 'c1' and 1,498 more"
 
 
 def test_tell(capsys):

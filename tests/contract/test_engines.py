@@ -12,9 +12,8 @@ import pytest
 import calibrant as cb
 from calibrant.catalogue import ENTRIES
 from calibrant.inputs.named_columns import NamedColumns
-from calibrant.testing.data import DATA
+from calibrant.testing.data import TABLES
 
-TABLES = [name for name in DATA if name not in ("sets", "vectors")]  # those have three axes, which no table has
 CHUNKS = 100
 CONSTANT = {
     "ece": [""],

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,10 +71,8 @@ def framed(require):
 
 
 def pytest_collection_modifyitems(items):
-    """Keep all tests of Dask in one process, which starts one cluster; skip its doctests where it is not installed."""
+    """Skip the doctests of what needs Dask where it is not installed."""
     missing = importlib.util.find_spec("dask") is None and os.environ.get("CI") != "true"  # nothing is skipped in CI
     for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("dask"))
         if missing and isinstance(item, pytest.DoctestItem) and item.name.startswith("calibrant.dask"):
             item.add_marker(pytest.mark.skip(reason="dask is not installed"))

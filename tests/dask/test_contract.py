@@ -3,9 +3,7 @@
 import pandas as pd
 import pytest
 
-from calibrant.testing.data import DATA
-
-TABLES = [name for name in DATA if name not in ("sets", "vectors")]  # those have three axes, which no table has
+from calibrant.testing.data import TABLES
 
 
 @pytest.mark.parametrize("name", TABLES)

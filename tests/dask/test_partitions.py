@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import MissingExtraError, Normal, NotApplicableError, SummaryError, from_columns
+from calibrant.primitives import dispatch
 
 
 @pytest.fixture
@@ -104,6 +105,17 @@ def test_a_column_that_is_not_there_is_named_before_anything_is_computed(framed,
     assert "name of a column" in refusal(measure, "brier_score", 3, "score", frame=frame)
     assert "must be a Dask DataFrame" in refusal(measure, "brier_score", "label", "score", frame=[1])
     assert refusal(measure, "brier_score", "a", "b", frame={"a": frame["label"]}).startswith("frame has no column 'b'")
+
+
+@pytest.mark.parametrize(("rows", "compiled"), [(2, False), (3, True)])
+def test_workers_decide_for_compiled_code_as_for_all_rows(framed, threads, monkeypatch, rows, compiled):
+    from calibrant.dask.partitions import Partitions
+
+    monkeypatch.setattr(dispatch, "FAST_ROWS", 9)
+    monkeypatch.setattr(dispatch, "has_numba", lambda: True)
+    frame = framed({"y": [0, 1, 1] * 3, "p": [0.1, 0.2, 0.3] * 3}, rows, 6)
+    first, *_ = Partitions.of("y", "p", frame=frame).each(lambda batch: dispatch.takes_fast_body(len(batch.y)), "look")
+    assert first.compute() is compiled
 
 
 def test_only_the_columns_in_use_are_read(require, threads):

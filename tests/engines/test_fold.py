@@ -1,5 +1,7 @@
 """Folding batches into a summary."""
 
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,15 +64,27 @@ def test_frames():
 
 
 def test_one_batch_at_a_time():
-    held = []
+    """When a batch is asked for, the one before the last is gone."""
+    made = []
 
     def source():
         for k in range(0, 1000, 100):
-            held.append(k)
-            yield Y[k : k + 100], P[k : k + 100]
+            assert all(batch() is None for batch in made[:-1])
+            batch = P[k : k + 100].copy()
+            made.append(weakref.ref(batch))
+            yield Y[k : k + 100], batch
+            del batch
 
     fold("ece", source())
-    assert held == list(range(0, 1000, 100))
+    assert len(made) == 10
+
+
+def test_a_batch_of_weight_0_counts_as_none():
+    some = [(Y[:10], P[:10], W[:10]), (Y[10:20], P[10:20], np.zeros(10)), (Y[20:], P[20:], W[20:])]
+    kept = np.delete(np.arange(1000), range(10, 20))
+    assert cb.ece(fold("ece", some)) == pytest.approx(cb.ece(Y[kept], P[kept], weights=W[kept]), rel=1e-12)
+    with pytest.raises(InputError, match="weights must not all be 0; those of all 2 batches are"):
+        fold("ece", [(Y[:10], P[:10], np.zeros(10)), (Y[:10], P[:10], np.zeros(10))])
 
 
 class TestRefused:

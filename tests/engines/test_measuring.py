@@ -2,12 +2,14 @@
 
 import functools
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import InputError, Intervals, NotApplicableError
+from calibrant import InputError, Intervals, NotApplicableError, SummaryError
+from calibrant.audit.of_batches import AuditJob
 from calibrant.engines.measuring import GRID, ORDERED, Measuring
 from calibrant.engines.running import Running
 from calibrant.inputs.named_columns import Batch
@@ -113,3 +115,54 @@ def test_refusals():
         Measuring.of([cb.ece, cb.coverage]).part(next(cut()))
     with pytest.raises(InputError, match="expected a verb"):
         Measuring.of("eec")
+
+
+class TestLabelOfTheEvent:
+    """What one batch does not have another one may."""
+
+    batches = (["a", "b"], [0.2, 0.4]), (["c", "a"], [0.7, 0.1])
+
+    @pytest.mark.parametrize("run", ["measure", "fold", "audit"])
+    def test_a_batch_without_the_event(self, run):
+        y, p = ["a", "b", "c", "a"], [0.2, 0.4, 0.7, 0.1]
+        if run == "measure":
+            found = cb.measure("brier_score", self.batches, pos_label="c")["brier_score"].value
+        elif run == "fold":
+            found = cb.brier_score(cb.fold("brier_score", self.batches, pos_label="c"))
+        else:
+            job = AuditJob(pos_label="c", resamples=19)
+            total = job.part(Batch(*self.batches[0])) + job.part(Batch(*self.batches[1]))
+            assert job.finish(total).findings.n == 4
+            found = cb.brier_score(total["rows"]["brier_score"])
+        assert found == pytest.approx(cb.brier_score(y, p, pos_label="c"), rel=1e-14)
+
+    @pytest.mark.parametrize("label", ["Yes", 1])
+    def test_a_label_that_no_row_has_is_refused_in_the_end(self, label):
+        batches = [(["no", "no"], [0.2, 0.4]), (["yes", "yes"], [0.7, 0.1])]
+        words = re.escape(f"pos_label {label!r} is not among the labels of y, which has 'no', 'yes'")
+        with pytest.raises(InputError, match=words):
+            cb.measure("ece", batches, pos_label=label)
+        with pytest.raises(InputError, match=words):
+            cb.fold("ece", batches, pos_label=label)
+        job = AuditJob(pos_label=label)
+        with pytest.raises(InputError, match=words):
+            job.finish(job.part(Batch(*batches[0])) + job.part(Batch(*batches[1])))
+
+    def test_one_label_alone_may_be_rows_without_events(self):
+        assert cb.measure("brier_score", [(["no", "no"], [0.5, 0.5])] * 2, pos_label="yes")["brier_score"].value == 0.25
+
+    def test_the_row_of_a_missing_outcome_is_named(self):
+        with pytest.raises(InputError, match="batch 1: y must not have missing values; row 1 is None"):
+            cb.measure("ece", [*self.batches[:1], (["c", None], [0.5, 0.5])], pos_label="c")
+
+
+def test_scores_of_two_precisions():
+    p = np.array([0.1, 0.3, 0.6])
+    with pytest.raises(SummaryError, match="batch 1: scores of type float64 and float32 fall into different bins"):
+        cb.measure("ece", [([0, 1, 1], p), ([0, 1, 1], p.astype(np.float32))])
+
+
+@pytest.mark.parametrize("exact", ["no", 1, None])
+def test_exact_is_a_truth_value(exact):
+    with pytest.raises(InputError, match="exact"):
+        cb.measure("ece", [([0, 1], [0.1, 0.9])], exact=exact)

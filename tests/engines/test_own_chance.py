@@ -6,6 +6,7 @@ import pytest
 import calibrant as cb
 from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.options import seed_of
 from calibrant.integrations.stream import StreamingMetric
 
 N, ROWS, M = 200, 10, 9
@@ -42,3 +43,17 @@ def test_a_generator_travels_as_a_number():
     assert first == second
     assert isinstance(first["rng"], int)
     assert that_travels({"bins": 4}) == {"bins": 4}
+    assert that_travels({"rng": None}) == {"rng": None}
+
+
+def test_a_generator_gives_one_number_and_goes_on():
+    rng, same = np.random.default_rng(5), np.random.default_rng(5)
+    first = seed_of(rng)
+    assert first == int(same.integers(2**63))
+    assert seed_of(rng) != first
+    assert seed_of(np.int8(4)) == 4
+
+
+def test_what_is_no_chance_is_refused_before_rows_are_read(refusal):
+    assert "rng must be" in refusal(seed_of, "soon")
+    assert "rng must be" in refusal(that_travels, {"rng": True})

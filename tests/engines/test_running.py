@@ -6,7 +6,7 @@ import pytest
 import calibrant as cb
 from calibrant import SummaryError
 from calibrant.audit.of_batches import AuditJob
-from calibrant.engines import sorted_runs
+from calibrant.engines import totals as module
 from calibrant.engines.measuring import Measuring
 from calibrant.engines.running import Running
 from calibrant.inputs.named_columns import Batch
@@ -22,8 +22,7 @@ KINDS = RNG.integers(0, 3, 3000)
 @pytest.fixture
 def little_memory(monkeypatch):
     """Let sorted rows go to disk early."""
-    made = sorted_runs.SortedRuns.__init__
-    monkeypatch.setattr(sorted_runs.SortedRuns, "__init__", lambda self: made(self, memory=500))
+    monkeypatch.setattr(module, "MEMORY", 500)
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -49,6 +48,74 @@ def test_rows_go_to_disk(little_memory):
     assert job.finish(running.total())["kuiper_test"].value == cb.kuiper_test(Y, P)
     with pytest.raises(SummaryError, match="no state"):
         running.state()
+
+
+@pytest.mark.parametrize(
+    "job",
+    [Measuring.of(["kuiper_test", "brier_score"], exact=True), AuditJob(exact=True, resamples=19)],
+    ids=["measure", "audit"],
+)
+@pytest.mark.parametrize(("y", "p"), [(Y, P), (KINDS, CLASSES)], ids=["binary", "classes"])
+@pytest.mark.parametrize("stop", [0, 1, 7, 20])
+def test_going_on_from_a_folder(little_memory, tmp_path, job, y, p, stop):
+    if isinstance(job, Measuring) and p.ndim == 2:
+        job = Measuring.of(["ece", "brier_score"], exact=True)
+    parts = [job.part(Batch(y[k::20], p[k::20])) for k in range(20)]
+    folder, in_memory = tmp_path / "rows", Running()
+    running = Running(folder=folder)
+    for part in parts[:stop]:
+        running.add(part)
+    older = running.state()
+    for part in parts[stop:]:  # all of this is lost
+        running.add(part)
+        running.state()
+    running.total()
+    for state in (older, older):  # twice: the files are still there
+        again = Running.resumed(state, folder=folder, beside=[older])
+        assert again.parts == stop
+        for part in parts[stop:]:
+            again.add(part)
+        again.settle([older, again.state()])
+        found = again.total()
+    for part in parts:
+        in_memory.add(part)
+    assert found == in_memory.total()
+    again.remove()
+    assert not folder.exists()
+
+
+def test_parts_share_the_memory(little_memory):
+    """Ten classes have 21 sorted parts, which together hold no more than one would."""
+    rng = np.random.default_rng(1)
+    P = rng.dirichlet(np.ones(10), 400)
+    y = np.array([rng.choice(10, p=row) for row in P])
+    job, running = AuditJob(exact=True), Running(spill=True)
+
+    def held(total):
+        inner = getattr(total, "totals", None)
+        if inner is not None:
+            return sum(map(held, inner))
+        return total.runs._entries if isinstance(total, module.Sorted) else 0
+
+    for k in range(20):
+        running.add(job.part(Batch(y[k::20], P[k::20])))
+        assert held(running._total) <= 500
+
+
+def test_a_folder_with_files_of_others_stays(little_memory, tmp_path):
+    running = Running(folder=tmp_path)
+    job = Measuring.of(cb.kuiper_test, exact=True)
+    for k in range(4):
+        running.add(job.part(Batch(Y[k::4], P[k::4])))
+    running.state()
+    (tmp_path / "mine.txt").write_text("mine")
+    running.remove()
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine.txt"]
+
+
+def test_other_bytes():
+    with pytest.raises(SummaryError, match="these are the bytes of a Grid; expected the state of a run"):
+        Running.resumed(Grid.zero().to_bytes())
 
 
 def test_the_summary_of_a_fold_outlives_it(little_memory):

@@ -331,8 +331,23 @@ class TestGoingOn:
         with SortedRuns(tmp_path, memory=10**6, keep=True) as runs:
             for made in self.parts():
                 runs.add(made)
-                runs.manifest()
-            assert len({path.stem for path in tmp_path.iterdir()}) == 2
+                runs.settle([runs.manifest()])
+            assert len({path.stem for path in tmp_path.iterdir()}) == 1
+
+    def test_files_that_an_older_manifest_names_stay(self, tmp_path):
+        parts = self.parts()
+        with SortedRuns(tmp_path, memory=450, keep=True) as runs:
+            runs.add(parts[0])
+            first = runs.manifest()
+            for made in parts[1:]:
+                runs.add(made)
+                last = runs.manifest()
+                runs.settle([first, last])
+            runs.total()
+        with SortedRuns.resumed(tmp_path, last, beside=[first]) as runs:
+            assert_same(runs.total(), reduce(add, parts))
+        with SortedRuns.resumed(tmp_path, first) as runs:
+            assert_same(runs.total(), parts[0])
 
     def test_what_is_not_named_is_removed_and_other_files_stay(self, tmp_path):
         with SortedRuns(tmp_path, memory=10, keep=True) as runs:
@@ -461,7 +476,7 @@ class TestNoRoom:
     def test_a_file_may_not_grow(self, tmp_path, limit, needed):
         words = run(FULL, folder=str(tmp_path), limit=limit, memory=20_000)
         assert f"cannot write sorted rows to {tmp_path}" in words
-        assert f"up to {needed} bytes were needed. Name a folder with more room (folder=)" in words
+        assert f"up to {needed} bytes were needed. Make room there" in words
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize(("size", "needed"), [("1m", "180,000"), ("2m", "1,800,000")])

@@ -2,6 +2,7 @@
 
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,3 +90,30 @@ def parts(tmp_path, columns, write):
     (tmp_path / "parts" / "_SUCCESS").write_text("")
     (tmp_path / "parts" / ".part-0.parquet.crc").write_text("x")
     return tmp_path / "parts"
+
+
+@pytest.fixture
+def three(tmp_path, columns, write, small_batches, monkeypatch):
+    """Return a function that writes three files, the second one changed."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(change, suffix="parquet"):
+        for k in range(3):
+            rows = {name: values[300 * k : 300 * k + 300].copy() for name, values in columns.items()}
+            if k == 1:
+                change(rows)
+            write(tmp_path / "f" / f"{k}.{suffix}", rows)
+        return Path("f")
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def measure():
+    """Return a function that measures the Brier score of files."""
+    from calibrant.files.scan import scan
+
+    def measured(path, **options):
+        return scan(path, **{"y": "y", "prediction": "p", **options}).measure("brier_score")
+
+    return measured

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from calibrant.files.ahead import ahead
+from calibrant.files.ahead import ahead, handed_over
 
 
 def running():
@@ -58,3 +58,28 @@ def test_a_consumer_that_stops_leaves_no_thread():
     assert running()
     found.close()
     assert not running()
+
+
+def test_what_is_handed_over_until_nobody_wants_it():
+    wanted = []
+
+    def make(give):
+        wanted.extend(give(k) for k in range(10) if not wanted or wanted[-1])
+
+    found = handed_over(make)
+    assert [next(found), next(found)] == [0, 1]
+    found.close()
+    assert not running()
+    assert wanted[:2] == [True, True]
+    assert wanted[-1] is False
+
+
+def test_an_error_after_what_was_handed_over():
+    def make(give):
+        give(1)
+        raise ValueError("no second")
+
+    found = handed_over(make)
+    assert next(found) == 1
+    with pytest.raises(ValueError, match="no second"):
+        next(found)

@@ -34,6 +34,14 @@ def kept(tmp_path):
     return tmp_path / "run.checkpoint"
 
 
+@pytest.fixture
+def little_memory(monkeypatch):
+    """Let sorted rows go to disk early."""
+    from calibrant.engines import totals
+
+    monkeypatch.setattr(totals, "MEMORY", 50)
+
+
 def run(folder, kept=None, *, verbs=VERBS, **options):
     exact = options.pop("exact", False)
     found = scan(folder, **{"y": "y", "prediction": "p", **options}).measure(*verbs, checkpoint=kept, exact=exact)
@@ -87,6 +95,95 @@ def test_other_runs_go_on_too(parts, kept, stop_after, options):
     stop_after(-1, None)
     assert kept.exists()
     assert run(parts, kept, verbs=[kuiper_test], **options) == whole
+
+
+def test_exact_rows_are_on_disk_beside_the_checkpoint(parts, kept, stop_after, little_memory):
+    whole = run(parts, verbs=[kuiper_test], exact=True)
+    for batches in (9, 4):
+        stop_after(batches, MemoryError())  # nothing is written at the end
+        with pytest.raises(MemoryError):
+            run(parts, kept, verbs=[kuiper_test], exact=True)
+        stop_after(-1, None)
+    assert kept.stat().st_size < 8000
+    assert list(kept.parent.glob("run.checkpoint.*.rows/**/run-*.score"))
+    assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
+    assert list(kept.parent.iterdir()) == [parts]
+
+
+def test_exact_rows_of_whole_files_stay_when_the_next_one_is_repaired(
+    parts, kept, stop_after, little_memory, monkeypatch
+):
+    whole = run(parts, verbs=[kuiper_test], exact=True)
+    stop_after(10, MemoryError())
+    with pytest.raises(MemoryError):
+        run(parts, kept, verbs=[kuiper_test], exact=True)
+    stop_after(-1, None)
+    stamps = Checkpoint.read(kept).files
+    os.utime(stamps[-1].path)
+    read = []
+    monkeypatch.setattr(passing, "_rows", lambda piece: read.append(piece) or piece.rows)
+    assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
+    assert len(read) <= 12
+
+
+def test_two_exact_runs_with_one_checkpoint_do_not_meet(parts, tmp_path, kept, little_memory, columns, write):
+    """Each has a folder of its own; whoever ends first leaves the other's rows alone."""
+    other = write(tmp_path / "other.parquet", {**columns, "p": 1 - columns["p"]})
+    first = scan(other, y="y", prediction="p")
+    whole, found, begun = run(parts, verbs=[kuiper_test], exact=True), [], []
+
+    def meanwhile(piece):
+        if not begun:
+            begun.append(piece)
+            found.append(repr(first.measure(kuiper_test, checkpoint=kept, exact=True)))
+        return piece.rows
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(passing, "_rows", meanwhile)
+        patched.setattr(passing, "EVERY", 10**6)
+        assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
+    assert found == [repr(first.measure(kuiper_test, exact=True))]
+    assert not list(kept.parent.glob("run.checkpoint*"))
+
+
+@pytest.mark.parametrize("what", ["rewritten", "removed"])
+def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns, write, refusal, what):
+    """It is known by what it was when it was opened, and a run that is on its way does not mind."""
+    file, seen = sorted(parts.glob("*.parquet"))[0], []
+
+    def change(piece):
+        if piece.file == 1 and not seen:
+            seen.append(piece)
+            file.unlink()
+            if what == "rewritten":
+                write(file, {**columns, "p": 1 - columns["p"]}, slice(0, 100))
+        return piece.rows
+
+    stop_after(9, MemoryError())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(passing, "_rows", change)
+        with pytest.raises(MemoryError):
+            run(parts, kept)
+    stop_after(-1, None)
+    words = refusal(run, parts, kept)
+    assert "has changed since it was read" in words if what == "rewritten" else f"it has read {file}" in words
+
+
+def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypatch):
+    """What it costs to remember the total before each file does not put off writing it down for ever."""
+    monkeypatch.setattr(passing, "SHARE", 0.05)
+    for k in range(30):
+        write(tmp_path / "many" / f"{k:02}.parquet", columns, slice(20 * k, 20 * k + 20))
+    written, write_down = [], Checkpoint.write
+
+    def noted(checkpoint, path):
+        written.append(checkpoint.now.files)
+        write_down(checkpoint, path)
+
+    monkeypatch.setattr(Checkpoint, "write", noted)
+    monkeypatch.setattr(passing, "_rows", lambda piece: time.sleep(0.02) or piece.rows)
+    run(tmp_path / "many", kept)
+    assert len(written) >= 2
 
 
 def test_audits_go_on_too(parts, kept, monkeypatch):
@@ -171,8 +268,8 @@ def broken_off(parts, kept, stop_after):
         ({"where": "age > 3"}, "where was nothing, and is age > 3 now"),
         ({"weights": "w"}, "weights was None, and is 'w' now"),
         ({"prediction": "a"}, "prediction was 'p', and is 'a' now"),
-        ({"verbs": [ece]}, "what is measured was "),
-        ({"exact": True}, "what is measured was "),
+        ({"verbs": [ece]}, "the verbs was "),
+        ({"exact": True}, "exact was False, and is True now"),
     ],
 )
 def test_other_options(parts, broken_off, refusal, options, words):
@@ -221,7 +318,7 @@ def test_damage(parts, broken_off, refusal, damage):
     broken_off.write_bytes(damage(broken_off.read_bytes()))
     message = refusal(run, parts, broken_off)
     assert message.startswith(f"{broken_off} cannot be read as a checkpoint: ")
-    assert message.endswith("Delete it to start again, or name another file")
+    assert message.endswith("If it is one, delete it to start again; else name another file")
 
 
 def test_no_folder(parts, tmp_path, refusal):
@@ -254,7 +351,7 @@ def test_options_as_text():
 
 
 def test_a_checkpoint_of_another_format(parts, broken_off, monkeypatch, refusal):
-    monkeypatch.setattr(module, "FORMAT", 2)
+    monkeypatch.setattr(module, "FORMAT", 99)
     assert "it was written by another calibrant" in refusal(run, parts, broken_off)
 
 

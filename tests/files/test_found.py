@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from calibrant.errors import MissingExtraError
 from calibrant.files.found import find_files
 
 
@@ -87,3 +88,52 @@ def test_values_of_folders(folder, texts, values):
         (folder / "hive" / f"x={text}" / "rows.csv").write_text("y,p\n")
     found = [found.constants["x"] for found in find_files("hive")]
     assert sorted(found, key=str) == sorted(values, key=str)
+
+
+def test_links_to_folders_are_followed(folder):
+    (folder / "far" / "x=1").mkdir(parents=True)
+    (folder / "far" / "x=1" / "z.csv").write_text("y,p\n0,0.5\n")
+    (folder / "a" / "more").symlink_to(folder / "far")
+    (folder / "a" / "more" / "round").symlink_to(folder / "a")
+    (folder / "a" / "_old").symlink_to(folder / "b")
+    assert names("a") == ["a/more/x=1/z.csv", "a/part-9.csv", "a/part-10.csv"]
+    assert find_files("a")[0].constants == {"x": 1}
+
+
+def test_a_link_to_what_is_read_anyway(folder, refusal):
+    (folder / "a" / "latest").symlink_to(folder / "b")
+    (folder / "a" / "newest").symlink_to(folder / "b")
+    assert refusal(find_files, "a") == (
+        "the file a/newest/x.csv is a link to a/latest/x.csv, and its rows would count twice; name it once"
+    )
+
+
+@pytest.mark.parametrize("name", ["z.csv.bz2", "z.parquet.gz", "z.jsonl.zst", "z.orc", "z.xlsx", "z.txt", "z"])
+def test_a_table_that_cannot_be_read(folder, refusal, name):
+    (folder / "b" / name).write_text("y,p\n1,0.5\n")
+    assert refusal(find_files, "b") == (
+        f"calibrant does not read files like b/{name}, and would leave its rows out. Save it in another format, or "
+        "name those that are meant, such as '*.csv'"
+    )
+    assert names("b/*.csv") == ["b/x.csv"]
+
+
+@pytest.mark.parametrize("name", ["_SUCCESS", ".z.csv.bz2", "README.txt", "LICENSE", "model.tar.gz", "schema.json"])
+def test_what_is_no_table_is_left_out(folder, name):
+    (folder / "b" / name).write_text("other things")
+    assert names("b") == ["b/x.csv"]
+
+
+@pytest.mark.parametrize("name", ["z.csv.zst", "z.csv.gz", "z.tsv.gz"])
+def test_compressed_files_that_are_read(tmp_path, reader, measure, require, name):
+    pa = require("pyarrow")
+    (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
+    rows = "y,p\n0,0.5\n1,1.0\n".replace(",", "\t" if "tsv" in name else ",")
+    with pa.CompressedOutputStream(tmp_path / name, "zstd" if name.endswith("zst") else "gzip") as file:
+        file.write(rows.encode())
+    if (reader, name) == ("pyarrow", "z.csv.zst"):
+        with pytest.raises(MissingExtraError, match=r"z\.csv\.zst"):
+            measure(tmp_path)
+        return
+    assert measure(tmp_path)["brier_score"].value == pytest.approx(0.5 / 3)
+    assert names(tmp_path)[1].endswith(name)

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from calibrant import (
     interval_score,
     kuiper_test,
     log_score,
+    mmce,
     spiegelhalter_test,
 )
 from calibrant.engines.measuring import Measured
-from calibrant.errors import InputError
+from calibrant.errors import InputError, MissingExtraError, NotApplicableError
 from calibrant.files import reading
 from calibrant.files.scan import Scan, scan
 from calibrant.inputs.from_columns import from_columns
@@ -29,8 +31,15 @@ def binary(path, **options):
     return scan(path, y="y", prediction="p", **options)
 
 
-def values(found):
-    return {name: measured.value for name, measured in found.items()}
+@pytest.fixture
+def without(monkeypatch):
+    """Return a function that hides libraries, as if they were not installed."""
+
+    def hide(*names):
+        for name in names:
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return hide
 
 
 @pytest.fixture
@@ -61,20 +70,15 @@ def test_ndjson_and_npz(small_batches, tmp_path, columns, write):
         assert binary(tmp_path / name).measure(brier_score)["brier_score"].value == pytest.approx(whole)
 
 
-def test_ndjson_needs_polars(monkeypatch, tmp_path, columns, write):
-    from calibrant.errors import MissingExtraError
-
-    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+def test_ndjson_needs_polars(without, tmp_path, columns, write):
+    without("polars")
     with pytest.raises(MissingExtraError, match=r"pip install 'calibrant\[cli\]'"):
         binary(write(tmp_path / "rows.ndjson", columns)).measure(ece)
 
 
-def test_nothing_to_read_with(monkeypatch, tmp_path, columns, write):
-    from calibrant.errors import MissingExtraError
-
+def test_nothing_to_read_with(without, tmp_path, columns, write):
     path = write(tmp_path / "rows.csv", columns)
-    for name in ("polars", "pyarrow"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+    without("polars", "pyarrow")
     with pytest.raises(MissingExtraError, match="reading files"):
         binary(path).measure(ece)
 
@@ -110,9 +114,9 @@ def test_the_same_files_give_the_same_bits(small_batches, parts):
     assert repr(first) == repr(second)
 
 
-def test_both_readers_give_the_same_bits(small_batches, parts, monkeypatch):
+def test_both_readers_give_the_same_bits(small_batches, parts, without):
     by_polars = binary(parts, where="age > 40").measure(ece, "brier_score")
-    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    without("polars")
     assert binary(parts, where="age > 40").measure(ece, "brier_score") == by_polars
 
 
@@ -174,6 +178,29 @@ def test_folders_name_columns(small_batches, reader, tmp_path, columns, write):
     assert len(list(binary(tmp_path / "date=2024-01-*" / "*" / "*.parquet", where="date = 2024-01-10").batches())) == 5
 
 
+def test_a_folder_that_names_no_value(small_batches, reader, tmp_path, columns, write):
+    for k, day in enumerate(["2024-01-09", "__HIVE_DEFAULT_PARTITION__"]):
+        write(tmp_path / f"date={day}" / "part-0.parquet", columns, slice(300 * k, 300 * k + 300))
+    for where, rows in (("date = 2024-01-09", slice(300)), ("date is null", slice(300, 600))):
+        kept = np.concatenate([batch.prediction for batch in binary(tmp_path, where=where).batches()])
+        assert kept.tolist() == columns["p"][rows].tolist()
+
+
+@pytest.mark.parametrize("decimal", [False, True])
+def test_long_numbers_as_labels(small_batches, reader, tmp_path, decimal):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    labels = [None if k == 150 else 2**53 + k % 2 for k in range(200)]
+    label = pa.array(labels, pa.int64()).cast(pa.decimal128(20, 0) if decimal else pa.int64())
+    for k in range(2):
+        table = pa.table({"y": [0, 1] * 50, "p": [0.25, 0.5] * 50, "g": label[100 * k : 100 * k + 100]})
+        pq.write_table(table, tmp_path / f"{k}.parquet")
+    found = str(binary(tmp_path, groups="g").audit(resamples=19))
+    rows = [[part.strip() for part in line.split()][2:4] for line in found.splitlines() if line.startswith("  g = ")]
+    assert sorted(rows) == [["(missing)", "1"], [f"{2**53}", "99"], [f"{2**53 + 1}", "100"]]
+
+
 def test_names_that_polars_takes_for_patterns(small_batches, reader, tmp_path, columns, write):
     strange = {"*": columns["y"], "^p.*$": columns["p"], "p1": columns["age"], "a.b": columns["age"]}
     path = write(tmp_path / "[strange].parquet", strange)
@@ -227,6 +254,21 @@ def test_audit(small_batches, parts, columns):
     assert found.findings.verdict.status == whole.findings.verdict.status
 
 
+def test_how_a_csv_is_written(refusal, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("y;p\n0;0,5\n")
+    found = binary(path, delimiter=";", decimal_comma=True).measure(brier_score)
+    assert found["brier_score"].value == brier_score([0], [0.5])
+    assert refusal(binary, path, format="xml").startswith("format must be one of 'parquet', 'csv'")
+
+
+def test_what_needs_all_rows(parts, refusal):
+    found = binary(parts)
+    assert refusal(found.measure, mmce, error=NotApplicableError).startswith("mmce needs all rows")
+    assert refusal(found.measure).startswith("there is nothing to measure")
+    assert refusal(found.measure, ece, ece).startswith("every verb is asked for once")
+
+
 class TestPieces:
     """Rows that are counted in cells alone are counted where the reader left them."""
 
@@ -274,3 +316,22 @@ class TestPieces:
         file = write(tmp_path / "rows.parquet", {**columns, name: values}, row_group_size=7)
         with pytest.raises(InputError, match=re.escape(words)):
             binary(file).measure(ece)
+
+
+def test_groups_are_for_audits(parts):
+    with pytest.raises(InputError, match=re.escape("groups were given: ['segment']. An audit tests groups")):
+        binary(parts, groups="segment").measure(ece)
+
+
+def test_verbs_may_be_a_list(parts):
+    assert binary(parts).measure([ece, brier_score]) == binary(parts).measure(ece, brier_score)
+
+
+def test_files_of_weight_0(tmp_path, columns, write):
+    write(tmp_path / "a.parquet", columns, slice(0, 500))
+    write(tmp_path / "b.parquet", {**columns, "w": np.zeros(1000)}, slice(500, 1000))
+    found = binary(tmp_path, weights="w").measure(ece)["ece"].value
+    half = {name: column[:500] for name, column in columns.items()}
+    assert found == pytest.approx(ece(half["y"], half["p"], weights=half["w"]), rel=1e-12)
+    with pytest.raises(InputError, match="there are no rows, or all of them have the weight 0 in 'w'"):
+        binary(tmp_path / "b.parquet", weights="w").measure(ece)

@@ -1,11 +1,17 @@
-"""How many rows a file has, before it is read."""
+"""How many rows a file has, before it is read; and files that cannot be read."""
 
 import gzip
+import json
+import sys
+import threading
 
 import numpy as np
 import pytest
 
-from calibrant.files.table_file import open_table
+from calibrant.errors import InputError
+from calibrant.files.scan import scan
+from calibrant.files.table_file import FIRST_LOOK, open_table
+from calibrant.files.where import read_where
 
 ROWS = 50_000
 
@@ -38,3 +44,173 @@ def test_skipping(tmp_path, columns, write):
     table = open_table(write(tmp_path / "a.csv", columns))
     parts = [frame["p"].to_list() for frame in table.frames(["p"], None, size=300, skip=900)]
     assert [p for part in parts for p in part] == columns["p"][900:].tolist()
+
+
+@pytest.mark.parametrize("cut", [3, 200, -10])
+def test_a_truncated_file(reader, three, refusal, cut, measure):
+    folder = three(lambda rows: None)
+    content = (folder / "1.parquet").read_bytes()
+    (folder / "1.parquet").write_bytes(content[:cut])
+    message = refusal(measure, folder)
+    assert message.startswith("f/1.parquet cannot be read as Parquet: ")
+    assert message.endswith("Is it complete? Write it again")
+
+
+def test_a_file_damaged_inside(reader, three, refusal, measure):
+    folder = three(lambda rows: None)
+    content = bytearray((folder / "1.parquet").read_bytes())
+    content[4 : len(content) // 2] = bytes(len(content) // 2 - 4)
+    (folder / "1.parquet").write_bytes(content)
+    assert refusal(measure, folder).startswith("f/1.parquet cannot be read as Parquet: ")
+
+
+def test_files_that_are_empty_or_gone(three, refusal):
+    folder = three(lambda rows: None)
+    found = scan(folder, y="y", prediction="p")
+    (folder / "1.parquet").write_bytes(b"")
+    assert refusal(found.measure, "ece") == "f/1.parquet is empty (0 bytes); write the predictions to it first"
+    (folder / "1.parquet").unlink()
+    assert refusal(found.measure, "ece").startswith("there is no file f/1.parquet.")
+
+
+@pytest.fixture
+def damaged(tmp_path, columns, write, require):
+    """Return a function that writes a file of ten row groups, one of which has fewer values of p than it says.
+
+    Of such a file polars hands out the row groups before, and then a thread of its own panics.
+    """
+    pq = require("pyarrow.parquet")
+
+    def written(path, group):
+        rows = {name: columns[name] for name in ("y", "p", "age")}
+        write(path, rows, row_group_size=100, compression="none", use_dictionary=False)
+        content = bytearray(path.read_bytes())
+        at = content.index(b"\xc8\x01", pq.ParquetFile(path).metadata.row_group(group).column(1).data_page_offset)
+        content[at : at + 2] = b"\xd8\x01"  # the number of values in the head of the page: 108, and not 100
+        path.write_bytes(content)
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("where", [None, "age > 30"])
+@pytest.mark.parametrize("group", [0, 5, 9])
+def test_rows_are_not_lost(tmp_path, reader, damaged, write, columns, refusal, small_batches, measure, group, where):
+    write(tmp_path / "f" / "0.parquet", columns)
+    path = damaged(tmp_path / "f" / "1.parquet", group)
+    message = refusal(measure, tmp_path / "f", where=where)
+    assert message.startswith(f"{path} cannot be read as Parquet: ")
+    assert message.endswith("Is it complete? Write it again")
+    assert refusal(lambda: list(scan(path, y="y", prediction="p", where=where).batches())) == message
+
+
+@pytest.mark.parametrize("where", [None, "age > 30"])
+def test_rows_are_not_lost_after_some_are_skipped(tmp_path, damaged, refusal, where):
+    table = open_table(damaged(tmp_path / "1.parquet", 5))
+    parsed = where and read_where(where)
+    message = refusal(lambda: list(table.frames(["y", "p"], parsed, size=64, skip=200)))
+    assert message == f"{table.path} cannot be read as Parquet: it is damaged inside. Is it complete? Write it again"
+
+
+def test_going_on_before_damage(tmp_path, reader, damaged, refusal, small_batches, write, columns):
+    path = damaged(tmp_path / "1.parquet", 5)
+
+    def run():
+        return scan(path, y="y", prediction="p").measure("brier_score", checkpoint=tmp_path / "run")
+
+    for _ in range(2):
+        assert refusal(run).startswith(f"{path} cannot be read as Parquet: ")
+
+
+LATE = 300_000
+"""Rows, so many that some are handed out before the last one is read."""
+
+
+def late(path, first, last):
+    """Write a text file whose column g is `first`, and `last` in its last row."""
+    if path.suffix == ".csv":
+        path.write_text("y,p,g\n" + f"1,0.5,{first}\n" * LATE + f"1,0.5,{last}\n")
+    else:
+        row = {"y": 1, "p": 0.5}
+        path.write_text((json.dumps({**row, "g": first}) + "\n") * LATE + json.dumps({**row, "g": last}) + "\n")
+    return open_table(path)
+
+
+def becomes_texts(path):
+    return (
+        f"column 'g' of {path} holds numbers in the first {FIRST_LOOK:,} rows and texts later; mend it, or save the "
+        "file as Parquet, where a column has one type"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+@pytest.mark.parametrize(("where", "skip"), [(None, LATE - 10), ("g >= 1", 0), ("g >= 1", LATE - 10)])
+def test_numbers_that_become_texts(tmp_path, refusal, suffix, where, skip):
+    table = late(tmp_path / f"a.{suffix}", 1, "b")
+    parsed = where and read_where(where)
+    assert refusal(lambda: list(table.frames(["p", "g"], parsed, size=1000, skip=skip))) == becomes_texts(table.path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+def test_never_half_numbers_and_half_texts(tmp_path, suffix):
+    table, seen, said = late(tmp_path / f"a.{suffix}", 1, "b"), [], None
+    try:
+        seen.extend(frame["g"] for frame in table.frames(["p", "g"], None, size=1000))
+    except InputError as problem:
+        said = str(problem)
+    texts = {str(column.dtype) for column in seen} == {"String"}  # the last row was read before any were handed out
+    assert said == (None if texts else becomes_texts(table.path))
+    assert sum(map(len, seen)) == LATE + 1 or not texts
+
+
+def test_a_filter_on_numbers_that_become_texts(tmp_path, refusal):
+    table = late(tmp_path / "a.csv", "01", "b")
+    message = refusal(lambda: list(table.frames(["p"], read_where("g = 1"), size=10 * LATE)))
+    assert message == becomes_texts(table.path)
+    assert sum(len(frame) for frame in table.frames(["p"], None, size=1000)) == LATE + 1  # nobody asks for it
+
+
+def test_texts_where_nothing_was_handed_out_yet(tmp_path):
+    table = late(tmp_path / "a.csv", "01", "b")
+    (frame,) = table.frames(["g"], None, size=10 * LATE)
+    assert frame["g"].unique().sort().to_list() == ["01", "b"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+def test_whole_numbers_that_become_fractions(tmp_path, suffix):
+    table = late(tmp_path / f"a.{suffix}", 1, 2.5)
+    for skip in (0, LATE - 10):
+        frames = list(table.frames(["g"], read_where("g >= 1"), size=1000, skip=skip))
+        assert sum(frame["g"].sum() for frame in frames) == LATE - skip + 2.5
+
+
+def test_compressed_text(tmp_path, reader, refusal, measure, require):
+    pa = require("pyarrow")
+    for packed in ("gz", "bz2"):
+        with pa.CompressedOutputStream(tmp_path / f"a.csv.{packed}", "gzip" if packed == "gz" else packed) as file:
+            file.write(b"y;p\n1;0.5\n")
+    assert "it seems to be split at ';'. Add delimiter=';'" in refusal(measure, tmp_path / "a.csv.gz")
+    assert refusal(measure, tmp_path / "a.csv.bz2", format="csv") == (
+        f"{tmp_path / 'a.csv.bz2'} is compressed by bzip2, which is not read; unpack it, or save it as Parquet"
+    )
+
+
+def test_frames_that_nobody_wants_leave_no_thread(tmp_path, columns, write):
+    table = open_table(write(tmp_path / "a.parquet", columns, row_group_size=10))
+    frames = table.frames(["p"], None, size=10)
+    assert len(next(frames)) > 0
+    frames.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "calibrant-ahead"]
+
+
+def test_numbers_that_become_texts_without_polars(tmp_path, refusal, without_polars):
+    table = late(tmp_path / "a.csv", "01", "b")
+    message = refusal(lambda: list(scan(table.path, y="y", prediction="p", groups="g").batches()))
+    assert message.startswith(f"{table.path} cannot be read as CSV: ")
+    assert message.endswith("Mend that value, or save the file as Parquet, where a column has one type")
+
+
+@pytest.fixture
+def without_polars(monkeypatch, require):
+    require("pyarrow")
+    monkeypatch.setitem(sys.modules, "polars", None)

@@ -93,3 +93,70 @@ def test_refusals():
         from_columns(Intervals, 0.5, "hi", level=0.9)
     with pytest.raises(InputError, match=r"column 'd' holds lists of lengths \[1, 2\]"):
         NamedColumns.read("y", from_columns(Samples, "d")).batch(pd.DataFrame({"y": [1, 2], "d": [[1.0], [1.0, 2.0]]}))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lists_keep_their_precision(dtype):
+    """0.6 in 32 bits lies above 0.6 in 64 bits: widened, it would be in another bin."""
+    P = np.array([[0.4, 0.6], [0.7, 0.3]], dtype)
+    lists = pa.array(P.tolist(), pa.list_(pa.from_numpy_dtype(dtype)))
+    table = pa.table({"y": [1, 0], "P": lists})
+    for frame in (table, pl.from_arrow(table), table.to_pandas()):
+        found = NamedColumns.read("y", "P").batch(frame).prediction
+        assert found.dtype == dtype
+        assert found.tolist() == P.tolist()
+
+
+def test_lists_that_are_not_numbers():
+    with pytest.raises(InputError, match=r"'P' holds lists of lengths \[1, 2\]; expected as many numbers in each row"):
+        NamedColumns.read("y", "P").batch(pl.DataFrame({"y": [1, 0], "P": [[0.5], [0.5, 0.5]]}))
+    with pytest.raises(InputError, match="'P' holds lists that are not all numbers"):
+        NamedColumns.read("y", "P").batch(pl.DataFrame({"y": [1, 0], "P": [["a"], ["b"]]}))
+
+
+class TestPieces:
+    columns = NamedColumns.read("y", "p")
+
+    def cut(self, y, p):
+        pieces = [pl.DataFrame({"y": a, "p": b}) for a, b in zip(y, p, strict=True)]
+        return pl.concat(pieces, rechunk=False)
+
+    def test_chunks_are_not_copied(self):
+        frame = self.cut([[0, 1], [1]], [[0.25, 0.5], [1.0]])
+        found = self.columns.pieces(frame)
+        assert [piece.y.tolist() for piece in found] == [[0, 1], [1]]
+        assert [piece.prediction.tolist() for piece in found] == [[0.25, 0.5], [1.0]]
+        for piece, chunk in zip(found, frame["p"].get_chunks(), strict=True):
+            assert np.shares_memory(piece.prediction, chunk.to_numpy())
+
+    def test_columns_that_are_cut_differently(self):
+        y = pl.concat([pl.Series("y", [0]), pl.Series("y", [1, 1])], rechunk=False)
+        p = pl.concat([pl.Series("p", [0.25, 0.5]), pl.Series("p", [1.0])], rechunk=False)
+        assert self.columns.pieces(pl.DataFrame([y, p])) == ()
+
+    @pytest.mark.parametrize(
+        "table",
+        [
+            {"y": [0, None], "p": [0.5, 0.5]},
+            {"y": [0, 1], "p": [0.5, None]},
+            {"y": ["no", "yes"], "p": [0.5, 0.5]},
+            {"y": [0, 1], "p": [0, 1]},
+        ],
+        ids=["no outcome", "no score", "texts", "whole numbers"],
+    )
+    def test_not_in_pieces(self, table):
+        assert self.columns.pieces(pl.DataFrame(table)) == ()
+        assert self.columns.pieces(pa.table(table)) == ()
+
+    def test_weights_groups_and_several_columns(self):
+        frame = FRAMES["polars"]
+        for named in (("y", "p", "w"), ("y", "p", None, ["g"]), ("y", ["q", "p"]), (None, "p")):
+            assert NamedColumns.read(*named).pieces(frame) == ()
+
+
+def test_batches_of_weight_0():
+    read = NamedColumns.read("y", "p", "w")
+    assert not read.batch(FRAMES["pandas"]).weightless
+    assert read.batch(pd.DataFrame({**TABLE, "w": 0})).weightless
+    assert not read.batch(pd.DataFrame({**TABLE, "w": np.nan})).weightless
+    assert not NamedColumns.read("y", "p").batch(FRAMES["pandas"]).weightless

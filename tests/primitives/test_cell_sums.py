@@ -1,4 +1,4 @@
-"""The cell of every score, and two bodies that agree."""
+"""Sums per cell: two bodies that agree."""
 
 from itertools import pairwise
 from unittest import mock
@@ -11,56 +11,17 @@ from hypothesis import strategies as st
 from calibrant.inputs.weights import unit_weights
 from calibrant.primitives import cell_sums as module
 from calibrant.primitives import dispatch
-from calibrant.primitives.bins import grid_edges, grid_uppers
-from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_of, cell_sums, cell_sums_of_pieces
+from calibrant.primitives.bins import grid_edges
+from calibrant.primitives.cell_lookup import cell_of
+from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_sums, cell_sums_of_pieces
 
 DTYPES = ["float16", "float32", "float64"]
-
-
-def by_search(p):
-    return np.searchsorted(grid_uppers(p.dtype.name), p.astype(float), side="left").tolist()
-
-
-class TestCellOf:
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_every_edge_and_its_neighbours(self, dtype):
-        one = np.ones((), dtype)
-        edges = grid_edges().astype(dtype)
-        above, below = np.nextafter(edges, one), np.nextafter(edges, -one)
-        scores = np.concatenate([edges, above, below, np.nextafter(above, one), np.nextafter(below, -one)])
-        scores = scores[(scores >= 0) & (scores <= 1)]
-        assert cell_of(scores).tolist() == by_search(scores)
-
-    @pytest.mark.parametrize("dtype", DTYPES)
-    def test_no_row_is_more_than_a_step_from_where_the_table_sends_it(self, dtype):
-        rng = np.random.default_rng(0)
-        tiny = 2.0 ** -rng.uniform(0, 40, 20_000)
-        scores = np.concatenate([rng.random(20_000), tiny, 1 - tiny]).astype(dtype)
-        assert cell_of(scores).tolist() == by_search(scores)
-
-    def test_every_float16_there_is(self):
-        scores = np.arange(0x3C00 + 1, dtype="uint16").view("float16")
-        assert scores[0] == 0
-        assert scores[-1] == 1
-        assert cell_of(scores).tolist() == by_search(scores)
-
-    @pytest.mark.parametrize("dtype", DTYPES)
-    @given(data=st.data())
-    def test_any_score(self, dtype, data):
-        width = int(dtype[5:])
-        scores = data.draw(st.lists(st.floats(0, 1, width=width, allow_subnormal=True), min_size=1, max_size=50))
-        scores = np.array(scores, dtype)
-        assert cell_of(scores).tolist() == by_search(scores)
-
-    def test_ends(self):
-        last = grid_edges().size - 2
-        assert cell_of(np.array([0.0, -0.0, 5e-324, 1.0])).tolist() == [0, 0, 0, last]
 
 
 def slow_sums(y, p, w):
     """Return the sums by their definitions, row by row."""
     sums = np.zeros((len(COLUMNS), grid_edges().size - 1))
-    for cell, y_i, p_i, w_i in zip(by_search(p), y.tolist(), p.astype(float).tolist(), w.tolist(), strict=True):
+    for cell, y_i, p_i, w_i in zip(cell_of(p).tolist(), y.tolist(), p.astype(float).tolist(), w.tolist(), strict=True):
         v, r2 = p_i * (1 - p_i), (y_i - p_i) ** 2
         sums[:, cell] += [
             *(1, w_i, w_i**2, w_i * p_i, w_i * y_i),
@@ -160,3 +121,18 @@ class TestPieces:
         pieces = (Piece(y[a:b], p[a:b]) for a, b in pairwise(ends))
         with mock.patch.object(dispatch, "FAST_ROWS", 1), mock.patch.object(module, "FAST_CHUNK", chunk):
             assert cell_sums_of_pieces(pieces).tolist() == cell_sums(y, p, unit_weights(300)).tolist()
+
+    @pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 23])
+    def test_rows_that_are_not_legal(self, n):
+        """Wherever such a row is among those that are looked at together, or after them."""
+        y, p = np.ones(n, np.uint8), np.full(n, 0.25)
+        assert cell_sums_of_pieces([Piece(y, p)]).tolist() == cell_sums(y, p, unit_weights(n)).tolist()
+        for j in range(n):
+            for bad in (np.nan, -0.1, -5e-324, np.nextafter(1, 2), np.inf, -np.inf, 1e300):
+                spoilt = p.copy()
+                spoilt[j] = bad
+                assert cell_sums_of_pieces([Piece(y, spoilt)]) is None
+            for bad in (2, 128, 255):
+                spoilt = y.copy()
+                spoilt[j] = bad
+                assert cell_sums_of_pieces([Piece(spoilt, p)]) is None

@@ -20,19 +20,19 @@ import pytest
 
 import calibrant as cb
 import calibrant.spark as on_spark
-from calibrant import InputError, Intervals, MissingExtraError, NotApplicableError, Quantiles, Samples
+from calibrant import CalibrantError, InputError, Intervals, MissingExtraError, NotApplicableError, Quantiles, Samples
 from calibrant.engines.summarizing import Summarizing
 from calibrant.inputs.from_columns import from_columns
 from calibrant.inputs.named_columns import NamedColumns
+from calibrant.primitives import dispatch
 from calibrant.spark import columns as spark_columns
-from calibrant.spark import running
-from calibrant.spark.partitions import Part, chunks, merged
-from calibrant.testing.data import DATA
+from calibrant.spark import partitions, running
+from calibrant.spark.partitions import Part, merged, tables
+from calibrant.testing.data import TABLES
 from calibrant.testing.numbers import numbers
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.xdist_group("spark"),  # one process of pytest, one cluster
 ]
 N = 700
 PORT = "spark.connect.grpc.binding.port"
@@ -282,6 +282,23 @@ def test_audit_of_cells_and_groups(data, frames):
     assert "north" in str(found)
 
 
+def test_names_of_an_audit(frames):
+    asked = partial(on_spark.audit, frames(1), y="y", prediction="p", resamples=19)
+    assert "rain" in str(asked(names={"outcome": "rain"}).findings)
+
+
+def test_a_missing_group_is_a_group(few):
+    rng = np.random.default_rng(3)
+    p = rng.random(300)
+    columns = {"y": (rng.random(300) < p).astype(int), "p": p}
+    whole, text = [1, 2, None] * 100, ["north", None, "south"] * 100
+    found = on_spark.audit(
+        few(**columns, whole=whole, text=text), y="y", prediction="p", groups=["whole", "text"], resamples=19
+    )
+    for group in ("whole = 1", "whole = 2", "whole = (missing)", "text = north", "text = south", "text = (missing)"):
+        assert group in str(found.findings)
+
+
 def test_decimals_become_numbers(data, frames):
     found = on_spark.measure(["brier_score", "log_score"], frames(1), y="y", prediction="decimal")
     p = data["p"].round(3)
@@ -377,7 +394,7 @@ def test_refusals_of_a_kind(few, frames, refusal):
 def test_refusals_before_anything_runs(spark, few, refusal):
     frame = few(y=[0], p=[0.5], when=[datetime(2026, 1, 1)], b=[b"x"])
     asked = partial(refusal, on_spark.measure, "ece")
-    assert asked(frame, y="y", prediction="pp").startswith("the frame has no column 'pp'. Did you mean 'p'?")
+    assert asked(frame, y="y", prediction="pp").startswith("the frame has no column 'pp'. Its columns are 'y', 'p'")
     assert "column 'when' is of Spark's type timestamp" in asked(frame, y="when", prediction="p")
     assert "column 'b' is of Spark's type binary" in asked(frame, y="b", prediction="p")
     assert "has 2 columns 'p'" in asked(frame.select("y", "p", "p"), y="y", prediction="p")
@@ -399,13 +416,13 @@ def test_missing_libraries(monkeypatch, require):
         def collect(self):
             raise RuntimeError("PythonException: ModuleNotFoundError: No module named 'calibrant'")
 
-    with pytest.raises(MissingExtraError, match="the Python of Spark's executors"):
+    with pytest.raises(CalibrantError, match=r"the Python of Spark's executors has no calibrant.*PYSPARK_PYTHON"):
         running._collected(Plan())
 
 
 def test_spark_answers_alone_where_it_can(data, frames, monkeypatch):
     """Means without weights need no Python worker."""
-    monkeypatch.delattr("calibrant.spark.measurements.total")
+    monkeypatch.delattr("calibrant.spark.running.folding")
     for kind in ("interval", "quantiles"):
         verbs, y, prediction, _ = KINDS[kind]
         assert set(on_spark.measure(verbs, frames(7), y=y, prediction=prediction)) == set(verbs)
@@ -432,17 +449,50 @@ def test_spark_connect(data, spark, cut, require):
         client.stop()
 
 
-def test_chunks(require):
+@pytest.mark.parametrize("many", [1, 4, 10, 12])
+def test_tables_do_not_depend_on_the_batches_of_spark(require, many):
     pa = require("pyarrow")
-    batches = [pa.record_batch({"x": list(range(start, start + 4))}) for start in (0, 4, 8)]
-    found = list(chunks(iter(batches), rows=5))
+    columns = {"x": list(range(12)), "group": ["a", None, "b"] * 4, "P": [[0.25, 0.75]] * 12}
+    schema = pa.table(columns).schema
+    parts = ({name: column[k : k + many] for name, column in columns.items()} for k in range(0, 12, many))
+    batches = [pa.record_batch(part, schema=schema) for part in parts]
+    found = list(tables(iter(batches), rows=5))
     assert [(start, part.column("x").to_pylist()) for start, part in found] == [
         (0, [0, 1, 2, 3, 4]),
         (5, [5, 6, 7, 8, 9]),
         (10, [10, 11]),
     ]
-    assert [start for start, _ in chunks(iter(batches), rows=100, size=33)] == [0, 8]
-    assert list(chunks(iter([batches[0].slice(0, 0)]))) == []
+    row = pa.record_batch({name: column[:1] for name, column in columns.items()}).nbytes
+    for rows in (1, 3, 7):  # as many as fit, at least one
+        assert [start for start, _ in tables(iter(batches), size=rows * row)] == list(range(0, 12, rows))
+    assert len(list(tables(iter(batches), size=1))) == 12
+
+
+def test_tables_of_empty_batches(require):
+    pa = require("pyarrow")
+    empty, full = pa.record_batch({"x": pa.array([], pa.int64())}), pa.record_batch({"x": [1, 2]})
+    assert list(tables(iter([empty, empty]))) == []
+    ((start, table),) = tables(iter([empty, full, empty]))
+    assert (start, table.num_rows) == (0, 2)
+
+
+def test_rows_of_a_partition_that_is_large_are_counted_by_compiled_code(require, monkeypatch):
+    """The number of rows so far decides; that of all is not known."""
+    pa = require("pyarrow")
+    monkeypatch.setattr(dispatch, "FAST_ROWS", 7)
+    monkeypatch.setattr(dispatch, "has_numba", lambda: True)
+    monkeypatch.setattr(partitions, "tables", partial(tables, rows=4))
+    seen = []
+
+    class Looking(Summarizing):
+        def part(self, batch):
+            seen.append((len(batch.y), batch.number, dispatch.takes_fast_body(len(batch.y))))
+            return cb.summarize(self.verb, batch.y, batch.prediction)
+
+    batches = iter([pa.record_batch({"column_0": [0, 1] * 5, "column_1": [0.5] * 10})])
+    total = partitions._total(Looking("brier_score"), NamedColumns.read("y", "p"), batches, 0)
+    assert total.n == 10
+    assert seen == [(4, 0, False), (4, 1, True), (2, 2, True)]
 
 
 def test_the_first_refusal_is_told():
@@ -462,7 +512,7 @@ def test_quoted():
     assert spark_columns.quoted("a`b") == "`a``b`"
 
 
-@pytest.mark.parametrize("name", [name for name in DATA if name not in ("sets", "vectors")])
+@pytest.mark.parametrize("name", TABLES)
 def test_contract(contract, spark, name):
     """Every verb of the catalogue gives the same numbers on a cluster as on arrays."""
     promised = contract(name)

@@ -66,6 +66,11 @@ def several(y, p, w):
     return summaries.Several.of({"grid": grid(y, p, w), "moments": moments(y, p, w)})
 
 
+def labels_seen(y, p, w):
+    y = np.asarray(y)
+    return summaries.LabelsSeen.of(np.where(y == 1, "yes", np.where(np.asarray(p) < 0.5, "no", "never")), y)
+
+
 def group_cells(y, p, w):
     low = np.asarray(p) < 0.5
     return summaries.GroupCells.of(
@@ -175,6 +180,7 @@ MAKERS = [
     ordered,
     per_label,
     several,
+    labels_seen,
     group_cells,
     simplex_cells,
     kept,

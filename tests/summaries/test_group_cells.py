@@ -27,7 +27,7 @@ def test_each_group_has_the_grid_of_its_rows(labels, weighted):
     for label in set(labels):
         own = np.flatnonzero(np.array(labels) == label)
         expected = Grid.of(Binary(rows.y[own], rows.p[own], rows.w[own]))
-        assert found[f"region = {label}"].sums == pytest.approx(expected.sums, rel=1e-12, abs=1e-15)
+        np.testing.assert_allclose(found[f"region = {label}"].sums, expected.sums, rtol=1e-12, atol=1e-15)
         assert found[f"region = {label}"].weight_max == expected.weight_max
 
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from calibrant import Ordered, SummaryError
 from calibrant.inputs import read_binary
 from calibrant.inputs.weights import is_unit
+from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.summaries import BinTable
 
 
 def of(y, p, weights=None):
@@ -87,3 +89,29 @@ class TestBins:
         p = np.array([0.1, 0.2, 0.3, 0.4], dtype)
         found = of([0, 0, 1, 1], p)
         assert found.bins(found.edges(4, "mass")).count.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.0, 0.0, 0.0], [0.25, 0.25, 0.5], [0.5, np.nextafter(0.5, 0), 1.0], [0.5, 1.0, 1.0], [1.0, 1.0, 1.0]]
+)
+def test_means_of_bins_are_all_different(scores):
+    """Those of neighbours may round to one number, and verbs take entries of weight 1 for different scores."""
+    p = np.array(scores)
+    sums = np.zeros((len(COLUMNS), 3))
+    sums[:3], sums[COLUMNS.index("wp")] = 1.0, p
+    found = Ordered.of_bins(BinTable(np.array([0, 0.3, 0.6, 1.0]), sums), weight=1.0).score
+    assert (np.diff(found) > 0).all()
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert found == pytest.approx(p, abs=1e-15)
+
+
+def test_an_audit_where_the_means_of_two_cells_round_to_one_number():
+    from calibrant.audit.of_batches import AuditJob
+    from calibrant.inputs.named_columns import Batch
+
+    edge = 1 / 7
+    p = np.r_[np.full(49, edge), np.full(3, np.nextafter(edge, 1)), np.linspace(0.01, 0.99, 40)]
+    y = (np.random.default_rng(0).random(p.size) < p).astype(int)
+    job = AuditJob(resamples=19)
+    assert job.finish(job.part(Batch(y, p))).findings.n == 92

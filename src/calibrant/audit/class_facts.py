@@ -7,14 +7,13 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.audit.pairs import CountedPairs, Pairs, RowPairs
+from calibrant.audit.pairs import MEANS, CountedPairs, Pairs, RowPairs
 from calibrant.catalogue import Entry, find
 from calibrant.errors import NotApplicableError
 from calibrant.inputs import Classes
 from calibrant.summaries import Grid, Ordered, PerLabel, Several, Summary
 
 TOP, EACH, LABELS = "top", "each", "labels"
-MEANS = ("brier_score", "log_score")
 NOTIONS = {EACH: "classwise", LABELS: "top-label"}
 
 

@@ -18,6 +18,7 @@ from calibrant.audit.pairs import CountedPairs
 from calibrant.audit.probabilities import audit_binary_pairs
 from calibrant.audit.sections import SECTIONS, Setting
 from calibrant.catalogue.reading import KINDS, kind_of, read
+from calibrant.engines.label_of_event import check_seen, told
 from calibrant.errors import InputError
 from calibrant.inputs import Binary, Classes, check_choice, check_count, check_level, generator
 from calibrant.inputs.containers import as_array
@@ -56,17 +57,19 @@ class AuditJob:
 
     def part(self, batch: Batch) -> Several:
         """Return the summary of a batch."""
-        rows = self._read(batch)
+        batch, labels, seen = told(batch, self._labels)
+        rows = self._read(batch, labels)
         counted = CountedPairs if isinstance(rows, Binary) else CountedClasses
         parts: dict[str, Summary] = {ROWS: counted.summary(rows, exact=self.exact)}  # type: ignore[arg-type]
         if batch.groups:
             parts |= {f"{GROUPS} {name}": cells for name, cells in _groups(rows, batch).items()}
-        return Several.of(parts)
+        return Several.of({**parts, **seen})
 
     def finish(self, total: Summary) -> Audit:
         """Return the audit of all rows."""
         parts = cast(Several, total)
-        facts, groups = cast(Several, parts[ROWS]), [cast(GroupCells, part) for part in parts.parts[1:]]
+        check_seen(parts, self._labels)
+        facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
         kind = Classes if TOP in facts else Binary
         named = class_names(CountedClasses(facts).K, self.classes) if kind is Classes else ()
         families = SECTIONS[kind].families + bool(groups)
@@ -81,14 +84,17 @@ class AuditJob:
             found, grouped, setting, kind="binary" if kind is Binary else "classes", n=facts.n, names=called
         )
 
-    def _read(self, batch: Batch) -> Binary | Classes:
+    @property
+    def _labels(self) -> dict[str, Any]:
+        return {"classes": self.classes, "pos_label": self.pos_label}
+
+    def _read(self, batch: Batch, labels: Mapping[str, Any]) -> Binary | Classes:
         kind = kind_of(batch.prediction)
         if kind is not None:
             raise InputError(
                 f"an audit of batches judges probabilities; got {KINDS[kind]}. Ask for single verbs with measure, "
                 "or audit the rows in memory"
             )
-        labels = {"classes": self.classes, "pos_label": self.pos_label}
         rows = read("audit", AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)
         return cast(Binary | Classes, rows)
 

@@ -13,7 +13,7 @@ from calibrant.inputs import Binary
 from calibrant.summaries import Grid, Ordered, Several, Summary
 
 CELLS, SORTED = "cells", "sorted"
-BESIDE = ("brier_score", "log_score")  # means of row scores, which neither the cells nor a pass over them give
+MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
 KERNEL = "skce_test"
 
 
@@ -70,7 +70,7 @@ class CountedPairs:
     def summary(cls, rows: Binary, *, exact: bool) -> Several:
         """Return what is kept of a batch."""
         first: dict[str, Summary] = {SORTED: Ordered.of(rows)} if exact else {CELLS: Grid.of(rows)}
-        means = (find(name) for name in BESIDE)
+        means = (find(name) for name in MEANS)
         return Several.of(first | {entry.name: entry.summarise(rows, **entry.options) for entry in means})
 
     @property
@@ -94,7 +94,9 @@ class CountedPairs:
         if not self.pooled:
             return entry.finish(self.ordered, **entry.options)
         if not entry.on_grid(entry.options):
-            raise NotApplicableError("it needs the rows, which were counted in cells; exact=True keeps them")
+            raise NotApplicableError(
+                "it needs the rows, which were counted in cells; an exact audit keeps them (exact=True, --exact)"
+            )
         return entry.finish(self.parts[CELLS], **entry.options)
 
     def rounding(self, entry: Entry) -> float | Mapping[str, float]:

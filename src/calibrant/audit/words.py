@@ -125,7 +125,9 @@ def verdict(
         value = {m.name: m.value for m in measurements}
         part = value["decompose.mcb"] if value.get("brier_score") else 0.0
         hint = "No single tenth of the rows is off by more than chance, but all together are."
-        advice = gain(part, value.get("brier_score"), "Brier score", " (isotonic, Platt or temperature scaling)")
+        rounded = any(m.name == "decompose.mcb" and m.rounding for m in measurements)
+        by = " (isotonic, Platt or temperature scaling)"
+        advice = gain(part, value.get("brier_score"), "Brier score", by, rounded=rounded)
         sentences = [example(curve, happens) or hint, shape(curve), advice]
         return Verdict(
             "miscalibrated",
@@ -187,10 +189,10 @@ def means_words(observed: float, predicted: float, extent: float) -> str:
     return f"observed {texts[0]}, predicted {texts[1]}{cancel}"
 
 
-def gain(part: float, score: float | None, name: str, by: str = "") -> str:
-    """Say what recalibration could gain."""
-    share = part / score if score else 0.0
-    return f"Recalibration on held-out data{by} could take up to {percent(share)} off the {name}."
+def gain(part: float, score: float | None, name: str, by: str = "", *, rounded: bool = False) -> str:
+    """Say what recalibration could gain; `rounded` if the part is that of rows counted in cells."""
+    share = percent(part / score if score else 0.0)
+    return f"Recalibration on held-out data{by} could take up to {'about ' if rounded else ''}{share} off the {name}."
 
 
 def rows_needed(needed: float) -> int:

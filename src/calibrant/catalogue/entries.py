@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.catalogue.reading import KINDS, AnyRows, read, read_alone
-from calibrant.errors import InputError, SummaryError, shown
+from calibrant.errors import InputError, SummaryError, did_you_mean, shown
 from calibrant.summaries import Ordered, Summary
 
 R_co = TypeVar("R_co", covariant=True)
@@ -128,10 +127,7 @@ class Entry:
         for name in options:
             if name not in self.options:
                 known = [*self.options, *shared_options(self.predictions, self.outcome)]
-                near = LOOKALIKES.get(name) or next(iter(get_close_matches(name, known)), "")
-                listed = ", ".join(known)
-                hint = f"Did you mean {near}=? " if near else ""
-                raise InputError(f"{self.name} has no option {name}. {hint}Its options are {listed}")
+                raise InputError(f"{self.name} has no option {name}. {options_hint(name, known)}")
         return {**self.options, **options}
 
     def of_rows(self, rows: AnyRows, options: Mapping[str, Any]) -> Any:
@@ -154,6 +150,18 @@ class Entry:
 ENTRIES: dict[str, Entry] = {}
 
 
+def options_hint(name: str, known: Sequence[str]) -> str:
+    """Say which options there are, and which one of them may have been meant.
+
+    >>> options_hint("n_bins", ["bins", "norm"])
+    'Did you mean bins=? Its options are bins, norm'
+    >>> options_hint("n_bins", ["half"])
+    'Its options are half'
+    """
+    hint = did_you_mean(LOOKALIKES.get(name, name), known, spelled="{}=".format)
+    return f"{hint} Its options are {', '.join(known)}".lstrip()
+
+
 def shared_options(predictions: tuple[str, ...], outcome: bool) -> tuple[str, ...]:
     """Return the shared options of a verb that judges these kinds of prediction."""
     found = tuple(name for name, kinds in SHARED.items() if kinds & set(predictions))
@@ -171,7 +179,7 @@ def find(measurement: Any) -> Entry:
     name = measurement.__name__ if is_verb(measurement) else measurement
     entry = ENTRIES.get(name) if isinstance(name, str) else None
     if entry is None:
-        raise InputError(
-            f"expected a verb of calibrant or its name ({', '.join(sorted(ENTRIES))}); got {shown(measurement)}"
-        )
+        known = f"expected a verb of calibrant or its name ({', '.join(sorted(ENTRIES))})"
+        hint = did_you_mean(name, ENTRIES) if isinstance(name, str) else ""
+        raise InputError(f"{known}; got {shown(measurement)}. {hint}".removesuffix(". "))
     return entry

@@ -6,13 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue.entries import LOOKALIKES
+from calibrant.catalogue.entries import LOOKALIKES, options_hint
 from calibrant.catalogue.reading import AnyRows, read
 from calibrant.errors import InputError
 from calibrant.inputs import generator
@@ -71,8 +70,7 @@ class Ranking:
     def _hint(self, name: str) -> str:
         if LOOKALIKES.get(name, name) == "weights":
             return f"A rank is that of one row; weights go to summarize({self.name}, y, prediction, weights=...)"
-        near = next(iter(get_close_matches(name, self.options)), "")
-        return f"{f'Did you mean {near}=? ' if near else ''}Its options are {', '.join(self.options)}"
+        return options_hint(name, list(self.options))
 
     def summary(self, rows: AnyRows, options: Mapping[str, Any]) -> Ranks:
         """Count the ranks of checked rows."""

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.files.npz_file import read_arrays
 from calibrant.files.table_file import format_of
-from calibrant.files.words import did_you_mean
 
 NUMBERS = "iuf"  # kinds of arrays that hold numbers
 START = b"\x93NUMPY"

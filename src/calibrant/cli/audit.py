@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.cli.candidates import refuse_unnamed
+from calibrant.cli.cells import cells
 from calibrant.cli.columns import Columns, choose, class_labels
 from calibrant.cli.deliver import check_places, deliver
 from calibrant.cli.kinds import kind_named
@@ -16,7 +17,7 @@ from calibrant.cli.levels import nominal_levels
 from calibrant.cli.list_columns import COORDINATES, DRAWS, check_lists, depth
 from calibrant.cli.messages import doing, printable
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import join_labels
+from calibrant.cli.patterns import find_column, join_labels
 from calibrant.cli.predictions import (
     check_members,
     check_numbers,
@@ -28,18 +29,21 @@ from calibrant.cli.predictions import (
     prediction_of,
 )
 from calibrant.cli.results_file import holds_results
-from calibrant.cli.streaming import LOOK, stream, streams
+from calibrant.cli.streaming import stream, streams
 from calibrant.cli.tables import Tables
 from calibrant.errors import InputError, shown
 from calibrant.files.literals import literal
-from calibrant.files.table_file import TableFile, cells, find_column
-from calibrant.files.where import Where, counting, read_where
+from calibrant.files.rows_in_words import counting, nothing
+from calibrant.files.table_file import TableFile
+from calibrant.files.where import Where, read_where
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
     from calibrant.audit import Audit
+
+LOOK = 10_000  # rows that tell which labels there are
 
 
 def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to: str | None) -> None:
@@ -108,7 +112,7 @@ def _first_outcomes(tables: Tables, columns: Columns, where: Where | None) -> pl
     frames = tables.frames(columns.y[:1], where, size=LOOK)
     first = next((frame for frame in frames if frame.height), None)
     if first is None:
-        raise tables.nothing(where)
+        raise nothing(tables.paths, where)
     return first.head(LOOK)
 
 

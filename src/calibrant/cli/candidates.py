@@ -10,13 +10,13 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.cells import cells, matrix
 from calibrant.cli.draw_candidates import Candidate, draws_in, is_part, vectors_like
 from calibrant.cli.kinds import NAMING
 from calibrant.cli.levels import level_in, levels_in
 from calibrant.cli.options import Request
-from calibrant.errors import InputError, shown
-from calibrant.files.table_file import TableFile, cells, matrix
-from calibrant.files.words import listing
+from calibrant.errors import InputError, listing, shown
+from calibrant.files.table_file import TableFile
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli.draw_columns import named_draws
 from calibrant.cli.messages import tell
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import each_once, join_labels, matching, pairs, split_labels, wild_parts
-from calibrant.errors import InputError, shown
+from calibrant.cli.patterns import each_once, find_column, join_labels, matching, pairs, split_labels, wild_parts
+from calibrant.errors import InputError, listing, shown
 from calibrant.files.literals import literal
-from calibrant.files.table_file import find_column
-from calibrant.files.words import listing
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.errors import InputError, shown
-from calibrant.files.words import did_you_mean, listing
+from calibrant.errors import InputError, did_you_mean, listing, shown
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -51,6 +50,7 @@ class Outcome:
 
     condition: Condition
     value: float | str
+    rounding: float = 0.0  # by how much the value may be off, where rows were counted in cells
 
     @property
     def failed(self) -> bool:
@@ -61,7 +61,18 @@ class Outcome:
     def line(self) -> str:
         """The outcome in words."""
         word = "FAILED" if self.failed else "passed"
-        return f"{word}  {self.condition.name} = {self.value_text}  (fails if {self.condition.op} {self.limit_text})"
+        limit = f"fails if {self.condition.op} {self.limit_text}"
+        return f"{word}  {self.condition.name} = {self.value_text}  ({limit}{self.doubt})"
+
+    @property
+    def doubt(self) -> str:
+        """What to say where the rounding leaves it open."""
+        limit = self.condition.threshold
+        if isinstance(self.value, str) or isinstance(limit, str) or abs(self.value - limit) > self.rounding:
+            return ""
+        if not self.rounding:
+            return ""
+        return f"; counted in cells, off by at most {self.rounding:.2g}: an audit with --exact tells"
 
     @property
     def value_text(self) -> str:
@@ -111,12 +122,9 @@ def judge(
     """Return the outcome of each condition, given what `Findings.to_dict` holds: measurements, kind and verdict."""
     known = {str(m["name"]): m for m in measurements}
     return [
-        Outcome(
-            condition,
-            _verdict(condition.threshold, kind, status)
-            if isinstance(condition.threshold, str)
-            else _looked_up(condition.name, known),
-        )
+        Outcome(condition, _verdict(condition.threshold, kind, status))
+        if isinstance(condition.threshold, str)
+        else Outcome(condition, *_looked_up(condition.name, known))
         for condition in conditions
     ]
 
@@ -131,7 +139,8 @@ def _verdict(word: str, kind: str, status: str) -> str:
     return status
 
 
-def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> float:
+def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[float, float]:
+    """Return a number, and by how much it may be off."""
     measurement, field = (name, "value") if name in known else _split(name, known)
     numbers = _numbers(known[measurement])
     if not numbers:
@@ -143,7 +152,7 @@ def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> float:
         )
     if math.isnan(numbers[field]):
         raise InputError(f"{name} is not a number in these results, so that it cannot be checked; leave it out")
-    return numbers[field]
+    return numbers[field], numbers.get("rounding", 0.0) if field == "value" else 0.0
 
 
 def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from calibrant.cli.cells import cells
 from calibrant.cli.list_columns import lengths
-from calibrant.files.table_file import cells
 
 if TYPE_CHECKING:
     import polars as pl

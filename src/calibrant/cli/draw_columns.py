@@ -10,8 +10,7 @@ from calibrant.cli.list_columns import depth
 from calibrant.cli.messages import tell
 from calibrant.cli.options import Request
 from calibrant.cli.patterns import each_once, matching, pairs, wild_parts
-from calibrant.errors import InputError, shown
-from calibrant.files.words import listing
+from calibrant.errors import InputError, listing, shown
 
 if TYPE_CHECKING:
     import polars as pl

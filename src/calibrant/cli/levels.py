@@ -9,11 +9,10 @@ from calibrant.cli.columns import Columns
 from calibrant.cli.messages import tell
 from calibrant.cli.options import Request, outside
 from calibrant.cli.patterns import pairs, split_labels, wild_parts
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, listing, shown
 from calibrant.files import npz_file
 from calibrant.files.literals import number
 from calibrant.files.table_file import TableFile
-from calibrant.files.words import listing
 
 # 2.5%, or 0.05 and .05, or 05 and 975 for 0.05 and 0.975, at the end of a name.
 LEVEL = re.compile(r".*?(?<![\d.])(?:(?P<percent>\d+(?:\.\d+)?)%|(?P<fraction>0?\.\d+)|(?P<digits>\d{2,}))")

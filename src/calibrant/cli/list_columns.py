@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
+from calibrant.files.rows_in_words import counting
 from calibrant.files.table_file import TableFile
-from calibrant.files.where import Where, counting
+from calibrant.files.where import Where
 
 if TYPE_CHECKING:
     import polars as pl

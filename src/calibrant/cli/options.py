@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import click
 
 from calibrant.cli.group import DEBUG, Option
-from calibrant.files.csv_file import Dialect
+from calibrant.errors import InputError
+from calibrant.files.csv_file import Dialect, read_delimiter
+from calibrant.files.table_file import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = ("parquet", "csv", "arrow", "ndjson", "npz")
 CONFIDENCE, SEED = 0.95, 0
 
 
@@ -114,10 +115,10 @@ def _size(ctx: click.Context, parameter: click.Parameter, value: int | None) -> 
 
 
 def _delimiter(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    character = "\t" if value in ("tab", "\\t") else value
-    if character is not None and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
-        raise click.BadParameter(f"{value!r} is not one character; write ';' or '|' or tab", ctx, parameter)
-    return character
+    try:
+        return None if value is None else read_delimiter(value)
+    except InputError as problem:
+        raise click.BadParameter(str(problem), ctx, parameter) from problem
 
 
 column_option = partial(click.option, cls=Option, section="Columns")
@@ -199,7 +200,9 @@ OPTIONS = (
     *ROWS,
     many_option("--stream", is_flag=True, help="Read probabilities piece by piece, also if there are few rows."),
     many_option("--exact", is_flag=True, help="Keep all different probabilities, on disk if they are many."),
-    many_option("--resume", is_flag=True, help="Keep a checkpoint, and go on from it after an interrupt."),
+    many_option(
+        "--resume", is_flag=True, help="Keep a checkpoint, to go on from after an interrupt; implies --stream."
+    ),
     *format_options(FORMATS, "Format of FILE"),
 )
 

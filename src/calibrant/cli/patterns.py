@@ -1,4 +1,4 @@
-"""Columns named by a pattern, or one after another with commas between."""
+"""Columns named one by one, by a pattern, or one after another with commas between."""
 
 from __future__ import annotations
 
@@ -9,11 +9,22 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from calibrant.errors import InputError, shown
-from calibrant.files.table_file import find_column
-from calibrant.files.words import listing
+from calibrant.errors import InputError, did_you_mean, listing, shown
 
 WILDCARDS = "*?["
+
+
+def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -> str:
+    """Return a column of the file, or say which ones there are."""
+    if name not in columns:
+        hint = did_you_mean(name, columns)
+        raise InputError(
+            f"{path} has no column {shown(name)} ({option}). {hint}".rstrip()
+            + ("" if hint else f" Its columns are {listing(columns)}")
+        )
+    if f"{name}_duplicated_0" in columns:
+        raise InputError(f"{path} has two columns named {shown(name)} ({option}); rename one of them")
+    return name
 
 
 def matching(

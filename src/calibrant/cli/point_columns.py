@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from calibrant.cli.cells import cells
 from calibrant.cli.list_columns import depth
-from calibrant.cli.patterns import each_once, join_labels, matching
+from calibrant.cli.patterns import each_once, find_column, join_labels, matching
 from calibrant.cli.predictions import check_numbers
-from calibrant.errors import InputError, shown
-from calibrant.files.table_file import TableFile, cells, find_column
+from calibrant.errors import InputError, did_you_mean, shown
+from calibrant.files.table_file import TableFile
 from calibrant.files.where import Where
-from calibrant.files.words import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl

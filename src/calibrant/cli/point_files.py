@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.cli.array_file import ArrayFile, array_format
+from calibrant.cli.cells import cells, matrix
 from calibrant.cli.list_columns import COORDINATES, array_of, check_lists, depth
 from calibrant.cli.messages import doing, tell
 from calibrant.cli.patterns import pairs
@@ -18,8 +19,9 @@ from calibrant.cli.point_options import PointRequest
 from calibrant.cli.predictions import check_numbers, check_present, check_rows
 from calibrant.cli.results_file import holds_results
 from calibrant.errors import InputError, shown
-from calibrant.files.table_file import TableFile, cells, check_file, matrix, open_table
-from calibrant.files.where import Where, counting, read_where
+from calibrant.files.rows_in_words import counting
+from calibrant.files.table_file import TableFile, check_file, open_table
+from calibrant.files.where import Where, read_where
 
 
 def read_point_files(paths: Sequence[Path], request: PointRequest) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:

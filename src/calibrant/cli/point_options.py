@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibrant.cli.options import FORMATS, ROWS, F, Reading, column_option, format_options
+from calibrant.cli.options import ROWS, F, Reading, column_option, format_options
+from calibrant.files.table_file import FORMATS
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.cli.cells import cells, matrix
 from calibrant.cli.columns import Columns
 from calibrant.cli.list_columns import array_of, depth
-from calibrant.errors import InputError, shown
-from calibrant.files.table_file import TableFile, cells, matrix
-from calibrant.files.where import Where, counting, quoted
-from calibrant.files.words import listing
+from calibrant.errors import InputError, listing, shown
+from calibrant.files.rows_in_words import counting, nothing
+from calibrant.files.table_file import TableFile
+from calibrant.files.where import Where, quoted
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.laws.samples import Samples
 from calibrant.inputs.quantiles import Quantiles
@@ -96,8 +97,7 @@ def numbers_or_labels(column: pl.Series) -> NDArray[Any]:
 def check_rows(rows: pl.DataFrame, table: TableFile, where: Where | None) -> None:
     """Refuse a file without rows."""
     if rows.is_empty():
-        what = f"--where {shown(where.text)} keeps none of its rows" if where else "there are no rows below the header"
-        raise InputError(f"{table.path} has nothing to measure: {what}")
+        raise nothing([table.path], where)
 
 
 def check_present(column: pl.Series, name: str, table: TableFile, where: Where | None) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from calibrant.audit import Audit
 
 MOST = 20_000_000  # rows that are read at once
-LOOK = 10_000  # rows that tell which labels there are
 
 
 def streams(tables: Tables, request: Request, columns: Columns, where: Where | None) -> bool:
@@ -57,7 +56,8 @@ def stream(
     job = AuditJob(exact=request.exact, names=names, **request.measured, **labels)
     kept = checkpoint_of(output) if request.resume else None
     if kept is not None and kept.exists():
-        tell(f"going on after {Checkpoint.read(kept).now.done:,} rows, which are kept in {kept}")
+        start = Checkpoint.read(kept).fitting(kept, scan.asked(job), scan.files)
+        tell(f"going on after {start.done:,} rows, which are kept in {kept}")
     found: Audit = scan.found(job, kept)
     return found
 

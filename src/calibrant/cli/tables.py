@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +9,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.errors import InputError, shown
 from calibrant.files.found import Found, find_files
-from calibrant.files.holding import Holds, holding, together
+from calibrant.files.reading import Reading
+from calibrant.files.rows_in_words import nothing, placed
 from calibrant.files.table_file import TableFile, open_table
 from calibrant.files.where import Where
 from calibrant.inputs.named_columns import NamedColumns
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from calibrant.cli.options import Request
-
-ROW = re.compile(r"\brow (\d+)\b")
 
 
 @dataclass
@@ -40,6 +37,11 @@ class Tables:
         found = find_files(list(paths), format=request.format)
         tables = tuple(open_table(file.path, format=request.format, dialect=request.dialect) for file in found)
         return cls(tuple(paths), found, tables)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Where the files are."""
+        return [table.path for table in self.tables]
 
     @property
     def first(self) -> TableFile:
@@ -81,19 +83,19 @@ class Tables:
         """Return all rows that `where` keeps; `check` looks at those of each file."""
         import polars as pl
 
-        frames, known, self.lengths = [], dict[str, Holds](), []
+        reading, frames, self.lengths = self._reading(columns, where, scores), [], []
         for table, found in zip(self.tables, self.found, strict=True):
             if self.several:
-                self._check_names(table, found, columns, where)
+                reading.check_names(table, found)
             frame = table.read(columns, where, found.constants)
             self.lengths.append(frame.height)
             if frame.height or not self.several:
                 check(frame, table)
                 if self.several:
-                    known = together(known, _held(table, frame, columns, where, found), scores)
+                    reading.check_kinds(table, found, frame)
                 frames.append(frame)
         if not frames:
-            raise self.nothing(where)
+            raise nothing(self.paths, where)
         return pl.concat(frames, how="vertical_relaxed", rechunk=True) if len(frames) > 1 else frames[0]
 
     def placed(self, words: str) -> str:
@@ -102,11 +104,11 @@ class Tables:
             return words
         ends = list(accumulate(self.lengths))
 
-        def place(row: re.Match[str]) -> str:
-            k = min(bisect_right(ends, int(row[1])), len(ends) - 1)
-            return f"row {int(row[1]) - ends[k] + self.lengths[k]} of {self.tables[k].path}"
+        def place(row: int) -> str:
+            k = min(bisect_right(ends, row), len(ends) - 1)
+            return f"row {row - ends[k] + self.lengths[k]} of {self.tables[k].path}"
 
-        return ROW.sub(place, words)
+        return placed(words, place)
 
     def count(self, columns: Sequence[str], where: Where | None) -> int:
         """Return the number of rows that `where` keeps."""
@@ -116,26 +118,11 @@ class Tables:
 
     def frames(self, columns: Sequence[str], where: Where | None, *, size: int) -> Iterator[pl.DataFrame]:
         """Yield the rows that `where` keeps, some at a time."""
+        reading = self._reading(columns, where)
         for table, found in zip(self.tables, self.found, strict=True):
-            self._check_names(table, found, columns, where)
+            reading.check_names(table, found)
             yield from table.frames(columns, where, size=size, constants=found.constants)
 
-    def nothing(self, where: Where | None) -> InputError:
-        """Return the error of files without rows."""
-        what = f"the {len(self.tables):,} files of {self} have" if self.several else f"{self} has"
-        why = f"--where {shown(where.text)} keeps none of the rows" if where else "there are no rows"
-        return InputError(f"{what} nothing to measure: {why}")
-
-    def _check_names(self, table: TableFile, found: Found, columns: Sequence[str], where: Where | None) -> None:
-        names = [*table.schema(), *found.constants]
-        NamedColumns(None, tuple(dict.fromkeys((*columns, *(where.columns if where else ()))))).check(
-            names, str(table.path)
-        )
-
-
-def _held(
-    table: TableFile, frame: pl.DataFrame, columns: Sequence[str], where: Where | None, found: Found
-) -> dict[str, Holds]:
-    """Return what columns hold that are read, and those that are only looked at by the filter."""
-    others = [name for name in (where.columns if where else ()) if name not in found.constants]
-    return {**holding(table.head(0), others, table.path), **holding(frame, columns, table.path)}
+    def _reading(self, columns: Sequence[str], where: Where | None, scores: Sequence[str] = ()) -> Reading:
+        """Return what looks after these columns in all files."""
+        return Reading(self.found, NamedColumns(None, tuple(scores), groups=tuple(columns)), where)

@@ -54,8 +54,11 @@ def measure(
     active: threads, processes, or a ``distributed.Client``. Empty partitions are fine. A refusal names its partition;
     its row numbers are counted within that partition.
 
-    Where chance takes part before rows are merged, each partition has a stream of its own, made of `rng` and its
-    number.
+    Where chance takes part before rows are merged, each partition has a stream of its own, made of `rng`, its number
+    and a checksum of its rows.
+
+    Rows are counted by compiled code (Numba) from two million on: those of the partition at hand, times the number of
+    partitions. Every worker compiles once.
 
     Examples
     --------

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.dask.chance import whole
-from calibrant.dask.pairs import Pairs
-from calibrant.dask.partitions import Blocks, dask_library, delayed_task, refusals_name, tables_of
+from calibrant.dask.pairs import BlockPairs
+from calibrant.dask.partitions import Table, dask_library, delayed_task, refusals_name, tables_of
 from calibrant.errors import InputError
 from calibrant.inputs import check_choice
+from calibrant.inputs.options import seed_of
 from calibrant.inputs.points import check_names, read_points
 from calibrant.inputs.weights import FloatArray
 from calibrant.kernels import Kernel
@@ -78,8 +78,8 @@ def mmd(
         delayed_task(_Read(name, place), table, name="points")
         for (name, table), place in zip(_named(sets), places, strict=True)
     ]
-    seed, biased = whole(rng), estimator == "biased"
-    pairs = Pairs.of(blocks, places, _take, _FindKernel(kernel, bandwidth, seed), seed)
+    seed, biased = seed_of(rng), estimator == "biased"
+    pairs = BlockPairs.of(blocks, places, _take, _FindKernel(kernel, bandwidth, seed), seed)
     of_blocks, of_pairs = pairs.each(_Within(biased)), pairs.every(_between)
     alone, between = dask_library().compute(of_blocks, [task for *_, task in of_pairs])
     sums = Sums(np.repeat([0, 1], [len(found) for found in sets]), alone)
@@ -136,7 +136,7 @@ class _Read:
     name: str
     place: str
 
-    def __call__(self, table: Blocks) -> Points | None:
+    def __call__(self, table: Table) -> Points | None:
         with refusals_name(self.place):
             values = table[self.name]
             return Points(read_points(values, self.name, least=1)) if len(values) else None

@@ -17,7 +17,7 @@ MOST_BLOCKS = 500  # 125,250 tasks
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class BlockPairs:
     """Blocks that are not computed yet, a `Delayed` each, None where one is empty, and the kernel of all.
 
     Attributes
@@ -27,7 +27,7 @@ class Pairs:
     places
         What a refusal calls them.
     kernel
-        A `Delayed` of what `Pairs.of` found with the rows it drew.
+        A `Delayed` of what `BlockPairs.of` found with the rows it drew.
     """
 
     blocks: Sequence[Any]
@@ -42,7 +42,7 @@ class Pairs:
         take: Callable[[Any, NDArray[np.intp]], Any],
         find_kernel: Callable[[list[Any]], Any],
         rng: int,
-    ) -> Pairs:
+    ) -> BlockPairs:
         """Find the kernel from at most 4096 rows, drawn from all by their number: all if there are no more.
 
         Parameters

@@ -8,18 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from calibrant.catalogue.reading import kind_of
-from calibrant.errors import InputError, MissingExtraError, NotApplicableError, SummaryError, shown
-from calibrant.inputs.containers import as_array
+from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.from_columns import FromColumns
 from calibrant.inputs.named_columns import Batch, NamedColumns
+from calibrant.primitives.dispatch import expecting
 
 OWN_NAMES = ("y", "prediction", "weights")
 
 
-class Blocks(dict[str, Any]):
+class Table(dict[str, Any]):
     """A table of arrays by name: the blocks of one partition."""
 
     @property
@@ -75,30 +73,35 @@ class Partitions:
         )
         return cls(tables_of(found), columns)
 
-    def each(self, work: Sequence[Callable[[Batch], Any]], name: str) -> list[Any]:
-        """Return what a function of each partition returns for its rows, not computed yet; None for no rows."""
+    def each(self, work: Callable[[Batch], Any], name: str) -> list[Any]:
+        """Return work(rows) of each partition, not computed yet; None for no rows."""
+        many = len(self.tables)
         return [
-            delayed_task(_OfTable(of_rows, self.columns, number), table, name=name)
-            for number, (of_rows, table) in enumerate(zip(work, self.tables, strict=True))
+            delayed_task(_OfTable(work, self.columns, number, many), table, name=name)
+            for number, table in enumerate(self.tables)
         ]
 
 
 @dataclass(frozen=True, eq=False)
 class _OfTable:
-    """What a worker does with the table of a partition."""
+    """What a worker does with the table of a partition, one of `many`."""
 
     work: Callable[[Batch], Any]
     columns: NamedColumns
     number: int
+    many: int
 
     def __call__(self, table: Any) -> Any:
         with refusals_name(f"partition {self.number}"):
-            if isinstance(table, Blocks):
+            if isinstance(table, Table):
                 check_lengths(table)
-            if len(next(iter(table.values())) if isinstance(table, Blocks) else table) == 0:
+            rows = len(next(iter(table.values())) if isinstance(table, Table) else table)
+            if rows == 0:
                 return None
             batch = self.columns.batch(table, self.number)
-            return None if _weightless(batch.weights) else self.work(batch)
+            # A frame does not know how many rows it has: other partitions are taken to be as large as this one.
+            with expecting(rows * self.many):
+                return None if batch.weightless else self.work(batch)
 
 
 @contextmanager
@@ -106,8 +109,16 @@ def refusals_name(where: str) -> Iterator[None]:
     """Put the place of rows in front of what is refused; the class of the error stays."""
     try:
         yield
-    except (InputError, NotApplicableError, SummaryError) as problem:
+    except (InputError, SummaryError) as problem:
         raise type(problem)(f"{where}: {problem}") from problem
+
+
+def no_rows(many: int) -> InputError:
+    """Return the refusal of so many partitions without rows."""
+    return InputError(
+        f"there are no rows: each of the {many} partitions is empty, or has no row of a weight above 0; "
+        "at least one row is needed"
+    )
 
 
 def dask_library() -> Any:
@@ -139,15 +150,15 @@ def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
         values.to_delayed() if _is_framed(values) else next(arranged).to_delayed(optimize_graph=False).ravel()
         for values in cut
     ]
-    return [delayed_task(_BlocksOf(names), *each, name="blocks") for each in zip(*blocks, strict=True)]
+    return [delayed_task(_TableOf(names), *each, name="blocks") for each in zip(*blocks, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
-class _BlocksOf:
+class _TableOf:
     names: tuple[str, ...]
 
-    def __call__(self, *blocks: Any) -> Blocks:
-        return Blocks(zip(self.names, blocks, strict=True))
+    def __call__(self, *blocks: Any) -> Table:
+        return Table(zip(self.names, blocks, strict=True))
 
 
 def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
@@ -211,7 +222,7 @@ def _row_chunks(values: Any) -> tuple[float, ...]:
     return found
 
 
-def check_lengths(table: Blocks) -> None:
+def check_lengths(table: Table) -> None:
     """Refuse blocks with different numbers of rows, which were cut where they are not known."""
     (first, values), *others = table.items()
     for name, other in others:
@@ -219,11 +230,3 @@ def check_lengths(table: Blocks) -> None:
             raise InputError(
                 f"{first} has {len(values)} rows and {name} has {len(other)}; take both from the same table"
             )
-
-
-def _weightless(weights: Any) -> bool:
-    """Tell whether all rows of a partition have weight 0, so that they count as none."""
-    if weights is None:
-        return False
-    w = as_array(weights, name="weights")
-    return w.dtype.kind in "biuf" and not np.any(w)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.dask.partitions import Partitions, dask_library, delayed_task, refusals_name
+from calibrant.dask.partitions import Partitions, dask_library, delayed_task, no_rows, refusals_name
 from calibrant.engines.job import Job
 from calibrant.engines.merging import Merging
-from calibrant.errors import InputError
 from calibrant.summaries import Summary
 
 FAN_IN = 8  # summaries merged by one task
@@ -17,13 +16,10 @@ FAN_IN = 8  # summaries merged by one task
 
 def run(job: Job, partitions: Partitions) -> Any:
     """Return what a job says of all rows."""
-    parts = partitions.each([job.part] * len(partitions.tables), "part")
+    parts = partitions.each(job.part, "part")
     (total,) = dask_library().compute(merged(parts))
     if total is None:
-        raise InputError(
-            f"there are no rows: each of the {len(parts)} partitions is empty, or has no row of a weight above 0; "
-            "at least one row is needed"
-        )
+        raise no_rows(len(parts))
     return job.finish(total)
 
 

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.catalogue import find
-from calibrant.dask.chance import whole
-from calibrant.dask.pairs import Pairs
-from calibrant.dask.partitions import Partitions, dask_library
+from calibrant.dask.pairs import BlockPairs
+from calibrant.dask.partitions import Partitions, dask_library, no_rows
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.judged import Judged
 from calibrant.inputs.laws import Law
 from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.options import seed_of
 from calibrant.inputs.outcomes import LawRows
 from calibrant.inputs.weights import pair_weight
 from calibrant.kernels.composed import law_kernel
@@ -87,11 +87,10 @@ def skce(
     """
     check_options(kernel=kernel, unbiased=unbiased, shuffle=False, draws=None)
     partitions = Partitions.of(y, prediction, frame=frame, weights=weights)
-    read = _Read({"classes": classes}, unbiased)
-    blocks = partitions.each([read] * len(partitions.tables), "rows")
-    seed = whole(rng)
+    blocks = partitions.each(_Read({"classes": classes}, unbiased), "rows")
+    seed = seed_of(rng)
     places = [f"partition {k}" for k in range(len(blocks))]
-    pairs = Pairs.of(blocks, places, _take, _FindKernel(kernel, seed), seed)
+    pairs = BlockPairs.of(blocks, places, _take, _FindKernel(kernel, seed), seed)
     of_blocks, of_pairs = pairs.each(_within), pairs.every(_between)
     alone, between = dask_library().compute(of_blocks, [task for *_, task in of_pairs])
     found: dict[int, Within] = {k: block for k, block in enumerate(alone) if block is not None}
@@ -115,10 +114,7 @@ def _value(blocks: list[Within], between: float, weight_between: float, unbiased
     """Return the estimate; sums of float64 numbers are rounded once, so that no order of them matters."""
     n = sum(block.n for block in blocks)
     if n == 0:
-        raise InputError(
-            f"there are no rows: each of the {many} partitions is empty, or has no row of a weight above 0; "
-            "at least one row is needed"
-        )
+        raise no_rows(many)
     if unbiased and n < 2:
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
     w = fsum(block.w for block in blocks)

@@ -42,7 +42,8 @@ def summarize(
 
     Notes
     -----
-    Where chance takes part (ties of ranks), each partition has a stream of its own, made of `rng` and its number.
+    Where chance takes part (ties of ranks), each partition has a stream of its own, made of `rng`, its number and a
+    checksum of its rows.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from calibrant.catalogue import find
 from calibrant.catalogue.rank_verbs import find_ranking
@@ -15,7 +15,7 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs import check_choice
 from calibrant.inputs.named_columns import Batch
 from calibrant.progress import counted
-from calibrant.summaries import Several, Summary
+from calibrant.summaries import Summary
 
 FEWEST, MOST = 2, 3  # entries of a batch
 
@@ -73,21 +73,24 @@ def fold(
         return total_of(batches, Summarizing.of(metric, options, classes=classes, pos_label=pos_label).part)
     wanted = functools.partial(find(metric).verb, **options)
     job = Measuring.of(wanted, exact=exact, classes=classes, pos_label=pos_label)
-    return cast(Several, total_of(batches, job.part)).parts[0]
+    return job.checked(total_of(batches, job.part)).parts[0]
 
 
 def total_of(batches: Iterable[Any], part: Callable[[Batch], Summary]) -> Summary:
     """Return the merged summaries of batches; a refusal names the batch."""
-    running = Running(spill=True)
+    running, number = Running(spill=True), -1
     for number, batch in enumerate(counted(_iterator(batches), label="folding batches")):
         opened = _opened(batch, number)
         try:
-            running.add(part(opened))
+            if not opened.weightless:
+                running.add(part(opened))
         except (InputError, SummaryError) as problem:
             raise type(problem)(f"batch {number}: {problem}") from problem
     total = running.total()
-    if total is None:
+    if total is None and number < 0:
         raise InputError("there are no batches: the iterator is empty; at least one batch is needed")
+    if total is None:
+        raise InputError(f"weights must not all be 0; those of all {number + 1:,} batches are")
     return total
 
 

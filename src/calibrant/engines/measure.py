@@ -35,9 +35,8 @@ def measure(
 
     Notes
     -----
-    What is kept of the rows is shared: ece, brier_score and the tests of one probability all read one `Grid`. A batch
-    counts the rows in about 4 nanoseconds each. `scan` does the same with files, `calibrant.dask` and `calibrant.spark`
-    with their frames.
+    What is kept of the rows is shared: ece, brier_score and the tests of one probability all read one `Grid`. `scan`
+    does the same with files, `calibrant.dask` and `calibrant.spark` with their frames.
 
     Examples
     --------

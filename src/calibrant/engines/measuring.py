@@ -11,14 +11,15 @@ import numpy as np
 
 from calibrant.catalogue import AnyRows, Entry, find
 from calibrant.catalogue.reading import kind_of, read
+from calibrant.engines.label_of_event import check_seen, told
 from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs import Binary
+from calibrant.inputs import Binary, check_choice
 from calibrant.inputs.named_columns import Batch
+from calibrant.primitives.cell_sums import Piece
 from calibrant.primitives.dispatch import takes_fast_body
 from calibrant.summaries import Grid, Ordered, Several, Summary
 
-NO_LABELS = {"classes": None, "pos_label": None}
 GRID, ORDERED = "grid", "ordered"  # parts that verbs share: cells, or the sorted rows
 FEW = 2  # rows that tell which summary a verb makes
 
@@ -68,6 +69,7 @@ class Measuring:
     @classmethod
     def of(cls, verbs: Any, *, exact: bool = False, classes: Any = None, pos_label: Any = None) -> Measuring:
         """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function."""
+        check_choice("exact", exact, False, True)
         given = list(verbs) if isinstance(verbs, (list, tuple)) else [verbs]
         if not given:
             raise InputError("there is nothing to measure; expected verbs such as ece or 'ece'")
@@ -78,7 +80,8 @@ class Measuring:
 
     def part(self, batch: Batch) -> Several:
         """Return the summaries of a batch, those that verbs share once."""
-        rows, found = self._read(batch), dict[str, Summary]()
+        batch, labels, seen = told(batch, self.labels)
+        rows, found = self._read(batch, labels), dict[str, Summary]()
         for name, (verb, options) in self.wanted.items():
             entry = find(verb)
             if self._on_grid(rows, entry, options):
@@ -88,24 +91,40 @@ class Measuring:
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
                 summary = entry.summarise(own, **with_own_chance(options, batch))
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
-        return Several.of(found)
+        return Several.of({**found, **seen})
 
     def part_of_pieces(self, pieces: Sequence[Batch]) -> Several | None:
         """Return the summary of a batch that lies in pieces, if it is all counted in cells; it is copied nowhere."""
-        alike = not self.exact and self.labels == NO_LABELS and takes_fast_body(sum(len(piece.y) for piece in pieces))
-        if not alike or not all(find(verb).on_grid(options) for verb, options in self.wanted.values()):
+        plain = not self.exact and all(label is None for label in self.labels.values())
+        in_cells = all(find(verb).on_grid(options) for verb, options in self.wanted.values())
+        if not (plain and in_cells and takes_fast_body(sum(len(piece.y) for piece in pieces))):
             return None
         try:
-            return Several.of({GRID: Grid.of_pieces(cast(Binary, self._read(piece)) for piece in pieces)})
+            grid = Grid.of_pieces(map(self._counted, pieces), pieces[0].prediction.dtype.name)
         except InputError:
-            return None  # the whole batch is refused with the number of the row
+            return None
+        return None if grid is None else Several.of({GRID: grid})  # the whole batch is refused with the number of a row
+
+    def _counted(self, piece: Batch) -> Piece:
+        """Return rows to be counted: outcomes of one byte and scores of 64 bits are looked at while that is done."""
+        y, p = piece.y, piece.prediction
+        if y.dtype in (np.int8, np.uint8) and p.dtype == np.float64:
+            return Piece(y.view(np.uint8), p)
+        rows = cast(Binary, self._read(piece, self.labels))
+        return Piece(rows.y, rows.p)
 
     def finish(self, total: Summary) -> dict[str, Measured]:
         """Return what each verb found."""
-        parts = cast(Several, total)
+        parts = self.checked(total)
         return {name: _measured(name, wanted, parts) for name, wanted in self.wanted.items()}
 
-    def _read(self, batch: Batch) -> AnyRows:
+    def checked(self, total: Summary) -> Several:
+        """Return the summaries of all rows, unless they tell of a mistake that no batch alone did."""
+        parts = cast(Several, total)
+        check_seen(parts, self.labels)
+        return parts
+
+    def _read(self, batch: Batch, labels: Mapping[str, Any]) -> AnyRows:
         """Take a batch through the boundary once; a verb that does not judge it says so itself."""
         y, prediction, weights = batch[:3]
         entries = [find(verb) for verb, _ in self.wanted.values()]
@@ -113,11 +132,11 @@ class Measuring:
         judged = tuple(dict.fromkeys(kind for entry in entries for kind in entry.predictions))
         if not first.outcome:
             return first.read(y, prediction, weights=weights)
-        rows = read(first.name, judged, y, prediction, weights=weights, **self.labels)
+        rows = read(first.name, judged, y, prediction, weights=weights, **labels)
         kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
         for entry in entries:
             if kind not in entry.predictions:
-                entry.read(y, prediction, weights=weights, **self.labels if entry.outcome else {})
+                entry.read(y, prediction, weights=weights, **labels if entry.outcome else {})
         return rows
 
     def _kept(self, summary: Summary, name: str) -> Summary:

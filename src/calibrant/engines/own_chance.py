@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.options import seed_of
 
 CHANCE = "rng"
 
@@ -41,7 +42,7 @@ def with_own_chance(options: Mapping[str, Any], batch: Batch) -> Mapping[str, An
 def that_travels(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options that all batches may share, wherever they are: a Generator gives a number and goes on."""
     rng = options.get(CHANCE)
-    return {**options, CHANCE: int(rng.integers(2**63))} if isinstance(rng, np.random.Generator) else dict(options)
+    return dict(options) if rng is None else {**options, CHANCE: seed_of(rng)}
 
 
 def _arrays(batch: Batch) -> Iterator[NDArray[Any]]:

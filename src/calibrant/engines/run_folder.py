@@ -19,7 +19,7 @@ class RunFolder:
     """Where runs are written and removed.
 
     A temporary folder is made at the first run and removed by `close`, at the latest when Python ends. In a folder that
-    is kept, runs stay as long as one of the last two manifests names them: the last one may not have been written down.
+    is kept, runs stay as long as somebody may go on from a manifest that names them: until `settle`.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, *, keep: bool) -> None:
@@ -29,7 +29,7 @@ class RunFolder:
         self._given = _writable(folder, keep=keep)
         self._made = self._given if keep else None
         self._removal: weakref.finalize[[Path], RunFolder] | None = None
-        self._named: tuple[set[str], set[str]] = (set(), set())  # runs of the last two manifests
+        self._named: set[str] = set()  # runs of manifests that somebody may go on from
         self._replaced: list[RunFiles] = []
 
     @property
@@ -50,10 +50,9 @@ class RunFolder:
     def replace(self, runs: Sequence[RunFiles]) -> None:
         """Remove runs that are no longer needed, now or when no manifest names them any more."""
         self._replaced.extend(runs)
-        named = self._named[0] | self._named[1]
         kept = []
         for run in self._replaced:
-            if run.stem.name in named:
+            if run.stem.name in self._named:
                 kept.append(run)
                 continue
             with suppress(OSError):  # mapped, on a system that then keeps it
@@ -62,14 +61,18 @@ class RunFolder:
 
     def name(self, runs: Sequence[RunFiles]) -> None:
         """Take note of the runs that a new manifest names."""
-        self._named = (self._named[1], {run.stem.name for run in runs})
+        self._named |= {run.stem.name for run in runs}
+
+    def settle(self, names: Iterable[str]) -> None:
+        """Take note that the manifests one may go on from name these runs alone."""
+        self._named = set(names)
         self.replace([])
 
-    def resume(self, runs: Sequence[RunFiles], number: int) -> None:
-        """Take note of the runs that a manifest named, and remove all others."""
-        self.name(runs)
+    def resume(self, names: Iterable[str], number: int) -> None:
+        """Take note of the runs that manifests named, and remove all others."""
+        self.settle(names)
         self.next = number
-        _clear(self.path, self._named[1])
+        _clear(self.path, self._named)
 
     def close(self) -> None:
         """Remove a temporary folder; nothing can be written afterwards."""
@@ -85,6 +88,11 @@ class RunFolder:
                 self.path.rmdir()
         self.close()
 
+    def _remedy(self) -> str:
+        if self._given:
+            return "Make room there"
+        return "Make room there, or name a folder with more by the environment variable TMPDIR"
+
     @contextmanager
     def _wary(self, needed: int) -> Iterator[None]:
         try:
@@ -97,7 +105,7 @@ class RunFolder:
             self.close()
             raise CalibrantError(
                 f"cannot write sorted rows to {folder}: {reason[:1].lower()}{reason[1:]}; up to {needed:,} bytes were "
-                "needed. Name a folder with more room (folder=)"
+                f"needed. {self._remedy()}"
             ) from problem
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Protocol, cast
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
-from calibrant.engines.merging import Merging
-from calibrant.engines.sorted_runs import SortedRuns
+from calibrant.engines.totals import Place, Plain, Total, resumed, total_of
 from calibrant.errors import SummaryError
-from calibrant.summaries import Ordered, PerLabel, Several, Summary
+from calibrant.summaries import Summary, codec
+
+NAME = "Running"
 
 
 class Running:
@@ -18,6 +22,8 @@ class Running:
     ----------
     spill
         Whether sorted rows that outgrow memory are kept on disk, in a temporary folder. There is no `state` then.
+    folder
+        A folder for them instead, which is made when it is needed and stays until `remove`: a `state` names its files.
 
     Examples
     --------
@@ -30,14 +36,15 @@ class Running:
     (3, Grid(n=0))
     """
 
-    def __init__(self, *, spill: bool = False) -> None:
-        self.spill, self.parts = spill, 0
-        self._total: _Total | None = None
+    def __init__(self, *, spill: bool = False, folder: Path | None = None) -> None:
+        self.parts, self.folder = 0, folder
+        self._place = Place(folder) if spill or folder is not None else None
+        self._total: Total | None = None
 
     def add(self, part: Summary) -> None:
         """Take in the summary of the next batch."""
         if self._total is None:
-            self._total = _total_of(part) if self.spill else _Merged()
+            self._total = total_of(part, self._place)
         self._total.add(part)
         self.parts += 1
 
@@ -46,85 +53,51 @@ class Running:
         return None if self._total is None else self._total.total()
 
     def state(self) -> bytes:
-        """Return all that is known, as bytes without pickle in them: whoever goes on from them gets the same bits."""
-        if self._total is None:
-            return Several.zero().to_bytes()
-        if not isinstance(self._total, _Merged):
-            raise SummaryError("rows that are kept on disk have no state to go on from")
-        return Several.of({f"{many}": part for many, part in self._total.merging.stack}).to_bytes()
+        """Return all that is known, as bytes without pickle in them: whoever goes on from them gets the same bits.
+
+        Files that it names stay until `settle`.
+        """
+        if self._place is not None and self.folder is None and self._total is not None:
+            raise SummaryError("rows that are kept in a temporary folder have no state to go on from")
+        summaries: list[Summary] = []
+        plain = self._total.plain(summaries) if self._total is not None else None
+        about = json.dumps({"parts": self.parts, "total": plain})
+        return codec.encode(NAME, {"about": about, "summaries": tuple(summaries)})
+
+    def settle(self, states: Sequence[bytes]) -> None:
+        """Forget what is needed to go on from anything but these states, which are written down."""
+        if self._total is not None and self.folder is not None:
+            self._total.settle(_plain_totals(states))
 
     @classmethod
-    def resumed(cls, state: bytes) -> Running:
-        """Go on from a `state`."""
-        found, running = Several.from_bytes(state), cls()
-        if found.names:
-            merged = running._total = _Merged()
-            merged.merging.stack = [(int(many), part) for many, part in zip(found.names, found.parts, strict=True)]
-            running.parts = merged.merging.parts
+    def resumed(cls, state: bytes, *, folder: Path | None = None, beside: Sequence[bytes] = ()) -> Running:
+        """Go on from a `state`; of the files in the folder, those that it or states `beside` it name stay."""
+        about, summaries = _decoded(state)
+        running = cls(folder=folder)
+        running.parts = about["parts"]
+        if about["total"] is not None:
+            found = [Summary.from_bytes(summary) for summary in summaries]
+            running._total = resumed(about["total"], found, Place(folder), _plain_totals(beside))
         return running
 
-
-class _Total(Protocol):
-    """The total of summaries of one kind."""
-
-    def add(self, part: Summary) -> None: ...
-
-    def total(self) -> Summary: ...
-
-
-def _total_of(part: Summary) -> _Total:
-    """Return an empty total for summaries like this one."""
-    if isinstance(part, Ordered):
-        return _Sorted()
-    if isinstance(part, (Several, PerLabel)) and part.grows:
-        return _Parts(part)
-    return _Merged()
+    def remove(self) -> None:
+        """Leave nothing on disk."""
+        if self._total is not None and self.folder is not None:
+            self._total.remove()
+            for folder in sorted(self.folder.rglob("*/"), reverse=True):
+                with suppress(OSError):  # somebody else's files are in it
+                    folder.rmdir()
+            with suppress(OSError):
+                self.folder.rmdir()
 
 
-class _Merged:
-    """A total in memory, merged in pairs of equal size."""
-
-    def __init__(self) -> None:
-        self.merging: Merging[Summary] = Merging()
-
-    def add(self, part: Summary) -> None:
-        self.merging.add(part)
-
-    def total(self) -> Summary:
-        return cast(Summary, self.merging.total())
+def _plain_totals(states: Sequence[bytes]) -> list[Plain]:
+    totals = (_decoded(state)[0]["total"] for state in states)
+    return [total for total in totals if total is not None]
 
 
-class _Sorted:
-    """A total of sorted rows, on disk if they are many."""
-
-    def __init__(self) -> None:
-        self.runs = SortedRuns()
-
-    def add(self, part: Summary) -> None:
-        self.runs.add(cast(Ordered, part))
-
-    def total(self) -> Summary:
-        return self.runs.total()
-
-
-class _Parts:
-    """A total of each part of summaries that have several."""
-
-    def __init__(self, like: Several | PerLabel) -> None:
-        self.like = like
-        self.totals = [_total_of(part) for part in like.parts]
-
-    def add(self, part: Summary) -> None:
-        if type(part) is not type(self.like) or _name(part) != _name(self.like):
-            raise SummaryError(f"summaries of {_name(self.like)} do not merge with summaries of {_name(part)}")
-        for total, summary in zip(self.totals, part.parts, strict=True):
-            total.add(summary)
-
-    def total(self) -> Summary:
-        return replace(self.like, parts=tuple(total.total() for total in self.totals))
-
-
-def _name(part: Summary) -> object:
-    if isinstance(part, PerLabel):
-        return part.notion, len(part.parts)
-    return part.names if isinstance(part, Several) else type(part).__name__
+def _decoded(state: bytes) -> tuple[dict[str, Any], tuple[bytes, ...]]:
+    name, values = codec.decode(state)
+    if name != NAME:
+        raise SummaryError(f"these are the bytes of a {name}; expected the state of a run")
+    return json.loads(values["about"]), values["summaries"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -23,6 +23,8 @@ MEMORY = 1 << 22  # entries
 FAN = 64  # runs on disk, or parts in memory, that are merged at once
 PIECE = 1 << 20  # entries that are written at once
 FORMAT = 1
+NOTHING: Mapping[str, Any] = {"format": FORMAT, "kind": None, "dtype": "", "next": 0, "runs": [], "held": None}
+"""The manifest of runs that are yet to come."""
 
 
 class SortedRuns:
@@ -127,8 +129,8 @@ class SortedRuns:
     def manifest(self) -> dict[str, Any]:
         """Return what `resumed` needs to go on from here, as plain values; for a folder that is kept.
 
-        What is in memory is written too, and stays in memory. The files that a manifest names are not removed before
-        the next but one is asked for, so that there is time to write the next one down.
+        What is in memory is written too, and stays in memory. The files that a manifest names stay until `settle` tells
+        that nobody will go on from it.
         """
         self._check_open()
         if not self._folder.keep:
@@ -147,19 +149,33 @@ class SortedRuns:
             "held": self._held.plain() if self._held else None,
         }
 
+    def settle(self, manifests: Iterable[Mapping[str, Any]]) -> None:
+        """Remove what none of these manifests names: they are written down, and all others forgotten."""
+        self._folder.settle(_named(manifests))
+
     @classmethod
-    def resumed(cls, folder: str | os.PathLike[str], manifest: Mapping[str, Any], *, memory: int = MEMORY) -> Self:
-        """Go on from a `manifest` with the runs that were kept in a folder; runs it does not name are removed."""
+    def resumed(
+        cls,
+        folder: str | os.PathLike[str],
+        manifest: Mapping[str, Any],
+        *,
+        memory: int = MEMORY,
+        beside: Iterable[Mapping[str, Any]] = (),
+    ) -> Self:
+        """Go on from a `manifest` with the runs that were kept in a folder.
+
+        Runs that neither it nor the manifests `beside` it name are removed.
+        """
         found = cls(folder, memory=memory, keep=True)
         try:
-            found._read_back(manifest)
+            found._read_back(manifest, beside)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             if isinstance(problem, CalibrantError):
                 raise
             raise SummaryError(f"this is no manifest of sorted runs: {shown(manifest)}") from problem
         return found
 
-    def _read_back(self, manifest: Mapping[str, Any]) -> None:
+    def _read_back(self, manifest: Mapping[str, Any], beside: Iterable[Mapping[str, Any]]) -> None:
         if manifest["format"] != FORMAT:
             raise SummaryError(
                 f"the manifest has format {shown(manifest['format'])}; this calibrant reads {FORMAT}. "
@@ -176,7 +192,7 @@ class SortedRuns:
             if self._all_runs():
                 self._like = kind(*self._all_runs()[0].read(0, 1), manifest["dtype"])
             self._hold(self._ordered(self._held.read(0, self._held.size)) if self._held else kind.zero())
-        self._folder.resume(self._all_runs(), int(manifest["next"]))
+        self._folder.resume(_named([manifest, *beside]), int(manifest["next"]))
 
     def _check_open(self) -> None:
         if self._folder.closed:
@@ -236,6 +252,12 @@ class SortedRuns:
     def _ordered(self, pool: Pool) -> Ordered:
         like = cast(Ordered, self._like)
         return type(like)(*pool, like.dtype)
+
+
+def _named(manifests: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of all runs of manifests."""
+    runs = (run for manifest in manifests for run in (*manifest["runs"], manifest["held"]) if run is not None)
+    return {run["name"] for run in runs}
 
 
 def _like(part: Ordered) -> Ordered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import NamedTuple, TypeVar
@@ -24,9 +24,27 @@ def ahead(items: Iterable[T], most: int = 1) -> Generator[T, None, None]:
     >>> list(ahead(iter([3, 1, 2])))
     [3, 1, 2]
     """
+
+    def make(give: Callable[[T], bool]) -> None:
+        for item in items:
+            if not give(item):
+                return
+            del item
+
+    return handed_over(make, most)
+
+
+def handed_over(make: Callable[[Callable[[T], bool]], object], most: int = 1) -> Generator[T, None, None]:
+    """Yield what `make`, on another thread, gives to the function it gets; its errors are raised in turn.
+
+    That function waits while `most` items are there, and tells whether further ones are wanted.
+
+    >>> list(handed_over(lambda give: [give(item) for item in (3, 1, 2)]))
+    [3, 1, 2]
+    """
     queue: Queue[T | _Ended] = Queue(most)
     unwanted = Event()
-    thread = Thread(target=_make, args=(items, queue, unwanted), name="calibrant-ahead", daemon=True)
+    thread = Thread(target=_make, args=(make, queue, unwanted), name="calibrant-ahead", daemon=True)
     thread.start()
     try:
         while True:
@@ -42,13 +60,10 @@ def ahead(items: Iterable[T], most: int = 1) -> Generator[T, None, None]:
         thread.join()
 
 
-def _make(items: Iterable[T], queue: Queue[T | _Ended], unwanted: Event) -> None:
+def _make(make: Callable[[Callable[[T], bool]], object], queue: Queue[T | _Ended], unwanted: Event) -> None:
     problem: BaseException | None = None
     try:
-        for item in items:
-            if not _given(item, queue, unwanted):
-                return
-            del item
+        make(lambda item: _given(item, queue, unwanted))
     except BaseException as error:  # whatever it is, it belongs to whoever wants the items
         problem = error
     _given(_Ended(problem), queue, unwanted)

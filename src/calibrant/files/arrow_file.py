@@ -28,15 +28,21 @@ def tables(
     *,
     skip: int = 0,
     constants: Mapping[str, Any] | None = None,
+    labels: Sequence[str] = (),
 ) -> Iterator[Any]:
-    """Yield these columns of the rows that `where` keeps, in their order; the first `skip` rows are left out."""
+    """Yield these columns of the rows that `where` keeps, in their order; the first `skip` rows are left out.
+
+    Decimal numbers become floating point numbers, but for `labels`.
+    """
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     source = _attempt(table, lambda: _dataset(table))
+    _check_known(table, source.schema, (*columns, *(where.columns if where else ())))
     fixed = {name: pa.scalar(value) for name, value in (constants or {}).items() if name not in source.schema.names}
     chosen = {
-        str(k): ds.scalar(fixed[name]) if name in fixed else _column(source, name) for k, name in enumerate(columns)
+        str(k): ds.scalar(fixed[name]) if name in fixed else _column(source, name, exact=name in labels)
+        for k, name in enumerate(columns)
     }
     kept = None if where is None else _expression(where, source.schema, fixed)
     scanner = _attempt(
@@ -65,13 +71,13 @@ def joined(parts: list[Any]) -> Any:
     return pa.concat_tables(parts).combine_chunks()
 
 
-def _column(source: Any, name: str) -> Any:
-    """Return a column, decimal numbers as floating point numbers, texts of few values as texts."""
+def _column(source: Any, name: str, *, exact: bool) -> Any:
+    """Return a column, decimal numbers as floating point numbers if not `exact`, texts of few values as texts."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     kind = source.schema.field(name).type
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) and not exact:
         return ds.field(name).cast(pa.float64())
     return ds.field(name).cast(kind.value_type) if pa.types.is_dictionary(kind) else ds.field(name)
 
@@ -80,20 +86,44 @@ def _dataset(table: TableFile) -> Any:
     import pyarrow.dataset as ds
     from pyarrow import csv
 
-    if table.format not in ("parquet", "csv", "arrow"):
+    if table.format not in ("parquet", "csv", "arrow") or (table.format == "csv" and table.path.suffix == ".zst"):
         raise MissingExtraError(f"reading {table.path}", extra="cli")
     if table.format != "csv":
-        return ds.dataset(table.path, format="ipc" if table.format == "arrow" else "parquet")
+        format = "ipc" if table.format == "arrow" else "parquet"
+        source = ds.dataset(table.path, format=format)
+        return ds.dataset(table.path, format=format, schema=_without_views(source.schema))
     dialect = table.csv
     return ds.dataset(
         table.path,
         format=ds.CsvFileFormat(
             parse_options=csv.ParseOptions(delimiter=dialect.delimiter or ","),
             convert_options=csv.ConvertOptions(
-                strings_can_be_null=True, decimal_point="," if dialect.decimal_comma else "."
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                decimal_point="," if dialect.decimal_comma else ".",
             ),
             read_options=csv.ReadOptions(encoding=dialect.encoding or "utf8"),
         ),
+    )
+
+
+def _check_known(table: TableFile, schema: Any, columns: Sequence[str]) -> None:
+    """Refuse columns that only polars can decode: its own categories."""
+    import pyarrow as pa
+
+    for kind in (schema.field(name).type for name in columns if name in schema.names):
+        if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            raise MissingExtraError(f"reading {table.path}", extra="cli")
+
+
+def _without_views(schema: Any) -> Any:
+    """Return a schema with texts as those that pyarrow can filter; polars writes them in another layout."""
+    import pyarrow as pa
+
+    views = [pa.types.is_string_view(field.type) for field in schema]
+    return pa.schema(
+        [field.with_type(pa.large_string()) if view else field for field, view in zip(schema, views, strict=True)]
     )
 
 
@@ -124,8 +154,13 @@ def _clause(clause: Clause, schema: Any, fixed: Mapping[str, Any]) -> Any:
     kind = fixed[clause.column].type if clause.column in fixed else schema.field(clause.column).type
     real = pa.types.is_floating(kind)
     if clause.op in ("null", "not null"):
-        missing = column.is_null(nan_is_null=real)
-        return missing if clause.op == "null" else ~missing
+        # `is_null(nan_is_null=True)` skips row groups of Parquet that have NaN but no null
+        missing = column.is_null() | pc.is_nan(column) if real else column.is_null()
+        if clause.op == "null":
+            return missing
+        return column.is_valid() & ~pc.is_nan(column) if real else column.is_valid()
+    if pa.types.is_null(kind):
+        return ds.scalar(False)
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     zone = kind.tz if pa.types.is_timestamp(kind) else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,33 +15,15 @@ from calibrant.errors import CalibrantError, InputError, SummaryError, shown
 from calibrant.files.found import Found
 from calibrant.files.holding import Holds
 from calibrant.files.reading import Position
+from calibrant.files.stamp import Stamp
 from calibrant.report.files import replace_bytes
 from calibrant.summaries import codec
 
-FORMAT = 1
+FORMAT = 2
 NAME = "Checkpoint"
 
 Asked = Mapping[str, str]
 """What is measured, in words that are the same in every process."""
-
-
-class Stamp(NamedTuple):
-    """A file as it was when it was read."""
-
-    path: str
-    size: int
-    changed: int
-
-    @classmethod
-    def of(cls, path: Path) -> Self:
-        """Look at a file."""
-        about = path.stat()
-        return cls(cls.path_of(path), about.st_size, about.st_mtime_ns)
-
-    @staticmethod
-    def path_of(path: str | Path) -> str:
-        """Return the whole path, links not followed."""
-        return os.path.abspath(path)  # noqa: PTH100
 
 
 class Kept(NamedTuple):
@@ -61,6 +42,8 @@ class Start(NamedTuple):
     state: bytes
     known: Mapping[str, Holds]
     whole: Kept
+    files: tuple[Stamp, ...]
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -72,9 +55,11 @@ class Checkpoint:
     asked
         What is measured of which columns, in words.
     files
-        All files so far; the last one is being read.
+        All files so far, as they were when they were opened; the last one is being read.
     rows
         Rows that were read of the last file.
+    folder
+        The name of the folder beside the checkpoint in which rows are sorted: every run has one of its own.
     known
         What the columns hold.
     now, whole
@@ -84,6 +69,7 @@ class Checkpoint:
     asked: Asked
     files: tuple[Stamp, ...]
     rows: int
+    folder: str
     known: Mapping[str, Holds]
     now: Kept
     whole: Kept
@@ -92,7 +78,7 @@ class Checkpoint:
         """Write it down; what was there is replaced when it is on disk."""
         about = {
             "format": FORMAT,
-            **{name: getattr(self, name) for name in ("asked", "files", "rows", "known")},
+            **{name: getattr(self, name) for name in ("asked", "files", "rows", "folder", "known")},
             **{name: getattr(self, name)[:2] for name in ("now", "whole")},
         }
         states = (_Bytes(self.now.state), _Bytes(self.whole.state))
@@ -114,13 +100,16 @@ class Checkpoint:
                 raise SummaryError("it was written by another calibrant")
             for key, state in zip(("now", "whole"), values["states"], strict=True):
                 about[key] = Kept(about[key][0], about[key][1], state)
+            if not Path(about["folder"]).name:
+                raise SummaryError("it names no folder")
             about["files"] = tuple(Stamp(*stamp) for stamp in about["files"])
             about["known"] = {column: Holds(*holds) for column, holds in about["known"].items()}
             return cls(**about)
         except (OSError, KeyError, TypeError, ValueError, AttributeError) as problem:
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise InputError(
-                f"{path} cannot be read as a checkpoint: {why}. Delete it to start again, or name another file"
+                f"{path} cannot be read as a checkpoint: {why}. If it is one, delete it to start again; else name "
+                "another file"
             ) from problem
 
     def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Start:
@@ -129,15 +118,18 @@ class Checkpoint:
             then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
             if then != now:
                 raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
-        there = [Stamp.of(found.path) for found in files[: len(self.files)]]
+        there = [Stamp.of(found.path) if found.path.exists() else None for found in files[: len(self.files)]]
         for number, stamp in enumerate(self.files[: self.whole.files]):
             if number >= len(there) or there[number] != stamp:
                 raise _does_not_fit(path, _changed(stamp, there[number] if number < len(there) else None))
         if tuple(there) == self.files:
-            return Start(Position(self.now.files, self.rows), self.now.done, self.now.state, self.known, self.whole)
-        read = {stamp.path for stamp in self.files[: self.whole.files]}
-        known = {column: holds for column, holds in self.known.items() if Stamp.path_of(holds.file) in read}
-        return Start(Position(self.whole.files), self.whole.done, self.whole.state, known, self.whole)
+            position, kept, known, stamps = Position(self.now.files, self.rows), self.now, self.known, self.files
+        else:
+            stamps = self.files[: self.whole.files]
+            read = {stamp.path for stamp in stamps}
+            known = {column: holds for column, holds in self.known.items() if Stamp.path_of(holds.file) in read}
+            position, kept = Position(self.whole.files), self.whole
+        return Start(position, kept.done, kept.state, known, self.whole, stamps, Path(self.folder).name)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from codecs import getincrementaldecoder
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from calibrant.errors import InputError, shown
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}  # and how each is typed
 MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x04\x22\x4d\x18": "LZ4"}  # compressions that are not read
 OTHER_ENCODING = "Add --encoding cp1252 if Windows or Excel wrote it, or the name of its own encoding"
 
 
@@ -26,14 +29,36 @@ class Dialect:
     encoding: str | None = None
     decimal_comma: bool = False
 
+    @classmethod
+    def read(cls, delimiter: Any, encoding: str | None, decimal_comma: bool) -> Self:
+        """Check what a user says of a CSV."""
+        return cls(None if delimiter is None else read_delimiter(delimiter), encoding, decimal_comma)
+
 
 USUAL = Dialect()
 
 
+def read_delimiter(given: Any) -> str:
+    r"""Return the character that a user means; a tab may be spelled out.
+
+    >>> read_delimiter("tab"), read_delimiter(";")
+    ('\t', ';')
+    """
+    spelled = {"tab": "\t", "\\t": "\t"}
+    character = spelled.get(given, given) if isinstance(given, str) else ""
+    if len(character) != 1 or not character.isascii() or character in '"\r\n':
+        raise InputError(f"delimiter must be one character, such as ';' or '|', or the word tab; got {shown(given)}")
+    return character
+
+
 def check(path: Path, start: bytes, dialect: Dialect) -> None:
     """Refuse a file whose first bytes show another encoding or another delimiter."""
-    if start.startswith(GZIP):
+    packed = next((name for mark, name in UNREAD.items() if start.startswith(mark)), None)
+    if packed:
+        raise InputError(f"{path} is compressed by {packed}, which is not read; unpack it, or save it as Parquet")
+    if start.startswith(ZSTD):
         return
+    start = unpacked(start)
     if dialect.encoding is None:
         _check_encoding(path, start)
     header = _decoded(path, start, dialect.encoding, errors="ignore").splitlines()[:1]
@@ -46,6 +71,16 @@ def check(path: Path, start: bytes, dialect: Dialect) -> None:
                 f"{path} has one column only, {shown(header[0])}, when it is split at {used}; "
                 f"it seems to be split at {DELIMITERS[most]}. Add --delimiter {DELIMITERS[most]}"
             )
+
+
+def unpacked(start: bytes) -> bytes:
+    """Return the first bytes of a file, or what gzip packed into them."""
+    if not start.startswith(GZIP):
+        return start
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start)
+    except zlib.error:  # this is said when the file is read
+        return b""
 
 
 def scan(path: Path, dialect: Dialect, look: int | None) -> pl.LazyFrame:
@@ -71,6 +106,8 @@ def remedy(problem: str) -> str:
         return OTHER_ENCODING
     if "more fields" in problem:
         return "A line has more fields than the header; if they are split at something else, add --delimiter"
+    if "conversion error" in problem:
+        return "Mend that value, or save the file as Parquet, where a column has one type"
     return "Look at the file in an editor"
 
 
@@ -95,7 +132,9 @@ def _decoded(path: Path, content: bytes, encoding: str | None, *, errors: str = 
             f"there is no encoding {shown(name)}; known ones are utf-16, cp1252, latin-1 and more"
         ) from None
     except UnicodeError as problem:
-        raise InputError(f"{path} is not in {name}: {problem}. Add the --encoding that it was written with") from None
+        raise InputError(
+            f"{path} is not in {name}: {problem}. Name the encoding it was written in (--encoding)"
+        ) from None
 
 
 def _unquoted(columns: list[str]) -> list[str]:

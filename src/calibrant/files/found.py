@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, listing, shown
 from calibrant.files.literals import date, number
 from calibrant.files.table_file import SUFFIXES, check_file, format_of, spelled_format
-from calibrant.files.words import listing
 
 HIDDEN = (".", "_")  # what Spark and others leave beside the data: _SUCCESS, _metadata, .part-0.crc
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 DIGITS = re.compile(r"(\d+)")
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")  # compressions, read or not
+OTHERS = (".orc", ".avro", ".xlsx", ".xls")  # tables that are not read
+VAGUE = ("", ".txt", ".dat")  # endings of tables, and of anything else
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Found:
 
 def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:
     r"""Return the files that are meant, those of a folder or a pattern in the natural order of their names.
+
+    Links to folders are followed. A table among them that cannot be read is refused, rather than left out.
 
     Examples
     --------
@@ -47,11 +51,12 @@ def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:
     if not several:
         raise InputError("there are no files: the list of paths is empty")
     found = [each for one in several for each in _meant_by(Path(one), format)]
-    seen: set[Path] = set()
+    seen: dict[Path, Path] = {}
     for path, _ in found:
-        if path.resolve() in seen:
-            raise InputError(f"the file {path} is named twice, and its rows would count twice; name it once")
-        seen.add(path.resolve())
+        first = seen.setdefault(path.resolve(), path)
+        if first is not path:
+            what = "is named twice" if first == path else f"is a link to {first}"
+            raise InputError(f"the file {path} {what}, and its rows would count twice; name it once")
     _check_one_format([path for path, _ in found], format)
     return _with_constants(found)
 
@@ -88,13 +93,48 @@ def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
 
 
 def _inside(folder: Path, format: str | None) -> list[Path]:
-    """Return the files below a folder that can be read, in their order."""
-    found = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
-        files = (Path(place) / name for name in names if not name.startswith(HIDDEN))
-        found += [file for file in files if format is not None or format_of(file)]
-    return sorted(found, key=natural)
+    """Return the files below a folder that can be read, in their order; refuse a table among them that cannot."""
+    found: list[Path] = []
+    for name, folders, names in os.walk(folder, followlinks=True):
+        place = Path(name)
+        folders[:] = [each for each in folders if not each.startswith(HIDDEN) and not _leads_back(place / each)]
+        found += [place / each for each in names if not each.startswith(HIDDEN)]
+    found.sort(key=natural)
+    if format is not None:
+        return found
+    readable = [file for file in found if format_of(file)]
+    unread = [file for file in found if not format_of(file) and _is_table(file, readable)]
+    if unread:
+        remedy = (
+            f"or name those that are meant, such as '*{_ending(readable[0])}'" if readable else f"one of {_endings()}"
+        )
+        raise InputError(
+            f"calibrant does not read files like {unread[0]}, and would leave its rows out. Save it in another format, "
+            f"{remedy}"
+        )
+    return readable
+
+
+def _leads_back(folder: Path) -> bool:
+    """Tell whether a folder is a link to one on the way to it, or to one around these."""
+    return folder.is_symlink() and any(each.resolve().is_relative_to(folder.resolve()) for each in folder.parents)
+
+
+def _is_table(file: Path, readable: list[Path]) -> bool:
+    """Tell whether a file that is not read looks like a table: by its ending, or by a first line that a CSV has."""
+    ending = file.suffix.lower()
+    if ending in VAGUE and readable and format_of(readable[0]) == "csv":
+        line = _first_line(file)
+        return line != b"" and line == _first_line(readable[0])
+    return ending in OTHERS or (ending in PACKED and format_of(file.with_suffix("")) is not None)
+
+
+def _first_line(file: Path) -> bytes:
+    try:
+        with file.open("rb") as lines:
+            return lines.readline(1 << 16).strip()
+    except OSError:
+        return b""
 
 
 def _below(path: Path, root: Path) -> tuple[str, ...]:
@@ -154,6 +194,10 @@ def _values(texts: list[str]) -> dict[str, Any]:
 def _whole(text: str) -> int | None:
     value = number(text)
     return value if isinstance(value, int) and str(value) == text else None
+
+
+def _ending(path: Path) -> str:
+    return max((ending for ending in SUFFIXES if path.name.lower().endswith(ending)), key=len)
 
 
 def _endings() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,13 @@ from typing import Any
 
 from calibrant.engines.job import Job, TakesPieces
 from calibrant.engines.running import Running
-from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError, shown
+from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
-from calibrant.files.checkpoint import Asked, Checkpoint, Kept, Stamp
+from calibrant.files.checkpoint import Asked, Checkpoint, Kept
 from calibrant.files.holding import Holds
 from calibrant.files.reading import START, Piece, Position, Reading, engine
+from calibrant.files.rows_in_words import counting, nothing, placed
+from calibrant.files.stamp import Stamp
 from calibrant.files.table_file import open_table
 from calibrant.inputs.named_columns import NamedColumns
 from calibrant.primitives.dispatch import expecting
@@ -24,9 +26,9 @@ from calibrant.progress import rows_counted
 from calibrant.summaries import Summary
 
 EVERY = 16  # batches between two checkpoints
+SECONDS = 30.0  # after which there is one, though the batches be few
 SHARE = 0.05  # of the time may go into writing checkpoints that grow
 MOST_COUNTED = 1000  # files that are asked for their number of rows, to tell the time that is left
-ROW = re.compile(r"\brow (\d+)\b")
 
 
 def measured(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | None = None) -> Any:
@@ -53,8 +55,9 @@ def measured(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | Non
                     part = _part(job, reading.columns, piece, running.parts)
                 if kept:
                     kept.before(running, piece, part)
-                with _named(reading, piece):
-                    running.add(part)
+                if part is not None:
+                    with _named(reading, piece):
+                        running.add(part)
                 if kept:
                     kept.after(running, piece)
     except (CalibrantError, KeyboardInterrupt) as problem:
@@ -63,20 +66,22 @@ def measured(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | Non
         raise type(problem)(f"{str(problem).rstrip('.')}. {kept.how_to_go_on()}") from problem
     summary = running.total()
     if summary is None:
-        raise _nothing(reading)
+        raise nothing([found.path for found in reading.files], reading.where, reading.columns.weights)
     found = job.finish(summary)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
+        running.remove()
     return found
 
 
-def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary:
-    """Return the summary of a piece, if possible without joining the chunks it was decoded in."""
+def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
+    """Return the summary of a piece, in the chunks it was decoded in if possible; None if no row counts."""
     if isinstance(job, TakesPieces) and (chunks := columns.pieces(piece.frame)):
         part = job.part_of_pieces(chunks)
         if part is not None:
             return part
-    return job.part(columns.batch(piece.frame, number))
+    batch = columns.batch(piece.frame, number)
+    return None if batch.weightless else job.part(batch)
 
 
 class _Keeping:
@@ -84,57 +89,68 @@ class _Keeping:
 
     def __init__(self, path: Path, asked: Asked, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading
+        self.folder = f"{path.name}.{secrets.token_hex(4)}.rows"  # for rows that are sorted on disk
+        self.stamps: tuple[Stamp, ...] = ()  # of the files so far
         self.position, self.done, self.saved, self.settled = START, 0, 0, True
         self.known: Mapping[str, Holds] = {}
         self.whole = Kept(0, 0, b"")  # the total of whole files
-        self.written, self.cost, self.since = time.monotonic(), 0.0, 0
+        self.on_disk: list[bytes] = []  # the states that the checkpoint has now
+        self.written, self.since = _Clock(), 0
+        self.remembered = _Clock()
 
     def begin(self) -> tuple[Running, Position]:
         """Go on from what is there, or begin."""
         if not self.path.exists():
             if not self.path.parent.is_dir():
                 raise InputError(f"there is no folder {self.path.parent} to keep the checkpoint {self.path.name} in")
-            self.whole = Kept(0, 0, Running().state())
-            return Running(), START
+            running = Running(folder=self.path.with_name(self.folder))
+            self.whole = Kept(0, 0, running.state())
+            return running, START
         found = Checkpoint.read(self.path).fitting(self.path, self.asked, self.reading.files)
         self.position, self.done, self.whole = found.position, found.done, found.whole
-        self.saved = self.done
+        self.saved, self.on_disk = self.done, [found.state, found.whole.state]
         self.known = self.reading.known = dict(found.known)
-        return Running.resumed(found.state), self.position
+        self.stamps, self.folder = found.files, found.folder
+        folder = self.path.with_name(found.folder)
+        return Running.resumed(found.state, folder=folder, beside=[found.whole.state]), self.position
 
-    def before(self, running: Running, piece: Piece, part: Summary) -> None:
+    def before(self, running: Running, piece: Piece, part: Summary | None) -> None:
         """Remember the total before another file begins, so that whoever must repair that file loses nothing else."""
-        now = time.monotonic()
-        if piece.file != self.position.file and (not part.grows or self.cost <= SHARE * (now - self.written)):
-            self.whole = Kept(piece.file, self.done, running.state())
-            self.cost, self.written = time.monotonic() - now, time.monotonic()
+        another = piece.file != self.position.file
+        if another and (part is None or not part.grows or self.remembered.is_due()):
+            with self.remembered:
+                self.whole = Kept(piece.file, self.done, running.state())
+                running.settle([*self.on_disk, self.whole.state])
         self.settled = False
 
     def after(self, running: Running, piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint now and then."""
         self.position, self.done = Position(piece.file, piece.start + piece.rows), self.done + piece.rows
         self.known = piece.known
+        before = piece.file + 1 - len(piece.stamps)  # files that an earlier run read
+        self.stamps = (*self.stamps[:before], *piece.stamps)
         self.settled = True
         self.since += 1
-        now = time.monotonic()
-        if self.since >= EVERY and self.cost <= SHARE * (now - self.written):
-            self.write(running)
-            self.since, self.written = 0, time.monotonic()
-            self.cost = self.written - now
+        if (self.since >= EVERY or self.written.ago() >= SECONDS) and self.written.is_due():
+            with self.written:
+                self.write(running)
+            self.since = 0
 
     def write(self, running: Running) -> None:
         """Write all that is known."""
-        files = tuple(Stamp.of(found.path) for found in self.reading.files[: self.position.file + 1])
         now = Kept(self.position.file, self.done, running.state())
-        Checkpoint(self.asked, files, self.position.rows, self.known, now, self.whole).write(self.path)
-        self.saved = self.done
+        Checkpoint(self.asked, self.stamps, self.position.rows, self.folder, self.known, now, self.whole).write(
+            self.path
+        )
+        self.saved, self.on_disk = self.done, [now.state, self.whole.state]
+        running.settle(self.on_disk)
 
     def leave(self, running: Running) -> bool:
         """Write a last checkpoint, and tell whether everything so far is in it; one problem is told at a time."""
         if not self.settled:  # an interrupt, or a problem, while the total changed
             return False
         try:
-            if self.done != self.saved:
+            if self.done != self.saved or (self.done and not self.path.exists()):
                 self.write(running)
         except (CalibrantError, OSError):
             return False
@@ -146,6 +162,28 @@ class _Keeping:
             f"The {self.done:,} rows before are kept in {self.path}: mend this or take the file away, and run the same "
             "again to go on from there"
         )
+
+
+class _Clock:
+    """What something took the last time, and how long ago that was."""
+
+    def __init__(self) -> None:
+        self.ended, self.cost = time.monotonic(), 0.0
+
+    def ago(self) -> float:
+        """Return the seconds since then."""
+        return time.monotonic() - self.ended
+
+    def is_due(self) -> bool:
+        """Tell whether doing it again takes no more than its share of the time."""
+        return self.cost <= SHARE * self.ago()
+
+    def __enter__(self) -> None:
+        self.begun = time.monotonic()
+
+    def __exit__(self, *problem: object) -> None:
+        self.ended = time.monotonic()
+        self.cost = self.ended - self.begun
 
 
 def _rows(piece: Piece) -> int:
@@ -161,16 +199,10 @@ def _named(reading: Reading, piece: Piece) -> Iterator[None]:
         raise
     except (InputError, SummaryError) as problem:
         reading.check_numbers(piece)
-        words = ROW.sub(lambda row: f"row {piece.start + int(row[1]):,}", str(problem))
+        words = placed(str(problem), lambda row: f"row {piece.start + row:,}")
         path, last = reading.files[piece.file].path, piece.start + piece.rows - 1
-        raise type(problem)(f"{path}, rows {piece.start:,} to {last:,}: {words}") from problem
-
-
-def _nothing(reading: Reading) -> InputError:
-    files = reading.files
-    where = f"{files[0].path} has" if len(files) == 1 else f"the {len(files):,} files, from {files[0].path} on, have"
-    why = f"--where {shown(reading.where.text)} keeps none of their rows" if reading.where else "there are no rows"
-    return InputError(f"{where} nothing to measure: {why}")
+        counted = f" ({counting(reading.where)})" if reading.where else ""
+        raise type(problem)(f"{path}, rows {piece.start:,} to {last:,}{counted}: {words}") from problem
 
 
 def _number_of_rows(reading: Reading) -> int | None:
@@ -178,11 +210,6 @@ def _number_of_rows(reading: Reading) -> int | None:
     watched = sys.stderr is not None and sys.stderr.isatty()
     if not watched or reading.where is not None or len(reading.files) > MOST_COUNTED or engine() != "polars":
         return None
-    return number_of_rows(reading)
-
-
-def number_of_rows(reading: Reading) -> int | None:
-    """Return the number of all rows where the files tell it without being read."""
     total = 0
     for found in reading.files:
         try:

@@ -16,8 +16,10 @@ from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found
 from calibrant.files.holding import Holds, holding, together
 from calibrant.files.recut import recut
+from calibrant.files.rows_in_words import counting
+from calibrant.files.stamp import Stamp
 from calibrant.files.table_file import TableFile, open_table
-from calibrant.files.where import Where, counting
+from calibrant.files.where import Where
 from calibrant.inputs.from_columns import FromColumns
 from calibrant.inputs.named_columns import NamedColumns
 
@@ -28,13 +30,15 @@ ROW = 8  # bytes, on disk
 class Piece(NamedTuple):
     """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps.
 
-    `known` says what the columns were seen to hold up to here, and in which file.
+    `known` says what the columns were seen to hold up to here, and in which file; `stamps` how all files up to this one
+    were when they were opened, but for those that an earlier run read.
     """
 
     file: int
     start: int
     frame: Any
     known: Mapping[str, Holds]
+    stamps: tuple[Stamp, ...]
 
     @property
     def rows(self) -> int:
@@ -68,18 +72,18 @@ class Reading:
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
+        stamps: tuple[Stamp, ...] = ()
         for number, found in enumerate(self.files):
             if number < position.file:
                 continue
             skip = position.rows if number == position.file else 0
             table = open_table(found.path, format=self.format, dialect=self.dialect)
-            self._check_names(table, found.constants)
-            known = self.known
+            stamps = (*stamps, Stamp.of(found.path))
+            self.check_names(table, found)
             for k, frame in enumerate(self._frames(table, found.constants, skip)):
                 if k == 0:
-                    held = holding(frame, self.columns.needed, found.path)
-                    self.known = together(known, {**self._filtered(table, found), **held}, self.scores)
-                piece = Piece(number, skip + k * BATCH, frame, self.known)
+                    self.check_kinds(table, found, frame)
+                piece = Piece(number, skip + k * BATCH, frame, self.known, stamps)
                 self._check_present(piece)
                 yield piece
 
@@ -95,9 +99,9 @@ class Reading:
         return p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
 
     @property
-    def checked(self) -> tuple[str, ...]:
-        """The columns that must have a value in each row: all but the groups."""
-        return NamedColumns(self.columns.y, self.columns.prediction, self.columns.weights).needed
+    def labels(self) -> tuple[str, ...]:
+        """The columns that are labels of rows and nothing else."""
+        return tuple(name for name in self.columns.groups if name not in self.columns.checked)
 
     def place(self, piece: Piece, row: int) -> str:
         """Return where a row of a piece is, in words."""
@@ -105,26 +109,32 @@ class Reading:
 
     def check_numbers(self, piece: Piece) -> None:
         """Refuse a piece with NaN in it, naming the column; verbs refuse it too, but do not know its name."""
-        for name in self.checked:
+        for name in self.columns.checked:
             values = np.asarray(piece.frame[name])
             missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
             if missing.any():
                 raise InputError(f"column {shown(name)} is NaN in {self.place(piece, int(missing.argmax()))}")
 
-    def _check_names(self, table: TableFile, constants: Mapping[str, Any]) -> None:
-        names = list(dict.fromkeys((*_names(table), *constants)))
+    def check_names(self, table: TableFile, found: Found) -> None:
+        """Refuse a file that lacks one of the columns, or of those that the filter looks at."""
+        names = list(dict.fromkeys((*_names(table), *found.constants)))
         self.columns.check(names, str(table.path))
         if self.where is not None:
             NamedColumns(None, self.where.columns).check(names, f"{table.path} (--where)")
 
-    def _filtered(self, table: TableFile, found: Found) -> dict[str, Holds]:
-        """Return what the columns of the filter hold: as texts, 9 is more than 10."""
+    def check_kinds(self, table: TableFile, found: Found, frame: Any) -> None:
+        """Refuse a file, of which `frame` has rows, whose columns hold something else than those of the files before.
+
+        This goes for the columns of the filter too: as texts, 9 is more than 10.
+        """
         names = [] if self.where is None else [name for name in self.where.columns if name not in found.constants]
-        return holding(_without_rows(table), names, found.path) if names else {}
+        filtered = holding(_without_rows(table), names, found.path) if names else {}
+        held = holding(frame, self.columns.needed, found.path)
+        self.known = together(self.known, {**filtered, **held}, self.scores, self.labels)
 
     def _check_present(self, piece: Piece) -> None:
         """Refuse a piece in which a value is missing: where there are none, this looks at no value."""
-        for name in self.checked:
+        for name in self.columns.checked:
             column = piece.frame[name]
             counted = column.null_count
             if counted() if callable(counted) else counted:
@@ -137,11 +147,11 @@ class Reading:
         if engine() == "polars":
             import polars as pl
 
-            frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants)
+            frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants, labels=self.labels)
             return recut(frames, BATCH, lambda parts: pl.concat(parts, rechunk=False))
         from calibrant.files import arrow_file
 
-        tables = arrow_file.tables(table, needed, self.where, skip=skip, constants=constants)
+        tables = arrow_file.tables(table, needed, self.where, skip=skip, constants=constants, labels=self.labels)
         return recut(tables, BATCH, arrow_file.joined)
 
 

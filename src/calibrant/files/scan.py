@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.engines.job import Job
 from calibrant.engines.measuring import Measured, Measuring
-from calibrant.errors import CalibrantError, refuse_choice, shown
+from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.files.checkpoint import Asked, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found, find_files
+from calibrant.files.keywords import as_keywords
 from calibrant.files.passing import measured
 from calibrant.files.reading import BATCH, Reading, engine
 from calibrant.files.table_file import FORMATS
@@ -25,11 +24,6 @@ from calibrant.version import __version__
 
 if TYPE_CHECKING:
     from calibrant.audit import Audit
-
-OPTION = re.compile(
-    r"--(?P<name>where|format|delimiter|encoding|decimal-comma)\b"
-    r"(?: (?P<quoted>'[^']*'|\"[^\"]*\")|(?<=format|imiter|coding) (?P<word>[\w-]+))?"
-)
 
 
 def scan(
@@ -54,6 +48,7 @@ def scan(
     path
         A file, a folder, a pattern such as ``"scores/*.parquet"``, or a list of these. Files of a folder or a pattern
         are read in the natural order of their names; those that begin with a dot or an underscore are left out.
+        Links to folders are followed, and a table of a folder that cannot be read (``.csv.bz2``) is refused.
         Parquet, CSV, Arrow and NDJSON are read piece by piece, NPZ as a whole. A folder named ``date=2024-01-01`` gives
         its files a column ``date``.
     y, prediction
@@ -68,7 +63,7 @@ def scan(
     format
         "parquet", "csv", "arrow", "ndjson" or "npz", where the names of the files do not tell.
     delimiter, encoding, decimal_comma
-        How a CSV is written: "," and UTF-8 if not given.
+        How a CSV is written: "," and UTF-8 if not given. A delimiter is one character, or "tab".
 
     Returns
     -------
@@ -101,8 +96,11 @@ def scan(
             None if where is None else read_where(where),
             {"classes": classes, "pos_label": pos_label},
             format,
-            Dialect(delimiter, encoding, decimal_comma),
+            Dialect.read(delimiter, encoding, decimal_comma),
         )
+
+
+SPOKEN = {"wanted": "the verbs"}  # what is called otherwise in a message
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,20 +136,27 @@ class Scan:
         Parameters
         ----------
         *verbs
-            Verbs, their names, or `functools.partial` of verbs with options.
+            Verbs, their names, or `functools.partial` of verbs with options; or one list of them.
         exact
             Whether verbs may keep what grows with the number of rows. Without it memory does not grow: rows are
             counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
         checkpoint
-            A file to keep the total in now and then. If it is there the run goes on from it; at the end it is removed.
-            With `exact` it holds all rows that are kept, and so does memory: without it they are sorted on disk.
+            A file to keep the total in: every 16 batches of up to 2^21 rows, or every 30 seconds. If it is there the
+            run goes on from it; at the end it is removed.
+            With `exact`, rows that outgrow memory are in a folder beside it, whose name ends in ``.rows``.
 
         Returns
         -------
         dict
             Of each verb a `Measured`: its `value`, and by how much that may differ from the value of the rows.
         """
-        job = Measuring.of(verbs, exact=exact, **self.labels)
+        if self.columns.groups:
+            raise InputError(
+                f"verbs are measured of all rows, and groups were given: {shown(list(self.columns.groups))}. "
+                "An audit tests groups; for the verbs of one group choose its rows with where="
+            )
+        given = verbs[0] if len(verbs) == 1 and isinstance(verbs[0], (list, tuple)) else verbs
+        job = Measuring.of(given, exact=exact, **self.labels)
         with as_keywords():
             return dict(self.found(job, checkpoint))
 
@@ -195,11 +200,12 @@ class Scan:
         columns = ("y", "prediction", "weights", "groups")
         return {
             "calibrant": __version__,
-            "what is measured": described(job),
             **{name: described(getattr(self.columns, name)) for name in columns},
             "where": "nothing" if self.where is None else self.where.text,
             "format": described((self.format, self.dialect)),
             "the reader": f"{engine()}, {BATCH:,} rows at a time",
+            "what is measured": type(job).__name__,
+            **{SPOKEN.get(name, name): described(value) for name, value in vars(job).items()},
         }
 
     @property
@@ -226,20 +232,3 @@ class Scan:
         return (
             f"Scan({what}, {size / 1e6:,.1f} MB, y={self.columns.y!r}, prediction={self.columns.prediction!r}{where})"
         )
-
-
-@contextmanager
-def as_keywords() -> Iterator[None]:
-    """Let what is refused name keywords, where the command line has options."""
-    try:
-        yield
-    except CalibrantError as problem:
-        words = OPTION.sub(_keyword, str(problem))
-        if words == str(problem):
-            raise
-        raise type(problem)(words) from problem
-
-
-def _keyword(option: re.Match[str]) -> str:
-    name, value = option["name"].replace("-", "_"), option["quoted"] or (option["word"] and shown(option["word"]))
-    return f"{name}={'True' if name == 'decimal_comma' else value or ''}"

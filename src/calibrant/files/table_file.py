@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import glob
 import os
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
+from calibrant.files.ahead import handed_over
+from calibrant.files.holding import Holds, holding
 from calibrant.files.where import Where
-from calibrant.files.words import did_you_mean, listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +26,10 @@ SUFFIXES: Mapping[str, str] = {
     ".pq": "parquet",
     ".csv": "csv",
     ".csv.gz": "csv",
+    ".csv.zst": "csv",
     ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".parq": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
@@ -36,6 +40,7 @@ SUFFIXES: Mapping[str, str] = {
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 LINES = 1 << 16  # bytes whose lines tell how many there are
+PACKED_ROW = 4  # bytes, about, where the lines cannot be looked at
 FIRST_LOOK = 10_000  # rows that decide the types of the columns of a text file; all of them when that fails
 
 
@@ -80,22 +85,26 @@ class TableFile:
         size: int,
         skip: int = 0,
         constants: Mapping[str, Any] | None = None,
+        labels: Sequence[str] = (),
     ) -> Iterator[pl.DataFrame]:
         """Yield these columns of the rows that `where` keeps, in their order, about `size` rows at a time.
 
-        Columns that are not in the file are taken from `constants`. The first `skip` rows are left out.
+        Columns that are not in the file are taken from `constants`. The first `skip` rows are left out. A column holds
+        the same in all frames. Decimal numbers become floating point numbers, but for `labels`, which are not rounded.
         """
         import polars as pl
 
-        looks: tuple[int | None, ...] = (FIRST_LOOK, None) if self.format in ("csv", "ndjson") else (None,)
-        for look in looks:
+        needed = _needed(columns, where)
+        for k, look in enumerate(self._looks):
+            if (skip and self._is_text) or (k > 0 and where):  # rows were handed out, or a filter was understood
+                self._check_lasting(needed if skip else where.columns if where else ())
             try:
-                rows = self._scan(look, _needed(columns, where))
-                chosen = _chosen(rows, columns, where, constants or {}).slice(skip)
-                for frame in chosen.collect_batches(chunk_size=size, maintain_order=True):
-                    skip += frame.height
-                    frame.columns = list(columns)
-                    yield frame
+                chosen = _chosen(self._scan(look, needed), columns, where, constants or {}, labels).slice(skip)
+                with closing(_batches(chosen, size)) as frames:
+                    for frame in frames:
+                        skip += frame.height
+                        frame.columns = list(columns)
+                        yield frame
                 return
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                 problem = error
@@ -105,12 +114,12 @@ class TableFile:
         """Return the number of rows; of a text file about, from the lengths of its first lines, of NPZ 0."""
         if self.format == "npz":
             return 0  # it is always read as a whole
-        if self.format not in ("csv", "ndjson"):
+        if not self._is_text:
             return self.rows() or 0
         size, start = self.path.stat().st_size, _start(self.path, LINES)
-        packed = start.startswith(csv_file.GZIP)
-        text = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start) if packed else start
-        return size * max(1, text.count(b"\n")) // len(start)
+        if start.startswith(csv_file.ZSTD):
+            return size // PACKED_ROW
+        return size * max(1, csv_file.unpacked(start).count(b"\n")) // len(start)
 
     def rows(self) -> int | None:
         """Return the number of rows where the file tells it without being read."""
@@ -120,12 +129,40 @@ class TableFile:
             return None
         return self._attempt(lambda rows: int(rows.select(pl.len()).collect().item()))
 
-    def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
-        """Use the rows; where the first look at a text file was too short for its types, look at all of it."""
+    @property
+    def _is_text(self) -> bool:
+        return self.format in ("csv", "ndjson")
+
+    @property
+    def _looks(self) -> tuple[int | None, ...]:
+        """How many rows decide the types of columns, None for all; the next look where one was too short."""
+        return (FIRST_LOOK, None) if self._is_text else (None,)
+
+    def _check_lasting(self, columns: Sequence[str]) -> None:
+        """Refuse a text file whose columns hold something else when all rows are looked at than by the first ones."""
+        first, all_rows = (self._holding(look, columns) for look in self._looks)
+        for name, holds in all_rows.items():
+            if name in first and first[name].what != holds.what:
+                raise InputError(
+                    f"column {shown(name)} of {self.path} holds {first[name].what} in the first {FIRST_LOOK:,} rows "
+                    f"and {holds.what} later; mend it, or save the file as Parquet, where a column has one type"
+                )
+
+    def _holding(self, look: int | None, columns: Sequence[str]) -> dict[str, Holds]:
+        """Return what columns hold after a look."""
         import polars as pl
 
-        looks: tuple[int | None, ...] = (FIRST_LOOK, None) if self.format in ("csv", "ndjson") else (None,)
-        for look in looks:
+        try:
+            nothing = self._scan(look, None).head(0).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
+            raise self.refusal(problem) from problem
+        return holding(nothing, [name for name in columns if name in nothing.columns], self.path)
+
+    def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
+        """Use the rows, after one look or the next."""
+        import polars as pl
+
+        for look in self._looks:
             try:
                 return use(self._scan(look, columns))
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -150,6 +187,8 @@ class TableFile:
     def refusal(self, problem: BaseException) -> InputError:
         """Return the error of a file that could not be read."""
         first_line = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+        if type(problem).__name__ == "PanicException":  # its words are about polars, not about the file
+            first_line = "it is damaged inside"
         remedy = csv_file.remedy(first_line) if self.format == "csv" else "Is it complete? Write it again"
         return InputError(f"{self.path} cannot be read as {spelled_format(self.format)}: {first_line}. {remedy}")
 
@@ -161,7 +200,7 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
     if chosen is None:
         raise InputError(
             f"{path} has no ending that tells what it is; calibrant reads {', '.join(SUFFIXES)}. "
-            f"If it is one of these, add --format {'|'.join(FORMATS)}"
+            f"If it is one of these, say which (--format): {listing(FORMATS)}"
         )
     start = _start(path, 4096)
     found = next((format for magic, format in MAGIC.items() if start.startswith(magic)), None)
@@ -170,7 +209,7 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
         raise InputError(f"{path} is not {told}: it begins like {true}. Add --format {found}")
     dialect = dialect or csv_file.USUAL
     if chosen == "csv":
-        if dialect.delimiter is None and path.suffix == ".tsv":
+        if dialect.delimiter is None and ".tsv" in path.suffixes[-2:]:
             dialect = csv_file.Dialect("\t", dialect.encoding, dialect.decimal_comma)
         csv_file.check(path, start, dialect)
     return TableFile(path, chosen, dialect)
@@ -202,39 +241,18 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path} is empty (0 bytes); write the predictions to it first")
 
 
-def cells(rows: pl.DataFrame, column: str) -> pl.Series:
-    """Return a column under a plain name, because methods of a series named ``^p.*$`` would look for a pattern."""
-    return rows.get_column(column).alias("cells")
-
-
-def matrix(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return columns under plain names."""
-    import polars as pl
-
-    return pl.DataFrame([rows.get_column(name).alias(str(k)) for k, name in enumerate(columns)])
-
-
-def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -> str:
-    """Return a column of the file, or say which ones there are."""
-    if name not in columns:
-        hint = did_you_mean(name, columns)
-        raise InputError(
-            f"{path} has no column {shown(name)} ({option}). {hint}".rstrip()
-            + ("" if hint else f" Its columns are {listing(columns)}")
-        )
-    if f"{name}_duplicated_0" in columns:
-        raise InputError(f"{path} has two columns named {shown(name)} ({option}); rename one of them")
-    return name
-
-
 def _needed(columns: Sequence[str], where: Where | None) -> list[str]:
     return list(dict.fromkeys((*columns, *(where.columns if where else ()))))
 
 
 def _chosen(
-    rows: pl.LazyFrame, columns: Sequence[str], where: Where | None, constants: Mapping[str, Any]
+    rows: pl.LazyFrame,
+    columns: Sequence[str],
+    where: Where | None,
+    constants: Mapping[str, Any],
+    labels: Sequence[str] = (),
 ) -> pl.LazyFrame:
-    """Return columns under plain names 0, 1, ..., of the rows that `where` keeps.
+    """Return columns under plain names 0, 1, ..., of the rows that `where` keeps, decimal numbers as floating point.
 
     They are taken by number and get plain names, because polars takes ``*`` and ``^p.*$`` for patterns.
     """
@@ -246,10 +264,22 @@ def _chosen(
     fixed = {name: pl.lit(constants[name]) for name in plain if name not in number}
     types = schema | {name: _type_of(constants[name]) for name in fixed}
     rows = rows.select(fixed.get(name, pl.nth(number.get(name, 0))).alias(plain[name]) for name in plain)
-    rows = rows.with_columns(pl.col(plain[n]).cast(pl.Float64) for n in plain if isinstance(types[n], pl.Decimal))
+    decimal = {name for name in plain if isinstance(types[name], pl.Decimal)}
+    rounded = {name: pl.col(plain[name]).cast(pl.Float64) for name in decimal.difference(labels)}
+    rows = rows.with_columns(rounded.values())
     if where is not None:
         rows = rows.filter(where.expression(types, plain))
     return rows.select(plain[name] for name in columns)
+
+
+def _batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None, None]:
+    """Yield rows as they are decoded.
+
+    `collect_batches` of polars does the same, but ends without a word where a damaged file makes a thread panic.
+    """
+    return handed_over(
+        lambda give: rows.sink_batches(lambda frame: not give(frame), chunk_size=size, maintain_order=True)
+    )
 
 
 def _type_of(value: Any) -> pl.DataType:

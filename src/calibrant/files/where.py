@@ -1,10 +1,12 @@
-"""Which rows are meant: ``column op value [and ...]``, handed to polars and never evaluated as code.
+"""Which rows are meant: ``column op value [and ...]``, handed to polars or pyarrow and never evaluated as code.
 
 ======================  ===============================================================================
 ``column``              a word, or anything in quotes: ``age``, ``"days since"``
 ``op``                  ``=`` (or ``==``), ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in``, ``is null``, ``is not null``
 ``value``               a word, a number, or anything in quotes; after ``in`` a list: ``in (north, "far east")``
 ======================  ===============================================================================
+
+``is null`` finds NaN too. Otherwise NaN is greater than all numbers, and no comparison holds for a missing value.
 """
 
 from __future__ import annotations
@@ -57,6 +59,8 @@ class Clause:
         if self.op in ("null", "not null"):
             missing = column.is_null() | (column.is_nan() if dtype.is_float() else False)
             return missing if self.op == "null" else ~missing
+        if isinstance(dtype, pl.Null):
+            return pl.lit(False)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column = column.cast(pl.String)
         compare = COMPARISONS["=" if self.op == "in" else self.op]
@@ -106,11 +110,6 @@ def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def counting(where: Where | None) -> str:
-    """Say how rows are counted in a message."""
-    return "counted from 0" + (" among the rows that --where keeps" if where else "")
-
-
 class _Reader:
     """The rest of a text, token by token; a token is (kind, text)."""
 
@@ -139,7 +138,7 @@ class _Reader:
         if kind == "word" and op.lower() == "in":
             return Clause(column, "in", self.values())
         if kind == "word" and op.lower() == "is":
-            negated = self.tokens[-1:] == [("word", "not")]
+            negated = [(kind, word.lower()) for kind, word in self.tokens[-1:]] == [("word", "not")]
             if negated:
                 self.tokens.pop()
             self.keyword("null")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from decimal import Decimal
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.containers import as_array, is_missing
+from calibrant.inputs.containers import FRAMES, as_array, is_missing
 
 MISSING = "(missing)"
 
@@ -59,28 +61,77 @@ def _columns_of_frame(groups: Any) -> list[tuple[Any, Any]]:
         raise InputError(f"groups is not a data frame that can be read: {problem}") from None
 
 
+def as_labels(column: Any, *, name: str) -> NDArray[Any]:
+    """Return a column of labels as an array, whole numbers as such also where some are missing.
+
+    NumPy has no missing whole number, and as fractions those beyond 2^53 would be rounded.
+    """
+    package = type(column).__module__.partition(".")[0]
+    if package in FRAMES and not hasattr(column, "columns"):
+        import narwhals as nw
+
+        arrow = sys.modules["pyarrow"] if package == "pyarrow" else None
+        wrapped = arrow.chunked_array([column]) if arrow and isinstance(column, arrow.Array) else column
+        series: Any = nw.from_native(wrapped, allow_series=True, pass_through=True)
+        if isinstance(series, nw.Series) and series.dtype.is_integer() and series.null_count():
+            return np.array(series.to_list(), dtype=object)
+    return as_array(column, name=name)
+
+
 def _coded(name: str, column: Any, n: int, keep: NDArray[np.bool_] | None) -> Grouping:
-    labels = as_array(column, name=f"groups ({name})")
+    labels = as_labels(column, name=f"groups ({name})")
     if labels.ndim != 1 or labels.shape[0] != n:
         raise InputError(f"groups must have one label per row: expected {n} rows, got shape {labels.shape} for {name}")
     labels = labels if keep is None else labels[keep]
     if labels.dtype.kind in "OUSfmM":
-        values, code = np.unique(np.array(_texts(labels), dtype=object), return_inverse=True)
+        different, place = _different(labels)
+        values, code = np.unique(np.array(_texts(different), dtype=object), return_inverse=True)
+        code = code[place]
     else:
         values, code = np.unique(labels, return_inverse=True)
     return Grouping(code.astype(np.intp), [f"{name} = {value}" for value in values.tolist()])
 
 
+def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return labels of which none is equal to another in value and type, and the place of each row's among them.
+
+    Texts are found in a table, which takes a fraction of the time that it takes to sort them.
+    """
+    if labels.dtype.kind != "O":
+        return np.unique(labels, return_inverse=True)
+    places: dict[Any, int] = {}
+    keys = (label if type(label) is str else (type(label), label) for label in labels.tolist())
+    try:
+        place = np.fromiter((places.setdefault(key, len(places)) for key in keys), np.intp, len(labels))
+    except TypeError:  # a label that cannot be looked up
+        return labels, np.arange(len(labels))
+    first = np.empty(len(places), dtype=object)
+    first[:] = [key if type(key) is str else key[1] for key in places]
+    return first, place
+
+
 def _texts(labels: NDArray[Any]) -> list[str]:
     """Return labels as texts, different ones as different texts."""
     if labels.dtype.kind in "mM":
-        return [MISSING if text == "NaT" else text for text in labels.astype(str).tolist()]
-    values = (labels + 0.0 if labels.dtype.kind == "f" else labels).tolist()  # -0.0 is 0.0
+        return [MISSING if text == "NaT" else _shortened(text) for text in labels.astype(str).tolist()]
+    values = [_number(value) for value in labels.tolist()]
     texts = [MISSING if is_missing(value) else str(value) for value in values]
     kinds = {(text, isinstance(value, str)) for text, value in zip(texts, values, strict=True)}
     if len(kinds) == len(set(texts)):
         return texts
     return [MISSING if is_missing(value) else repr(value) for value in values]  # 1 and "1" are two labels
+
+
+def _shortened(moment: str) -> str:
+    """Return a moment without zeros at its end, so that it is the same label in any unit of time."""
+    return moment.rstrip("0").rstrip(".") if "." in moment else moment
+
+
+def _number(value: Any) -> Any:
+    """Return a whole number as such: a batch of whole numbers in which one is missing has them as fractions."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else value.normalize()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _crossed(a: Grouping, b: Grouping) -> Grouping:

@@ -13,6 +13,8 @@ from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
 
 Rows = NDArray[np.intp]
 
+SOME = 3  # labels that a message names
+
 
 def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: Any) -> NDArray[np.uint8]:
     """Return 1 where the event happened and 0 elsewhere.
@@ -22,8 +24,6 @@ def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: 
     if classes is not None and pos_label is not None:
         raise InputError("pass either classes= or pos_label=, not both")
     if pos_label is not None:
-        if np.ndim(pos_label) != 0:
-            raise InputError(f"pos_label must be one label; got {shown(pos_label)}")
         return _events_of_label(y, rows, pos_label)
     if classes is not None:
         names = read_classes(classes, expected=2, given_by="a binary probability")
@@ -123,17 +123,36 @@ def _number_message(y: NDArray[Any], i: int, row: int) -> str:
     return f"{found}. If another number marks the event, name it with pos_label="
 
 
-def _events_of_label(y: NDArray[Any], rows: Rows | None, pos_label: Any) -> NDArray[np.uint8]:
+def events_of_label(y: NDArray[Any], pos_label: Any, rows: Rows | None = None) -> NDArray[np.uint8]:
+    """Return 1 where the outcome is the label, 0 elsewhere, though it be nowhere; only missing outcomes are refused."""
+    if np.ndim(pos_label) != 0:
+        raise InputError(f"pos_label must be one label; got {shown(pos_label)}")
     _refuse_missing(y, rows)
-    event = np.asarray(_equal(y, pos_label))
-    if not event.any():
-        others = _distinct(y, 3)
-        if len(others) > 1:  # one class alone may be a batch without events; two others are a misspelt label
-            raise InputError(
-                f"pos_label {shown(pos_label)} is not among the labels of y, which has "
-                + ", ".join(shown(label) for label in others)
-            )
-    return event.astype(np.uint8)
+    return np.asarray(_equal(y, pos_label)).astype(np.uint8)
+
+
+def check_label_seen(pos_label: Any, others: Sequence[str]) -> None:
+    """Refuse a label that no outcome has where there are two others, in words: one alone may be rows without events."""
+    if len(others) > 1:
+        raise InputError(f"pos_label {shown(pos_label)} is not among the labels of y, which has {', '.join(others)}")
+
+
+def _distinct(y: NDArray[Any]) -> list[Any]:
+    """Return up to three of the different labels, enough to name some."""
+    found: list[Any] = []
+    for value in (y if y.dtype.kind == "O" else np.unique(y)).tolist():
+        if value not in found:
+            found.append(value)
+            if len(found) == SOME:
+                break
+    return found
+
+
+def _events_of_label(y: NDArray[Any], rows: Rows | None, pos_label: Any) -> NDArray[np.uint8]:
+    events = events_of_label(y, pos_label, rows)
+    if not events.any():
+        check_label_seen(pos_label, [shown(label) for label in _distinct(y)])
+    return events
 
 
 def _columns_of_labels(y: NDArray[Any], rows: Rows | None, names: list[Any]) -> NDArray[np.intp]:
@@ -173,16 +192,6 @@ def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:
     if missing.any():
         i = int(np.argmax(missing))
         raise InputError(f"y must not have missing values; row {_row(rows, i)} is {shown(y[i])}. Drop such rows")
-
-
-def _distinct(y: NDArray[Any], most: int) -> list[Any]:
-    found: list[Any] = []
-    for value in (y if y.dtype.kind == "O" else np.unique(y)).tolist():
-        if value not in found:
-            found.append(value)
-            if len(found) == most:
-                break
-    return found
 
 
 def _row(rows: Rows | None, i: int) -> int:

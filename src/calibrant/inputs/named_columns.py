@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.inputs.containers import as_array
 from calibrant.inputs.from_columns import FromColumns, read_names, values_of
+from calibrant.inputs.groups import as_labels
 
 
 class Batch(NamedTuple):
@@ -23,6 +23,14 @@ class Batch(NamedTuple):
     weights: Any = None
     groups: Mapping[str, Any] | None = None
     number: int = 0
+
+    @property
+    def weightless(self) -> bool:
+        """Whether all rows have weight 0, so that they count as none; other batches may have some that count."""
+        if self.weights is None:
+            return False
+        w = as_array(self.weights, name="weights")
+        return w.dtype.kind in "biuf" and w.size > 0 and not w.any()
 
 
 @dataclass(frozen=True)
@@ -65,14 +73,17 @@ class NamedColumns:
         )
         return tuple(dict.fromkeys(name for names in lists for name in names))
 
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The columns that must have a value in each row: all but the groups."""
+        return replace(self, groups=()).needed
+
     def check(self, names: Sequence[str], where: str) -> None:
         """Refuse a table, named by `where`, that lacks one of the columns."""
         for name in self.needed:
             if name not in names:
-                near = get_close_matches(name, names, n=1)
-                hint = f"Did you mean {near[0]!r}? " if near else ""
-                listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-                raise InputError(f"{where} has no column {name!r}. {hint}Its columns are {listed}")
+                hint = f"{did_you_mean(name, names)} Its columns are {listing(names, most=20)}".lstrip()
+                raise InputError(f"{where} has no column {shown(name)}. {hint}")
 
     def batch(self, frame: Any, number: int = 0) -> Batch:
         """Return the rows of a frame of polars, pandas or pyarrow, which is batch `number` of all."""
@@ -86,7 +97,7 @@ class NamedColumns:
             None if self.y is None else values_of(self.y, column),
             p.of(column) if isinstance(p, FromColumns) else values_of(p, column),
             None if self.weights is None else column(self.weights),
-            {name: column(name) for name in self.groups} or None,
+            {name: as_labels(_native(frame, name), name=name) for name in self.groups} or None,
             number,
         )
 
@@ -111,16 +122,20 @@ class NamedColumns:
 
 def _column(frame: Any, name: str) -> NDArray[Any]:
     """Return a column as an array; one of lists as a matrix."""
-    values = as_array(frame.column(name) if _is_arrow(frame) else frame[name], name=name)
+    values = as_array(_native(frame, name), name=name)
     if values.dtype.kind != "O" or not len(values) or not isinstance(values[0], (list, tuple, np.ndarray)):
         return values
+    kind = getattr(values[0], "dtype", np.dtype(np.float64))
     try:
-        return np.array(values.tolist(), dtype=np.float64)
+        return np.array(values.tolist(), dtype=kind if kind.kind == "f" else np.float64)
     except (TypeError, ValueError):
         lengths = sorted({len(entry) for entry in values if entry is not None})
-        raise InputError(
-            f"column {name!r} holds lists of lengths {shown(lengths)}; expected as many numbers in each row"
-        ) from None
+        seen = f"lists of lengths {shown(lengths)}" if len(lengths) > 1 else "lists that are not all numbers"
+        raise InputError(f"column {name!r} holds {seen}; expected as many numbers in each row") from None
+
+
+def _native(frame: Any, name: str) -> Any:
+    return frame.column(name) if _is_arrow(frame) else frame[name]
 
 
 def _is_arrow(frame: Any) -> bool:

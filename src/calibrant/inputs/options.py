@@ -81,3 +81,13 @@ def generator(rng: Any) -> np.random.Generator:
         f"rng must be a numpy Generator or a whole number of at least 0, so that the call can be repeated; "
         f"got {shown(rng)} ({type(rng).__name__})"
     )
+
+
+def seed_of(rng: Any) -> int:
+    """Return the whole number that stands for `rng` in other processes; a Generator gives one and goes on.
+
+    >>> seed_of(7)
+    7
+    """
+    generator(rng)  # refuses what is neither
+    return int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)

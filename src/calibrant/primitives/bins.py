@@ -6,6 +6,7 @@ more to the precision of the scores, so that 0.3 falls into the same bin in floa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray
+from calibrant.primitives.dispatch import chunks
 
 IndexArray = NDArray[np.intp]
 
@@ -39,18 +41,48 @@ def mass_ends(score: FloatArray, cumulative: NDArray[Any], m: int) -> IndexArray
     compared exactly. Places that repeat are dropped, so that tied scores are never split, and so is an end at the
     score 0, which is the outer edge.
     """
-    k, W = np.arange(1, m), cumulative[-1]
-    # m c >= k W: in the integers c >= ⌈k W / m⌉
-    target = k * (W / m) * (1 - MASS_SLACK) if cumulative.dtype.kind == "f" else -(-k * W // m)
-    last = cumulative.size - 1
+    target, last = _targets(cumulative[-1], m), cumulative.size - 1
     inner = np.minimum(np.searchsorted(cumulative, target, side="left"), last)
-    return np.unique(np.append(inner[score[inner] > 0], last))
+    return _ends(score, inner)
 
 
 def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
-    """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1."""
-    inner = score[mass_ends(score, np.cumsum(weight), m)[:-1]]
-    return np.concatenate(([0.0], inner, [1.0]))
+    """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1.
+
+    These are the scores at `mass_ends`, found without a column as long as the scores.
+    """
+    total = weight[:0].sum()
+    for _, cumulative in _cumulated(weight):
+        total = cumulative[-1]
+    target = _targets(total, m)
+    inner, found = np.full(target.size, weight.size - 1), 0
+    for start, cumulative in _cumulated(weight):
+        reached = int(np.searchsorted(target, cumulative[-1], side="right"))
+        inner[found:reached] = start + np.searchsorted(cumulative, target[found:reached], side="left")
+        found = max(found, reached)
+    return np.concatenate(([0.0], score[_ends(score, inner)[:-1]], [1.0]))
+
+
+def _targets(total: Any, m: int) -> NDArray[Any]:
+    """Return the cumulative weights c at which inner bins end: m c >= k W, in the integers c >= ⌈k W / m⌉."""
+    k = np.arange(1, m)
+    return np.asarray(k * (total / m) * (1 - MASS_SLACK) if total.dtype.kind == "f" else -(-k * total // m))
+
+
+def _cumulated(weight: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the start and the values of each chunk of numpy.cumsum(weight), bit for bit: it adds one by one."""
+    before: Any = 0
+    for part in chunks(weight.size):
+        piece = weight[part].astype(np.cumsum(weight[:1]).dtype)
+        piece[0] += before
+        np.cumsum(piece, out=piece)
+        before = piece[-1]
+        yield part.start, piece
+
+
+def _ends(score: FloatArray, inner: IndexArray) -> IndexArray:
+    """Return the places without those that repeat, and without an end at 0; the last score ends the last bin."""
+    return np.unique(np.append(inner[score[inner] > 0], score.size - 1))
 
 
 def joined(edges: FloatArray, others: FloatArray) -> FloatArray:

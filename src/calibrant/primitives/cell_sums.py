@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray, is_unit
-from calibrant.primitives.bins import IndexArray, fine_edges, grid_edges, grid_uppers
-from calibrant.primitives.cell_loops import BELOW, BUCKETS, FIRST_KEY, KEY_SHIFT, TAIL, TAIL_KEYS, cell_loops
+from calibrant.primitives.bins import grid_edges
+from calibrant.primitives.cell_lookup import cell_of, lookup
 from calibrant.primitives.dispatch import chunks, on_threads, takes_fast_body
 
 COLUMNS = ("n", "w", "w2", "wp", "wy", "w2y", "wv", "w2v", "wr2", "w2r2", "w2v2")
 """n rows, then sums of w, w², wp, wy, w²y, wv, w²v, wr², w²r², w²v² with v = p(1-p) and r = y - p."""
 
 FAST_CHUNK = 1 << 20
-
-
-class Lookup(NamedTuple):
-    """How scores of one precision find their cells: `upper` edges, and the first cell a bucket meets."""
-
-    upper: FloatArray
-    table: NDArray[np.uint16]
 
 
 class Piece(NamedTuple):
@@ -40,12 +32,14 @@ def cell_sums(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray)
     return _columns(body(y, p, w))
 
 
-def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray:
+def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
     """Return what `cell_sums` returns of the rows of all pieces by its compiled body, to the bit, without joining them.
 
-    Each piece is asked for when the one before is counted, so that it is in the cache still when it is made here.
+    Rows need not be legal: None is returned if an outcome is not 0 or 1, or a score not in [0, 1]. Each piece is asked
+    for when the one before is counted.
     """
-    loop = cell_loops().of_rows
+    from calibrant.primitives.cell_loops import of_rows  # imports Numba
+
     total = sums = np.zeros((2 * (grid_edges().size - 1), 4))
     room = 0
     for y, p in pieces:
@@ -57,29 +51,10 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray:
                 sums, room = np.zeros_like(total), FAST_CHUNK
             part = slice(start, start + room)
             q = np.ascontiguousarray(p[part], dtype=np.float64)
-            loop(np.ascontiguousarray(y[part]), q, upper, table, sums)
+            if not of_rows(np.ascontiguousarray(y[part]), q, upper, table, sums):
+                return None
             start, room = start + q.shape[0], room - q.shape[0]
     return _columns(_spread_unit(np.ascontiguousarray((total + sums).T)))
-
-
-def cell_of(p: NDArray[np.floating[Any]]) -> IndexArray:
-    """Return the cell of each score: the first whose upper edge is not below it."""
-    upper, table = lookup(p.dtype.name)
-    q = p.astype(np.float64, copy=False)
-    cell: IndexArray = table.take(_bucket(q)).astype(np.intp)
-    cell += q > upper.take(cell)
-    return cell
-
-
-def _bucket(q: FloatArray) -> IndexArray:
-    """Return the place of each score in the table."""
-    bucket: IndexArray = (q * BUCKETS).astype(np.intp)
-    t = np.minimum(q, 1 - q)
-    tail = np.flatnonzero(t < TAIL)
-    # Near 0 and 1: the exponent and the first 5 bits of the distance; all below 2^-24 share one key.
-    key = np.maximum(t.take(tail).view(np.int64) >> KEY_SHIFT, FIRST_KEY)
-    bucket[tail] = BELOW + key + TAIL_KEYS * (q.take(tail) > 0.5)
-    return bucket
 
 
 def _columns(sums: FloatArray) -> FloatArray:
@@ -135,26 +110,12 @@ def _spread_unit(total: FloatArray) -> FloatArray:
     return total[[0, 0, 0, 1, 1, 2, 2, 3]]
 
 
-@cache
-def lookup(dtype: str) -> Lookup:
-    """Return how scores of this precision find their cells: after the table at most one step is left."""
-    fine = fine_edges()[: TAIL_KEYS - 1]  # the least number of each key but the first
-    least = [np.arange(BUCKETS + 1) / BUCKETS, [0.0], fine, np.nextafter(1 - np.append(fine, TAIL), 1)]
-    upper = grid_uppers(dtype)
-    return Lookup(upper, np.searchsorted(upper, _next(np.concatenate(least), dtype)).astype(np.uint16))
-
-
-def _next(numbers: FloatArray, dtype: str) -> FloatArray:
-    """Return the least score of this precision that is not below each number: what a coarse score skips is no step."""
-    seen = numbers.astype(dtype)
-    above = np.nextafter(seen, np.ones((), dtype))
-    return np.where(seen < numbers, above, seen).astype(np.float64)
-
-
 def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> FloatArray:
+    from calibrant.primitives.cell_loops import of_rows, of_weighted_rows  # imports Numba
+
     upper, table = lookup(p.dtype.name)
     unit = is_unit(w)
-    loop = cell_loops().of_rows if unit else cell_loops().of_weighted_rows
+    loop = of_rows if unit else of_weighted_rows
 
     def work(part: slice) -> FloatArray:
         sums = np.zeros((2 * upper.size, 4 if unit else 8))

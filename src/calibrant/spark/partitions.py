@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from calibrant.engines.job import Job
 from calibrant.engines.running import Running
 from calibrant.errors import InputError, SummaryError
+from calibrant.files.recut import recut
+from calibrant.files.rows_in_words import placed
 from calibrant.inputs.named_columns import NamedColumns
+from calibrant.primitives.dispatch import expecting
 from calibrant.summaries import Summary
 
 ROWS, BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
@@ -106,41 +110,44 @@ def merged(parts: list[Part], width: int) -> Part:
         return Part.refused(first, type(problem)(f"partitions {first} and later: {problem}"), width)
 
 
-def chunks(batches: Iterable[Any], rows: int = ROWS, size: int = BYTES) -> Iterator[tuple[int, Any]]:
-    """Cut Arrow batches anew, into tables of so many rows or, if rows are large, bytes; each with its first row.
+def tables(batches: Iterable[Any], rows: int = ROWS, size: int = BYTES) -> Iterator[tuple[int, Any]]:
+    """Cut Arrow batches anew, into tables of as many rows each; with the number of the first row.
 
-    Spark's batches are small and their size is a setting; tables of a fixed number of rows give the same bits under
-    every setting.
+    If `rows` rows as wide as the first one are more than `size` bytes, tables have fewer. Spark's batches are small and
+    their size is a setting; cuts that do not depend on it give the same bits under every setting.
     """
     import pyarrow as pa
 
-    start, held, taken, weight = 0, [], 0, 0
-    for batch in batches:
-        rest = batch
-        while rest.num_rows:
-            piece, rest = rest.slice(0, rows - taken), rest.slice(rows - taken)
-            held.append(piece)
-            taken, weight = taken + piece.num_rows, weight + piece.nbytes
-            if taken == rows or weight >= size:
-                yield start, pa.Table.from_batches(held)
-                start, held, taken, weight = start + taken, [], 0, 0
-    if held:
-        yield start, pa.Table.from_batches(held)
+    filled = (batch for batch in batches if batch.num_rows)
+    first = next(filled, None)
+    if first is None:
+        return
+    start, height = 0, max(1, min(rows, size // _width(first)))
+    for table in recut(chain([first], filled), height, pa.Table.from_batches):
+        yield start, table
+        start += table.num_rows
+
+
+def _width(batch: Any) -> int:
+    """Return the bytes of the first row, made anew: a slice has bytes that tell of nulls in other rows."""
+    row: int = type(batch).from_pylist(batch.slice(0, 1).to_pylist(), schema=batch.schema).nbytes
+    return max(1, row)
 
 
 def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: int) -> Summary | None:
     running = Running()
-    for number, (start, numbered) in enumerate(chunks(batches)):
-        table = numbered.rename_columns(list(columns.needed))
+    for number, (start, numbered) in enumerate(tables(batches)):
+        table, stop = numbered.rename_columns(list(columns.needed)), start + numbered.num_rows
         try:
-            for name in columns.needed:
+            for name in columns.checked:
                 _refuse_null(table.column(name), name)
-            if not _weightless(table, columns):
-                running.add(job.part(columns.batch(table, partition * MOST_BATCHES + number)))
+            batch = columns.batch(table, partition * MOST_BATCHES + number)
+            if not batch.weightless:
+                with expecting(stop):  # how many rows follow is not known
+                    running.add(job.part(batch))
         except (InputError, SummaryError) as problem:
-            stop = start + table.num_rows - 1
-            rows = f", rows {start:,} to {stop:,}" if start else ""
-            raise type(problem)(f"partition {partition}{rows}: {problem}") from problem
+            words = placed(str(problem), lambda row, start=start: f"row {start + row}")  # type: ignore[misc]
+            raise type(problem)(f"partition {partition}: {words}") from problem
     return running.total()
 
 
@@ -156,14 +163,6 @@ def _refuse_null(column: Any, name: str) -> None:
             inner = inner.flatten()
             if inner.null_count:
                 raise InputError(f"column {name!r} must not have missing values; an array in it holds a null")
-
-
-def _weightless(table: Any, columns: NamedColumns) -> bool:
-    """Tell whether all these rows have weight 0: other rows may have some."""
-    if columns.weights is None:
-        return False
-    weights = table.column(columns.weights).to_numpy()
-    return weights.dtype.kind in "iuf" and not weights.any()
 
 
 def _schema(pa: Any) -> Any:

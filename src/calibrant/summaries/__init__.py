@@ -15,6 +15,7 @@ from calibrant.summaries.kept_coverage import KeptCoverage
 from calibrant.summaries.kept_laws import KeptLaws
 from calibrant.summaries.kept_quantiles import KeptQuantiles
 from calibrant.summaries.kept_ranks import KeptRanks
+from calibrant.summaries.labels_seen import LabelsSeen
 from calibrant.summaries.moments import Moments
 from calibrant.summaries.ordered import Ordered
 from calibrant.summaries.per_label import PerLabel
@@ -42,6 +43,7 @@ __all__ = [
     "KeptLaws",
     "KeptQuantiles",
     "KeptRanks",
+    "LabelsSeen",
     "Moments",
     "Ordered",
     "PerLabel",

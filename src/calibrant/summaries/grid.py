@@ -16,6 +16,7 @@ from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_sums, cell_sums_
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.ordered import Ordered
+from calibrant.summaries.precision import one_precision
 
 CELLS = 4150  # the Farey fractions of order 100 and the finer edges near 0 and 1 cut [0, 1] into so many
 ROUNDING = 2.0**-52  # of a sum, per row of it
@@ -26,11 +27,12 @@ class Grid(Summary):
     """Eleven sums per cell. Its edges include every k/m with m <= 100, so that such width bins are exact.
 
     Near 0 and 1 cells are finer and finer, so that they tell scores of rare events apart. A score is put into its cell
-    in the precision it came in. `weight_max` is the largest weight seen.
+    in the precision it came in, `dtype`, which is empty if nobody knows it. `weight_max` is the largest weight seen.
     """
 
     sums: FloatArray  # (11, CELLS), rows named by primitives.cell_sums.COLUMNS
     weight_max: float
+    dtype: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,12 +42,13 @@ class Grid(Summary):
     @classmethod
     def of(cls, rows: Binary) -> Self:
         """Return the grid of these rows."""
-        return cls(cell_sums(rows.y, rows.p, rows.w), float(rows.w.max(initial=0.0)))
+        return cls(cell_sums(rows.y, rows.p, rows.w), float(rows.w.max(initial=0.0)), rows.p.dtype.name)
 
     @classmethod
-    def of_pieces(cls, pieces: Iterable[Binary]) -> Self:
-        """Return the grid of the rows of all pieces, which have weight 1, without joining them."""
-        return cls(cell_sums_of_pieces(Piece(rows.y, rows.p) for rows in pieces), 1.0)
+    def of_pieces(cls, pieces: Iterable[Piece], dtype: str) -> Self | None:
+        """Return the grid of the rows of all pieces, without joining them; None if one of the rows is not legal."""
+        sums = cell_sums_of_pieces(pieces)
+        return None if sums is None else cls(sums, 1.0, dtype)
 
     @classmethod
     def zero(cls) -> Self:
@@ -54,7 +57,8 @@ class Grid(Summary):
 
     def merged(self, other: Self) -> Self:
         """Return the grid of the rows of both."""
-        return type(self)(self.sums + other.sums, max(self.weight_max, other.weight_max))
+        dtype = one_precision(self.dtype, other.dtype)
+        return type(self)(self.sums + other.sums, max(self.weight_max, other.weight_max), dtype)
 
     @property
     def n(self) -> int:

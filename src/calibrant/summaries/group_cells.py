@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.groups import Grouping
-from calibrant.inputs.weights import FloatArray
-from calibrant.primitives.cell_sums import COLUMNS, cell_of
+from calibrant.inputs.weights import FloatArray, is_unit
+from calibrant.primitives.cell_lookup import cell_of
+from calibrant.primitives.cell_sums import COLUMNS
 from calibrant.summaries.base import Summary
 from calibrant.summaries.grid import CELLS, Grid
+
+MOST_CELLS = 1 << 23  # of all groups, for which a table takes less time than to sort the rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,9 +56,12 @@ class GroupCells(Summary):
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         code = place[grouping.code]
-        key, entry = np.unique(code * CELLS + cell_of(rows.p), return_inverse=True)
+        key, entry = _different(code * CELLS + cell_of(rows.p), order.size * CELLS)
         heaviest = np.zeros(order.size)
-        np.maximum.at(heaviest, code, rows.w)
+        if is_unit(rows.w):
+            heaviest[code] = 1.0
+        else:
+            np.maximum.at(heaviest, code, rows.w)
         sums = np.stack(
             [np.bincount(entry, column, minlength=key.size).astype(np.float64) for column in _columns(rows)]
         )
@@ -95,6 +101,16 @@ class GroupCells(Summary):
             sums = np.zeros((len(COLUMNS), CELLS))
             sums[:, self.cell[part]] = self.sums[:, part]
             yield name, Grid(sums, float(self.weight_max[g]))
+
+
+def _different(key: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the different keys, all below `size`, and the place of each row's among them."""
+    if size > MOST_CELLS:
+        found, entry = np.unique(key, return_inverse=True)
+        return found, entry
+    there = np.zeros(size, bool)
+    there[key] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
 
 
 def _columns(rows: Binary) -> Iterator[NDArray[Any]]:

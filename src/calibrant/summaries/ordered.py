@@ -20,6 +20,7 @@ from calibrant.primitives.pool import CountArray, Pool, pool_entries, pool_rows
 from calibrant.primitives.walk import Walk, tie_ends, walk
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
+from calibrant.summaries.precision import one_precision
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,8 +62,7 @@ class Ordered(Summary):
         rows = np.maximum(np.rint(w * w / w2), 1).astype(np.int64)
         weights = w / rows if weight is None else np.full(w.size, weight)
         events: Any = wy / weights
-        score = np.maximum.accumulate(np.minimum(wp / w, 1.0))  # rounding must not put a mean after the next one
-        return cls(score, weights, rows, events, "float64")
+        return cls(_ascending(np.minimum(wp / w, 1.0)), weights, rows, events, "float64")
 
     @classmethod
     def zero(cls) -> Self:
@@ -74,15 +74,11 @@ class Ordered(Summary):
         """Merge two sorted runs."""
         if not self.n or not other.n:
             return other if not self.n else self
-        if self.dtype != other.dtype:
-            raise SummaryError(
-                f"scores of type {self.dtype} and {other.dtype} fall into different bins at the edges; "
-                "convert all batches to one type before they are summarised"
-            )
+        dtype = one_precision(self.dtype, other.dtype)
         joined = [np.concatenate(pair) for pair in zip(self.pool, other.pool, strict=True)]
         if is_unit(self.weight) and is_unit(other.weight):
             joined[1] = unit_weights(joined[0].size)
-        return type(self)(*pool_entries(Pool(*joined)), self.dtype)
+        return type(self)(*pool_entries(Pool(*joined)), dtype)
 
     @property
     def grows(self) -> bool:
@@ -184,6 +180,15 @@ class Ordered(Summary):
             return self
         table = self.bins(joined(self.edges(m, "mass"), width_edges(width_bins)))
         return Ordered.of_bins(table, weight=1.0 if is_unit(self.weight) else None)
+
+
+def _ascending(score: FloatArray) -> FloatArray:
+    """Return means of bins that follow each other, none equal to the next or after it, whatever their rounding was."""
+    step = np.arange(score.size)
+    bits = np.maximum.accumulate(score.view(np.int64) - step) + step  # these order like the numbers from 0 on
+    most = np.ones(()).view(np.int64) - step[::-1]
+    ascending: FloatArray = np.minimum(bits, most).view(np.float64)
+    return ascending
 
 
 class TwoColumns(Ordered):

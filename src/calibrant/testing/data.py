@@ -160,3 +160,6 @@ DATA = {
     "cdf": Data("cdf", _cdf),  # the outcome is in it, and nothing is certain
 }
 """The data by name; a kind may have several."""
+
+TABLES = tuple(name for name in DATA if name not in ("sets", "vectors"))
+"""Those that can be columns of a table; the others have three axes."""

@@ -1,0 +1,45 @@
+"""A file that lacks a column or a value is named, and so is the row."""
+
+import numpy as np
+import pytest
+
+from calibrant.files.scan import scan
+
+
+def test_a_column_that_one_file_lacks(reader, three, refusal, measure):
+    folder = three(lambda rows: rows.pop("p"))
+    message = refusal(measure, folder)
+    assert message.startswith("f/1.parquet has no column 'p'. Its columns are 'y', 'w', 'segment'")
+    assert refusal(measure, folder, prediction="score").startswith("f/0.parquet has no column 'score'.")
+
+
+def test_a_column_of_the_filter(reader, three, refusal, measure):
+    folder = three(lambda rows: rows.pop("age"))
+    message = refusal(measure, folder, where="age > 3")
+    assert message.startswith("f/1.parquet (where=) has no column 'age'.")
+    assert refusal(measure, folder, where="age >").startswith("where='age >' is not a filter: ")
+    assert "'x' (where=) is not a value of column 'age', which holds numbers" in refusal(measure, folder, where="age=x")
+
+
+def test_nan(reader, three, refusal, measure):
+    def change(rows):
+        rows["p"][70] = np.nan
+
+    folder = three(change)
+    assert refusal(measure, folder) == "column 'p' is NaN in row 70 of f/1.parquet (counted from 0)"
+    where = refusal(lambda: list(scan(folder, y="y", prediction="p", where="age > 0").batches()))
+    assert where == "column 'p' is NaN in row 70 of f/1.parquet (counted from 0 among the rows that where= keeps)"
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("column", ["y", "p", "w", "segment"])
+def test_missing(reader, three, refusal, suffix, column, measure):
+    def change(rows):
+        rows[column] = [None if k == 70 else value for k, value in enumerate(rows[column].tolist())]
+
+    folder = three(change, suffix)
+    if column == "segment":
+        assert list(scan(folder, y="y", prediction="p", groups="segment").batches())
+        return
+    message = refusal(measure, folder, weights="w")
+    assert message == f"column '{column}' has no value in row 70 of f/1.{suffix} (counted from 0)"
