@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,25 +54,29 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
             if not of_rows(np.ascontiguousarray(y[part]), q, upper, table, sums):
                 return None
             start, room = start + q.shape[0], room - q.shape[0]
-    return _columns(_spread_unit(np.ascontiguousarray((total + sums).T)))
+    return _columns(_spread_unit((total + sums).T))
 
 
-def _columns(sums: FloatArray) -> FloatArray:
+def _columns(sums: Sequence[FloatArray]) -> FloatArray:
     """Turn the sums of (1, w, w², wt, w²t, wt², w²t², w²v²) per cell and outcome into the columns of a grid.
 
     t is the smaller one of p and 1 - p, which of them depends on the cell. No difference below loses digits, however
     near p is to 0 or 1: v = t - t², and r² is t² where the outcome was the probable one, else 1 - 2t + t².
     """
-    (n, w, w2, wt, w2t, wtt, w2tt, w2v2) = sums.reshape(8, -1, 2).transpose(0, 2, 1)
     high = grid_edges()[:-1] >= 0.5
-    surprise = np.stack([high, ~high])  # (outcome, cell)
-    wp = np.where(high, w - wt, wt)
-    wr2, w2r2 = np.where(surprise, w - 2 * wt + wtt, wtt), np.where(surprise, w2 - 2 * w2t + w2tt, w2tt)
-    both = [column[0] + column[1] for column in (n, w, w2, wp, wt - wtt, w2t - w2tt, wr2, w2r2, w2v2)]
-    return np.stack([*both[:4], w[1], w2[1], *both[4:]])
+    found = np.zeros((len(COLUMNS), high.size))
+    for outcome in (0, 1):
+        n, w, w2, wt, w2t, wtt, w2tt, w2v2 = (column[outcome::2] for column in sums)
+        surprise = ~high if outcome else high
+        wr2, w2r2 = np.where(surprise, w - 2 * wt + wtt, wtt), np.where(surprise, w2 - 2 * w2t + w2tt, w2tt)
+        events = (w, w2) if outcome else (0.0, 0.0)
+        more = (n, w, w2, np.where(high, w - wt, wt), *events, wt - wtt, w2t - w2tt, wr2, w2r2, w2v2)
+        for column, added in zip(found, more, strict=True):
+            column += added
+    return found
 
 
-def _reference(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> FloatArray:
+def _reference(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Sequence[FloatArray]:
     size = 2 * (grid_edges().size - 1)
     unit = is_unit(w)
     total = np.zeros((4 if unit else 8, size))
@@ -85,7 +89,7 @@ def _reference(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray
         total[0] += np.bincount(key, minlength=size)
         for row, column in enumerate(_of_rows(t) if unit else _of_weighted_rows(t, w[part]), start=1):
             total[row] += np.bincount(key, column, minlength=size)
-    return _spread_unit(total) if unit else total
+    return _spread_unit(total) if unit else list(total)
 
 
 def _of_rows(t: FloatArray) -> Iterator[FloatArray]:
@@ -105,12 +109,12 @@ def _of_weighted_rows(t: FloatArray, w: FloatArray) -> Iterator[FloatArray]:
     yield (wt - wtt) ** 2
 
 
-def _spread_unit(total: FloatArray) -> FloatArray:
+def _spread_unit(total: FloatArray) -> Sequence[FloatArray]:
     """Return the eight sums from those of (1, t, t², v²), which suffice for weights of 1."""
-    return total[[0, 0, 0, 1, 1, 2, 2, 3]]
+    return [total[k] for k in (0, 0, 0, 1, 1, 2, 2, 3)]
 
 
-def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> FloatArray:
+def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Sequence[FloatArray]:
     from calibrant.primitives.cell_loops import of_rows, of_weighted_rows  # imports Numba
 
     upper, table = lookup(p.dtype.name)
@@ -125,5 +129,4 @@ def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> 
         return sums
 
     total = sum(on_threads(work, p.shape[0], size=FAST_CHUNK), np.zeros(()))
-    columns = np.ascontiguousarray(total.T)
-    return _spread_unit(columns) if unit else columns
+    return _spread_unit(total.T) if unit else list(total.T)
