@@ -40,21 +40,23 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
     """
     from calibrant.primitives.cell_loops import of_rows  # imports Numba
 
-    total = sums = np.zeros((2 * (grid_edges().size - 1), 4))
-    room = 0
+    sums = np.zeros((2 * (grid_edges().size - 1), 4))
+    total, room = np.zeros_like(sums), FAST_CHUNK
     for y, p in pieces:
         upper, table = lookup(p.dtype.name)
         start = 0
         while start < p.shape[0]:
             if room == 0:  # the same cuts, so the same rounding
-                total = total + sums
-                sums, room = np.zeros_like(total), FAST_CHUNK
+                total += sums
+                sums[:] = 0
+                room = FAST_CHUNK
             part = slice(start, start + room)
             q = np.ascontiguousarray(p[part], dtype=np.float64)
             if not of_rows(np.ascontiguousarray(y[part]), q, upper, table, sums):
                 return None
             start, room = start + q.shape[0], room - q.shape[0]
-    return _columns(_spread_unit((total + sums).T))
+    total += sums
+    return _columns(_spread_unit(total.T))
 
 
 def _columns(sums: Sequence[FloatArray]) -> FloatArray:
@@ -71,8 +73,8 @@ def _columns(sums: Sequence[FloatArray]) -> FloatArray:
         wr2, w2r2 = np.where(surprise, w - 2 * wt + wtt, wtt), np.where(surprise, w2 - 2 * w2t + w2tt, w2tt)
         events = (w, w2) if outcome else (0.0, 0.0)
         more = (n, w, w2, np.where(high, w - wt, wt), *events, wt - wtt, w2t - w2tt, wr2, w2r2, w2v2)
-        for column, added in zip(found, more, strict=True):
-            column += added
+        for k, column in enumerate(more):
+            found[k] += column
     return found
 
 
