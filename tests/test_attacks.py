@@ -75,7 +75,7 @@ def test_far_too_many_bins():
     [
         (np.array([1, "1"] * 300, dtype=object), ["group = '1'", "group = 1"]),
         (np.array(["a", "a\0"] * 300, dtype=object), ["group = a", "group = a\0"]),
-        (np.array([0.0, -0.0] * 300), ["group = 0.0"]),
+        (np.array([0.0, -0.0] * 300), ["group = 0"]),
         (np.array(["2020-01-01", "NaT"] * 300, dtype="M8[D]"), ["group = (missing)", "group = 2020-01-01"]),
     ],
 )

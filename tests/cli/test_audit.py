@@ -118,7 +118,7 @@ def test_every_option_reaches_the_audit(run, data, columns):
         "outcome": "churned",
         "prediction": "score",
         "weights": "w",
-        "rows": filter,
+        "filter": filter,
         "groups": "segment",
     }
 

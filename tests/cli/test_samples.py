@@ -74,7 +74,7 @@ def test_every_option_reaches_the_comparison(run, folder, require):
     options = ("--columns", "depth,height", "--where", "part = b", "--confidence", "0.9", "--seed", "5")
     found = results(run("samples", "real.csv", "fake.csv", *options, "--json"))
     real, fake = (np.ascontiguousarray(as_written(points)[1::2][:, [2, 0]]) for points in (REAL, FAKE))
-    named = {"real": "real.csv", "generated": "fake.csv", "coordinates": "depth,height", "rows": "part = b"}
+    named = {"real": "real.csv", "generated": "fake.csv", "coordinates": "depth,height", "filter": "part = b"}
     expected = compare_samples(real, fake, columns=["depth", "height"], level=0.9, rng=5, names=named)
     assert found == expected.findings.to_dict()
 

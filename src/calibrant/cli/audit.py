@@ -167,7 +167,7 @@ def _names(tables: Tables, request: Request, columns: Columns, coordinates: Sequ
         "coordinates": join_labels(coordinates) or None,
         "covariates": request.covariates,
         "weights": request.weights,
-        "rows": request.where,
+        "filter": request.where,
         "groups": ", ".join(columns.by) or None,
     }
     return {key: printable(value) for key, value in (names | extra).items() if value is not None}

@@ -82,7 +82,7 @@ def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] 
         short = columns if len(columns) <= MOST else (*columns[: MOST - 1], "...", columns[-1])
         names["coordinates"] = request.columns or join_labels(short)
     if request.where is not None:
-        names["rows"] = request.where
+        names["filter"] = request.where
     return {key: printable(name) for key, name in names.items()}
 
 

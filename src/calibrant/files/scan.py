@@ -216,7 +216,7 @@ class Scan:
         named = {"source": source, "outcome": self._named("y"), "prediction": self._named("prediction")}
         extra = {
             "weights": self.columns.weights,
-            "rows": self.where.text if self.where else None,
+            "filter": self.where.text if self.where else None,
             "groups": ", ".join(self.columns.groups) or None,
         }
         return {**named, **{key: value for key, value in extra.items() if value is not None}}

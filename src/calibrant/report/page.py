@@ -144,11 +144,10 @@ def _page(findings: Findings, detail: Detail) -> str:
 
 
 def _tiles(findings: Findings) -> list[Measurement]:
-    """Return two measurements that have a value to be compared with; of points those that tell most."""
+    """Return two measurements that have a value to be compared with: the first, but of points, and what tells most."""
     found = [m for m in findings.measurements if m.expected is not None]
-    if findings.kind == "points":
-        found.sort(key=lambda m: 1.0 if m.pvalue is None else m.pvalue)
-    return found[:2]
+    first = 0 if findings.kind == "points" else 1
+    return [*found[:first], *sorted(found[first:], key=lambda m: 1.0 if m.pvalue is None else m.pvalue)][:2]
 
 
 def _section(section: Section, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:
