@@ -18,7 +18,6 @@ from calibrant.files.checkpoint import Asked, Checkpoint, Kept
 from calibrant.files.holding import Holds
 from calibrant.files.reading import START, Piece, Position, Reading, engine
 from calibrant.files.rows_in_words import counting, nothing, placed
-from calibrant.files.stamp import Stamp
 from calibrant.files.table_file import open_table
 from calibrant.inputs.named_columns import NamedColumns
 from calibrant.primitives.dispatch import expecting
@@ -90,7 +89,6 @@ class _Keeping:
     def __init__(self, path: Path, asked: Asked, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading
         self.folder = f"{path.name}.{secrets.token_hex(4)}.rows"  # for rows that are sorted on disk
-        self.stamps: tuple[Stamp, ...] = ()  # of the files so far
         self.position, self.done, self.saved, self.settled = START, 0, 0, True
         self.known: Mapping[str, Holds] = {}
         self.whole = Kept(0, 0, b"")  # the total of whole files
@@ -110,7 +108,7 @@ class _Keeping:
         self.position, self.done, self.whole = found.position, found.done, found.whole
         self.saved, self.on_disk = self.done, [found.state, found.whole.state]
         self.known = self.reading.known = dict(found.known)
-        self.stamps, self.folder = found.files, found.folder
+        self.reading.stamps, self.folder = dict(enumerate(found.files)), found.folder
         folder = self.path.with_name(found.folder)
         return Running.resumed(found.state, folder=folder, beside=[found.whole.state]), self.position
 
@@ -127,8 +125,6 @@ class _Keeping:
         """Count the rows of a piece, and write the checkpoint now and then."""
         self.position, self.done = Position(piece.file, piece.start + piece.rows), self.done + piece.rows
         self.known = piece.known
-        before = piece.file + 1 - len(piece.stamps)  # files that an earlier run read
-        self.stamps = (*self.stamps[:before], *piece.stamps)
         self.settled = True
         self.since += 1
         if (self.since >= EVERY or self.written.ago() >= SECONDS) and self.written.is_due():
@@ -139,9 +135,8 @@ class _Keeping:
     def write(self, running: Running) -> None:
         """Write all that is known."""
         now = Kept(self.position.file, self.done, running.state())
-        Checkpoint(self.asked, self.stamps, self.position.rows, self.folder, self.known, now, self.whole).write(
-            self.path
-        )
+        files = tuple(self.reading.stamps[number] for number in range(self.position.file + 1))
+        Checkpoint(self.asked, files, self.position.rows, self.folder, self.known, now, self.whole).write(self.path)
         self.saved, self.on_disk = self.done, [now.state, self.whole.state]
         running.settle(self.on_disk)
 

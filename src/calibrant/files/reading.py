@@ -30,15 +30,13 @@ ROW = 8  # bytes, on disk
 class Piece(NamedTuple):
     """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps.
 
-    `known` says what the columns were seen to hold up to here, and in which file; `stamps` how all files up to this one
-    were when they were opened, but for those that an earlier run read.
+    `known` says what the columns were seen to hold up to here, and in which file.
     """
 
     file: int
     start: int
     frame: Any
     known: Mapping[str, Holds]
-    stamps: tuple[Stamp, ...]
 
     @property
     def rows(self) -> int:
@@ -60,7 +58,8 @@ START = Position()
 class Reading:
     """One pass over files, from a position to the end.
 
-    `known` says what the columns were seen to hold so far, and in which file.
+    `known` says what the columns were seen to hold so far, and in which file; `stamps` how each file was when it was
+    opened, by its number.
     """
 
     files: Sequence[Found]
@@ -69,21 +68,21 @@ class Reading:
     format: str | None = None
     dialect: Dialect = USUAL
     known: dict[str, Holds] = field(default_factory=dict)
+    stamps: dict[int, Stamp] = field(default_factory=dict)
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
-        stamps: tuple[Stamp, ...] = ()
         for number, found in enumerate(self.files):
             if number < position.file:
                 continue
             skip = position.rows if number == position.file else 0
             table = open_table(found.path, format=self.format, dialect=self.dialect)
-            stamps = (*stamps, Stamp.of(found.path))
+            self.stamps[number] = Stamp.of(found.path)
             self.check_names(table, found)
             for k, frame in enumerate(self._frames(table, found.constants, skip)):
                 if k == 0:
                     self.check_kinds(table, found, frame)
-                piece = Piece(number, skip + k * BATCH, frame, self.known, stamps)
+                piece = Piece(number, skip + k * BATCH, frame, self.known)
                 self._check_present(piece)
                 yield piece
 
