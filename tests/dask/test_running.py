@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from calibrant import Grid, brier_score, ece
+from calibrant.dask.partitions import delayed_task
 from calibrant.dask.running import FAN_IN, merged
+from calibrant.primitives.dispatch import on_threads
 
 PATIENCE = 120  # seconds, for machines that are busy
 
@@ -37,6 +39,28 @@ def test_no_task_merges_more_than_eight(require, threads):
     merges = [task for key, task in graph.items() if str(key).startswith("calibrant-merge")]
     assert len(merges) == 13 + 2 + 1
     assert max(len(task.dependencies) for task in merges) == FAN_IN
+
+
+def test_a_partition_is_read_and_summarised_by_one_task(framed, require):
+    from calibrant.dask import measure
+
+    alias, watching, seen = require("dask._task_spec").Alias, require("dask.callbacks").Callback, []
+
+    def note(key, graph, state):
+        if not isinstance(graph[key], alias):
+            seen.append(key)
+
+    frame = framed({"y": [0, 1, 1, 0, 1, 0], "p": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, 2, 4)
+    with watching(pretask=note), require("dask").config.set(scheduler="sync"):
+        measure("brier_score", "y", "p", frame=frame)
+    assert len(seen) == 3 + 1  # partitions and their sum
+
+
+def test_a_task_keeps_to_the_thread_it_was_given(require):
+    def idents():
+        return set(on_threads(lambda part: threading.get_ident(), 10, size=1))
+
+    assert delayed_task(idents, name="threads").compute(scheduler="sync") == {threading.get_ident()}
 
 
 def test_a_worker_is_killed_in_the_middle_and_the_result_is_right(cluster, tmp_path, require):

@@ -1,5 +1,6 @@
 """Which body runs, and how rows are cut."""
 
+import threading
 from unittest import mock
 
 import pytest
@@ -38,3 +39,14 @@ def test_threads_keep_the_order():
 def test_an_error_in_a_thread_is_raised():
     with pytest.raises(ZeroDivisionError):
         list(dispatch.on_threads(lambda part: 1 // part.start, 10, size=5))
+
+
+def test_inside_a_task_of_an_engine_nothing_leaves_its_thread():
+    def thread(part):
+        return part.start, threading.get_ident()
+
+    with dispatch.on_one_thread():
+        alone = list(dispatch.on_threads(thread, 100, size=7))
+    assert alone == [(start, threading.get_ident()) for start in range(0, 100, 7)]
+    others = {ident for _, ident in dispatch.on_threads(thread, 100, size=7)}
+    assert threading.get_ident() not in others

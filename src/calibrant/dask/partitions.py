@@ -12,7 +12,7 @@ from calibrant.catalogue.reading import kind_of
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.from_columns import FromColumns
 from calibrant.inputs.named_columns import Batch, NamedColumns
-from calibrant.primitives.dispatch import expecting
+from calibrant.primitives.dispatch import expecting, on_one_thread
 
 OWN_NAMES = ("y", "prediction", "weights")
 
@@ -137,8 +137,19 @@ def delayed_task(work: Callable[..., Any], *given: Any, name: str) -> Any:
 
     from dask import delayed
 
-    task = delayed(work, pure=False, traverse=False)
+    task = delayed(_OnOneThread(work), pure=False, traverse=False)
     return task(*given, dask_key_name=f"calibrant-{name}-{uuid.uuid4().hex}")
+
+
+@dataclass(frozen=True, eq=False)
+class _OnOneThread:
+    """Work on the one thread that Dask has for a task."""
+
+    work: Callable[..., Any]
+
+    def __call__(self, *given: Any) -> Any:
+        with on_one_thread():
+            return self.work(*given)
 
 
 def tables_of(arrays: Mapping[str, Any]) -> list[Any]:

@@ -16,8 +16,11 @@ FAN_IN = 8  # summaries merged by one task
 
 def run(job: Job, partitions: Partitions) -> Any:
     """Return what a job says of all rows."""
+    dask = dask_library()
     parts = partitions.each(job.part, "part")
-    (total,) = dask_library().compute(merged(parts))
+    # A partition is read and summarised by one task, so that no worker holds its rows for a later one.
+    with dask.config.set({"optimization.fuse.delayed": True}):
+        (total,) = dask.compute(merged(parts))
     if total is None:
         raise no_rows(len(parts))
     return job.finish(total)

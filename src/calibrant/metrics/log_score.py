@@ -71,10 +71,13 @@ def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
         return _of_law(rows)
     with np.errstate(divide="ignore"):
         if isinstance(rows, Binary):
-            score: FloatArray = -np.where(rows.y == 1, np.log(rows.p), np.log1p(-rows.p))
+            score: FloatArray = -rows.p  # written over and over: memory that is new each time costs more than this
+            np.log1p(score, out=score)
+            np.copyto(score, np.log(rows.p), where=rows.y == 1)
         else:
-            score = -np.log(np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0])
-    score = score + 0.0  # -0.0 of a certain and right prediction becomes 0.0
+            score = np.log(np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0])
+    np.negative(score, out=score)
+    score += 0.0  # -0.0 of a certain and right prediction becomes 0.0
     return score if limits is None else np.clip(score, *limits)
 
 

@@ -18,6 +18,7 @@ from calibrant.progress import steps
 T = TypeVar("T")
 
 _expected: ContextVar[int] = ContextVar("rows expected", default=0)
+_alone: ContextVar[bool] = ContextVar("on one thread", default=False)
 
 FAST_ROWS = 2_000_000  # below this NumPy ends before a compiler has begun
 CHUNK_ROWS = 1 << 17  # a chunk's columns stay in the cache
@@ -59,11 +60,24 @@ def chunks(n: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Compute inside on the thread that calls: an engine that runs tasks side by side gave each of them one core."""
+    before = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(before)
+
+
 def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
     """Yield work(slice) in the order of the slices, computed on all cores this process may use.
 
     The cut into slices does not depend on the number of cores, so sums come out the same to the bit.
     """
+    if n <= size or _alone.get():
+        yield from map(work, chunks(n, size))
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -94,7 +108,7 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
         first = np.searchsorted(ends, at, side="right")
         return work(np.stack([first, at - ends[first] + m], axis=1))
 
-    found = (run(part) for part in chunks(total)) if total <= size else on_threads(run, total, size=size)
+    found = on_threads(run, total, size=size)
     for _, result in zip(steps(total, size=size, label=label), found, strict=True):
         yield result
 

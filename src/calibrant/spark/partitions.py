@@ -14,7 +14,7 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.files.recut import recut
 from calibrant.files.rows_in_words import placed
 from calibrant.inputs.named_columns import NamedColumns
-from calibrant.primitives.dispatch import expecting
+from calibrant.primitives.dispatch import expecting, on_one_thread
 from calibrant.summaries import Summary
 
 ROWS, BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
@@ -143,7 +143,7 @@ def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: i
                 _refuse_null(table.column(name), name)
             batch = columns.batch(table, partition * MOST_BATCHES + number)
             if not batch.weightless:
-                with expecting(stop):  # how many rows follow is not known
+                with on_one_thread(), expecting(stop):  # how many rows follow is not known
                     running.add(job.part(batch))
         except (InputError, SummaryError) as problem:
             words = placed(str(problem), lambda row, start=start: f"row {start + row}")  # type: ignore[misc]
