@@ -33,7 +33,7 @@ def slow_sums(y, p, w):
 rows = st.lists(
     st.tuples(
         st.integers(0, 1),
-        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])),
+        st.one_of(st.floats(0, 1), st.sampled_from([-0.0, 0.0, 0.1, 0.3, 0.5, 1.0])),
         st.floats(1e-3, 1e3),
     ),
     min_size=1,
@@ -82,7 +82,7 @@ def test_fast_body_equals_reference(require, dtype, weighted):
 @given(rows, st.sampled_from(DTYPES), st.booleans())
 def test_fast_body_equals_reference_for_any_rows(require, drawn, dtype, weighted):
     require("numba")
-    y, p, w = arrays(drawn, dtype, weighted)
+    y, p, w = arrays(drawn * 7, dtype, weighted)  # more than the compiled loop takes one by one
     fast, reference = module._fast(y, p, w), module._reference(y, p, w)
     np.testing.assert_array_equal(fast[0], reference[0])
     np.testing.assert_allclose(fast, reference, rtol=1e-12, atol=1e-300)
@@ -105,6 +105,21 @@ def test_dispatch_decides_which_body_runs(enough, body):
     called.assert_called_once()
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_zero_of_either_sign_is_in_the_first_cell(require, zero):
+    require("numba")
+    y, p = np.zeros(200, np.uint8), np.full(200, zero)
+    assert module._fast(y, p, unit_weights(200))[0].nonzero()[0].tolist() == [0]
+
+
+@pytest.mark.parametrize("columns", [4, 8])
+def test_sums_of_a_cell_lie_in_one_line_of_the_cache(columns):
+    sums = module._no_sums(columns)
+    assert sums.shape == (2 * (grid_edges().size - 1), columns)
+    assert not sums.any()
+    assert sums.ctypes.data % 64 == 0
+
+
 class TestPieces:
     @given(
         cuts=st.lists(st.integers(0, 300), max_size=5).map(sorted),
@@ -123,7 +138,7 @@ class TestPieces:
         with mock.patch.object(dispatch, "FAST_ROWS", 1), mock.patch.object(module, "FAST_CHUNK", chunk):
             assert cell_sums_of_pieces(pieces).tolist() == cell_sums(y, p, unit_weights(300)).tolist()
 
-    @pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 23])
+    @pytest.mark.parametrize("n", [1, 7, 64, 73, 136])
     def test_rows_that_are_not_legal(self, require, n):
         """Wherever such a row is among those that are looked at together, or after them."""
         require("numba")

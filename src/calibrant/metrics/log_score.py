@@ -71,7 +71,7 @@ def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
         return _of_law(rows)
     with np.errstate(divide="ignore"):
         if isinstance(rows, Binary):
-            score: FloatArray = -rows.p  # written over and over: memory that is new each time costs more than this
+            score: FloatArray = np.negative(rows.p)  # written over: new memory would cost as much
             np.log1p(score, out=score)
             np.copyto(score, np.log(rows.p), where=rows.y == 1)
         else:

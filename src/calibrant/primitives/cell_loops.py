@@ -13,10 +13,43 @@ from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]  # comes 
 from numba.extending import intrinsic
 
 from calibrant.primitives.cell_lookup import BELOW, BUCKETS, FIRST_KEY, KEY_SHIFT, TAIL, TAIL_KEYS
+from calibrant.primitives.cell_steps import FIRST_PLACE, LAST_STEP, NEAR, SIGN, STEP_BITS, STEPS, UNSURE
+from calibrant.primitives.dispatch import CACHE_LINE
 
-LANES = 8  # rows whose buckets and terms are found at once
+LANES = 8  # rows that one instruction serves, where the processor has such
+BLOCK = 64  # rows that take one step of the work before the next begins, so that none waits for what another looks up
 NOT_TRUTH = 0xFEFEFEFEFEFEFEFE  # the bits that are not set in eight outcomes of 0 and 1
 u64 = np.uint64  # an index without a sign is not looked at for counting from the end
+
+byte, short, long, real = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+bytes_, shorts, longs, reals = (ir.VectorType(kind, LANES) for kind in (byte, short, long, real))
+
+
+def lanes(kind, number):
+    """Return a vector that holds this number in all lanes."""
+    return ir.Constant(kind, [number] * LANES)
+
+
+class Parts:
+    """What intrinsics need of their arguments."""
+
+    def __init__(self, context, builder, signature, arguments):
+        self.context, self.builder, self.signature, self.arguments = context, builder, signature, arguments
+
+    def place(self, k, kind, start=None):
+        """Return a pointer to LANES numbers of an array from `start` on."""
+        data = self.context.make_array(self.signature.args[k])(self.context, self.builder, self.arguments[k]).data
+        return self.builder.bitcast(data if start is None else self.builder.gep(data, [start]), kind.as_pointer())
+
+    def load(self, k, kind, start=None):
+        """Return LANES numbers of an array from `start` on."""
+        return self.builder.load(self.place(k, kind, start), align=1)
+
+    def spread(self, k):
+        """Return a vector that holds an argument in all lanes."""
+        one = self.builder.trunc(self.arguments[k], short)
+        first = self.builder.insert_element(ir.Constant(shorts, ir.Undefined), one, ir.Constant(short, 0))
+        return self.builder.shuffle_vector(first, first, lanes(shorts, 0))
 
 
 @intrinsic
@@ -50,55 +83,44 @@ def add(context, sums, row, numbers):  # pragma: no cover
 
 
 @intrinsic
-def look_at_scores(context, p, start, buckets, terms):  # pragma: no cover
-    """Write the buckets of LANES scores, and their terms 1, t, t², v² row by row; tell whether all are in [0, 1].
-
-    One instruction serves all lanes, where the processor has such; the compiler does not find that by itself.
-    """
+def look_at_scores(context, p, start, beyond, places, terms, at):  # pragma: no cover
+    """Write places of LANES scores, and their terms 1, t, t², v² row by row; tell whether all are in [0, 1]."""
 
     def looked(context, builder, signature, arguments):
-        def place(k, kind):
-            data = context.make_array(signature.args[k])(context, builder, arguments[k]).data
-            at = builder.gep(data, [arguments[1]]) if k == 0 else data
-            return builder.bitcast(at, kind.as_pointer())
-
-        def all_lanes(kind, number):
-            return ir.Constant(ir.VectorType(kind, LANES), [number] * LANES)
-
         def woven(a, b, order):
-            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(short, LANES), order))
+            return builder.shuffle_vector(a, b, ir.Constant(shorts, order))
 
-        real, short, long = ir.DoubleType(), ir.IntType(32), ir.IntType(64)
-        reals, shorts = ir.VectorType(real, LANES), ir.VectorType(short, LANES)
-        one = all_lanes(real, 1.0)
-        q = builder.load(place(0, reals), align=8)
+        parts = Parts(context, builder, signature, arguments)
+        start, at = arguments[1], arguments[5]
+        one = lanes(reals, 1.0)
+        q = parts.load(0, reals, start)
         other = builder.fsub(one, q)
-        t = builder.select(builder.fcmp_ordered("<", other, q), other, q)
+        high = builder.fcmp_ordered("<", other, q)
+        t = builder.select(high, other, q)
         tt = builder.fmul(t, t)
         v = builder.fsub(t, tt)
         vv = builder.fmul(v, v)
 
-        word = builder.lshr(builder.bitcast(t, ir.VectorType(long, LANES)), all_lanes(long, KEY_SHIFT))
-        key, first = builder.trunc(word, shorts), all_lanes(short, FIRST_KEY)
-        key = builder.select(builder.icmp_signed(">", key, first), key, first)
-        high = builder.fcmp_ordered(">", q, all_lanes(real, 0.5))
-        above = builder.select(high, all_lanes(short, BELOW + TAIL_KEYS), all_lanes(short, BELOW))
-        plain = builder.fptosi(builder.fmul(q, all_lanes(real, float(BUCKETS))), shorts)
-        in_tail = builder.fcmp_ordered("<", t, all_lanes(real, TAIL))
-        builder.store(builder.select(in_tail, builder.add(key, above), plain), place(2, shorts), align=4)
+        word = builder.lshr(builder.bitcast(t, longs), lanes(longs, KEY_SHIFT - STEP_BITS))
+        near, first = builder.and_(builder.trunc(word, shorts), lanes(shorts, SIGN - 1)), lanes(shorts, FIRST_PLACE)
+        near = builder.select(builder.icmp_signed(">", near, first), near, first)
+        near = builder.add(near, lanes(shorts, NEAR - FIRST_PLACE))
+        middle = builder.fptosi(builder.fmul(t, lanes(reals, STEPS)), shorts)
+        place = builder.select(builder.fcmp_ordered("<", t, lanes(reals, TAIL)), near, middle)
+        place = builder.add(place, builder.select(high, parts.spread(2), lanes(shorts, 0)))
+        builder.store(place, parts.place(3, shorts, at), align=1)
 
-        rows = place(3, reals)
+        rows = parts.place(4, reals, builder.mul(at, ir.Constant(long, 4)))
         for k in range(0, LANES, 2):  # two rows of four terms at a time
             a, b = k, k + 1
             front = woven(one, t, [a, LANES + a, a, a, b, LANES + b, b, b])
             back = woven(tt, vv, [a, LANES + a, a, a, b, LANES + b, b, b])
             both = woven(front, back, [0, 1, LANES, LANES + 1, 4, 5, LANES + 4, LANES + 5])
-            builder.store(both, builder.gep(rows, [ir.Constant(long, k // 2)]), align=8)
-        legal = builder.and_(builder.fcmp_ordered(">=", q, all_lanes(real, 0.0)), builder.fcmp_ordered("<=", q, one))
-        mask = builder.bitcast(legal, ir.IntType(LANES))
-        return builder.icmp_signed("==", mask, ir.Constant(ir.IntType(LANES), -1))
+            builder.store(both, builder.gep(rows, [ir.Constant(long, k // 2)]), align=1)
+        legal = builder.bitcast(builder.fcmp_ordered(">=", t, lanes(reals, 0.0)), byte)
+        return builder.icmp_signed("==", legal, ir.Constant(byte, -1))
 
-    return numba.boolean(p, start, buckets, terms), looked
+    return numba.boolean(p, start, beyond, places, terms, at), looked
 
 
 @intrinsic
@@ -106,12 +128,38 @@ def are_outcomes(context, y, start):  # pragma: no cover
     """Tell whether LANES bytes are all 0 or 1."""
 
     def looked(context, builder, signature, arguments):
-        long = ir.IntType(8 * LANES)
-        array = context.make_array(y)(context, builder, arguments[0])
-        word = builder.load(builder.bitcast(builder.gep(array.data, [arguments[1]]), long.as_pointer()), align=1)
+        word = Parts(context, builder, signature, arguments).load(0, long, arguments[1])
         return builder.icmp_signed("==", builder.and_(word, ir.Constant(long, NOT_TRUTH)), ir.Constant(long, 0))
 
     return numba.boolean(y, start), looked
+
+
+@intrinsic
+def find_rows(context, y, p, start, places, entries, at, last):  # pragma: no cover
+    """Put rows of the sums, 2 cell + y, where the entries of LANES scores are; tell whether one of them is unsure."""
+
+    def found(context, builder, signature, arguments):
+        parts = Parts(context, builder, signature, arguments)
+        start, at = arguments[2], arguments[5]
+        steps = lanes(shorts, LAST_STEP)
+        step = builder.and_(parts.load(3, shorts, at), steps)
+        entry = parts.load(4, shorts, at)
+        one = builder.and_(builder.lshr(entry, lanes(shorts, STEP_BITS)), steps)
+        other = builder.and_(entry, steps)
+        edges = builder.lshr(entry, lanes(shorts, 2 * STEP_BITS))
+        unsure = builder.icmp_signed("==", edges, lanes(shorts, UNSURE))
+        for edge in (one, other):
+            unsure = builder.or_(unsure, builder.icmp_signed("==", step, edge))
+            edges = builder.sub(edges, builder.sext(builder.icmp_signed(">", step, edge), shorts))
+
+        high = builder.fcmp_ordered(">", parts.load(1, reals, start), lanes(reals, 0.5))
+        cell = builder.select(high, builder.sub(parts.spread(6), edges), edges)
+        outcome = builder.zext(parts.load(0, bytes_, start), shorts)
+        row = builder.add(builder.shl(cell, lanes(shorts, 1)), outcome)
+        builder.store(row, parts.place(4, shorts, at), align=1)
+        return builder.icmp_signed("!=", builder.bitcast(unsure, byte), ir.Constant(byte, 0))
+
+    return numba.boolean(y, p, start, places, entries, at, last), found
 
 
 @intrinsic
@@ -144,34 +192,51 @@ def cell_of_score(q, t, upper, table):  # pragma: no cover
 
 
 @numba.njit(nogil=True, cache=True)
-def of_rows(y, p, upper, table, sums):  # pragma: no cover
-    """Add 1, t, t², v² of rows of weight 1 to `sums`, whose rows are 2 cell + y, and tell whether all rows are legal.
-
-    t is the smaller one of p and 1 - p, and v = t - t². It stops at an outcome other than 0 and 1, and at a score that
-    is not in [0, 1].
-    """
-    n = p.shape[0]
-    buckets, terms = np.empty(LANES, np.int32), np.empty((LANES, 4))
-    whole = n - n % LANES
-    for start in range(0, whole, LANES):
-        legal = look_at_scores(p, u64(start), buckets, terms)
-        if not (legal and are_outcomes(y, u64(start))):
-            return False
-        for k in range(LANES):
-            j = u64(start) + u64(k)
-            cell = u64(table[u64(buckets[k])])
-            cell += u64(p[j] > upper[cell])
-            add_terms(sums, u64(2) * cell + u64(y[j]), terms, u64(k))
-    for last in range(whole, n):
-        q = p[last]
-        if not (q >= 0 and q <= 1 and y[last] <= 1):
+def one_by_one(y, p, start, stop, upper, table, sums):  # pragma: no cover
+    """Do what `of_rows` does with few rows."""
+    for j in range(start, stop):
+        q = p[j]
+        if not (q >= 0 and q <= 1 and y[j] <= 1):
             return False
         t = min(q, 1 - q)
-        row = u64(2) * cell_of_score(q, t, upper, table) + u64(y[last])
+        row = u64(2) * cell_of_score(q, t, upper, table) + u64(y[j])
         tt = t * t
         v = t - tt
         add(sums, row, (1.0, t, tt, v * v))
     return True
+
+
+@numba.njit(nogil=True, cache=True)
+def of_rows(y, p, upper, table, steps, beyond, sums):  # pragma: no cover
+    """Add 1, t, t², v² of rows of weight 1 to `sums`, whose rows are 2 cell + y, and tell whether all rows are legal.
+
+    t is the smaller one of p and 1 - p, and v = t - t². It stops near an outcome other than 0 and 1, and near a score
+    that is not in [0, 1].
+    """
+    n, last = p.shape[0], upper.shape[0] - 1
+    places, entries, terms = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.uint32), np.empty((BLOCK, 4))
+    head = min(n, (CACHE_LINE - p.ctypes.data % CACHE_LINE) % CACHE_LINE // 8)
+    whole = n - (n - head) % BLOCK
+    if not one_by_one(y, p, 0, head, upper, table, sums):
+        return False
+    for start in range(head, whole, BLOCK):  # lanes that lie in two lines of the cache would take longer
+        legal = True
+        for k in range(0, BLOCK, LANES):
+            j = u64(start) + u64(k)
+            legal &= look_at_scores(p, j, beyond, places, terms, u64(k)) & are_outcomes(y, j)
+        if not legal:
+            return False
+        for k in range(BLOCK):
+            entries[k] = steps[u64(places[k]) >> u64(STEP_BITS)]
+        for k in range(0, BLOCK, LANES):
+            if find_rows(y, p, u64(start) + u64(k), places, entries, u64(k), last):
+                for unsure in range(k, k + LANES):  # all: most often one is, or, if scores were rounded, all are
+                    j = u64(start) + u64(unsure)
+                    cell = cell_of_score(p[j], min(p[j], 1 - p[j]), upper, table)
+                    entries[unsure] = u64(2) * cell + u64(y[j])
+        for k in range(BLOCK):
+            add_terms(sums, u64(entries[k]), terms, u64(k))
+    return one_by_one(y, p, whole, n, upper, table, sums)
 
 
 @numba.njit(nogil=True, cache=True)

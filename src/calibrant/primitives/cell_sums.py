@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from calibrant.inputs.weights import FloatArray, is_unit
 from calibrant.primitives.bins import grid_edges
 from calibrant.primitives.cell_lookup import cell_of, lookup
-from calibrant.primitives.dispatch import chunks, on_threads, takes_fast_body
+from calibrant.primitives.cell_steps import cell_steps
+from calibrant.primitives.dispatch import CACHE_LINE, chunks, on_threads, takes_fast_body
 
 COLUMNS = ("n", "w", "w2", "wp", "wy", "w2y", "wv", "w2v", "wr2", "w2r2", "w2v2")
 """n rows, then sums of w, w², wp, wy, w²y, wv, w²v, wr², w²r², w²v² with v = p(1-p) and r = y - p."""
@@ -40,10 +41,10 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
     """
     from calibrant.primitives.cell_loops import of_rows  # imports Numba
 
-    sums = np.zeros((2 * (grid_edges().size - 1), 4))
+    sums = _no_sums(4)
     total, room = np.zeros_like(sums), FAST_CHUNK
     for y, p in pieces:
-        upper, table = lookup(p.dtype.name)
+        tables = (*lookup(p.dtype.name), *cell_steps(p.dtype.name))
         start = 0
         while start < p.shape[0]:
             if room == 0:  # the same cuts, so the same rounding
@@ -52,11 +53,19 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
                 room = FAST_CHUNK
             part = slice(start, start + room)
             q = np.ascontiguousarray(p[part], dtype=np.float64)
-            if not of_rows(np.ascontiguousarray(y[part]), q, upper, table, sums):
+            if not of_rows(np.ascontiguousarray(y[part]), q, *tables, sums):
                 return None
             start, room = start + q.shape[0], room - q.shape[0]
     total += sums
     return _columns(_spread_unit(total.T))
+
+
+def _no_sums(columns: int) -> FloatArray:
+    """Return a row of zeros for each cell and outcome; none lies in two lines of the cache."""
+    rows, line = 2 * (grid_edges().size - 1), CACHE_LINE // 8
+    room = np.zeros(rows * columns + line)
+    start = -(room.ctypes.data // 8) % line
+    return room[start : start + rows * columns].reshape(rows, columns)
 
 
 def _columns(sums: Sequence[FloatArray]) -> FloatArray:
@@ -119,15 +128,15 @@ def _spread_unit(total: FloatArray) -> Sequence[FloatArray]:
 def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Sequence[FloatArray]:
     from calibrant.primitives.cell_loops import of_rows, of_weighted_rows  # imports Numba
 
-    upper, table = lookup(p.dtype.name)
-    unit = is_unit(w)
-    loop = of_rows if unit else of_weighted_rows
+    unit, tables = is_unit(w), lookup(p.dtype.name)
 
     def work(part: slice) -> FloatArray:
-        sums = np.zeros((2 * upper.size, 4 if unit else 8))
+        sums = _no_sums(4 if unit else 8)
         rows = (np.ascontiguousarray(y[part]), np.ascontiguousarray(p[part], dtype=np.float64))
-        weights = () if unit else (np.ascontiguousarray(w[part]),)
-        loop(*rows, *weights, upper, table, sums)
+        if unit:
+            of_rows(*rows, *tables, *cell_steps(p.dtype.name), sums)
+        else:
+            of_weighted_rows(*rows, np.ascontiguousarray(w[part]), *tables, sums)
         return sums
 
     total = sum(on_threads(work, p.shape[0], size=FAST_CHUNK), np.zeros(()))
