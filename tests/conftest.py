@@ -139,6 +139,15 @@ CONTRACT_LEFT_OUT = {
 CONTRACT_ROWS = 520
 
 
+@pytest.fixture
+def entered():
+    """Forget the verbs that a test enters."""
+    before = dict(ENTRIES)
+    yield
+    ENTRIES.clear()
+    ENTRIES.update(before)
+
+
 @pytest.fixture(scope="session")
 def contract():
     """Return a function from the name of data to what every engine must find of them."""

@@ -15,6 +15,10 @@ COLLISIONS = """[...document.querySelectorAll('svg.plot')].flatMap(plot => {
         p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 3 && q.top < p.bottom - 3
     ).map(([b]) => [a, b]));
 })"""
+OUTSIDE = """width => [...document.querySelectorAll('main *, header *, footer *')]
+    .filter(e => !e.closest('.scroll') && !e.closest('svg') && !e.closest('.unseen'))
+    .filter(e => e.getBoundingClientRect().right > width + 0.5 || e.getBoundingClientRect().left < -0.5)
+    .map(e => e.outerHTML.slice(0, 80))"""
 OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open = true"
 
 
@@ -33,28 +37,23 @@ class TestEveryReport:
         axe = require("axe_playwright_python.sync_playwright").Axe()
         with opened(report, scheme=scheme, width={"light": 360, "dark": 1280}[scheme], bypass_csp=True) as view:
             view.page.evaluate("document.querySelector('details').open = true")  # the others hold the same elements
-            found = axe.run(view.page, options={"rules": {"target-size": {"enabled": True}}})
+            options = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
+            found = axe.run(view.page, options=options)  # of what passes it names one element, which is quicker
             assert found.violations_count == 0, found.generate_report()
             passed = {rule["id"] for rule in found.response["passes"]}
             assert {"color-contrast", "svg-img-alt", "heading-order"} <= passed
             assert scheme == "dark" or "scrollable-region-focusable" in passed  # on a wide page nothing may scroll
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("details", ["closed", "open"])
-def test_fits_its_width(opened, report, width, details):
-    with opened(report, width=width) as view:
+def test_fits_every_width(opened, report, details):
+    with opened(report) as view:
         if details == "open":
             view.page.evaluate(OPEN_ALL)
-        assert view.page.evaluate("document.documentElement.scrollWidth") <= width
-        outside = view.page.evaluate(
-            """width => [...document.querySelectorAll('main *, header *, footer *')]
-                .filter(e => !e.closest('.scroll') && !e.closest('svg') && !e.closest('.unseen'))
-                .filter(e => e.getBoundingClientRect().right > width + 0.5 || e.getBoundingClientRect().left < -0.5)
-                .map(e => e.outerHTML.slice(0, 80))""",
-            width,
-        )
-        assert outside == []
+        for width in WIDTHS:
+            view.page.set_viewport_size({"width": width, "height": 900})
+            assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert view.page.evaluate(OUTSIDE, width) == [], width
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -136,7 +135,12 @@ class TestKeyboard:
             region.focus()
             for _ in range(5):
                 view.page.keyboard.press("ArrowRight")
-            view.page.wait_for_function("document.activeElement.scrollLeft > 0")
+            for _ in range(100):  # the page's policy forbids it to wait for itself
+                if view.page.evaluate("document.activeElement.scrollLeft") > 0:
+                    break
+                view.page.wait_for_timeout(100)
+            else:
+                pytest.fail("the table does not scroll")
 
     def test_focus_is_seen_wherever_it_goes(self, opened, churn):
         with opened(churn) as view:

@@ -49,3 +49,13 @@ def test_ties_are_broken_differently_in_each_partition(cut, threads):
     expected = n / 10
     chi2 = ((counts - expected) ** 2 / expected).sum()
     assert chi2 < 30  # 10 ranks; had all 200 partitions one stream, counts would be multiples of 200
+
+
+def test_the_label_of_the_event_is_missed_in_all_partitions_not_in_one(cut, threads, refusal):
+    from calibrant.dask import summarize
+
+    y, p = np.array(["no", "no", "yes", "no"]), np.array([0.1, 0.4, 0.6, 0.3])
+    found = summarize("brier_score", cut(y, 2), cut(p, 2), pos_label="yes")
+    assert calibrant.brier_score(found) == pytest.approx(calibrant.brier_score(y, p, pos_label="yes"), rel=1e-14)
+    message = refusal(summarize, "brier_score", cut(y, 2), cut(p, 2), pos_label="maybe")
+    assert message.startswith("pos_label 'maybe' is not among the labels of y, which has 'no', 'yes'")

@@ -71,9 +71,7 @@ class TestValue:
         numbers = np.searchsorted(["a", "b", "c"], y[some])
         assert scorer("ece")(model, X[some], y[some]) == -ece(numbers, model.predict_proba(X[some]))
 
-    def test_a_metric_whose_best_value_is_its_largest_keeps_its_sign(self, sk, binary, monkeypatch):
-        monkeypatch.setattr(catalogue, "ENTRIES", dict(catalogue.ENTRIES))
-
+    def test_a_metric_whose_best_value_is_its_largest_keeps_its_sign(self, sk, binary, entered):
         @catalogue.mean_metric(range=(0.0, 1.0), perfect=1.0)
         def share_right(rows) -> float:
             return ((rows.p > 0.5) == rows.y).astype(float)

@@ -319,7 +319,8 @@ def test_workers_merge(spark, verb):
     frame = spark.range(0, 90, 1, 9).selectExpr("id % 2 AS y", "(id % 31 + 1) / 33D AS p")
     i = np.arange(90)
     y, p = i % 2, (i % 31 + 1) / 33
-    total = running.total(Summarizing(verb), NamedColumns.read("y", "p"), frame, fan_in=2)
+    job = Summarizing(verb)
+    total = job.finish(running.total(job, NamedColumns.read("y", "p"), frame, fan_in=2))
     expected = reduce(add, _in_tree([cb.summarize(verb, y[k : k + 10], p[k : k + 10]) for k in range(0, 90, 10)]))
     assert total == expected
     assert getattr(cb, verb)(total) == pytest.approx(getattr(cb, verb)(y, p), rel=1e-12)

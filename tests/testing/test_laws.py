@@ -4,20 +4,11 @@ import numpy as np
 import pytest
 
 from calibrant import coverage_curve, coverage_gap, decompose, width
-from calibrant.catalogue import ENTRIES, KINDS, find, mean_metric, metric
+from calibrant.catalogue import KINDS, find, mean_metric, metric
 from calibrant.summaries import Moments
 from calibrant.testing import DATA, LAWS, PerRow, Subject, check_verb
 from calibrant.testing.data import names_of
 from calibrant.testing.numbers import judgement, numbers
-
-
-@pytest.fixture
-def entered():
-    """Forget the verbs that a test enters."""
-    before = dict(ENTRIES)
-    yield
-    ENTRIES.clear()
-    ENTRIES.update(before)
 
 
 def held(prediction):

@@ -70,7 +70,8 @@ def fold(
     """
     check_choice("exact", exact, False, True)
     if find_ranking(metric) is not None:
-        return total_of(batches, Summarizing.of(metric, options, classes=classes, pos_label=pos_label).part)
+        ranking = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
+        return ranking.finish(total_of(batches, ranking.part))
     wanted = functools.partial(find(metric).verb, **options)
     job = Measuring.of(wanted, exact=exact, classes=classes, pos_label=pos_label)
     return job.checked(total_of(batches, job.part)).parts[0]

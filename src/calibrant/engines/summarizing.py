@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from calibrant.catalogue import find, summarize
 from calibrant.catalogue.rank_verbs import find_ranking
+from calibrant.engines.label_of_event import check_seen, told
 from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.inputs.named_columns import Batch
-from calibrant.summaries import Summary
+from calibrant.summaries import Several, Summary
+
+OWN = "own"
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,14 @@ class Summarizing:
         found.completed(options)
         return cls(found.name, that_travels(options), {"classes": classes, "pos_label": pos_label})
 
-    def part(self, batch: Batch) -> Summary:
-        """Return the summary of a batch."""
+    def part(self, batch: Batch) -> Several:
+        """Return the summary of a batch, and what was seen of labels."""
         options = with_own_chance(self.options, batch)
-        return summarize(self.verb, batch.y, batch.prediction, weights=batch.weights, **self.labels, **options)
+        (y, prediction, weights, *_), labels, seen = told(batch, self.labels)
+        return Several.of({OWN: summarize(self.verb, y, prediction, weights=weights, **labels, **options), **seen})
 
     def finish(self, total: Summary) -> Summary:
-        """Return the summary of all rows."""
-        return total
+        """Return the summary of all rows, unless no row of all has the label of the event."""
+        parts = cast(Several, total)
+        check_seen(parts, self.labels)
+        return parts[OWN]
