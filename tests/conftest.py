@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from calibrant import InputError, from_columns
+from calibrant import Exponential, InputError, from_columns
 from calibrant.catalogue import ENTRIES
 from calibrant.testing import Subject
-from calibrant.testing.data import DATA
+from calibrant.testing.data import DATA, TABLES
 from calibrant.testing.numbers import numbers
 
 REFERENCES = Path(__file__).parent / "references"
@@ -112,6 +112,7 @@ class Contract(NamedTuple):
     table: dict[str, Any]
     y: Any
     prediction: Any
+    groups: str | None
     verbs: list[Any]
     expected: dict[str, Any]
 
@@ -127,15 +128,19 @@ class Contract(NamedTuple):
 # Options of verbs that have no default, or draw as few outcomes as will do.
 CONTRACT_OPTIONS = {
     "cme_test": {"locations": ([0.25, 0.75], [1, 0]), "resamples": 19},
+    "ucme": {"locations": ([0.25, 0.75], [1, 0]), "kernel": Exponential(0.5)},
     "skce_test": {"resamples": 19},
     "coverage_test": {"method": "binomial"},
     "coverage_width_criterion": {"variant": "jensen"},
     **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
 }
-CONTRACT_LEFT_OUT = {
-    "ucme": "its locations are drawn from the rows at hand",
-    "coverage_gap": "its groups are an array with a label for each row",
-}
+BY_GROUP = {
+    "coverage_curve": [{}],
+    "coverage_gap": [{}, {"average": "max"}],
+    "coverage_test": [{"method": "groups"}],
+    "uniformity_test": [{"rng": 0}],
+}  # verbs that compare the groups of a column
+GROUPED = ("intervals", "one interval", "one set", "one quantile", "samples")
 CONTRACT_ROWS = 520
 
 
@@ -148,33 +153,49 @@ def entered():
     ENTRIES.update(before)
 
 
+@pytest.fixture(params=[*TABLES, *(f"{name} by group" for name in GROUPED)])
+def contract(request):
+    """Return what every engine must find: for every kind of data, and for groups of some."""
+    name, _, grouped = request.param.partition(" by ")
+    return contract_of(name, bool(grouped))
+
+
 @pytest.fixture(scope="session")
-def contract():
-    """Return a function from the name of data to what every engine must find of them."""
-    return _contract
+def asked():
+    """Return the names of the verbs that the contract asks of all rows."""
+    return {name.partition("(")[0] for data in TABLES for name in contract_of(data).expected}
 
 
 @functools.cache
-def _contract(name):
+def contract_of(name, grouped=False):
+    """Return what every engine must find of these data, by all verbs or by those that compare groups."""
     case = DATA[name].make(np.random.default_rng(5), CONTRACT_ROWS)
     table, named = _tabled(case)
+    labels = np.random.default_rng(6).choice(["north", "south", "west"], CONTRACT_ROWS, p=[0.6, 0.3, 0.1])
+    given, groups = ({"groups": labels}, "region") if grouped else ({}, None)
     verbs, expected = [], {}
-    for entry in ENTRIES.values():
-        options = CONTRACT_OPTIONS.get(entry.name, {})
-        if DATA[name].kind not in entry.predictions or entry.name in CONTRACT_LEFT_OUT:
-            continue
-        if entry.name == "cme_test" and name != "binary":
-            continue  # locations of others are drawn
-        if "rng" in options and DATA[name].kind in ("quantiles", "cdf"):
-            continue  # chance decides between the ends of a jump, row by row
+    for entry, options in _asked(name, grouped):
         try:
-            value = Subject(entry, name, options).value(case)
+            value = Subject(entry, name, {**options, **given}).value(case)
         except InputError:  # of several levels, or of one alone: tests/contract/test_laws.py says which
             continue
         verbs.append(functools.partial(entry.verb, **options) if options else entry.verb)
         words = ", ".join(f"{key}={option!r}" for key, option in options.items())
         expected[f"{entry.name}({words})" if options else entry.name] = value
-    return Contract(table, None if case.y is None else "y", named, verbs, expected)
+    columns = {**table, "region": labels} if grouped else table
+    return Contract(columns, None if case.y is None else "y", named, groups, verbs, expected)
+
+
+def _asked(name, grouped):
+    """Yield the verbs that are asked of these data, with options."""
+    kind = DATA[name].kind
+    for entry in ENTRIES.values():
+        chosen = BY_GROUP.get(entry.name, []) if grouped else [CONTRACT_OPTIONS.get(entry.name, {})]
+        if kind not in entry.predictions or (entry.name in ("cme_test", "ucme") and name != "binary"):
+            continue  # locations of others are drawn
+        if kind in ("quantiles", "cdf"):  # chance decides between the ends of a jump, row by row
+            chosen = [options for options in chosen if "rng" not in options]
+        yield from ((entry, options) for options in chosen)
 
 
 def _tabled(case):

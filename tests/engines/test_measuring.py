@@ -166,3 +166,28 @@ def test_scores_of_two_precisions():
 def test_exact_is_a_truth_value(exact):
     with pytest.raises(InputError, match="exact"):
         cb.measure("ece", [([0, 1], [0.1, 0.9])], exact=exact)
+
+
+class TestGroups:
+    def test_labels_of_a_batch_go_to_verbs_that_compare_groups(self):
+        y, low, high = np.array([0.5, 3.0, 1.5, 3.0]), np.array([0.0, 0.0, 1.0, 4.0]), np.array([1.0, 2.0, 2.0, 5.0])
+        g = np.array(["a", "a", "b", "b"])
+        parts = [slice(0, 1), slice(1, 4)]
+        batches = [Batch(y[k], cb.Intervals(low[k], high[k], 0.75), groups={"g": g[k]}) for k in parts]
+        found = cb.measure([cb.coverage, cb.coverage_gap], batches)
+        whole = cb.Intervals(low, high, 0.75)
+        assert found["coverage"].value == cb.coverage(y, whole)
+        assert found["coverage_gap"].value == cb.coverage_gap(y, whole, groups=g)
+
+    def test_groups_that_were_given_are_not_replaced(self):
+        batch = Batch([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5), groups={"g": ["a", "b"]})
+        sized = functools.partial(cb.coverage_curve, groups="size", bins=1)
+        (found,) = cb.measure(sized, [batch], exact=True).values()
+        assert found.value.columns["count"].tolist() == [2]
+
+    def test_of_two_columns_is_refused(self):
+        batch = Batch([1.0], cb.Intervals([0.0], [2.0], 0.5), groups={"g": ["a"], "h": ["b"]})
+        with pytest.raises(
+            cb.InputError, match=re.escape("batch 0: verbs compare the groups of one column; got ['g', 'h']")
+        ):
+            cb.measure(cb.coverage_gap, [batch])

@@ -318,9 +318,11 @@ class TestPieces:
             binary(file).measure(ece)
 
 
-def test_groups_are_for_audits(parts):
-    with pytest.raises(InputError, match=re.escape("groups were given: ['segment']. An audit tests groups")):
+def test_groups_are_for_audits_and_for_verbs_that_compare_them(parts):
+    with pytest.raises(InputError, match=re.escape("groups were given, 'segment', and nothing compares groups: 'ece'")):
         binary(parts, groups="segment").measure(ece)
+    with pytest.raises(InputError, match=re.escape("the groups of one column; got ['segment', 'y']")):
+        binary(parts, groups=["segment", "y"]).measure(ece)
 
 
 def test_verbs_may_be_a_list(parts):

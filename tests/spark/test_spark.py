@@ -28,7 +28,6 @@ from calibrant.primitives import dispatch
 from calibrant.spark import columns as spark_columns
 from calibrant.spark import partitions, running
 from calibrant.spark.partitions import Part, merged, tables
-from calibrant.testing.data import TABLES
 from calibrant.testing.numbers import numbers
 
 pytestmark = [
@@ -513,9 +512,8 @@ def test_quoted():
     assert spark_columns.quoted("a`b") == "`a``b`"
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_contract(contract, spark, name):
+def test_contract(contract, spark):
     """Every verb of the catalogue gives the same numbers on a cluster as on arrays."""
-    promised = contract(name)
-    frame = spark.createDataFrame(pd.DataFrame(promised.table)).repartition(3)
-    promised.check(on_spark.measure(promised.verbs, frame, y=promised.y, prediction=promised.prediction, exact=True))
+    frame = spark.createDataFrame(pd.DataFrame(contract.table)).repartition(3)
+    names = {"y": contract.y, "prediction": contract.prediction, "groups": contract.groups}
+    contract.check(on_spark.measure(contract.verbs, frame, **names, exact=True))

@@ -56,7 +56,8 @@ class TestRefused:
     def test_other_names_do_not_merge(self, refusal):
         brier, log = summarize(brier_score, [0], [0.5]), summarize(log_score, [0], [0.5])
         message = refusal(lambda: brier + log, error=SummaryError)
-        assert message == "moments of ('brier_score',) do not merge with moments of ('log_score',)"
+        words = "moments of 'brier_score' do not merge with moments of 'log_score': they were made by other verbs"
+        assert message.startswith(words)
 
     def test_other_options_do_not_merge(self, refusal):
         clipped, plain = summarize(log_score, [0], [0.5], clip=0.1), summarize(log_score, [0], [0.5])

@@ -16,6 +16,7 @@ def measure(
     *,
     frame: Any = None,
     weights: Any = None,
+    groups: Any = None,
     exact: bool = False,
     classes: Any = None,
     pos_label: Any = None,
@@ -36,6 +37,8 @@ def measure(
         draws (n, M) for ``from_columns(Samples, "draws")``.
     weights
         Importance weights: a Dask array, or the name of a column.
+    groups
+        Labels of rows for verbs that compare groups, such as `coverage_gap`: a Dask array, or the name of a column.
     exact
         Whether verbs may keep rows, or all different scores. Where they may not, rows are counted in the cells of a
         `Grid` where that will do, with the rounding stated, and a verb that needs the rows is refused.
@@ -82,5 +85,7 @@ def measure(
     0.75
     """
     job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
-    found: dict[str, Measured] = run(job, Partitions.of(y, prediction, frame=frame, weights=weights))
+    partitions = Partitions.of(y, prediction, frame=frame, weights=weights, groups=groups)
+    job.check_groups(partitions.columns.groups)
+    found: dict[str, Measured] = run(job, partitions)
     return found

@@ -11,9 +11,10 @@ import numpy as np
 
 from calibrant.catalogue import AnyRows, Entry, find
 from calibrant.catalogue.reading import kind_of, read
+from calibrant.engines.groups_of_rows import check_one, takes_groups, with_own_groups
 from calibrant.engines.label_of_event import check_seen, told
 from calibrant.engines.own_chance import that_travels, with_own_chance
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, NotApplicableError, listing, shown
 from calibrant.inputs import Binary, check_choice
 from calibrant.inputs.named_columns import Batch
 from calibrant.primitives.cell_sums import Piece
@@ -78,6 +79,15 @@ class Measuring:
             raise InputError(f"every verb is asked for once with the same options; got {shown(given)}")
         return cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
 
+    def check_groups(self, names: Sequence[str]) -> None:
+        """Refuse columns of labels that no verb looks at."""
+        check_one(names)
+        if names and not any(takes_groups(options) for _, options in self.wanted.values()):
+            raise InputError(
+                f"groups were given, {shown(names[0])}, and nothing compares groups: {listing(list(self.wanted))}. An "
+                "audit tests groups of probabilities; for the verbs of one group choose its rows (where= of a scan)"
+            )
+
     def part(self, batch: Batch) -> Several:
         """Return the summaries of a batch, those that verbs share once."""
         batch, labels, seen = told(batch, self.labels)
@@ -89,7 +99,7 @@ class Measuring:
                     found[GRID] = Grid.of(cast(Binary, rows))
             elif ORDERED not in found or not _sorts(entry, rows, options):
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
-                summary = entry.summarise(own, **with_own_chance(options, batch))
+                summary = entry.summarise(own, **with_own_groups(with_own_chance(options, batch), batch))
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
         return Several.of({**found, **seen})
 

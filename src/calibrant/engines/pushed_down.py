@@ -43,8 +43,8 @@ class Terms(NamedTuple):
 def pushed_down(job: Measuring, columns: NamedColumns, frame: Any) -> Several | None:
     """Return the summaries that the job's verbs read, from one aggregation of a lazy frame.
 
-    None where that does not do: a verb is no plain mean, there are weights or labels, a column is no number, or a row
-    is one that the boundary refuses or whose score is infinite. The rows themselves then tell more.
+    None where that does not do: a verb is no plain mean, there are weights, groups or labels, a column is no number, or
+    a row is one that the boundary refuses or whose score is infinite. The rows themselves then tell more.
 
     Notes
     -----
@@ -54,7 +54,7 @@ def pushed_down(job: Measuring, columns: NamedColumns, frame: Any) -> Several | 
     """
     import narwhals as nw
 
-    if columns.weights or any(value is not None for value in job.labels.values()):
+    if columns.weights or columns.groups or any(value is not None for value in job.labels.values()):
         return None
     if any((wanted.verb, _kind(columns)) not in SCORES for wanted in job.wanted.values()):
         return None

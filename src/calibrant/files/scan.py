@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.engines.job import Job
 from calibrant.engines.measuring import Measured, Measuring
-from calibrant.errors import InputError, refuse_choice, shown
+from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import Asked, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found, find_files
@@ -55,7 +55,8 @@ def scan(
         Names of columns: the outcome, and the probability of the event, a list of class probabilities, or what
         `from_columns` makes for intervals, sets, quantiles, samples and laws.
     weights, groups
-        Names of columns: importance weights, and labels of rows for an audit (a name or a list of names).
+        Names of columns: importance weights, and labels of rows for an audit (a name or a list of names) or for verbs
+        that compare groups, such as `coverage_gap` (a name).
     where
         Rows to keep, such as ``"age >= 65 and region in (north, west)"``.
     classes, pos_label
@@ -150,13 +151,9 @@ class Scan:
         dict
             Of each verb a `Measured`: its `value`, and by how much that may differ from the value of the rows.
         """
-        if self.columns.groups:
-            raise InputError(
-                f"verbs are measured of all rows, and groups were given: {shown(list(self.columns.groups))}. "
-                "An audit tests groups; for the verbs of one group choose its rows with where="
-            )
         given = verbs[0] if len(verbs) == 1 and isinstance(verbs[0], (list, tuple)) else verbs
         job = Measuring.of(given, exact=exact, **self.labels)
+        job.check_groups(self.columns.groups)
         with as_keywords():
             return dict(self.found(job, checkpoint))
 

@@ -18,6 +18,7 @@ def measure(
     y: Any,
     prediction: Any,
     weights: str | None = None,
+    groups: str | None = None,
     exact: bool = False,
     classes: Any = None,
     pos_label: Any = None,
@@ -35,6 +36,8 @@ def measure(
         list of names where vectors were predicted.
     prediction
         As in `audit`, or what `calibrant.from_columns` makes, for intervals, quantiles, draws and laws.
+    groups
+        Name of a column with labels of rows, for verbs that compare groups, such as `coverage_gap`.
     exact
         Let verbs keep the rows or scores that they need, on the driver in the end; else such a verb reads the cells
         of a `Grid` and states its rounding, or is refused.
@@ -73,7 +76,8 @@ def measure(
         calibrant.spark.measure(["coverage", "interval_score"], frame, y="demand", prediction=bounds)
     """
     job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
-    named = NamedColumns.read(y, prediction, weights)
+    named = NamedColumns.read(y, prediction, weights, groups)
+    job.check_groups(named.groups)
     chosen = selected(frame, named)
     plain = not any(mark in name for name in named.needed for mark in "`.*")  # names that narwhals does not quote
     found = pushed_down(job, named, chosen) if plain else None

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import SummaryError
+from calibrant.errors import SummaryError, listing
 from calibrant.inputs.weights import FloatArray, is_unit
 from calibrant.primitives.interval_sums import IntervalSums
 from calibrant.summaries.base import Summary
@@ -66,7 +66,12 @@ class Moments(Summary):
         if not self.rows or not other.rows:
             return other if not self.rows else self
         if self.names != other.names:
-            raise SummaryError(f"moments of {self.names} do not merge with moments of {other.names}")
+            ours, theirs = listing(self.names, most=2), listing(other.names, most=2)
+            raise SummaryError(
+                f"moments of {ours} do not merge with moments of {theirs}: they were made by other verbs or options. "
+                "Pass the same to all, also what each batch would else choose by itself, such as locations= and a "
+                "kernel with its length scale"
+            )
         w, w2 = self.w + other.w, self.w2 + other.w2
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite spread of huge scores
             step2 = other.mean2 - self.mean2
