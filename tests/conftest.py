@@ -162,8 +162,9 @@ def contract(request):
 
 @pytest.fixture(scope="session")
 def asked():
-    """Return the names of the verbs that the contract asks of all rows."""
-    return {name.partition("(")[0] for data in TABLES for name in contract_of(data).expected}
+    """Return the names of the verbs that the contract asks of all rows, and of those that it asks of groups."""
+    of_all, of_groups = ((contract_of(data) for data in TABLES), (contract_of(data, True) for data in GROUPED))
+    return [{name.partition("(")[0] for each in of for name in each.expected} for of in (of_all, of_groups)]
 
 
 @functools.cache
@@ -174,7 +175,7 @@ def contract_of(name, grouped=False):
     labels = np.random.default_rng(6).choice(["north", "south", "west"], CONTRACT_ROWS, p=[0.6, 0.3, 0.1])
     given, groups = ({"groups": labels}, "region") if grouped else ({}, None)
     verbs, expected = [], {}
-    for entry, options in _asked(name, grouped):
+    for entry, options in _wanted(name, grouped):
         try:
             value = Subject(entry, name, {**options, **given}).value(case)
         except InputError:  # of several levels, or of one alone: tests/contract/test_laws.py says which
@@ -186,12 +187,14 @@ def contract_of(name, grouped=False):
     return Contract(columns, None if case.y is None else "y", named, groups, verbs, expected)
 
 
-def _asked(name, grouped):
+def _wanted(name, grouped):
     """Yield the verbs that are asked of these data, with options."""
     kind = DATA[name].kind
     for entry in ENTRIES.values():
         chosen = BY_GROUP.get(entry.name, []) if grouped else [CONTRACT_OPTIONS.get(entry.name, {})]
-        if kind not in entry.predictions or (entry.name in ("cme_test", "ucme") and name != "binary"):
+        if kind not in entry.predictions:
+            continue
+        if entry.name in ("cme_test", "ucme") and name != "binary":
             continue  # locations of others are drawn
         if kind in ("quantiles", "cdf"):  # chance decides between the ends of a jump, row by row
             chosen = [options for options in chosen if "rng" not in options]

@@ -52,7 +52,7 @@ def test_fits_every_width(opened, report, details):
             view.page.evaluate(OPEN_ALL)
         for width in WIDTHS:
             view.page.set_viewport_size({"width": width, "height": 900})
-            assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert view.page.evaluate("document.documentElement.scrollWidth") <= width, width
             assert view.page.evaluate(OUTSIDE, width) == [], width
 
 

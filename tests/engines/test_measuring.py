@@ -170,14 +170,14 @@ def test_exact_is_a_truth_value(exact):
 
 class TestGroups:
     def test_labels_of_a_batch_go_to_verbs_that_compare_groups(self):
-        y, low, high = np.array([0.5, 3.0, 1.5, 3.0]), np.array([0.0, 0.0, 1.0, 4.0]), np.array([1.0, 2.0, 2.0, 5.0])
+        y, low, high = np.array([0.5, 1.0, 1.5, 3.0]), np.array([0.0, 0.0, 1.0, 4.0]), np.array([1.0, 2.0, 2.0, 5.0])
         g = np.array(["a", "a", "b", "b"])
         parts = [slice(0, 1), slice(1, 4)]
         batches = [Batch(y[k], cb.Intervals(low[k], high[k], 0.75), groups={"g": g[k]}) for k in parts]
         found = cb.measure([cb.coverage, cb.coverage_gap], batches)
         whole = cb.Intervals(low, high, 0.75)
         assert found["coverage"].value == cb.coverage(y, whole)
-        assert found["coverage_gap"].value == cb.coverage_gap(y, whole, groups=g)
+        assert found["coverage_gap"].value == cb.coverage_gap(y, whole, groups=g) == 0.25  # 0 without groups
 
     def test_groups_that_were_given_are_not_replaced(self):
         batch = Batch([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5), groups={"g": ["a", "b"]})

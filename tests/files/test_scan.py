@@ -11,6 +11,7 @@ from calibrant import (
     Intervals,
     brier_score,
     coverage,
+    coverage_gap,
     ece,
     fold,
     interval_score,
@@ -321,8 +322,9 @@ class TestPieces:
 def test_groups_are_for_audits_and_for_verbs_that_compare_them(parts):
     with pytest.raises(InputError, match=re.escape("groups were given, 'segment', and nothing compares groups: 'ece'")):
         binary(parts, groups="segment").measure(ece)
+    bounds = from_columns(Intervals, "low", "high", level=0.9)
     with pytest.raises(InputError, match=re.escape("the groups of one column; got ['segment', 'y']")):
-        binary(parts, groups=["segment", "y"]).measure(ece)
+        scan(parts, y="y", prediction=bounds, groups=["segment", "y"]).measure(coverage_gap)
 
 
 def test_verbs_may_be_a_list(parts):

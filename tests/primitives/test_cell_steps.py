@@ -29,7 +29,7 @@ def check(p):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_near_every_edge_and_every_step(dtype):
+def test_near_every_edge_and_every_bucket(dtype):
     one = np.ones((), dtype)
     marks = np.concatenate([grid_edges(), np.arange(0, 2**12) / 2**13, 1 - np.arange(0, 2**12) / 2**13]).astype(dtype)
     away = marks.astype(float)[:, None] + [-(2.0**-23), 2.0**-23]

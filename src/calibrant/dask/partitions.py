@@ -137,19 +137,14 @@ def delayed_task(work: Callable[..., Any], *given: Any, name: str) -> Any:
 
     from dask import delayed
 
-    task = delayed(_OnOneThread(work), pure=False, traverse=False)
-    return task(*given, dask_key_name=f"calibrant-{name}-{uuid.uuid4().hex}")
+    task = delayed(_alone, pure=False, traverse=False)
+    return task(work, *given, dask_key_name=f"calibrant-{name}-{uuid.uuid4().hex}")
 
 
-@dataclass(frozen=True, eq=False)
-class _OnOneThread:
+def _alone(work: Callable[..., Any], *given: Any) -> Any:
     """Work on the one thread that Dask has for a task."""
-
-    work: Callable[..., Any]
-
-    def __call__(self, *given: Any) -> Any:
-        with on_one_thread():
-            return self.work(*given)
+    with on_one_thread():
+        return work(*given)
 
 
 def tables_of(arrays: Mapping[str, Any]) -> list[Any]:

@@ -18,9 +18,11 @@ def run(job: Job, partitions: Partitions) -> Any:
     """Return what a job says of all rows."""
     dask = dask_library()
     parts = partitions.each(job.part, "part")
-    # A partition is read and summarised by one task, so that no worker holds its rows for a later one.
+    # A partition is read and summarised by one task, so that no worker holds its rows for a later one. This is arranged
+    # here: a scheduler elsewhere does not see the setting.
     with dask.config.set({"optimization.fuse.delayed": True}):
-        (total,) = dask.compute(merged(parts))
+        (arranged,) = dask.optimize(merged(parts))
+    (total,) = dask.compute(arranged)
     if total is None:
         raise no_rows(len(parts))
     return job.finish(total)

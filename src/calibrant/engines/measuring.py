@@ -80,13 +80,13 @@ class Measuring:
         return cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
 
     def check_groups(self, names: Sequence[str]) -> None:
-        """Refuse columns of labels that no verb looks at."""
-        check_one(names)
+        """Refuse columns of labels that no verb looks at, and several."""
         if names and not any(takes_groups(options) for _, options in self.wanted.values()):
             raise InputError(
                 f"groups were given, {shown(names[0])}, and nothing compares groups: {listing(list(self.wanted))}. An "
                 "audit tests groups of probabilities; for the verbs of one group choose its rows (where= of a scan)"
             )
+        check_one(names)
 
     def part(self, batch: Batch) -> Several:
         """Return the summaries of a batch, those that verbs share once."""

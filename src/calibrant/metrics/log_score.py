@@ -71,7 +71,8 @@ def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
         return _of_law(rows)
     with np.errstate(divide="ignore"):
         if isinstance(rows, Binary):
-            score: FloatArray = np.negative(rows.p)  # written over: new memory would cost as much
+            # One array is written over and over: fetching new memory would take as long as the logarithm.
+            score: FloatArray = np.negative(rows.p)
             np.log1p(score, out=score)
             np.copyto(score, np.log(rows.p), where=rows.y == 1)
         else:

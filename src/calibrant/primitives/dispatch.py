@@ -74,7 +74,8 @@ def on_one_thread() -> Iterator[None]:
 def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
     """Yield work(slice) in the order of the slices, computed on all cores this process may use.
 
-    The cut into slices does not depend on the number of cores, so sums come out the same to the bit.
+    The calling thread does it where there is one slice, and inside `on_one_thread`. The cut into slices does not depend
+    on the number of cores, so sums come out the same to the bit.
     """
     if n <= size or _alone.get():
         yield from map(work, chunks(n, size))
@@ -96,9 +97,9 @@ def takes_fast_double_sum(n: int, terms: int) -> bool:
 
 
 def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> Iterator[T]:
-    """Yield work(tiles) in order, computed on all cores; tiles holds pairs (I, J), together all with I <= J < m.
+    """Yield work(tiles) in order, computed as by `on_threads`; tiles holds pairs (I, J), together all with I <= J < m.
 
-    As with `on_threads`, the cut does not depend on the number of cores.
+    The cut does not depend on the number of cores.
     """
     total = m * (m + 1) // 2
     ends = np.cumsum(np.arange(m, 0, -1))  # of the tiles (I, I), ..., (I, m - 1) when all stand in one line
