@@ -3,6 +3,7 @@
 import functools
 import pickle
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -184,6 +185,31 @@ class TestGroups:
         sized = functools.partial(cb.coverage_curve, groups="size", bins=1)
         (found,) = cb.measure(sized, [batch], exact=True).values()
         assert found.value.columns["count"].tolist() == [2]
+
+    def test_a_verb_that_looks_at_all_rows_stays_with_them(self):
+        batch = Batch([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5), groups={"g": ["a", "b"]})
+        found = cb.measure([cb.coverage_gap, cb.coverage_test], [batch])
+        assert found["coverage_test"].value == cb.coverage_test([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5))
+
+    @pytest.mark.parametrize("groups", [{}, ["a"], np.array(["a"])])
+    def test_what_is_no_mapping_is_refused(self, groups):
+        batch = Batch([1.0], cb.Intervals([0.0], [2.0], 0.5), groups=groups)
+        with pytest.raises(InputError, match="groups of a batch must be a mapping from a name to labels; got"):
+            cb.measure(cb.coverage_gap, [batch])
+
+    def test_the_same_moments_and_decimals_are_the_same_groups(self):
+        days = np.array(["2024-01-01T06:30", "2024-01-02"], dtype="M8[m]")
+        for first, second in (
+            (days.astype("M8[ns]"), days.astype("M8[s]")),
+            (days.astype("M8[ms]"), days),
+            ((days - days[0]).astype("m8[ns]"), days - days[0]),
+            ([Decimal("1.0"), Decimal("0.5")], [Decimal(1), Decimal("0.50")]),
+        ):
+            parts = [
+                Batch([1.0, 4.0], cb.Intervals([0.0, 3.0], [2.0, 3.5], 0.5), groups={"g": g}) for g in (first, second)
+            ]
+            found = cb.measure(cb.coverage_curve, parts)["coverage_curve"].value
+            assert found.columns["count"].tolist() == [2, 2]
 
     def test_of_two_columns_is_refused(self):
         batch = Batch([1.0], cb.Intervals([0.0], [2.0], 0.5), groups={"g": ["a"], "h": ["b"]})

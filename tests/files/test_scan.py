@@ -320,7 +320,9 @@ class TestPieces:
 
 
 def test_groups_are_for_audits_and_for_verbs_that_compare_them(parts):
-    with pytest.raises(InputError, match=re.escape("groups were given, 'segment', and nothing compares groups: 'ece'")):
+    with pytest.raises(
+        InputError, match=re.escape("groups were given, 'segment', and nothing is to compare them: 'ece'")
+    ):
         binary(parts, groups="segment").measure(ece)
     bounds = from_columns(Intervals, "low", "high", level=0.9)
     with pytest.raises(InputError, match=re.escape("the groups of one column; got ['segment', 'y']")):

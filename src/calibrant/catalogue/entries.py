@@ -84,6 +84,8 @@ class Entry:
         The function from checked rows to the scores whose mean it is, if it is a mean.
     on_grid
         Whether a `Grid` of one probability per row tells the result for these options, up to `rounding`.
+    by_group
+        Whether it compares groups of rows with these options, if it has an option `groups`.
     rounding
         By how much the result of a `Grid` with these options may differ from that of the rows: a number, or one for
         each field of a record.
@@ -106,6 +108,7 @@ class Entry:
     redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None
     row_scores: Callable[..., NDArray[np.float64]] | None
     on_grid: Callable[[Mapping[str, Any]], bool]
+    by_group: Callable[[Mapping[str, Any]], bool]
     rounding: Callable[..., float | Mapping[str, float]]
     verb: Verb[Any]
     summarise: Callable[..., Summary]

@@ -32,6 +32,7 @@ def verb(
     redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None = None,
     row_scores: Callable[..., NDArray[np.float64]] | None = None,
     on_grid: Callable[[Mapping[str, Any]], bool] = lambda options: False,
+    by_group: Callable[[Mapping[str, Any]], bool] = lambda options: True,
     rounding: Callable[..., float | Mapping[str, float]] = lambda grid, **options: 0.0,
     instead: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Verb[Any]]:
@@ -86,6 +87,7 @@ def verb(
             redrawn,
             row_scores,
             on_grid,
+            by_group,
             rounding,
             shown,
             summarise,

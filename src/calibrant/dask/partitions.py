@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,10 +29,21 @@ class Table(dict[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Tables that are not computed yet, a `Delayed` each, in their order, and which of their columns are what."""
+    """Rows that are not computed yet, and which columns are what.
 
-    tables: Sequence[Any]
+    Attributes
+    ----------
+    columns
+        The columns that are needed.
+    tables
+        Tables of blocks, a `Delayed` each, in their order; none where there is a frame.
+    frame
+        A Dask frame of these columns, or None.
+    """
+
     columns: NamedColumns
+    tables: Sequence[Any] = ()
+    frame: Any = None
 
     @classmethod
     def of(
@@ -50,14 +62,14 @@ class Partitions:
         columns = NamedColumns.read(y, prediction, weights, groups)
         if isinstance(frame, Mapping):
             columns.check(list(frame), "frame")
-            return cls(tables_of({name: frame[name] for name in columns.needed}), columns)
+            return cls(columns, tables_of({name: frame[name] for name in columns.needed}))
         if not (hasattr(frame, "to_delayed") and hasattr(frame, "columns")):
             raise InputError(
                 "frame must be a Dask DataFrame, or a mapping from names to Dask arrays; got "
                 f"{shown(frame)} ({type(frame).__name__}). Data in memory go to the verbs of calibrant themselves"
             )
         columns.check(list(map(str, frame.columns)), "the frame")
-        return cls(frame[list(columns.needed)].to_delayed(), columns)
+        return cls(columns, frame=frame[list(columns.needed)])
 
     @classmethod
     def _of_arrays(cls, y: Any, prediction: Any, weights: Any, groups: Any) -> Partitions:
@@ -71,15 +83,22 @@ class Partitions:
         columns = NamedColumns(
             None if y is None else "y", "prediction", None if weights is None else "weights", tuple(groups or ())
         )
-        return cls(tables_of(found), columns)
+        return cls(columns, tables_of(found))
 
     def each(self, work: Callable[[Batch], Any], name: str) -> list[Any]:
         """Return work(rows) of each partition, not computed yet; None for no rows."""
-        many = len(self.tables)
-        return [
-            delayed_task(_OfTable(work, self.columns, number, many), table, name=name)
-            for number, table in enumerate(self.tables)
-        ]
+        if self.frame is None:
+            of_table = _OfTable(work, self.columns, len(self.tables), name)
+            return [
+                delayed_task(of_table, table, {"number": number}, name=name) for number, table in enumerate(self.tables)
+            ]
+        import pandas as pd
+
+        # Dask makes one task of this and of what reads the partition, so that no worker keeps rows for a later one.
+        of_table = _OfTable(work, self.columns, self.frame.npartitions, name)
+        mapped = self.frame.map_partitions(of_table, meta=pd.Series(dtype=object), enforce_metadata=False)
+        found: list[Any] = mapped.to_delayed()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,20 +107,29 @@ class _OfTable:
 
     work: Callable[[Batch], Any]
     columns: NamedColumns
-    number: int
     many: int
+    name: str
 
-    def __call__(self, table: Any) -> Any:
-        with refusals_name(f"partition {self.number}"):
+    def __call__(self, table: Any, partition_info: Mapping[str, Any]) -> Any:
+        number = partition_info["number"]
+        with on_one_thread(), refusals_name(f"partition {number}"):
             if isinstance(table, Table):
                 check_lengths(table)
             rows = len(next(iter(table.values())) if isinstance(table, Table) else table)
             if rows == 0:
                 return None
-            batch = self.columns.batch(table, self.number)
+            batch = self.columns.batch(table, number)
             # A frame does not know how many rows it has: other partitions are taken to be as large as this one.
             with expecting(rows * self.many):
                 return None if batch.weightless else self.work(batch)
+
+    @property
+    def __name__(self) -> str:
+        """What Dask shows."""
+        return f"calibrant-{self.name}"
+
+    def __dask_tokenize__(self) -> str:
+        return uuid.uuid4().hex  # no two runs share results
 
 
 @contextmanager
@@ -133,8 +161,6 @@ def dask_library() -> Any:
 
 def delayed_task(work: Callable[..., Any], *given: Any, name: str) -> Any:
     """Return a `Delayed` of work(*given), which Dask shows under this name."""
-    import uuid
-
     from dask import delayed
 
     task = delayed(_alone, pure=False, traverse=False)
@@ -150,11 +176,9 @@ def _alone(work: Callable[..., Any], *given: Any) -> Any:
 def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
     """Return tables of blocks that hold the same rows of every array, a `Delayed` each."""
     names, cut = tuple(arrays), cut_alike(arrays)
-    # Arrays are optimised together, so that what they share is computed once; series and frames do it themselves.
-    arranged = iter(dask_library().optimize(*(values for values in cut if not _is_framed(values))))
+    # Arrays stay as they are: to fuse tasks of one may compute again what another shares with it.
     blocks = [
-        values.to_delayed() if _is_framed(values) else next(arranged).to_delayed(optimize_graph=False).ravel()
-        for values in cut
+        values.to_delayed() if _is_framed(values) else values.to_delayed(optimize_graph=False).ravel() for values in cut
     ]
     return [delayed_task(_TableOf(names), *each, name="blocks") for each in zip(*blocks, strict=True)]
 

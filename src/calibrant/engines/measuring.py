@@ -81,10 +81,10 @@ class Measuring:
 
     def check_groups(self, names: Sequence[str]) -> None:
         """Refuse columns of labels that no verb looks at, and several."""
-        if names and not any(takes_groups(options) for _, options in self.wanted.values()):
+        if names and not any(takes_groups(each.entry, each.options) for each in self.wanted.values()):
             raise InputError(
-                f"groups were given, {shown(names[0])}, and nothing compares groups: {listing(list(self.wanted))}. An "
-                "audit tests groups of probabilities; for the verbs of one group choose its rows (where= of a scan)"
+                f"groups were given, {shown(names[0])}, and nothing is to compare them: {listing(list(self.wanted))}. "
+                "An audit tests groups of probabilities; for the verbs of one group choose its rows (where= of a scan)"
             )
         check_one(names)
 
@@ -99,7 +99,7 @@ class Measuring:
                     found[GRID] = Grid.of(cast(Binary, rows))
             elif ORDERED not in found or not _sorts(entry, rows, options):
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
-                summary = entry.summarise(own, **with_own_groups(with_own_chance(options, batch), batch))
+                summary = entry.summarise(own, **with_own_groups(entry, with_own_chance(options, batch), batch))
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
         return Several.of({**found, **seen})
 

@@ -58,7 +58,11 @@ def summarise(rows: AnyRows, *, method: str, groups: Any, series: Any, **options
 
 
 @calibration_test(
-    reads=(HitTable, Hits, Sizes), summarise=summarise, predictions=("intervals", "sets", "quantiles"), perfect=0.0
+    reads=(HitTable, Hits, Sizes),
+    summarise=summarise,
+    predictions=("intervals", "sets", "quantiles"),
+    perfect=0.0,
+    by_group=lambda options: options["method"] == "groups",
 )
 def coverage_test(
     summary: Summary,

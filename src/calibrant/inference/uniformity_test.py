@@ -60,6 +60,9 @@ def summarise(
     reads=(Ranks, GroupedRanks, RankCovariates, KeptRanks, ExchangedRanks),
     summarise=summarise,
     predictions=("samples", "laws", "quantiles", "cdf"),
+    by_group=lambda options: (
+        options["method"] in (None, "band") and options["covariates"] is None and options["multiplicity"] != "exchange"
+    ),
     instead={"intervals": "Use coverage_test", "sets": "Use coverage_test"},
 )
 def uniformity_test(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from decimal import Decimal
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.inputs.containers import FRAMES, as_array, is_missing
+from calibrant.inputs.label_forms import moment_texts, plain_decimal
 
 MISSING = "(missing)"
 
@@ -113,7 +113,7 @@ def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 def _texts(labels: NDArray[Any]) -> list[str]:
     """Return labels as texts, different ones as different texts."""
     if labels.dtype.kind in "mM":
-        return [MISSING if text == "NaT" else _shortened(text) for text in labels.astype(str).tolist()]
+        return [MISSING if text == "NaT" else text for text in moment_texts(labels)]
     values = [_number(value) for value in labels.tolist()]
     texts = [MISSING if is_missing(value) else str(value) for value in values]
     kinds = {(text, isinstance(value, str)) for text, value in zip(texts, values, strict=True)}
@@ -122,16 +122,9 @@ def _texts(labels: NDArray[Any]) -> list[str]:
     return [MISSING if is_missing(value) else repr(value) for value in values]  # 1 and "1" are two labels
 
 
-def _shortened(moment: str) -> str:
-    """Return a moment without zeros at its end, so that it is the same label in any unit of time."""
-    return moment.rstrip("0").rstrip(".") if "." in moment else moment
-
-
 def _number(value: Any) -> Any:
     """Return a whole number as such: a batch of whole numbers in which one is missing has them as fractions."""
-    if isinstance(value, Decimal) and value.is_finite():
-        return int(value) if value == value.to_integral_value() else value.normalize()
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() else plain_decimal(value)
 
 
 def _crossed(a: Grouping, b: Grouping) -> Grouping:

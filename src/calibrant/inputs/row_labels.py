@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.containers import as_array, is_missing
+from calibrant.inputs.label_forms import moment_texts, plain_decimal
 
 Label = str | int | float | bool
 
@@ -71,7 +72,7 @@ def _is_not_a_time(label: Any) -> bool:
 
 
 def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowLabels:
-    labels = [str(label) for label in column] if column.dtype.kind in "mM" else column.tolist()
+    labels = moment_texts(column) if column.dtype.kind in "mM" else list(map(plain_decimal, column.tolist()))
     number: dict[Any, int] = {}
     code = np.empty(len(labels), dtype=np.intp)
     for i, label in enumerate(labels):
