@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+import calibrant
 from calibrant import MissingExtraError, Normal, NotApplicableError, SummaryError, from_columns
 from calibrant.primitives import dispatch
 
@@ -147,3 +148,35 @@ def test_without_dask_the_extra_is_named(monkeypatch, refusal):
 
     monkeypatch.setitem(sys.modules, "dask", None)
     assert "calibrant[dask]" in refusal(measure, "brier_score", [0], [0.5], error=MissingExtraError)
+
+
+def test_what_arrays_share_is_computed_once(require, scheduler):
+    from calibrant.dask import measure
+
+    da = require("dask.array")
+
+    def load(block):
+        drawn = np.random.default_rng().random(len(block))  # other numbers whenever it is called
+        return np.stack([drawn, drawn], axis=1)
+
+    x = da.zeros((400, 2), chunks=(50, 2)).map_blocks(load, dtype=float)
+    y, p = (x[:, 0] > 0.5).astype(int), (x[:, 1] > 0.5).astype(float)
+    assert measure("brier_score", y, p)["brier_score"].value == 0.0
+
+
+@pytest.mark.parametrize("origin", ["persisted", "repartitioned", "joined", "shuffled"])
+def test_frames_of_any_origin(framed, require, scheduler, origin):
+    from calibrant.dask import measure
+
+    dd, rng = require("dask.dataframe"), np.random.default_rng(2)
+    table = {"y": rng.integers(0, 2, 200), "p": rng.random(200)}
+    frame = framed(table, 50, 120, 180)
+    made = {
+        "persisted": frame.persist,
+        "repartitioned": lambda: frame.repartition(npartitions=2),
+        "joined": lambda: dd.concat([frame, frame]),
+        "shuffled": lambda: frame.shuffle("p"),
+    }[origin]()
+    found = measure(["ece", "brier_score"], "y", "p", frame=made)
+    assert found["ece"].value == pytest.approx(calibrant.ece(table["y"], table["p"]), rel=1e-12)
+    assert found["brier_score"].value == pytest.approx(calibrant.brier_score(table["y"], table["p"]), rel=1e-12)
