@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FINEST = np.dtype("m8[ns]")
-
 
 def moment_texts(moments: NDArray[Any]) -> list[str]:
-    """Return moments or spans of time as texts, the same in any unit; "NaT" where there is none.
+    """Return moments or spans of time as texts, the same in any unit; "NaT" where there is none. Days stay days.
 
     >>> moment_texts(np.array(["2024-01-01T12:00", "NaT"], dtype="M8[ns]"))
     ['2024-01-01T12:00:00', 'NaT']
@@ -20,10 +18,12 @@ def moment_texts(moments: NDArray[Any]) -> list[str]:
     True
     """
     if moments.dtype.kind == "m":
-        finest = moments.astype(FINEST)
-        exact = np.array_equal(finest.astype(moments.dtype), moments, equal_nan=True)  # centuries do not fit
-        return [str(text) for text in (finest if exact else moments).astype(str).tolist()]
-    return [_shortened(text) for text in moments.astype("M8[s]" if _is_coarse(moments) else moments.dtype).astype(str)]
+        finest = moments.astype("m8[ns]")
+        fit = np.array_equal(finest.astype(moments.dtype), moments, equal_nan=True)  # centuries do not
+        return list((finest if fit else moments).astype(str).tolist())
+    unit, _ = np.datetime_data(moments.dtype)
+    spelt_out = moments.astype("M8[s]") if unit in ("h", "m") else moments
+    return list(map(_shortened, spelt_out.astype(str).tolist()))
 
 
 def plain_decimal(value: Any) -> Any:
@@ -37,10 +37,6 @@ def plain_decimal(value: Any) -> Any:
     return int(value) if value == value.to_integral_value() else value.normalize()
 
 
-def _is_coarse(moments: NDArray[Any]) -> bool:
-    """Tell whether the unit is longer than a second, so that texts would be shorter."""
-    return np.datetime_data(moments.dtype)[0] in ("h", "m")
-
-
 def _shortened(moment: str) -> str:
-    return str(moment).rstrip("0").rstrip(".") if "." in moment else str(moment)
+    """Return a text without zeros behind its point."""
+    return moment.rstrip("0").rstrip(".") if "." in moment else moment
