@@ -20,7 +20,7 @@ def moment_texts(moments: NDArray[Any]) -> list[str]:
     if moments.dtype.kind == "m":
         finest = moments.astype("m8[ns]")
         fit = np.array_equal(finest.astype(moments.dtype), moments, equal_nan=True)  # centuries do not
-        return list((finest if fit else moments).astype(str).tolist())
+        return [str(span) for span in (finest if fit else moments)]  # an array of texts would cut long ones
     unit, _ = np.datetime_data(moments.dtype)
     spelt_out = moments.astype("M8[s]") if unit in ("h", "m") else moments
     return list(map(_shortened, spelt_out.astype(str).tolist()))
