@@ -5,7 +5,9 @@ import functools
 import importlib
 import importlib.util
 import json
+import marshal
 import os
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,6 +98,37 @@ def D2():
 def M():
     """Return y, p: binary, 24 rows, different scores."""
     return _stored("M_y", "M_p")
+
+
+def unreadable_bytecode(folder):
+    """Return the compiled modules below a folder, of this version of Python, that cannot be loaded."""
+
+    def loads(path):
+        try:
+            marshal.loads(path.read_bytes()[16:])
+        except (EOFError, ValueError, TypeError):
+            return False
+        return True
+
+    compiled = sorted(folder.rglob(f"__pycache__/*.{sys.implementation.cache_tag}*.pyc"))
+    return [path for path in compiled if not loads(path)]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Fail if a test left a compiled module that Python cannot load: calibrant would be broken in this checkout."""
+    if hasattr(session.config, "workerinput"):  # of xdist, whose controller looks when all workers have ended
+        return
+    broken = unreadable_bytecode(Path(__file__).parents[1] / "src")
+    if broken:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        words = "\n".join(["\nThese compiled modules cannot be loaded; a test cut them short:", *map(str, broken)])
+        session.config.get_terminal_writer().line(words, red=True)
+
+
+@pytest.fixture(name="unreadable_bytecode", scope="session")
+def _unreadable_bytecode():
+    return unreadable_bytecode
 
 
 def pytest_collection_modifyitems(items):

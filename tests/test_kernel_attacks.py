@@ -114,7 +114,9 @@ def test_a_distance_of_targets_that_is_one(verb):
 
     for y, prediction in ((Y1, P1), (Y3, P3)):
         first = verb(y, prediction, kernel=Exponential(0.3) * Exponential(1.0, half))
-        assert first == verb(y, prediction, kernel=Exponential(0.3) * Exponential(2.0, "labels"))
+        assert first == pytest.approx(
+            verb(y, prediction, kernel=Exponential(0.3) * Exponential(2.0, "labels")), rel=1e-11, abs=1e-15
+        )
 
 
 class Joint(JointKernel):

@@ -46,7 +46,7 @@ class TestMeasurements:
         assert found["coverage"].interval == (covered.low, covered.high)
         assert found["coverage"].expected == 0.9
         assert found["coverage"].pvalue == test.pvalue
-        assert found["width"].value == width(predicted)
+        assert found["width"].value == pytest.approx(width(predicted), rel=1e-12)
         assert found["width.finite_fraction"].value == 1
         assert found["interval_score"].value == pytest.approx(interval_score(Y, predicted), rel=1e-12)
         score = interval(interval_score, Y, predicted)
@@ -77,7 +77,7 @@ class TestMeasurements:
             one = interval(interval_score, Y, predicted.at(level))
             assert found[f"interval_score.{level}"].value == pytest.approx(one.estimate, rel=1e-12)
             assert found[f"interval_score.{level}"].interval == pytest.approx((one.low, one.high), rel=1e-12)
-            assert found[f"width.{level}"].value == width(predicted)[k]
+            assert found[f"width.{level}"].value == pytest.approx(width(predicted)[k], rel=1e-12)
             assert found[f"width.finite_fraction.{level}"].value == 1
             lowest = size_stratified_coverage(Y, predicted.at(level))
             assert found[f"size_stratified_coverage.{level}"].value == lowest
@@ -102,7 +102,7 @@ class TestMeasurements:
         assert not any(name.startswith(("coverage.", "width", "interval_score")) for name in values(audit))
         coverage, table = audit.findings.sections[0].tables
         assert coverage.columns["nominal"] == table.columns["nominal"] == tuple(levels)
-        assert table.columns["mean width"] == tuple(width(predicted))
+        assert table.columns["mean width"] == pytest.approx(tuple(width(predicted)), rel=1e-12)
         assert table.columns["interval score"] == pytest.approx(interval_score(Y, predicted))
         assert table.columns["HSIC"] == pytest.approx(cb.coverage_hsic(Y, predicted))
 

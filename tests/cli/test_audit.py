@@ -263,7 +263,7 @@ def test_progress_is_for_terminals_only(process, data):
     os.close(terminal)
     watched = os.read(controller, 100_000).decode()
     os.close(controller)
-    assert done.code == 0
+    assert done.code == 0, watched
     assert "reading data.csv ..." in watched
     assert watched.endswith("\r\x1b[K")
     assert process("audit", data, *NAMED) == (0, done.out, "")

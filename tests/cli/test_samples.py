@@ -193,7 +193,7 @@ def test_progress_is_for_terminals_only(process, arrays):
     os.close(terminal)
     watched = os.read(controller, 100_000).decode()
     os.close(controller)
-    assert done.code == 0
+    assert done.code == 0, watched
     assert "reading real.npy ..." in watched
     assert "measuring ..." in watched
     assert watched.endswith("\r\x1b[K")

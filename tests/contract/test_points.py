@@ -88,11 +88,13 @@ def flat(result, name=""):
     return {key: value for part, inner in parts.items() for key, value in flat(inner, f"{name}.{part}").items()}
 
 
-def assert_same(found, expected, rel=0.0):
-    """Compare results; p-values and counts are the same to the last digit, whatever `rel` is."""
+def assert_same(found, expected, rel):
+    """Compare results: counts are the same, and all other numbers agree to `rel`, p-values without absolute slack."""
     assert found.keys() == expected.keys()
     for name, value in expected.items():
-        if isinstance(value, float) and rel and not name.endswith("pvalue"):
+        if name.endswith("pvalue"):
+            assert found[name] == pytest.approx(value, rel=rel, abs=0), name
+        elif isinstance(value, float):
             assert found[name] == pytest.approx(value, rel=rel, abs=rel), name
         elif name != ".method":  # numbers in words
             assert found[name] == value, name

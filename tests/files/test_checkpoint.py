@@ -374,7 +374,8 @@ def test_killed(parts, kept):
         return [sys.executable, "-c", textwrap.dedent(KILLED), how, str(parts), str(place)]
 
     whole = subprocess.run(command("quick", kept), check=True, capture_output=True, text=True, timeout=120).stdout
-    process = subprocess.Popen(command("slow", kept), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # it may be killed while it writes
+    process = subprocess.Popen(command("slow", kept), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         end = time.monotonic() + 100
         while not kept.exists() and process.poll() is None and time.monotonic() < end:
@@ -382,8 +383,8 @@ def test_killed(parts, kept):
         time.sleep(0.35)
     finally:
         process.kill()
-        process.communicate()
-    assert process.returncode == -signal.SIGKILL
+        errors = process.communicate()[1]
+    assert process.returncode == -signal.SIGKILL, errors.decode()
     assert 0 < Checkpoint.read(kept).now.done < 1000
     again = subprocess.run(command("quick", kept), check=True, capture_output=True, text=True, timeout=120).stdout
     assert again == whole

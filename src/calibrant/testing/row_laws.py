@@ -104,4 +104,4 @@ def bytes_bring_a_summary_back(subject: Subject, rng: np.random.Generator) -> No
     back = Summary.from_bytes(summary.to_bytes())
     assert back == summary, f"{subject.entry.name}: the summary read back differs"
     assert back + type(summary).zero() == summary, f"{subject.entry.name}: zero changes the summary"
-    np.testing.assert_array_equal(subject.value_of(back), subject.value_of(summary))
+    same(subject, subject.value_of(back), subject.value_of(summary), "a summary read back", rtol=1e-13, atol=1e-14)

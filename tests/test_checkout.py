@@ -1,0 +1,43 @@
+"""Tests leave the checkout as it was: `tests/conftest.py` looks for compiled modules that are cut short."""
+
+import py_compile
+import subprocess
+import sys
+from pathlib import Path
+
+
+def compiled(module):
+    """Compile a module to where Python looks for it by default, and return the file."""
+    place = module.parent / "__pycache__" / f"{module.stem}.{sys.implementation.cache_tag}.pyc"
+    return Path(py_compile.compile(str(module), str(place)))
+
+
+def test_compiled_modules_that_are_cut_short_are_found(tmp_path, unreadable_bytecode):
+    for name in ("whole", "cut"):
+        (tmp_path / f"{name}.py").write_text("NUMBERS = [1, 2, 3]\n")
+    _, cut = (compiled(tmp_path / f"{name}.py") for name in ("whole", "cut"))
+    assert unreadable_bytecode(tmp_path) == []
+    cut.write_bytes(cut.read_bytes()[:40])
+    assert unreadable_bytecode(tmp_path) == [cut]
+
+
+def test_a_session_that_leaves_one_fails(tmp_path):
+    """The hook in a small project of its own, whose only test passes."""
+    tests, package = tmp_path / "tests", tmp_path / "src" / "package"
+    tests.mkdir()
+    package.mkdir(parents=True)
+    (package / "module.py").write_text("NUMBERS = [1, 2, 3]\n")
+    (tests / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
+    (tests / "test_one.py").write_text("def test_one():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tests)]
+
+    def run():
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    cut = compiled(package / "module.py")
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    cut.write_bytes(cut.read_bytes()[:40])
+    done = run()
+    assert done.returncode == 1
+    assert f"cut them short:\n{cut}\n" in done.stdout
