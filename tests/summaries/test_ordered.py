@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from calibrant import Ordered, SummaryError
 from calibrant.inputs import read_binary
 from calibrant.inputs.weights import is_unit
-from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.primitives.cells import COLUMNS
 from calibrant.summaries import BinTable
 
 

@@ -17,7 +17,7 @@ from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.errors import InputError, NotApplicableError, listing, shown
 from calibrant.inputs import Binary, check_choice
 from calibrant.inputs.named_columns import Batch
-from calibrant.primitives.cell_sums import Piece
+from calibrant.primitives.cells import Piece
 from calibrant.primitives.dispatch import takes_fast_body
 from calibrant.summaries import Grid, Ordered, Several, Summary
 

@@ -22,7 +22,6 @@ _alone: ContextVar[bool] = ContextVar("on one thread", default=False)
 
 FAST_ROWS = 2_000_000  # below this NumPy ends before a compiler has begun
 CHUNK_ROWS = 1 << 17  # a chunk's columns stay in the cache
-CACHE_LINE = 64  # bytes that the processor fetches at once
 TRANSFORM_TERMS = 250_000  # products in a convolution from which transforms are quicker
 
 

@@ -15,7 +15,7 @@ class BinTable:
     """Edges and sums of m bins, empty ones included; v = p(1-p), r = y - p."""
 
     edges: FloatArray  # m + 1
-    sums: FloatArray  # (11, m), rows named by primitives.cell_sums.COLUMNS
+    sums: FloatArray  # (11, m), rows named by primitives.cells.COLUMNS
 
     @property
     def lower(self) -> FloatArray:

@@ -12,7 +12,7 @@ from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray
 from calibrant.primitives.bins import GRID_ORDER, IndexArray, grid_edges, grid_starts, width_edges
-from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_sums, cell_sums_of_pieces
+from calibrant.primitives.cells import COLUMNS, Piece, cell_sums, cell_sums_of_pieces
 from calibrant.summaries.base import Summary
 from calibrant.summaries.bin_table import BinTable
 from calibrant.summaries.ordered import Ordered
@@ -30,7 +30,7 @@ class Grid(Summary):
     in the precision it came in, `dtype`, which is empty if nobody knows it. `weight_max` is the largest weight seen.
     """
 
-    sums: FloatArray  # (11, CELLS), rows named by primitives.cell_sums.COLUMNS
+    sums: FloatArray  # (11, CELLS), rows named by primitives.cells.COLUMNS
     weight_max: float
     dtype: str = ""
 

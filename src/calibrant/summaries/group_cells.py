@@ -13,8 +13,7 @@ from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.weights import FloatArray, is_unit
-from calibrant.primitives.cell_lookup import cell_of
-from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.primitives.cells import COLUMNS, cell_of
 from calibrant.summaries.base import Summary
 from calibrant.summaries.grid import CELLS, Grid
 
@@ -32,7 +31,7 @@ class GroupCells(Summary):
     names: tuple[str, ...]
     group: NDArray[np.int64]
     cell: NDArray[np.int64]
-    sums: FloatArray  # (11, columns), rows named by primitives.cell_sums.COLUMNS
+    sums: FloatArray  # (11, columns), rows named by primitives.cells.COLUMNS
     weight_max: FloatArray
 
     def __post_init__(self) -> None:

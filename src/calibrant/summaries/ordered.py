@@ -14,7 +14,7 @@ from calibrant.errors import SummaryError
 from calibrant.inputs import Binary
 from calibrant.inputs.weights import FloatArray, is_unit, take_weights, unit_weights
 from calibrant.primitives.bins import bin_of, joined, mass_edges, rounded, width_edges
-from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.primitives.cells import COLUMNS
 from calibrant.primitives.dispatch import chunks
 from calibrant.primitives.pool import CountArray, Pool, pool_entries, pool_rows
 from calibrant.primitives.walk import Walk, tie_ends, walk

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.integrations.torch.rows import Rows
 from calibrant.integrations.torch.scores import SCORES
 from calibrant.primitives.bins import grid_uppers
-from calibrant.primitives.cell_sums import COLUMNS
+from calibrant.primitives.cells import COLUMNS
 from calibrant.summaries import Grid, Moments
 from calibrant.summaries.grid import CELLS
 

@@ -1,4 +1,4 @@
-"""Sums per cell: two bodies that agree."""
+"""The cell of every score, and sums per cell: two bodies that agree."""
 
 from itertools import pairwise
 from unittest import mock
@@ -9,12 +9,61 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calibrant.inputs.weights import unit_weights
-from calibrant.primitives import cell_sums as module
+from calibrant.primitives import cells as module
 from calibrant.primitives import dispatch
 from calibrant.primitives.bins import grid_edges, grid_uppers
-from calibrant.primitives.cell_sums import COLUMNS, Piece, cell_sums, cell_sums_of_pieces
+from calibrant.primitives.cells import COLUMNS, Piece, cell_of, cell_sums, cell_sums_of_pieces
 
 DTYPES = ["float16", "float32", "float64"]
+
+
+def by_search(p):
+    return np.searchsorted(grid_uppers(p.dtype.name), p.astype(float), side="left").tolist()
+
+
+class TestCellOf:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_every_edge_and_its_neighbours(self, dtype):
+        one = np.ones((), dtype)
+        edges = grid_edges().astype(dtype)
+        above, below = np.nextafter(edges, one), np.nextafter(edges, -one)
+        scores = np.concatenate([edges, above, below, np.nextafter(above, one), np.nextafter(below, -one)])
+        scores = scores[(scores >= 0) & (scores <= 1)]
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_the_first_and_last_score_of_every_key(self, dtype):
+        one = np.ones((), dtype)
+        distance = (np.arange(998 << 12, (1022 << 12) + 1) << 40).view(float)  # from 2^-25 to 1/2
+        starts = np.concatenate([distance, 1 - distance]).astype(dtype)
+        away = np.clip(starts.astype(float)[:, None] + [-(2.0**-23), 2.0**-23], 0, 1).ravel().astype(dtype)
+        scores = np.concatenate([starts, np.nextafter(starts, one), np.nextafter(starts, -one), away])
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_no_row_is_more_than_a_step_from_where_the_table_sends_it(self, dtype):
+        rng = np.random.default_rng(0)
+        tiny = 2.0 ** -rng.uniform(0, 40, 20_000)
+        scores = np.concatenate([rng.random(20_000), tiny, 1 - tiny]).astype(dtype)
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    def test_every_float16_there_is(self):
+        scores = np.arange(0x3C00 + 1, dtype="uint16").view("float16")
+        assert scores[0] == 0
+        assert scores[-1] == 1
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @given(data=st.data())
+    def test_any_score(self, dtype, data):
+        width = int(dtype[5:])
+        scores = data.draw(st.lists(st.floats(0, 1, width=width, allow_subnormal=True), min_size=1, max_size=50))
+        scores = np.array(scores, dtype)
+        assert cell_of(scores).tolist() == by_search(scores)
+
+    def test_ends(self):
+        last = grid_edges().size - 2
+        assert cell_of(np.array([0.0, -0.0, 5e-324, 1.0])).tolist() == [0, 0, 0, last]
 
 
 def slow_sums(y, p, w):
@@ -72,7 +121,7 @@ def test_fast_body_equals_reference(require, dtype, weighted):
     p = np.concatenate([[0.0, 1.0], *near, rng.random(5000), tiny, 1 - tiny]).astype(dtype)
     y = rng.integers(0, 2, p.size).astype(np.uint8)
     w = rng.random(p.size) + 0.5 if weighted else unit_weights(p.size)
-    with mock.patch.object(module, "FAST_CHUNK", 999):  # several threads, and a last chunk that is not full
+    with mock.patch.object(module, "FAST_CHUNK", 2999):  # several threads, and a last chunk that is not full
         fast = module._fast(y, p, w)
     reference = module._reference(y, p, w)
     np.testing.assert_array_equal(fast[0], reference[0])
@@ -82,7 +131,7 @@ def test_fast_body_equals_reference(require, dtype, weighted):
 @given(rows, st.sampled_from(DTYPES), st.booleans())
 def test_fast_body_equals_reference_for_any_rows(require, drawn, dtype, weighted):
     require("numba")
-    y, p, w = arrays(drawn * 7, dtype, weighted)  # more than the compiled loop takes one by one
+    y, p, w = arrays(drawn * 40, dtype, weighted)  # more than one block of the compiled loop
     fast, reference = module._fast(y, p, w), module._reference(y, p, w)
     np.testing.assert_array_equal(fast[0], reference[0])
     np.testing.assert_allclose(fast, reference, rtol=1e-12, atol=1e-300)
@@ -112,14 +161,6 @@ def test_a_zero_of_either_sign_is_in_the_first_cell(require, zero):
     assert module._fast(y, p, unit_weights(200))[0].nonzero()[0].tolist() == [0]
 
 
-@pytest.mark.parametrize("columns", [4, 8])
-def test_sums_of_a_cell_lie_in_one_line_of_the_cache(columns):
-    sums = module._no_sums(columns)
-    assert sums.shape == (2 * (grid_edges().size - 1), columns)
-    assert not sums.any()
-    assert sums.ctypes.data % 64 == 0
-
-
 class TestPieces:
     @given(
         cuts=st.lists(st.integers(0, 300), max_size=5).map(sorted),
@@ -138,13 +179,13 @@ class TestPieces:
         with mock.patch.object(dispatch, "FAST_ROWS", 1), mock.patch.object(module, "FAST_CHUNK", chunk):
             assert cell_sums_of_pieces(pieces).tolist() == cell_sums(y, p, unit_weights(300)).tolist()
 
-    @pytest.mark.parametrize("n", [1, 7, 64, 73, 136])
+    @pytest.mark.parametrize("n", [1, 7, 64, 73, 136, 1030])
     def test_rows_that_are_not_legal(self, require, n):
         """Wherever such a row is among those that are looked at together, or after them."""
         require("numba")
         y, p = np.ones(n, np.uint8), np.full(n, 0.25)
         assert cell_sums_of_pieces([Piece(y, p)]).tolist() == cell_sums(y, p, unit_weights(n)).tolist()
-        for j in range(n):
+        for j in range(n) if n < 1000 else (0, 1023, 1024, 1029):
             for bad in (np.nan, -0.1, -5e-324, np.nextafter(1, 2), np.inf, -np.inf, 1e300):
                 spoilt = p.copy()
                 spoilt[j] = bad

@@ -1,23 +1,73 @@
-"""Sums per cell of the fixed grid: the one pass behind all binned errors."""
+"""Cells of the fixed grid: the cell of each score, and the sums per cell behind all binned errors.
+
+A score finds its cell by a table. The place in the table is given by the leading bits of t, the distance of the score
+from 0 or 1, whichever is nearer: its exponent and the first 12 bits of its fraction. Scores that share a place lie in
+one cell or in two that are neighbours, so one comparison with the upper edge of the first decides.
+
+The sums have two bodies, one in NumPy and one in `cell_loops`, which is imported when it is first needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.weights import FloatArray, is_unit
-from calibrant.primitives.bins import grid_edges
-from calibrant.primitives.cell_lookup import cell_of, lookup
-from calibrant.primitives.cell_steps import cell_steps
-from calibrant.primitives.dispatch import CACHE_LINE, chunks, on_threads, takes_fast_body
+from calibrant.primitives.bins import FINEST, IndexArray, grid_edges, grid_uppers
+from calibrant.primitives.dispatch import chunks, on_threads, takes_fast_body
 
 COLUMNS = ("n", "w", "w2", "wp", "wy", "w2y", "wv", "w2v", "wr2", "w2r2", "w2v2")
 """n rows, then sums of w, w², wp, wy, w²y, wv, w²v, wr², w²r², w²v² with v = p(1-p) and r = y - p."""
 
+KEY_SHIFT = 40  # leaves the exponent of a float64 and 12 bits: steps of 2^-14 near 1/2, where cells are 1/9900 or wider
 FAST_CHUNK = 1 << 20
+
+
+class Lookup(NamedTuple):
+    """How scores of one precision find their cells.
+
+    A key has the leading bits of the distance t. `table` has the first cell of each key from `first_key` on; its second
+    half is for scores above 1/2. `upper` has the upper edge of each cell, and `key_shift` is `KEY_SHIFT`.
+    """
+
+    upper: FloatArray
+    table: NDArray[np.uint16]
+    key_shift: int
+    first_key: int
+
+
+@cache
+def lookup(dtype: str) -> Lookup:
+    """Return how scores of this precision find their cells."""
+    finest, half = np.array([2.0**-FINEST, 0.5]).view(np.int64) >> KEY_SHIFT
+    smallest = (np.arange(finest, half + 2) << KEY_SHIFT).view(np.float64)  # distance of each key, and of the next
+    distances = np.concatenate([[0.0], smallest])  # distances below 2^-24 share the first key
+    low, high = distances[:-1], np.nextafter(1 - distances[1:], 1)
+    upper = grid_uppers(dtype)
+    table = np.searchsorted(upper, _rounded_up(np.concatenate([low, high]), dtype))
+    return Lookup(upper, table.astype(np.uint16), KEY_SHIFT, int(finest) - 1)
+
+
+def _rounded_up(numbers: FloatArray, dtype: str) -> FloatArray:
+    """Return the least score of this precision that is not below each number."""
+    seen = numbers.astype(dtype)
+    above = np.nextafter(seen, np.ones((), dtype))
+    return np.where(seen < numbers, above, seen).astype(np.float64)
+
+
+def cell_of(p: NDArray[np.floating[Any]]) -> IndexArray:
+    """Return the cell of each score: the first whose upper edge is not below it."""
+    upper, table, key_shift, first_key = lookup(p.dtype.name)
+    q = p.astype(np.float64, copy=False)
+    t = np.minimum(q, 1 - q)
+    key = np.maximum(t.view(np.int64) >> key_shift, first_key) - first_key + table.size // 2 * (q > 0.5)
+    cell: IndexArray = table.take(key).astype(np.intp)
+    cell += q > upper.take(cell)
+    return cell
 
 
 class Piece(NamedTuple):
@@ -34,26 +84,25 @@ def cell_sums(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray)
 
 
 def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
-    """Return what `cell_sums` returns of the rows of all pieces by its compiled body, to the bit, without joining them.
+    """Return the `cell_sums` of the rows of all pieces, as the compiled body computes them, without joining the pieces.
 
-    Rows need not be legal: None is returned if an outcome is not 0 or 1, or a score not in [0, 1]. Each piece is asked
-    for when the one before is counted.
+    Rows are checked on the way: None is returned if an outcome is not 0 or 1, or if a score is not in [0, 1]. Each
+    piece is requested after the one before has been counted.
     """
-    from calibrant.primitives.cell_loops import of_rows  # imports Numba
+    from calibrant.primitives.cell_loops import add_rows  # imports Numba
 
     sums = _no_sums(4)
     total, room = np.zeros_like(sums), FAST_CHUNK
     for y, p in pieces:
-        tables = (*lookup(p.dtype.name), *cell_steps(p.dtype.name))
         start = 0
         while start < p.shape[0]:
-            if room == 0:  # the same cuts, so the same rounding
+            if room == 0:  # cut where `_fast` cuts, so that rounding is the same
                 total += sums
                 sums[:] = 0
                 room = FAST_CHUNK
             part = slice(start, start + room)
             q = np.ascontiguousarray(p[part], dtype=np.float64)
-            if not of_rows(np.ascontiguousarray(y[part]), q, *tables, sums):
+            if not add_rows(np.ascontiguousarray(y[part]), q, *lookup(p.dtype.name), sums):
                 return None
             start, room = start + q.shape[0], room - q.shape[0]
     total += sums
@@ -61,17 +110,14 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
 
 
 def _no_sums(columns: int) -> FloatArray:
-    """Return a row of zeros for each cell and outcome; none lies in two lines of the cache."""
-    rows, line = 2 * (grid_edges().size - 1), CACHE_LINE // 8
-    room = np.zeros(rows * columns + line)
-    start = -(room.ctypes.data // 8) % line
-    return room[start : start + rows * columns].reshape(rows, columns)
+    """Return a row of zeros for each cell and outcome."""
+    return np.zeros((2 * (grid_edges().size - 1), columns))
 
 
 def _columns(sums: Sequence[FloatArray]) -> FloatArray:
     """Turn the sums of (1, w, w², wt, w²t, wt², w²t², w²v²) per cell and outcome into the columns of a grid.
 
-    t is the smaller one of p and 1 - p, which of them depends on the cell. No difference below loses digits, however
+    t is the smaller one of p and 1 - p; which of them depends on the cell. No difference below loses digits, however
     near p is to 0 or 1: v = t - t², and r² is t² where the outcome was the probable one, else 1 - 2t + t².
     """
     high = grid_edges()[:-1] >= 0.5
@@ -126,7 +172,7 @@ def _spread_unit(total: FloatArray) -> Sequence[FloatArray]:
 
 
 def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Sequence[FloatArray]:
-    from calibrant.primitives.cell_loops import of_rows, of_weighted_rows  # imports Numba
+    from calibrant.primitives.cell_loops import add_rows, add_weighted_rows  # imports Numba
 
     unit, tables = is_unit(w), lookup(p.dtype.name)
 
@@ -134,9 +180,9 @@ def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> 
         sums = _no_sums(4 if unit else 8)
         rows = (np.ascontiguousarray(y[part]), np.ascontiguousarray(p[part], dtype=np.float64))
         if unit:
-            of_rows(*rows, *tables, *cell_steps(p.dtype.name), sums)
+            add_rows(*rows, *tables, sums)
         else:
-            of_weighted_rows(*rows, np.ascontiguousarray(w[part]), *tables, sums)
+            add_weighted_rows(*rows, np.ascontiguousarray(w[part]), *tables, sums)
         return sums
 
     total = sum(on_threads(work, p.shape[0], size=FAST_CHUNK), np.zeros(()))
