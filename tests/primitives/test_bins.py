@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calibrant import ece
 from calibrant.inputs import read_binary
 from calibrant.primitives import bins, dispatch
 from calibrant.primitives.bins import (
@@ -15,6 +16,7 @@ from calibrant.primitives.bins import (
     grid_edges,
     grid_starts,
     grid_uppers,
+    joined,
     mass_edges,
     width_edges,
 )
@@ -122,7 +124,7 @@ class TestMass:
         with mock.patch.object(bins, "chunks", lambda n: dispatch.chunks(n, 4)):
             found = mass_edges(score, weight, m)
         assert found.tolist() == mass_edges(score, weight, m).tolist()
-        inner = score[bins.mass_ends(score, np.cumsum(weight), m)[:-1]]
+        inner = score[bins.mass_ends(np.cumsum(weight), m)[:-1]]
         assert found.tolist() == [0.0, *inner.tolist(), 1.0]
 
     def test_edges_by_hand(self):
@@ -140,5 +142,44 @@ class TestMass:
         # Three bins of six rows: the five rows of 0.5 end the first and the second.
         assert mass_edges(np.array([0.5, 0.75]), np.array([5, 1]), 3).tolist() == [0.0, 0.5, 1.0]
 
-    def test_an_edge_at_zero_is_the_outer_one(self):
-        assert mass_edges(np.array([0.0, 0.5, 1.0]), np.array([2, 2, 2]), 3).tolist() == [0.0, 0.5, 1.0]
+    def test_scores_of_zero_that_fill_a_bin_are_one(self):
+        edges = mass_edges(np.array([0.0, 0.5, 1.0]), np.array([2, 2, 2]), 3)
+        assert edges.tolist() == [0.0, 0.0, 0.5, 1.0]
+        assert bin_of(np.array([-0.0, 0.0, 5e-324, 0.5, 1.0]), edges).tolist() == [0, 0, 1, 1, 2]
+
+    def test_scores_of_zero_that_do_not_fill_a_bin_share_it(self):
+        assert mass_edges(np.array([0.0, 0.5, 1.0]), np.array([1, 3, 2]), 3).tolist() == [0.0, 0.5, 1.0]
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("weights", [None, [0.3] * 8], ids=["unit", "weighted"])
+    def test_no_row_of_zero_shares_a_bin_with_others(self, dtype, weights):
+        rows = read_binary(
+            [0, 0, 1, 0, 0, 1, 0, 1],
+            np.array([0, -0.0, 0, 0, 0.1, 0.2, 0.3, 0.4], dtype),
+            weights=weights,
+            verb="a test",
+        )
+        table = bin_table(Ordered.of(rows), bins=4, strategy="mass")
+        assert table.count.tolist() == [4, 2, 2]
+        assert table.upper.tolist() == [0.0, float(np.array(0.2, dtype)), 1.0]
+
+    @pytest.mark.parametrize("bins", [2, "cube-root"])
+    def test_by_hand(self, bins):
+        # Two events in four rows of 0, none in two rows of 1: 2/3 · 1/2 + 1/3 · 1.
+        found = ece([1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1.0, 1.0], bins=bins, strategy="mass")
+        assert found == pytest.approx(2 / 3, rel=1e-15)
+
+    def test_a_sweep_sees_the_bin_of_zero(self):
+        # Two bins have the frequencies 2/4 and 1/4, which fall, so that all rows are one bin.
+        found = ece([1, 1, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0.1, 0.2, 0.3, 0.9], bins="sweep")
+        assert found == pytest.approx(3 / 8 - 1.5 / 8, rel=1e-14)
+
+    def test_joined_edges_keep_the_bin_of_zero(self):
+        assert joined(np.array([0.0, 0.0, 0.4, 1.0]), width_edges(2)).tolist() == [0.0, 0.0, 0.4, 0.5, 1.0]
+        assert joined(np.array([0.0, 0.4, 1.0]), width_edges(2)).tolist() == [0.0, 0.4, 0.5, 1.0]
+
+    def test_redraws_on_cells_keep_the_bin_of_zero(self):
+        p = np.concatenate([np.zeros(50), np.linspace(0.01, 0.99, 50)])
+        cells = Ordered.of(read_binary(np.zeros(100, int), p, verb="a test")).at_most(10, width_bins=2)
+        assert (cells.score[0], cells.count[0]) == (0.0, 50)
+        assert cells.score[1] > 0

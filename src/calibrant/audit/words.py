@@ -90,7 +90,7 @@ def _where(curve: Curve, bins: NDArray[np.intp]) -> str:
     if last == filled.max() and first == filled.min():
         return "over the whole range"
     if first == filled.min():
-        return f"up to {curve.upper[last]:.2g}"
+        return f"up to {curve.upper[last]:.2g}" if curve.upper[last] > 0 else "where they are 0"
     if last == filled.max():
         return f"above {curve.lower[first]:.2g}"
     return f"between {curve.lower[first]:.2g} and {curve.upper[last]:.2g}"

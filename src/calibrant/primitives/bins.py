@@ -1,6 +1,6 @@
 """The one owner of bin edges: width bins, mass bins, and the fixed grid of cells.
 
-Bins are right-closed, (a, b], and 0 belongs to the first. An edge k/m is the correctly rounded quotient, rounded once
+Bins are right-closed, (a, b], and 0 belongs to the first: where a mass bin ends at 0, it is [0, 0]. An edge k/m is the correctly rounded quotient, rounded once
 more to the precision of the scores, so that 0.3 falls into the same bin in float16, float32 and float64.
 """
 
@@ -34,33 +34,33 @@ def bin_of(score: FloatArray, edges: FloatArray) -> IndexArray:
     return np.searchsorted(edges[1:-1], score, side="left")
 
 
-def mass_ends(score: FloatArray, cumulative: NDArray[Any], m: int) -> IndexArray:
+def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
     """Return the last score of each of at most m bins of equal weight, as places among sorted unique scores.
 
     Inner bin k ends at the first place whose cumulative weight c satisfies m c >= k W; whole-number weights are
-    compared exactly. Places that repeat are dropped, so that tied scores are never split, and so is an end at the
-    score 0, which is the outer edge.
+    compared exactly. Places that repeat are dropped, so that tied scores are never split.
     """
     target, last = _targets(cumulative[-1], m), cumulative.size - 1
-    inner = np.minimum(np.searchsorted(cumulative, target, side="left"), last)
-    return _ends(score, inner)
+    return _ends(np.minimum(np.searchsorted(cumulative, target, side="left"), last), last)
 
 
 def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
     """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1.
 
-    These are the scores at `mass_ends`, found without a column as long as the scores.
+    The inner ones are the scores at `mass_ends`, found without a column as long as the scores. If scores of 0 fill the
+    first bin, its edges are 0 and 0.
     """
     total = weight[:0].sum()
     for _, cumulative in _cumulated(weight):
         total = cumulative[-1]
     target = _targets(total, m)
-    inner, found = np.full(target.size, weight.size - 1), 0
+    last = weight.size - 1
+    inner, found = np.full(target.size, last), 0
     for start, cumulative in _cumulated(weight):
         reached = int(np.searchsorted(target, cumulative[-1], side="right"))
         inner[found:reached] = start + np.searchsorted(cumulative, target[found:reached], side="left")
         found = max(found, reached)
-    return np.concatenate(([0.0], score[_ends(score, inner)[:-1]], [1.0]))
+    return np.concatenate(([0.0], score[_ends(inner, last)[:-1]], [1.0]))
 
 
 def _targets(total: Any, m: int) -> NDArray[Any]:
@@ -80,14 +80,14 @@ def _cumulated(weight: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         yield part.start, piece
 
 
-def _ends(score: FloatArray, inner: IndexArray) -> IndexArray:
-    """Return the places without those that repeat, and without an end at 0; the last score ends the last bin."""
-    return np.unique(np.append(inner[score[inner] > 0], score.size - 1))
+def _ends(inner: IndexArray, last: int) -> IndexArray:
+    """Return the places without those that repeat; the last score ends the last bin."""
+    return np.unique(np.append(inner, last))
 
 
 def joined(edges: FloatArray, others: FloatArray) -> FloatArray:
-    """Return all edges of two sets of bins."""
-    return np.union1d(edges, others)
+    """Return all edges of two sets of bins; a first bin [0, 0] of one of them stays."""
+    return np.concatenate(([0.0], np.union1d(edges[1:-1], others[1:-1]), [1.0]))
 
 
 @cache

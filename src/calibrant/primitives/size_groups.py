@@ -73,8 +73,7 @@ def _of_equal_weight(size: FloatArray, weight: NDArray[Any], m: int, merged: boo
     tied = np.maximum(size, 1.0) if merged else size
     last_of_tie = np.append(np.flatnonzero(np.diff(tied)), size.size - 1)
     cumulative = np.cumsum(weight)[last_of_tie]
-    never_zero = np.ones(cumulative.size)  # a width of 0 may end a group, where a score of 0 may not
-    ends = last_of_tie[mass_ends(never_zero, cumulative, m)]
+    ends = last_of_tie[mass_ends(cumulative, m)]
     starts = np.concatenate([[0], ends[:-1] + 1])
     return SizeGroups(size[starts], size[ends], starts, ends + 1)
 

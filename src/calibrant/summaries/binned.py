@@ -59,7 +59,7 @@ def _sweep(ordered: Ordered) -> int:
         return ordered.n  # the scores themselves are in order, so every pooling of neighbours is
     w, e = np.cumsum(w), np.cumsum(e)
     for m in range(2, ordered.n + 1):
-        ends = mass_ends(ordered.unique_scores, w, m)
+        ends = mass_ends(w, m)
         means = np.diff(e[ends], prepend=0) / np.diff(w[ends], prepend=0)
         if (np.diff(means) < -ROUNDING).any():
             return m - 1
