@@ -11,7 +11,6 @@ from calibrant.kernels.forms import VectorForm
 from calibrant.primitives import pair_sums
 from calibrant.primitives.profile_fast import has_profile
 from calibrant.primitives.vector_sums import (
-    CLASSES,
     TILE,
     fast_pair_sum,
     prediction_tile,
@@ -81,7 +80,7 @@ class TestBodies:
         w = np.random.default_rng(2).gamma(1.0, size=n) if weighted else unit_weights(n)
         assert agrees(body(form, w), matrix_of(form), w)
 
-    @pytest.mark.parametrize("K", [1, 2, 3, 10, CLASSES, CLASSES + 1, 130])
+    @pytest.mark.parametrize("K", [1, 2, 3, 10, 64, 65, 130])
     @pytest.mark.parametrize("kernel", [Exponential(0.4, "tv"), Matern52(0.6, "euclidean")])
     def test_any_number_of_classes(self, body, K, kernel):
         form = form_of(140, K, kernel)

@@ -83,6 +83,6 @@ def unit_of(x: FloatArray) -> float:
 
 
 def _fast() -> Any:
-    from calibrant.primitives.member_distances_fast import compiled_sums
+    from calibrant.primitives.member_distances_fast import compiled_sums  # imports Numba
 
-    return compiled_sums()
+    return compiled_sums

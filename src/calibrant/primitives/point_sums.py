@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from calibrant.kernels import Exponential, Gaussian, Kernel
 from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kernel_values
 from calibrant.primitives.dispatch import FEW_COORDINATES, chunks, on_threads, on_tiles, takes_fast_double_sum
 from calibrant.primitives.point_tiles import centred, kernel_tile, multiplies
-from calibrant.primitives.profile_fast import EXP_TERMS, Profile, compiled_profile, has_profile, profile_of
+from calibrant.primitives.profile_fast import EXP_TERMS, Profile, has_profile, profile_of
 from calibrant.progress import steps
 
 TILE = 256  # points: what a tile needs stays in the cache
@@ -158,59 +157,13 @@ def _fast_products(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: Flo
         yield total
 
 
-@cache
 def _compiled_differences() -> Any:
-    import numba
+    from calibrant.primitives.profile_loops import sum_differences  # imports Numba
 
-    add_profile = compiled_profile()
-
-    @numba.njit(nogil=True, cache=True, fastmath={"contract"})
-    def kernel(tiles, panels, weights, sets, sums, square, root, rate, a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
-        d, m = panels.shape[1], panels.shape[2]
-        dist, term, turns, value, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-        for t in range(tiles.shape[0]):
-            first, second = tiles[t, 0], tiles[t, 1]
-            p, q, w, v = panels[first], panels[second], weights[first], weights[second]
-            total[:] = 0.0
-            for i in range(m):
-                if w[i] == 0.0:
-                    continue
-                dist[:] = 0.0
-                for k in range(d):
-                    x, line = p[k, i], q[k]
-                    if square:
-                        for j in range(m):
-                            dist[j] += (line[j] - x) ** 2
-                    else:
-                        for j in range(m):
-                            dist[j] += abs(line[j] - x)
-                for j in range(m):
-                    term[j] = w[i] * v[j]
-                if first == second:
-                    term[: i + 1] = 0.0
-                add_profile(dist, term, total, root, rate, a, b, turns, value)
-            sums[sets[first], sets[second]] += total.sum()
-
-    return kernel
+    return sum_differences
 
 
-@cache
 def _compiled_products() -> Any:
-    import numba
+    from calibrant.primitives.profile_loops import sum_products  # imports Numba
 
-    add_profile = compiled_profile()
-
-    @numba.njit(nogil=True, cache=True, fastmath={"contract"})
-    def kernel(start, stop, G, p, q, w, v, same, root, rate, a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
-        m = G.shape[1]
-        dist, term, turns, value, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
-        for i in range(start, stop):
-            for j in range(m):
-                dist[j] = max(p[i] + q[j] - 2.0 * G[i, j], 0.0)
-                term[j] = w[i] * v[j]
-            if same:
-                term[: i + 1] = 0.0
-            add_profile(dist, term, total, root, rate, a, b, turns, value)
-        return total.sum()
-
-    return kernel
+    return sum_products
