@@ -5,11 +5,129 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from string import Formatter
+from typing import Any, NamedTuple, Self, TypeVar
+
+
+class Place(NamedTuple):
+    """A place in a message whose words depend on the reader: the row, or an option and its value, if it has one."""
+
+    row: bool = False
+    option: str = ""
+    value: Any = None
+
+
+def as_keyword(option: str, value: Any) -> str:
+    """Return an option as Python spells it: ``bins=`` or ``format='csv'``."""
+    return f"{option}=" if value is None else f"{option}={shown(value)}"
 
 
 class CalibrantError(Exception):
-    """Base of all errors that calibrant raises on purpose."""
+    """Base of all errors that calibrant raises on purpose.
+
+    The message is a template if any field is given: ``{row}`` is the row in words, ``{value}`` what came,
+    ``{option}`` the option, and any other name the field of that name. ``{classes=}``, ``{crossed='swap'}`` and
+    ``{where=value}`` name options as the reader types them; the last one takes its value from a field. Without fields
+    the message is taken as it is, so braces in it are just braces.
+
+    Attributes
+    ----------
+    row, option, value, file
+        The row (counted from 0), option, value and file that the error is about, or None.
+    place
+        The words for the row, where its number alone will not do.
+
+    Examples
+    --------
+    >>> error = InputError("p must lie in [0, 1]; {row} is {value}. See {bins=}", row=7, value=1.5)
+    >>> print(error)
+    p must lie in [0, 1]; row 7 is 1.5. See bins=
+    >>> error.row, error.in_words(lambda name, value: f"--{name}")
+    (7, 'p must lie in [0, 1]; row 7 is 1.5. See --bins')
+    """
+
+    def __init__(self, message: str = "", /, **fields: Any) -> None:
+        self.parts = _parts(message, fields) if fields else (message,)
+        self.row: int | None = fields.get("row")
+        self.option: str | None = fields.get("option")
+        self.value: Any = fields.get("value")
+        self.file: str | None = fields.get("file")
+        self.place: str | None = fields.get("place")
+        super().__init__(self.in_words())
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {**self.__dict__, "value": self.value if isinstance(self.value, PLAIN) else shown(self.value)}
+        return _rebuilt, (type(self), state)
+
+    def in_words(self, option: Callable[[str, Any], str] = as_keyword) -> str:
+        """Return the message; `option` spells an option and its value, if it has one."""
+        row = self.place or f"row {self.row}"
+        return "".join(
+            part if isinstance(part, str) else row if part.row else option(part.option, part.value)
+            for part in self.parts
+        )
+
+    def within(
+        self,
+        before: str = "",
+        after: str = "",
+        /,
+        *,
+        row: int | None = None,
+        place: str | None = None,
+        file: object = None,
+        **fields: Any,
+    ) -> Self:
+        """Return the same error, told by someone who knows more: words around it, and where its row is.
+
+        `before` and `after` are templates; `place` are the words for the row, where its number alone will not do.
+        """
+        *parts, last = self.parts
+        end = last.rstrip(".") if after and isinstance(last, str) else last
+        found = _rebuilt(type(self), dict(self.__dict__))
+        found.parts = (*_parts(before, {**fields, "file": file}), *parts, end, *_parts(after, {**fields, "file": file}))
+        found.row = self.row if row is None else row
+        found.place = self.place if place is None else place
+        found.file = self.file if file is None else str(file)
+        found.args = (found.in_words(),)
+        return found
+
+
+PLAIN = (str, int, float, type(None))
+E = TypeVar("E", bound=CalibrantError)
+
+
+def _rebuilt(kind: type[E], state: dict[str, Any]) -> E:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    error.args = (error.in_words(),)
+    return error
+
+
+def _parts(message: str, fields: dict[str, Any]) -> tuple[str | Place, ...]:
+    """Return a template as texts and places; only the words of places depend on the reader."""
+    found: list[str | Place] = []
+    for text, name, spec, _ in Formatter().parse(message):
+        found.append(text)
+        if name is None:
+            continue
+        option, equals, given = name.partition("=")
+        if name == "row":
+            found.append(Place(row=True))
+        elif name == "option":
+            found.append(Place(option=fields["option"]))
+        elif equals:
+            literal = given[:1] in ("'", '"')
+            value = given[1:-1] if literal else None if not given else fields[given]
+            found.append(Place(option=option, value=value))
+        elif name == "value":
+            found.append(shown(fields["value"]))
+        else:
+            found.append(format(fields[name], spec or ""))
+    return tuple(found)
 
 
 class InputError(CalibrantError, ValueError):
@@ -57,7 +175,8 @@ def _unprintable(value: Any) -> str:
 
 def refuse_choice(name: str, value: object, choices: tuple[object, ...]) -> InputError:
     """Return the error for an option that is not one of its choices."""
-    return InputError(f"{name} must be one of {listing(choices, most=len(choices))}; got {shown(value)}")
+    listed = listing(choices, most=len(choices))
+    return InputError("{name} must be one of {listed}; got {value}", name=name, listed=listed, option=name, value=value)
 
 
 def did_you_mean(word: str, known: Iterable[str], *, spelled: Callable[[str], str] = shown) -> str:

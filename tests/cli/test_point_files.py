@@ -318,7 +318,7 @@ def test_columns_that_are_named_wrongly(folder, tables):
     )
     assert "is named twice by --columns 'x_0,x_*'" in refusal(folder, "a.csv", "a.csv", columns="x_0,x_*")
     assert "has no column 'age' (--where)" in refusal(folder, "a.csv", "a.csv", where="age > 3")
-    assert "a.csv has nothing to measure: --where" in refusal(folder, "a.csv", "a.csv", where="x_0 > 99")
+    assert "a.csv has nothing to measure: where=" in refusal(folder, "a.csv", "a.csv", where="x_0 > 99")
     (folder / "b.csv").write_text("x,x\n1,2\n")
     assert "b.csv has two columns named 'x'" in refusal(folder, "b.csv", "b.csv")
 

@@ -64,7 +64,7 @@ def test_clauses_are_joined_by_and():
 )
 def test_what_is_no_filter(refusal, text, why):
     message = refusal(read_where, text)
-    assert message.startswith(f"--where {text!r} is not a filter: ")
+    assert message.startswith(f"where={text!r} is not a filter: ")
     assert why in message
 
 
@@ -155,7 +155,7 @@ def test_rows_that_are_kept(kept, text, rows):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("whole > many", "'many' (--where) is not a value of column 'whole', which holds numbers"),
+        ("whole > many", "'many' (where=) is not a value of column 'whole', which holds numbers"),
         ("whole = nan", "which holds numbers"),
         ("whole = 1_000", "which holds numbers"),
         ("truth = yes", "which holds true and false"),

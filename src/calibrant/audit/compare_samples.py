@@ -229,4 +229,4 @@ def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
     try:
         return read_point_sets(real, given)
     except InputError as problem:
-        raise InputError(str(problem) if name == GENERATED else f"{problem} (set {name!r})") from None
+        raise problem if name == GENERATED else problem.within("", " (set {name})", name=repr(name)) from None

@@ -44,5 +44,8 @@ def _density(rows: Any, log_density_y: Any) -> NDArray[Any] | None:
     if log_density_y is None:
         return None
     if rows.law.log_densities is None:
-        raise InputError("log_density_y= is compared with that of the draws; pass Samples(draws, log_density)")
+        raise InputError(
+            "{log_density_y=} is compared with that of the draws; pass Samples(draws, log_density)",
+            option="log_density_y",
+        )
     return read_log_density_y(log_density_y, rows)

@@ -91,7 +91,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
                 **_known(arrays, columns, y),
             )
         except InputError as problem:
-            raise InputError(_in_the_file(problem, tables, columns, where)) from problem
+            raise _in_the_file(problem, tables, columns, where) from problem
 
 
 def _columns(tables: Tables, request: Request, where: Where | None, kind: str | None) -> Columns:
@@ -145,7 +145,7 @@ def _labels(rows: pl.DataFrame, columns: Columns, request: Request) -> dict[str,
     """Return the labels as values of the outcome column, under the names that `audit` gives them."""
     y, found = cells(rows, columns.y[0]), {}
     if request.pos_label is not None:
-        found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="--pos-label")
+        found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="pos_label")
     if request.classes is not None or columns.kind in ("classes", "sets"):
         found["classes"] = class_labels(y, columns, request.classes)
     return found
@@ -173,8 +173,14 @@ def _names(tables: Tables, request: Request, columns: Columns, coordinates: Sequ
     return {key: printable(value) for key, value in (names | extra).items() if value is not None}
 
 
-def _in_the_file(problem: InputError, tables: Tables, columns: Columns, where: Where | None) -> str:
+def _in_the_file(problem: InputError, tables: Tables, columns: Columns, where: Where | None) -> InputError:
     """Say what the words of the library mean in the file."""
-    meaning = f"y is column {shown(columns.outcome)}, prediction is {shown(columns.prediction)}"
-    counted = f"; rows are {counting(where)}" if "row " in str(problem) else ""
-    return f"{tables.placed(str(problem).rstrip('.'))} (in {tables}, {meaning}{counted})"
+    counted = "" if problem.row is None else f"; rows are {counting(where)}"
+    return problem.within(
+        "",
+        " (in {tables}, y is column {y}, prediction is {prediction}" + counted + ")",
+        place=None if problem.row is None else tables.place(problem.row),
+        tables=str(tables),
+        y=shown(columns.outcome),
+        prediction=shown(columns.prediction),
+    )

@@ -143,11 +143,11 @@ def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any]
     what was typed it is said.
     """
     if given is not None:
-        return [literal(text, y.dtype, column=columns.outcome, option="--classes") for text in split_labels(given)]
+        return [literal(text, y.dtype, column=columns.outcome, option="classes") for text in split_labels(given)]
     parts = wild_parts(columns.p, str(columns.pattern))
     labels = set(y.unique().to_list())
     try:
-        classes = [literal(part, y.dtype, column=columns.outcome, option="--p-cols") for part in parts]
+        classes = [literal(part, y.dtype, column=columns.outcome, option="p_cols") for part in parts]
     except InputError:
         classes = []
     if classes and labels <= set(classes):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+from functools import partial
 from typing import IO, Any
 
 import click
 
 from calibrant.cli.messages import tell
-from calibrant.errors import CalibrantError
+from calibrant.cli.patterns import join_labels
+from calibrant.errors import CalibrantError, as_keyword, shown
 
+WORD = re.compile(r"[\w.,-]+")  # what a shell takes as it is
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG, TYPED = "calibrant.debug", "calibrant.typed"  # what the context of a command remembers
 ORDER = (
@@ -34,11 +37,6 @@ SEVERAL = {
     "--columns": "for several write --columns a,b",
     "--draws": "for vectors write --draws a,b, one for each column of --y",
 }  # what to do instead of giving an option twice
-
-# Options of the library and of the command line are the same words, spelled differently.
-KEYWORD = re.compile(
-    r"\b(?P<name>pos_label|classes|weights|level|crossed|calibration_size|covariates|log_density_y)=(?:'(?P<value>\w+)'|(?=[\s,;.]|$))"
-)
 
 
 class Option(click.Option):
@@ -112,7 +110,8 @@ class Commands(click.Group):
             if ctx.meta.get(DEBUG):
                 traceback.print_exc()
             command = " ".join(filter(None, ("calibrant", ctx.invoked_subcommand)))
-            raise Refusal(_sentence(problem, command)) from problem
+            asked = self.commands.get(ctx.invoked_subcommand or "")
+            raise Refusal(_sentence(problem, command, asked)) from problem
 
 
 class Refusal(click.ClickException):
@@ -136,19 +135,25 @@ def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> Non
             formatter.write("".join(f"  {line.strip()}\n" for line in examples.strip().splitlines()))
 
 
-def _as_option(keyword: re.Match[str]) -> str:
-    option = "--" + keyword["name"].replace("_", "-")
-    return f"{option} {keyword['value']}" if keyword["value"] else option
+def _spelled(command: click.Command | None, name: str, value: Any) -> str:
+    """Return an option as it is typed, if the command has it: they are the same words as in the library."""
+    option = "--" + name.replace("_", "-")
+    if command is None or not any(option in parameter.opts for parameter in command.params):
+        return as_keyword(name, value)
+    if value is None:
+        return option
+    text = join_labels(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{option} {text if WORD.fullmatch(text) else shown(text)}"
 
 
-def _sentence(problem: BaseException, command: str) -> str:
+def _sentence(problem: BaseException, command: str, asked: click.Command | None = None) -> str:
     if isinstance(problem, click.UsageError):
         text = problem.format_message().rstrip(".")
         return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('?', '?)')) else '.'} See {command} --help"
     if isinstance(problem, click.ClickException):
         return problem.format_message()
     if isinstance(problem, CalibrantError):
-        return KEYWORD.sub(_as_option, str(problem))
+        return problem.in_words(partial(_spelled, asked))
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this; take fewer rows with --where, or a larger machine"
     if isinstance(problem, OSError):

@@ -52,7 +52,8 @@ def check_lists(column: pl.Series, name: str, table: TableFile, where: Where | N
             first = int(strange.arg_max() or 0)
             raise InputError(
                 f"{place} must hold lists of one length; {_placed(0, (len(column), *sizes), axes)} has {found[0]:,} "
-                f"{axis}s and {_placed(first, (len(column), *sizes), axes)} has {found[first]:,} ({counting(where)})"
+                f"{axis}s and {_placed(first, (len(column), *sizes), axes)} has {found[first]:,} "
+                f"({counting(where, '--where')})"
             )
         if found[0] == 0:
             raise InputError(f"{place} holds empty lists; there must be at least one {axis}")
@@ -86,8 +87,8 @@ def _refuse_missing(
     if missing.any():
         first = _placed(int(missing.arg_max() or 0), shape, axes)
         raise InputError(
-            f"{place} has no value in {first} ({counting(where)}), and {missing.sum() - 1:,} more are missing. "
-            "Repair or leave out such rows"
+            f"{place} has no value in {first} ({counting(where, '--where')}), and {missing.sum() - 1:,} more are "
+            "missing. Repair or leave out such rows"
         )
 
 

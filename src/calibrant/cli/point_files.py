@@ -115,8 +115,8 @@ def _from_table(table: TableFile, columns: Sequence[str], where: Where | None, *
         row, column = np.unravel_index(infinite.argmax(), points.shape)
         name = columns[0] if len(columns) == 1 else columns[column]
         raise InputError(
-            f"column {shown(name)} of {table.path} must hold finite numbers; row {row} ({counting(where)}) is "
-            f"{points[row, column]}. Repair or leave out such rows"
+            f"column {shown(name)} of {table.path} must hold finite numbers; row {row} "
+            f"({counting(where, '--where')}) is {points[row, column]}. Repair or leave out such rows"
         )
     if not named:
         _refuse_row_numbers(points, columns, table)

@@ -106,7 +106,7 @@ def check_present(column: pl.Series, name: str, table: TableFile, where: Where |
     if missing.any():
         raise InputError(
             f"column {shown(name)} of {table.path} has no value in {missing.sum():,} of {len(column):,} rows, "
-            f"the first of them row {missing.arg_max()} ({counting(where)}). "
+            f"the first of them row {missing.arg_max()} ({counting(where, '--where')}). "
             f"Repair them, or leave them out with --where {shlex.quote(f'{quoted(name)} is not null')}"
         )
 
@@ -130,7 +130,7 @@ def check_numbers(
     if text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null().all():
         remedy = "Add --decimal-comma" if table.format == "csv" and strange.any() else remedy
     raise InputError(
-        f"{place}; row {row} ({counting(where)}) is the text {shown(text[row])}. "
+        f"{place}; row {row} ({counting(where, '--where')}) is the text {shown(text[row])}. "
         + (f"{remedy}, or {instead}" if remedy else otherwise)
     )
 
@@ -149,5 +149,5 @@ def check_members(column: pl.Series, name: str, table: TableFile, where: Where |
     remedy = "Probabilities are no sets: name them with --p-cols" if probability else "Name another column"
     raise InputError(
         f"column {shown(name)} of {table.path} must say whether a class is in the set, true or false or 1 or 0; "
-        f"row {row} ({counting(where)}) is {shown(column[row])}. {remedy}"
+        f"row {row} ({counting(where, '--where')}) is {shown(column[row])}. {remedy}"
     )

@@ -70,7 +70,7 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
                 **request.measured,
             )
         except InputError as problem:
-            raise InputError(_in_the_files(problem, files, request)) from problem
+            raise _in_the_files(problem, files, request) from problem
 
 
 def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] | None) -> dict[str, str]:
@@ -86,9 +86,12 @@ def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] 
     return {key: printable(name) for key, name in names.items()}
 
 
-def _in_the_files(problem: InputError, files: Sequence[Path], request: PointRequest) -> str:
+def _in_the_files(problem: InputError, files: Sequence[Path], request: PointRequest) -> InputError:
     """Say what the words of the library mean in the files."""
-    real = "" if request.no_real else f"y is {files[0]}, "
-    generated = ", ".join(map(str, files if request.no_real else files[1:]))
-    counted = "; rows are counted from 0" if "row " in str(problem) else ""
-    return f"{str(problem).rstrip('.')} ({real}points is {generated}{counted})"
+    return problem.within(
+        "",
+        " ({real}points is {generated}{counted})",
+        real="" if request.no_real else f"y is {files[0]}, ",
+        generated=", ".join(map(str, files if request.no_real else files[1:])),
+        counted="" if problem.row is None else "; rows are counted from 0",
+    )

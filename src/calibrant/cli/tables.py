@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.files.found import Found, find_files
 from calibrant.files.reading import Reading
-from calibrant.files.rows_in_words import nothing, placed
+from calibrant.files.rows_in_words import nothing
 from calibrant.files.table_file import TableFile, open_table
 from calibrant.files.where import Where
 from calibrant.inputs.named_columns import NamedColumns
@@ -98,17 +98,13 @@ class Tables:
             raise nothing(self.paths, where)
         return pl.concat(frames, how="vertical_relaxed", rechunk=True) if len(frames) > 1 else frames[0]
 
-    def placed(self, words: str) -> str:
-        """Return words of the library about rows, with the file that each row is in."""
+    def place(self, row: int) -> str:
+        """Return where a row is, in words."""
         if not self.several:
-            return words
+            return f"row {row}"
         ends = list(accumulate(self.lengths))
-
-        def place(row: int) -> str:
-            k = min(bisect_right(ends, row), len(ends) - 1)
-            return f"row {row - ends[k] + self.lengths[k]} of {self.tables[k].path}"
-
-        return placed(words, place)
+        k = min(bisect_right(ends, row), len(ends) - 1)
+        return f"row {row - ends[k] + self.lengths[k]} of {self.tables[k].path}"
 
     def count(self, columns: Sequence[str], where: Where | None) -> int:
         """Return the number of rows that `where` keeps."""

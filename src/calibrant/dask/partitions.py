@@ -138,7 +138,7 @@ def refusals_name(where: str) -> Iterator[None]:
     try:
         yield
     except (InputError, SummaryError) as problem:
-        raise type(problem)(f"{where}: {problem}") from problem
+        raise problem.within("{where}: ", where=where) from problem
 
 
 def no_rows(many: int) -> InputError:

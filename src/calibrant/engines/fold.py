@@ -86,7 +86,7 @@ def total_of(batches: Iterable[Any], part: Callable[[Batch], Summary]) -> Summar
             if not opened.weightless:
                 running.add(part(opened))
         except (InputError, SummaryError) as problem:
-            raise type(problem)(f"batch {number}: {problem}") from problem
+            raise problem.within("batch {number}: ", number=number) from problem
     total = running.total()
     if total is None and number < 0:
         raise InputError("there are no batches: the iterator is empty; at least one batch is needed")

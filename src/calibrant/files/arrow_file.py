@@ -167,7 +167,7 @@ def _clause(clause: Clause, schema: Any, fixed: Mapping[str, Any]) -> Any:
     compare = COMPARISONS["=" if clause.op == "in" else clause.op]
     found = []
     for text in clause.values:
-        value = value_of(text, _kind(kind), column=clause.column, option="--where", zone=zone)
+        value = value_of(text, _kind(kind), column=clause.column, option="where", zone=zone)
         found.append(compare(column, pa.scalar(value, kind) if real else pa.scalar(value)))
     kept = reduce(operator.or_, found)
     return kept | pc.is_nan(column) if real and clause.op in (">", ">=") else kept

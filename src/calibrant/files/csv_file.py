@@ -13,12 +13,12 @@ from calibrant.errors import InputError, shown
 if TYPE_CHECKING:
     import polars as pl
 
-DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}  # and how each is typed
+DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how each is typed
 MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x04\x22\x4d\x18": "LZ4"}  # compressions that are not read
-OTHER_ENCODING = "Add --encoding cp1252 if Windows or Excel wrote it, or the name of its own encoding"
+OTHER_ENCODING = "Add {encoding='cp1252'} if Windows or Excel wrote it, or the name of its own encoding"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,11 @@ def read_delimiter(given: Any) -> str:
     spelled = {"tab": "\t", "\\t": "\t"}
     character = spelled.get(given, given) if isinstance(given, str) else ""
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise InputError(f"delimiter must be one character, such as ';' or '|', or the word tab; got {shown(given)}")
+        raise InputError(
+            "delimiter must be one character, such as ';' or '|', or the word tab; got {value}",
+            option="delimiter",
+            value=given,
+        )
     return character
 
 
@@ -66,10 +70,15 @@ def check(path: Path, start: bytes, dialect: Dialect) -> None:
     if header and delimiter not in header[0]:
         others = [other for other in DELIMITERS if other in header[0]]
         if others:
-            used, most = DELIMITERS.get(delimiter, shown(delimiter)), max(others, key=header[0].count)
+            used, most = (DELIMITERS.get(each, each) for each in (delimiter, max(others, key=header[0].count)))
             raise InputError(
-                f"{path} has one column only, {shown(header[0])}, when it is split at {used}; "
-                f"it seems to be split at {DELIMITERS[most]}. Add --delimiter {DELIMITERS[most]}"
+                "{file} has one column only, {header}, when it is split at {used}; it seems to be split at {most}. "
+                "Add {delimiter=typed}",
+                file=str(path),
+                header=shown(header[0]),
+                used=used if used == "tab" else shown(used),
+                most=most if most == "tab" else shown(most),
+                typed=most,
             )
 
 
@@ -101,11 +110,11 @@ def scan(path: Path, dialect: Dialect, look: int | None) -> pl.LazyFrame:
 
 
 def remedy(problem: str) -> str:
-    """Return what to do about a problem that polars names."""
+    """Return what to do about a problem that polars names, for the template of a message."""
     if "utf-8" in problem:
         return OTHER_ENCODING
     if "more fields" in problem:
-        return "A line has more fields than the header; if they are split at something else, add --delimiter"
+        return "A line has more fields than the header; if they are split at something else, add {delimiter=}"
     if "conversion error" in problem:
         return "Mend that value, or save the file as Parquet, where a column has one type"
     return "Look at the file in an editor"
@@ -116,11 +125,16 @@ def _check_encoding(path: Path, start: bytes) -> None:
     if found is None and start.count(0) > len(start) // 4:  # of Latin letters in UTF-16 every other byte is zero
         found = "utf-16-le" if start[1:2] == b"\x00" else "utf-16-be"
     if found:
-        raise InputError(f"{path} is not in UTF-8 but seems to be in {found.upper()}. Add --encoding {found}")
+        raise InputError(
+            "{file} is not in UTF-8 but seems to be in {name}. Add {encoding=found}",
+            file=str(path),
+            name=found.upper(),
+            found=found,
+        )
     try:
         getincrementaldecoder("utf-8")().decode(start)  # the last character may be cut
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not in UTF-8. {OTHER_ENCODING}") from None
+        raise InputError("{file} is not in UTF-8. " + OTHER_ENCODING, file=str(path)) from None
 
 
 def _decoded(path: Path, content: bytes, encoding: str | None, *, errors: str = "strict") -> str:
@@ -133,7 +147,10 @@ def _decoded(path: Path, content: bytes, encoding: str | None, *, errors: str = 
         ) from None
     except UnicodeError as problem:
         raise InputError(
-            f"{path} is not in {name}: {problem}. Name the encoding it was written in (--encoding)"
+            "{file} is not in {name}: {problem}. Name the encoding it was written in ({encoding=})",
+            file=str(path),
+            name=name,
+            problem=str(problem),
         ) from None
 
 

@@ -54,7 +54,13 @@ def value_of(text: str, kind: str, *, column: str, option: str, zone: str | None
     words = KINDS.get(kind, f"values of type {kind}")
     value = _spelled(text, kind, zone)
     if value is None:
-        raise InputError(f"{shown(text)} ({option}) is not a value of column {shown(column)}, which holds {words}")
+        raise InputError(
+            "{value} ({option}) is not a value of column {column}, which holds {words}",
+            value=text,
+            option=option,
+            column=shown(column),
+            words=words,
+        )
     return value
 
 

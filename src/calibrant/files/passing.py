@@ -17,7 +17,7 @@ from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import Asked, Checkpoint, Kept
 from calibrant.files.holding import Holds
 from calibrant.files.reading import START, Piece, Position, Reading, engine
-from calibrant.files.rows_in_words import counting, nothing, placed
+from calibrant.files.rows_in_words import counting, nothing
 from calibrant.files.table_file import open_table
 from calibrant.inputs.named_columns import NamedColumns
 from calibrant.primitives.dispatch import expecting
@@ -62,7 +62,7 @@ def measured(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | Non
     except (CalibrantError, KeyboardInterrupt) as problem:
         if kept is None or not kept.leave(running) or isinstance(problem, KeyboardInterrupt):
             raise
-        raise type(problem)(f"{str(problem).rstrip('.')}. {kept.how_to_go_on()}") from problem
+        raise problem.within("", ". {advice}", advice=kept.how_to_go_on()) from problem
     summary = running.total()
     if summary is None:
         raise nothing([found.path for found in reading.files], reading.where, reading.columns.weights)
@@ -194,10 +194,16 @@ def _named(reading: Reading, piece: Piece) -> Iterator[None]:
         raise
     except (InputError, SummaryError) as problem:
         reading.check_numbers(piece)
-        words = placed(str(problem), lambda row: f"row {piece.start + row:,}")
-        path, last = reading.files[piece.file].path, piece.start + piece.rows - 1
+        row = None if problem.row is None else piece.start + problem.row
         counted = f" ({counting(reading.where)})" if reading.where else ""
-        raise type(problem)(f"{path}, rows {piece.start:,} to {last:,}{counted}: {words}") from problem
+        raise problem.within(
+            f"{{file}}, rows {{first:,}} to {{last:,}}{counted}: ",
+            row=row,
+            place=None if row is None else f"row {row:,}",
+            file=reading.files[piece.file].path,
+            first=piece.start,
+            last=piece.start + piece.rows - 1,
+        ) from problem
 
 
 def _number_of_rows(reading: Reading) -> int | None:

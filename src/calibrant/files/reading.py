@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.files.csv_file import USUAL, Dialect
@@ -102,24 +103,20 @@ class Reading:
         """The columns that are labels of rows and nothing else."""
         return tuple(name for name in self.columns.groups if name not in self.columns.checked)
 
-    def place(self, piece: Piece, row: int) -> str:
-        """Return where a row of a piece is, in words."""
-        return f"row {piece.start + row:,} of {self.files[piece.file].path} ({counting(self.where)})"
-
     def check_numbers(self, piece: Piece) -> None:
         """Refuse a piece with NaN in it, naming the column; verbs refuse it too, but do not know its name."""
         for name in self.columns.checked:
             values = np.asarray(piece.frame[name])
             missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
             if missing.any():
-                raise InputError(f"column {shown(name)} is NaN in {self.place(piece, int(missing.argmax()))}")
+                raise self._refusal("column {name} is NaN in {row}", piece, name, missing)
 
     def check_names(self, table: TableFile, found: Found) -> None:
         """Refuse a file that lacks one of the columns, or of those that the filter looks at."""
         names = list(dict.fromkeys((*_names(table), *found.constants)))
         self.columns.check(names, str(table.path))
         if self.where is not None:
-            NamedColumns(None, self.where.columns).check(names, f"{table.path} (--where)")
+            NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
 
     def check_kinds(self, table: TableFile, found: Found, frame: Any) -> None:
         """Refuse a file, of which `frame` has rows, whose columns hold something else than those of the files before.
@@ -137,8 +134,13 @@ class Reading:
             column = piece.frame[name]
             counted = column.null_count
             if counted() if callable(counted) else counted:
-                missing = np.asarray(column.is_null())
-                raise InputError(f"column {shown(name)} has no value in {self.place(piece, int(missing.argmax()))}")
+                raise self._refusal("column {name} has no value in {row}", piece, name, np.asarray(column.is_null()))
+
+    def _refusal(self, problem: str, piece: Piece, name: str, bad: NDArray[np.bool_]) -> InputError:
+        """Return the error that names the first bad row of a piece."""
+        row, path = piece.start + int(bad.argmax()), self.files[piece.file].path
+        place = f"row {row:,} of {path}"
+        return InputError(f"{problem} ({counting(self.where)})", name=shown(name), row=row, place=place, file=str(path))
 
     def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[Any]:
         """Yield frames of polars or tables of pyarrow of `BATCH` rows."""

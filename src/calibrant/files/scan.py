@@ -14,7 +14,6 @@ from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import Asked, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found, find_files
-from calibrant.files.keywords import as_keywords
 from calibrant.files.passing import measured
 from calibrant.files.reading import BATCH, Reading, engine
 from calibrant.files.table_file import FORMATS
@@ -90,15 +89,14 @@ def scan(
     """
     if format is not None and format not in FORMATS:
         raise refuse_choice("format", format, FORMATS)
-    with as_keywords():
-        return Scan(
-            find_files(path, format=format),
-            NamedColumns.read(y, prediction, weights, groups),
-            None if where is None else read_where(where),
-            {"classes": classes, "pos_label": pos_label},
-            format,
-            Dialect.read(delimiter, encoding, decimal_comma),
-        )
+    return Scan(
+        find_files(path, format=format),
+        NamedColumns.read(y, prediction, weights, groups),
+        None if where is None else read_where(where),
+        {"classes": classes, "pos_label": pos_label},
+        format,
+        Dialect.read(delimiter, encoding, decimal_comma),
+    )
 
 
 SPOKEN = {"wanted": "the verbs"}  # what is called otherwise in a message
@@ -123,11 +121,10 @@ class Scan:
         InputError
             If a file cannot be read, lacks a column, or has a cell without a value; it names the file and the row.
         """
-        with as_keywords():
-            reading = self.reading()
-            for number, piece in enumerate(reading.pieces()):
-                reading.check_numbers(piece)
-                yield self.columns.batch(piece.frame, number)
+        reading = self.reading()
+        for number, piece in enumerate(reading.pieces()):
+            reading.check_numbers(piece)
+            yield self.columns.batch(piece.frame, number)
 
     def measure(
         self, *verbs: Any, exact: bool = False, checkpoint: str | os.PathLike[str] | None = None
@@ -154,8 +151,7 @@ class Scan:
         given = verbs[0] if len(verbs) == 1 and isinstance(verbs[0], (list, tuple)) else verbs
         job = Measuring.of(given, exact=exact, **self.labels)
         job.check_groups(self.columns.groups)
-        with as_keywords():
-            return dict(self.found(job, checkpoint))
+        return dict(self.found(job, checkpoint))
 
     def audit(
         self,
@@ -179,9 +175,8 @@ class Scan:
         from calibrant.audit.of_batches import AuditJob
 
         job = AuditJob(exact=exact, level=level, resamples=resamples, rng=rng, names=names or self.names, **self.labels)
-        with as_keywords():
-            found: Audit = self.found(job, checkpoint)
-            return found
+        found: Audit = self.found(job, checkpoint)
+        return found
 
     def found(self, job: Job, checkpoint: str | os.PathLike[str] | None = None) -> Any:
         """Return what any job has to say of the rows."""

@@ -190,7 +190,12 @@ class TableFile:
         if type(problem).__name__ == "PanicException":  # its words are about polars, not about the file
             first_line = "it is damaged inside"
         remedy = csv_file.remedy(first_line) if self.format == "csv" else "Is it complete? Write it again"
-        return InputError(f"{self.path} cannot be read as {spelled_format(self.format)}: {first_line}. {remedy}")
+        return InputError(
+            "{file} cannot be read as {format}: {problem}. " + remedy,
+            file=str(self.path),
+            format=spelled_format(self.format),
+            problem=first_line,
+        )
 
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
@@ -199,14 +204,22 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
     chosen = format or format_of(path)
     if chosen is None:
         raise InputError(
-            f"{path} has no ending that tells what it is; calibrant reads {', '.join(SUFFIXES)}. "
-            f"If it is one of these, say which (--format): {listing(FORMATS)}"
+            "{file} has no ending that tells what it is; calibrant reads {endings}. "
+            "If it is one of these, say which ({format=}): {formats}",
+            file=str(path),
+            endings=", ".join(SUFFIXES),
+            formats=listing(FORMATS),
         )
     start = _start(path, 4096)
     found = next((format for magic, format in MAGIC.items() if start.startswith(magic)), None)
     if found and found != chosen:
-        told, true = spelled_format(chosen), spelled_format(found)
-        raise InputError(f"{path} is not {told}: it begins like {true}. Add --format {found}")
+        raise InputError(
+            "{file} is not {told}: it begins like {true}. Add {format=found}",
+            file=str(path),
+            told=spelled_format(chosen),
+            true=spelled_format(found),
+            found=found,
+        )
     dialect = dialect or csv_file.USUAL
     if chosen == "csv":
         if dialect.delimiter is None and ".tsv" in path.suffixes[-2:]:

@@ -64,7 +64,7 @@ class Clause:
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column = column.cast(pl.String)
         compare = COMPARISONS["=" if self.op == "in" else self.op]
-        values = [literal(text, dtype, column=self.column, option="--where") for text in self.values]
+        values = [literal(text, dtype, column=self.column, option="where") for text in self.values]
         return pl.any_horizontal([compare(column, value) for value in values])
 
 
@@ -176,8 +176,10 @@ class _Reader:
 
     def refusal(self, problem: str) -> InputError:
         return InputError(
-            f"--where {shown(self.text)} is not a filter: {problem}. "
-            "Write it like: age >= 65 and region in (north, west)"
+            "{where=text} is not a filter: {problem}. Write it like: age >= 65 and region in (north, west)",
+            text=self.text,
+            problem=problem,
+            option="where",
         )
 
 

@@ -299,8 +299,10 @@ def _check_rows(rows: CoveredRows, method: str) -> None:
         raise InputError(_NO_LEVEL)
     if method in IN_ORDER and rows.keep is not None:
         raise InputError(
-            f'method="{method}" looks at rows that follow each other, and a row of weight 0 leaves a gap; row '
-            f"{int(np.argmin(rows.keep))} has weight 0. Drop such rows first if those around them do follow each other"
+            'method="{method}" looks at rows that follow each other, and a row of weight 0 leaves a gap; {row} has '
+            "weight 0. Drop such rows first if those around them do follow each other",
+            method=method,
+            row=int(np.argmin(rows.keep)),
         )
     if method != "joint":
         _check_one_level(rows.prediction.levels.size, method)
@@ -310,7 +312,8 @@ def _check_rows(rows: CoveredRows, method: str) -> None:
         row = row if rows.keep is None else int(np.flatnonzero(rows.keep)[row])
         raise InputError(
             'method="joint" counts rows between nested levels; '
-            f"row {row} is not nested: its prediction at a lower level reaches beyond that at a higher one"
+            "{row} is not nested: its prediction at a lower level reaches beyond that at a higher one",
+            row=row,
         )
 
 

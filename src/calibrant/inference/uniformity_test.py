@@ -41,7 +41,11 @@ def summarise(
     if method != "smooth" and not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
         raise InputError(_WEIGHTS)
     if method in AGAINST_COVARIATES and covariates is None:
-        raise InputError(f'method="{method}" needs covariates=, what the predictions were made from')
+        raise InputError(
+            'method="{method}" needs {covariates=}, what the predictions were made from',
+            method=method,
+            option="covariates",
+        )
     if multiplicity == "exchange":
         if not (isinstance(given, LawRows) and isinstance(given.law, Samples)):
             raise InputError('multiplicity="exchange" takes draws in the place of outcomes: it needs Samples')

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs.laws.law import Selection
 from calibrant.inputs.laws.parameters import read_numbers
 from calibrant.inputs.weights import FloatArray
@@ -54,10 +54,14 @@ def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | Non
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
     row = int(place[0]) if rows is None else int(rows[place[0]])
-    column = f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else ""
     raise InputError(
-        f"{name} must be numbers that float64 can hold; row {row}{column} is {shown(values[place])} and would become "
-        f"{int(held[place])}. Whole numbers beyond 2**53 are rounded: subtract a common offset first"
+        "{name} must be numbers that float64 can hold; {row}{column} is {value} and would become {rounded}. "
+        "Whole numbers beyond 2**53 are rounded: subtract a common offset first",
+        name=name,
+        row=row,
+        column=f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else "",
+        value=values[place],
+        rounded=int(held[place]),
     )
 
 
@@ -66,5 +70,9 @@ def refuse_nan(columns: FloatArray, name: str) -> None:
     if not np.isnan(columns.min()):  # a NaN is the minimum of what holds it
         return
     row, column = np.argwhere(np.isnan(columns))[0]
-    where = f"row {int(row)}" + (f", column {int(column)}" if columns.shape[1] > 1 else "")
-    raise InputError(f"{name} must not be missing; {where} is nan. Drop or repair such rows")
+    raise InputError(
+        "{name} must not be missing; {row}{column} is nan. Drop or repair such rows",
+        name=name,
+        row=int(row),
+        column=f", column {int(column)}" if columns.shape[1] > 1 else "",
+    )

@@ -65,7 +65,7 @@ def _unmasked(values: np.ma.MaskedArray[Any, Any], name: str) -> NDArray[Any]:
     mask = np.ma.getmaskarray(values)
     if mask.any():
         row = int(np.argmax(mask.reshape(len(mask), -1).any(axis=1))) if mask.ndim else 0
-        raise InputError(f"{name} has a masked value at row {row}; drop masked rows first")
+        raise InputError("{name} has a masked value at {row}; drop masked rows first", name=name, row=row)
     return np.asarray(values.data)
 
 

@@ -109,7 +109,13 @@ def _refuse_infinite(columns: FloatArray, wrong: float, name: str) -> None:
     if bad.any():
         row = int(np.argwhere(bad)[0][0])
         right = "-inf or finite" if wrong > 0 else "inf or finite"
-        raise InputError(f"{name} must be {right}; row {row} is {wrong}. No interval has such a bound")
+        raise InputError(
+            "{name} must be {right}; {row} is {value}. No interval has such a bound",
+            name=name,
+            right=right,
+            row=row,
+            value=wrong,
+        )
 
 
 def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[FloatArray, FloatArray]:
@@ -119,8 +125,13 @@ def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[Floa
     if crossed == "swap":
         return np.asfortranarray(np.minimum(lower, upper)), np.asfortranarray(np.maximum(lower, upper))
     row, column = (int(i) for i in np.argwhere(bad)[0])
-    where = f"row {row}" + (f", column {column}" if lower.shape[1] > 1 else "")
+    where = "{row}, column {column}" if lower.shape[1] > 1 else "{row}"
     raise InputError(
-        f"lower must not exceed upper; {where} has lower {shown(lower[row, column])} and upper "
-        f"{shown(upper[row, column])}. Pass crossed='swap' to exchange such bounds"
+        f"lower must not exceed upper; {where} has lower {{low}} and upper {{high}}. "
+        "Pass {crossed='swap'} to exchange such bounds",
+        row=row,
+        column=column,
+        low=shown(lower[row, column]),
+        high=shown(upper[row, column]),
+        option="crossed",
     )

@@ -114,7 +114,11 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
     if isinstance(prediction, Sets):
         return _read_sets(y, prediction, w, rows, classes)
     if classes is not None:
-        raise InputError(f"classes= is for labels; the outcomes of {type(prediction).__name__} are numbers")
+        raise InputError(
+            "{classes=} is for labels; the outcomes of {kind} are numbers",
+            kind=type(prediction).__name__,
+            option="classes",
+        )
     if isinstance(prediction, CdfValues):
         if y is not None:
             raise InputError("CdfValues hold the outcome already; pass None for y")

@@ -22,7 +22,7 @@ def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: 
     `rows` gives the caller's row number of each value (None: they were all kept), for messages.
     """
     if classes is not None and pos_label is not None:
-        raise InputError("pass either classes= or pos_label=, not both")
+        raise InputError("pass either {classes=} or {pos_label=}, not both", option="pos_label")
     if pos_label is not None:
         return _events_of_label(y, rows, pos_label)
     if classes is not None:
@@ -40,8 +40,11 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
         _refuse_missing(y, rows)
         i = _first_no_number(y)
         raise InputError(
-            f"y must hold column numbers 0..{K - 1}; row {_row(rows, i)} is {shown(y[i])}. "
-            "For other labels pass classes=, the labels in the order of the columns"
+            "y must hold column numbers 0..{last}; {row} is {value}. "
+            "For other labels pass {classes=}, the labels in the order of the columns",
+            last=K - 1,
+            row=_row(rows, i),
+            value=y[i],
         )
     if y.dtype.kind == "b":
         if K > 2:
@@ -55,8 +58,12 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
     if bad.any():
         i = int(np.argmax(bad))
         raise InputError(
-            f"y must hold column numbers 0..{K - 1} ({K} columns); row {_row(rows, i)} is {shown(y[i])}. "
-            "For labels that start at 1, or are not numbers, pass classes=, the labels in the order of the columns"
+            "y must hold column numbers 0..{last} ({K} columns); {row} is {value}. "
+            "For labels that start at 1, or are not numbers, pass {classes=}, the labels in the order of the columns",
+            last=K - 1,
+            K=K,
+            row=_row(rows, i),
+            value=y[i],
         )
     return y.astype(np.intp)
 
@@ -89,14 +96,15 @@ def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
         _refuse_missing(y, rows)
         i = _first_no_number(y)
         raise InputError(
-            f"y must be 0 and 1, or booleans; row {_row(rows, i)} is {shown(y[i])}. "
-            "For other labels name the event with pos_label="
+            "y must be 0 and 1, or booleans; {row} is {value}. For other labels name the event with {pos_label=}",
+            row=_row(rows, i),
+            value=y[i],
         )
     # Two reductions decide for whole numbers; fractions need a look at each value.
     legal = bool(((y == 0) | (y == 1)).all()) if y.dtype.kind == "f" else bool(y.min() >= 0) and bool(y.max() <= 1)
     if not legal:
         i = int(np.argmax(~((y == 0) | (y == 1))))
-        raise InputError(_number_message(y, i, _row(rows, i)))
+        raise _not_an_event(y, i, _row(rows, i))
     return y.astype(np.uint8)
 
 
@@ -111,16 +119,14 @@ def _first_no_number(y: NDArray[Any]) -> int:
     return next(found, 0)
 
 
-def _number_message(y: NDArray[Any], i: int, row: int) -> str:
+def _not_an_event(y: NDArray[Any], i: int, row: int) -> InputError:
     value = y[i]
-    found = f"y must be 0 and 1; row {row} is {shown(value)}"
+    remedy = ". If another number marks the event, name it with {pos_label=}"
     if y.dtype.kind == "f" and np.isnan(value):
-        return f"{found} (missing); drop rows without an outcome"
-    if y.dtype.kind == "f" and 0 < value < 1:
-        return (
-            f"{found}. Outcome first, prediction second: were the two arguments swapped? Soft labels are not supported"
-        )
-    return f"{found}. If another number marks the event, name it with pos_label="
+        remedy = " (missing); drop rows without an outcome"
+    elif y.dtype.kind == "f" and 0 < value < 1:
+        remedy = ". Outcome first, prediction second: were the two arguments swapped? Soft labels are not supported"
+    return InputError("y must be 0 and 1; {row} is {value}" + remedy, row=row, value=value)
 
 
 def events_of_label(y: NDArray[Any], pos_label: Any, rows: Rows | None = None) -> NDArray[np.uint8]:
@@ -162,7 +168,9 @@ def _columns_of_labels(y: NDArray[Any], rows: Rows | None, names: list[Any]) -> 
         column[_equal(y, name)] = k
     if (column < 0).any():
         i = int(np.argmax(column < 0))
-        raise InputError(f"y must hold labels of classes={shown(names)}; row {_row(rows, i)} is {shown(y[i])}")
+        raise InputError(
+            "y must hold labels of {classes=names}; {row} is {value}", names=names, row=_row(rows, i), value=y[i]
+        )
     return column
 
 
@@ -191,7 +199,9 @@ def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:
         return
     if missing.any():
         i = int(np.argmax(missing))
-        raise InputError(f"y must not have missing values; row {_row(rows, i)} is {shown(y[i])}. Drop such rows")
+        raise InputError(
+            "y must not have missing values; {row} is {value}. Drop such rows", row=_row(rows, i), value=y[i]
+        )
 
 
 def _row(rows: Rows | None, i: int) -> int:

@@ -78,12 +78,18 @@ class NamedColumns:
         """The columns that must have a value in each row: all but the groups."""
         return replace(self, groups=()).needed
 
-    def check(self, names: Sequence[str], where: str) -> None:
-        """Refuse a table, named by `where`, that lacks one of the columns."""
+    def check(self, names: Sequence[str], where: str, option: str = "") -> None:
+        """Refuse a table, named by `where`, that lacks one of the columns; `option` is what named them."""
         for name in self.needed:
             if name not in names:
                 hint = f"{did_you_mean(name, names)} Its columns are {listing(names, most=20)}".lstrip()
-                raise InputError(f"{where} has no column {shown(name)}. {hint}")
+                raise InputError(
+                    "{where}" + (" ({option})" if option else "") + " has no column {value}. {hint}",
+                    where=where,
+                    option=option,
+                    value=name,
+                    hint=hint,
+                )
 
     def batch(self, frame: Any, number: int = 0) -> Batch:
         """Return the rows of a frame of polars, pandas or pyarrow, which is batch `number` of all."""

@@ -113,6 +113,10 @@ def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
         return
     place = np.unravel_index(int(np.argmax(bad)), y.shape)
     row = int(place[0] if rows is None else rows[place[0]])
-    where = f"row {row}" if y.ndim == 1 else f"row {row}, coordinate {int(place[1])}"
-    missing = " (missing)" if np.isnan(y[place]) else ""
-    raise InputError(f"y must be finite; {where} is {shown(y[place])}{missing}. Drop or repair such rows")
+    raise InputError(
+        "y must be finite; {row}{coordinate} is {value}{missing}. Drop or repair such rows",
+        row=row,
+        coordinate="" if y.ndim == 1 else f", coordinate {int(place[1])}",
+        value=y[place],
+        missing=" (missing)" if np.isnan(y[place]) else "",
+    )

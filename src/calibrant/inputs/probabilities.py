@@ -87,7 +87,10 @@ def read_probabilities(
     if P.ndim == 1:
         return _binary(y, P, weights=weights, classes=classes, pos_label=pos_label)
     if pos_label is not None:
-        raise InputError("pos_label= belongs to a 1-D prediction; for (n, K) pass classes= with one label per column")
+        raise InputError(
+            "{pos_label=} belongs to a 1-D prediction; for (n, K) pass {classes=} with one label per column",
+            option="pos_label",
+        )
     outcomes, w = _read_rows(y, P.shape[0], weights)
     outcomes, P, w, rows = _drop_weightless(outcomes, P, w)
     _check_unit_interval(P, rows)
@@ -152,7 +155,10 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     for i, value in enumerate(array.reshape(-1).tolist()):
         if isinstance(value, (bool, np.bool_)) or not (isinstance(value, NUMBERS) or is_missing(value)):
             raise InputError(
-                f"prediction must be numbers in [0, 1]; row {i // columns} is {shown(value)} ({type(value).__name__})"
+                "prediction must be numbers in [0, 1]; {row} is {value} ({type})",
+                row=i // columns,
+                value=value,
+                type=type(value).__name__,
             )
     numbers = numbers_of_objects(array)
     return array if numbers is None else numbers
@@ -187,11 +193,15 @@ def _check_unit_interval(P: NDArray[Any], rows: Rows | None) -> None:
     bad = ~((P >= 0) & (P <= 1))
     place = np.unravel_index(int(np.argmax(bad)), P.shape)
     row = int(place[0]) if rows is None else int(rows[place[0]])
-    where = f"row {row}" if P.ndim == 1 else f"row {row}, column {int(place[1])}"
     value = P[place]
-    if np.isnan(value):
-        raise InputError(f"prediction must lie in [0, 1]; {where} is nan (missing); drop or repair such rows")
-    raise InputError(f"prediction must lie in [0, 1]; {where} is {shown(value)}. {_unit_remedy(P)}")
+    remedy = " (missing); drop or repair such rows" if np.isnan(value) else f". {_unit_remedy(P)}"
+    raise InputError(
+        "prediction must lie in [0, 1]; {row}{column} is {value}{remedy}",
+        row=row,
+        column="" if P.ndim == 1 else f", column {int(place[1])}",
+        value=value,
+        remedy=remedy,
+    )
 
 
 def _unit_remedy(P: NDArray[Any]) -> str:
@@ -213,7 +223,9 @@ def _check_simplex(P: NDArray[Any], rows: Rows | None) -> None:
     i = int(np.argmax(off > SUM_TOLERANCE))
     row = i if rows is None else int(rows[i])
     raise InputError(
-        f"each row of prediction must sum to 1 within {SUM_TOLERANCE:g}; row {row} sums to "
-        f"{P[i].sum(dtype=np.float64):.9g}. Renormalise in float64: "
-        "P = numpy.asarray(P, dtype=float); P = P / P.sum(axis=1, keepdims=True)"
+        "each row of prediction must sum to 1 within {within:g}; {row} sums to {total:.9g}. Renormalise in float64: "
+        "P = numpy.asarray(P, dtype=float); P = P / P.sum(axis=1, keepdims=True)",
+        within=SUM_TOLERANCE,
+        row=row,
+        total=P[i].sum(dtype=np.float64),
     )

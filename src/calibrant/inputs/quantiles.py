@@ -120,6 +120,10 @@ def _uncrossed(values: FloatArray, crossed: str) -> FloatArray:
         return np.asfortranarray(np.sort(values, axis=1))
     row, column = (int(i) for i in np.argwhere(bad)[0])
     raise InputError(
-        f"quantiles must not decrease with their level; row {row} has {shown(values[row, column])} and then "
-        f"{shown(values[row, column + 1])}. Pass crossed='sort' to sort such rows"
+        "quantiles must not decrease with their level; {row} has {value} and then {next}. "
+        "Pass {crossed='sort'} to sort such rows",
+        row=row,
+        value=values[row, column],
+        next=shown(values[row, column + 1]),
+        option="crossed",
     )

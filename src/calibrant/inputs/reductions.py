@@ -67,7 +67,7 @@ def _column(k: Any, K: int, classes: Any) -> int:
     if classes is not None:
         names = read_classes(classes, expected=K, given_by=f"{K} columns")
         if k not in names:
-            raise InputError(f"k must be one of classes={shown(names)}; got {shown(k)}")
+            raise InputError("k must be one of {classes=names}; got {value}", names=names, value=k, option="k")
         return names.index(k)
     column = check_count("k", k, least=0)
     if column >= K:

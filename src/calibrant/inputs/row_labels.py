@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs.containers import as_array, is_missing
 from calibrant.inputs.label_forms import moment_texts, plain_decimal
 
@@ -62,8 +62,10 @@ def _refuse_missing(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> 
     if missing.any():
         place = int(np.argmax(missing))
         raise InputError(
-            f"{name} must not be missing; row {int(rows[place])} is {shown(column[place])}. "
-            "Give such rows a label of their own, or drop them"
+            "{name} must not be missing; {row} is {value}. Give such rows a label of their own, or drop them",
+            name=name,
+            row=int(rows[place]),
+            value=column[place],
         )
 
 
@@ -80,8 +82,10 @@ def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowL
             code[i] = number.setdefault(label, len(number))
         except TypeError:
             raise InputError(
-                f"{name} must be labels that can be told apart, such as texts or numbers; "
-                f"row {int(rows[i])} is {shown(label)}"
+                "{name} must be labels that can be told apart, such as texts or numbers; {row} is {value}",
+                name=name,
+                row=int(rows[i]),
+                value=label,
             ) from None
     values = _plain(list(number))
     order = label_order(values)

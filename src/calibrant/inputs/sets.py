@@ -113,7 +113,9 @@ def _refuse_missing(mask: NDArray[Any]) -> None:
     if place is not None:
         row = place // (mask.size // len(mask))
         raise InputError(
-            f"mask must not be missing; row {row} holds {shown(flat[place])}. Say True or False, or drop such rows"
+            "mask must not be missing; {row} holds {value}. Say True or False, or drop such rows",
+            row=row,
+            value=flat[place],
         )
 
 

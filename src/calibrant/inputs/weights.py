@@ -56,7 +56,7 @@ def read_weights(weights: Any, n: int) -> FloatArray:
     bad = ~(np.isfinite(w) & (w >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"weights must be finite and at least 0; row {row} is {shown(array[row])}")
+        raise InputError("weights must be finite and at least 0; {row} is {value}", row=row, value=array[row])
     heaviest = float(w.max())
     if heaviest == 0:
         raise InputError("weights must not all be 0; leave weights out for equal weights")
@@ -75,4 +75,4 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
         return numbers
     found = (i for i, v in enumerate(array.tolist()) if not (isinstance(v, (int, float)) or is_missing(v)))
     row = next(found, 0)
-    raise InputError(f"weights must be numbers; row {row} is {shown(array[row])}")
+    raise InputError("weights must be numbers; {row} is {value}", row=row, value=array[row])

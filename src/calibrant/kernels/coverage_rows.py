@@ -44,8 +44,10 @@ class CoverageRows:
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
             raise InputError(
-                f"a kernel on {type(prediction).__name__} measures distances between them, so that they must be "
-                f"finite; row {row} of those with a weight is infinite. Leave such rows out, or use coverage_hsic"
+                "a kernel on {kind} measures distances between them, so that they must be finite; {row} of those with "
+                "a weight is infinite. Leave such rows out, or use coverage_hsic",
+                kind=type(prediction).__name__,
+                row=row,
             )
         kind = type(prediction).__name__
         return cls(points, rows.covered - prediction.levels, prediction.levels, rows.w, kind)

@@ -108,8 +108,9 @@ def _of_samples(rows: LawRows, law: Samples, log_density_y: Any, draws: Any, rng
     if law.log_densities is None or log_density_y is None:
         raise InputError(
             "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
-            f"log_density_y=...; {'the first' if law.log_densities is None else 'the second'} is missing. joint_ranks "
-            "needs none"
+            "{log_density_y=}; {which} is missing. joint_ranks needs none",
+            which="the first" if law.log_densities is None else "the second",
+            option="log_density_y",
         )
     if draws is not None:
         raise InputError(f"draws= is for laws; these are {law.M} draws already. Leave it out")
@@ -134,6 +135,8 @@ def _of_draws(law: Law, y: FloatArray, M: int, rng: Any) -> Ranked:
         q = np.asarray(block.log_density(z))
         if np.isnan(q).any():
             row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
-            raise InputError(f"the log_density of {type(law).__name__} must be a number; row {row} has one that is nan")
+            raise InputError(
+                "the log_density of {law} must be a number; {row} has one that is nan", law=type(law).__name__, row=row
+            )
         less[part], equal[part] = outcome_counts(-q)
     return tie_broken(less, equal, chance, M=M, what=WHAT)

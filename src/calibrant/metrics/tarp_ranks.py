@@ -152,7 +152,9 @@ def _references(
             f"got {shown(references)}"
         )
     if covariates is None:
-        raise InputError('references="covariates" needs covariates=, what the predictions were made from')
+        raise InputError(
+            'references="covariates" needs {covariates=}, what the predictions were made from', option="covariates"
+        )
     return fitted_outcomes(members.y, covariate_columns(covariates, rows.n, rows.keep), _needed(rng))
 
 

@@ -138,8 +138,10 @@ def refuse_zero_rows(X: FloatArray, rows: NDArray[np.intp], name: str = "points"
     zero = ~X.any(axis=1)
     if zero.any():
         raise InputError(
-            f'kernel="cosine" compares angles at 0; row {int(rows[np.argmax(zero)])} of {name} is 0 in every column. '
-            "Drop such rows, or take another kernel"
+            'kernel="cosine" compares angles at 0; {row} of {name} is 0 in every column. '
+            "Drop such rows, or take another kernel",
+            row=int(rows[np.argmax(zero)]),
+            name=name,
         )
 
 

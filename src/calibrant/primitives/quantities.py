@@ -57,8 +57,10 @@ def values_of(name: str, f: Quantity, z: NDArray[Any], x: Any) -> NDArray[Any]:
     again = _asked(name, f, turned, given)[row]
     if not _same(again, np.roll(found[row], 1), z.dtype):
         raise InputError(
-            f"{_named(name)} must treat the outcome, z[:, 0], and the draws alike: a value may depend on its member, "
-            f"on the set of members of its row and on x. The values of row {row} did not move with its members"
+            "{name} must treat the outcome, z[:, 0], and the draws alike: a value may depend on its member, "
+            "on the set of members of its row and on x. The values of {row} did not move with its members",
+            name=_named(name),
+            row=row,
         )
     return found
 
@@ -78,7 +80,9 @@ def _asked(name: str, f: Quantity, z: NDArray[Any], given: tuple[Any, ...]) -> N
     if bad.any():
         row, member = np.unravel_index(int(np.argmax(bad)), bad.shape)
         which = "the outcome" if member == 0 else f"draw {int(member) - 1}"
-        raise InputError(f"{_named(name)} must not be missing; it is nan at {which} of row {int(row)}")
+        raise InputError(
+            "{name} must not be missing; it is nan at {which} of {row}", name=_named(name), which=which, row=int(row)
+        )
     return _native(values)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs import Binary, Classes
 from calibrant.inputs.laws import Samples
 from calibrant.inputs.outcomes import LawRows
@@ -83,7 +83,10 @@ def redraw_outcomes(rows: LawRows, rng: np.random.Generator) -> LawRows:
         if not np.isfinite(drawn).all():
             row = int(np.argwhere(~np.isfinite(drawn))[0][0])
             raise InputError(
-                f"sample of {type(law).__name__} must return finite numbers; row {row} is {shown(drawn[row])}"
+                "sample of {law} must return finite numbers; {row} is {value}",
+                law=type(law).__name__,
+                row=row,
+                value=drawn[row],
             )
         return LawRows(drawn, law, rows.w)
     draws, y = law.draws.copy(), rows.y.copy()

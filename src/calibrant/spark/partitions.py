@@ -12,7 +12,6 @@ from calibrant.engines.job import Job
 from calibrant.engines.running import Running
 from calibrant.errors import InputError, SummaryError
 from calibrant.files.recut import recut
-from calibrant.files.rows_in_words import placed
 from calibrant.inputs.named_columns import NamedColumns
 from calibrant.primitives.dispatch import expecting, on_one_thread
 from calibrant.summaries import Summary
@@ -107,7 +106,7 @@ def merged(parts: list[Part], width: int) -> Part:
         assert total is not None
         return Part.of(first, total, width)
     except (InputError, SummaryError) as problem:
-        return Part.refused(first, type(problem)(f"partitions {first} and later: {problem}"), width)
+        return Part.refused(first, problem.within("partitions {first} and later: ", first=first), width)
 
 
 def tables(batches: Iterable[Any], rows: int = ROWS, size: int = BYTES) -> Iterator[tuple[int, Any]]:
@@ -146,8 +145,8 @@ def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: i
                 with on_one_thread(), expecting(stop):  # how many rows follow is not known
                     running.add(job.part(batch))
         except (InputError, SummaryError) as problem:
-            words = placed(str(problem), lambda row, start=start: f"row {start + row}")  # type: ignore[misc]
-            raise type(problem)(f"partition {partition}: {words}") from problem
+            row = None if problem.row is None else start + problem.row
+            raise problem.within("partition {partition}: ", row=row, partition=partition) from problem
     return running.total()
 
 
@@ -156,7 +155,9 @@ def _refuse_null(column: Any, name: str) -> None:
 
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"column {name!r} must not have missing values; row {row} is null. Drop such rows")
+        raise InputError(
+            "column {name} must not have missing values; {row} is null. Drop such rows", name=repr(name), row=row
+        )
     for chunk in column.chunks:
         inner = chunk
         while pa.types.is_list(inner.type) or pa.types.is_large_list(inner.type):

@@ -53,4 +53,4 @@ def _collected(plan: Any) -> list[Part]:
 
 def _error(part: Part) -> CalibrantError:
     kinds = {kind.__name__: kind for kind in (InputError, NotApplicableError, SummaryError)}
-    return kinds.get(part.error or "", InputError)(part.words)
+    return kinds.get(part.error or "", InputError)(part.words or "")

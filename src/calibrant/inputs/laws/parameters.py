@@ -67,8 +67,16 @@ def refuse_where(
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
     if len(place) == 0:
         raise InputError(f"{expected}; got {shown(values[()])}. {remedy}")
-    where = ", ".join(f"{axis} {int(i)}" for axis, i in zip(axes, place, strict=True))
-    raise InputError(f"{expected}; {where} is {shown(values[place])}. {remedy}")
+    named = [(axis, int(i)) for axis, i in zip(axes, place, strict=True)]
+    raise InputError(
+        "{expected}; "
+        + ", ".join("{row}" if axis == "row" else f"{axis} {i}" for axis, i in named)
+        + " is {value}. {remedy}",
+        expected=expected,
+        row=dict(named).get("row"),
+        value=values[place],
+        remedy=remedy,
+    )
 
 
 def refuse_not_finite(values: FloatArray, name: str, *, axes: tuple[str, ...] = ("row",)) -> None:
@@ -98,4 +106,10 @@ def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     if i is None:
         raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
     row = i // max(1, array.size // max(1, len(array))) if array.ndim else 0
-    raise InputError(f"{name} must be real numbers; row {row} is {shown(flat[i])} ({type(flat[i]).__name__})")
+    raise InputError(
+        "{name} must be real numbers; {row} is {value} ({type})",
+        name=name,
+        row=row,
+        value=flat[i],
+        type=type(flat[i]).__name__,
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.laws.law import Law, Selection, rows_of
 from calibrant.inputs.laws.parameters import locked, read_numbers, refuse_where
 from calibrant.inputs.options import check_count, generator
@@ -67,8 +67,11 @@ class Samples(Law):
         if not self.finite:
             place = _first(self.held, np.isinf)
             raise InputError(
-                f"draws must be finite here, where more than their order counts; {_placed(place)} is "
-                f"{shown(self.held[place])}. ranks, pit and coverage take infinite draws"
+                "draws must be finite here, where more than their order counts; {row}{member} is {value}. "
+                "ranks, pit and coverage take infinite draws",
+                row=place[0] if place else 0,
+                member=_member(place),
+                value=self.held[place],
             )
         return locked(self.held.astype(np.float64, copy=False))
 
@@ -197,7 +200,11 @@ def _read_draws(draws: Any) -> NDArray[Any]:
     held.flags.writeable = False
     place = _first(held, np.isnan)
     if place is not None:
-        raise InputError(f"draws must not be missing; {_placed(place)} is nan. Drop or repair such rows")
+        raise InputError(
+            "draws must not be missing; {row}{member} is nan. Drop or repair such rows",
+            row=place[0],
+            member=_member(place),
+        )
     return held
 
 
@@ -235,8 +242,9 @@ def _first(held: NDArray[Any], strange: Callable[[NDArray[Any]], NDArray[np.bool
     return None
 
 
-def _placed(place: tuple[int, ...] | None) -> str:
-    return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "draw", "coordinate"), place or (), strict=False))
+def _member(place: tuple[int, ...] | None) -> str:
+    """Return which number of its row is meant."""
+    return "".join(f", {axis} {i}" for axis, i in zip(("draw", "coordinate"), (place or ())[1:], strict=False))
 
 
 def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any] | None:

@@ -140,6 +140,9 @@ def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, N
         row = int(np.argmax(bad))
         values = [*(shown(a[row]) for a in args), *(f"{name}={shown(v[row])}" for name, v in kwds.items())]
         raise InputError(
-            f"the distribution must have parameters in their range; row {row} is {dist.name}({', '.join(values)}). "
-            "Scales are positive, locations finite, and no parameter is missing"
+            "the distribution must have parameters in their range; {row} is {name}({values}). "
+            "Scales are positive, locations finite, and no parameter is missing",
+            row=row,
+            name=dist.name,
+            values=", ".join(values),
         )

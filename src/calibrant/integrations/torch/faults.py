@@ -41,13 +41,16 @@ def first_fault(bad: Tensor, place: tuple[int, int], values: tuple[Tensor, Tenso
 def refusal(fault: list[float], K: int, pos_label: float | None, where: str = "") -> InputError:
     """Return the error for a fault of predictions with K columns."""
     batch, row = int(fault[1]), int(fault[2])
-    return InputError(
-        f"{where}batch {batch}: {_words(fault[3:], K, pos_label).replace('row 0', f'row {row}')}. "
-        "Values are checked on their device and told when a result is asked for; call reset() and start again"
+    return _problem(fault[3:], K, pos_label).within(
+        "{where}batch {batch}: ",
+        ". Values are checked on their device and told when a result is asked for; call reset() and start again",
+        row=row,
+        where=where,
+        batch=batch,
     )
 
 
-def _words(values: list[float], K: int, pos_label: float | None) -> str:
+def _problem(values: list[float], K: int, pos_label: float | None) -> InputError:
     """Return what is wrong with a row, called row 0: the words of the boundary, where tensors need no others."""
     w, y, p, column, total = values
     P = [1 / K] * K
@@ -56,13 +59,27 @@ def _words(values: list[float], K: int, pos_label: float | None) -> str:
     fair = 0 <= w < float("inf") and 0 <= p <= 1
     if fair and K > 1:
         if not abs(total - 1) <= SUM_TOLERANCE:
-            return (
-                f"each row of prediction must sum to 1 within {SUM_TOLERANCE:g}; row 0 sums to {total:.9g}. "
-                "Take softmax in float32 or float64: logits.float().softmax(1)"
+            return InputError(
+                "each row of prediction must sum to 1 within {within:g}; {row} sums to {total:.9g}. "
+                "Take softmax in float32 or float64: logits.float().softmax(1)",
+                within=SUM_TOLERANCE,
+                row=0,
+                total=total,
             )
-        return f"y must hold column numbers 0..{K - 1} ({K} columns); row 0 is {outcome}"
+        return InputError(
+            "y must hold column numbers 0..{last} ({K} columns); {row} is {value}",
+            last=K - 1,
+            K=K,
+            row=0,
+            value=outcome,
+        )
     try:
         read_probabilities([outcome], P if K == 1 else [P], weights=[w], pos_label=pos_label)
     except InputError as problem:
-        return str(problem)
-    return f"pos_label {pos_label:g} is not among the labels of y, of which there are several; row 0 is {outcome}"
+        return problem
+    return InputError(
+        "pos_label {label:g} is not among the labels of y, of which there are several; {row} is {value}",
+        label=pos_label,
+        row=0,
+        value=outcome,
+    )

@@ -1,0 +1,89 @@
+"""Advice is true for whoever gets it: what a sentence says of options can be typed as it stands."""
+
+import ast
+import codecs
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import calibrant.files
+from calibrant.files.csv_file import DELIMITERS, MARKS, read_delimiter
+from calibrant.files.scan import scan
+from calibrant.files.table_file import FORMATS
+
+FOLDER = Path(calibrant.files.__file__).parent
+ACCEPTED = {"where": str, "format": FORMATS.index, "delimiter": read_delimiter, "encoding": codecs.lookup}
+PLACE = re.compile(r"\{(\w+)=('[^']*')?")
+
+
+def named_options():
+    """Return the options, with a literal value if they have one, that templates in files name."""
+    for path in sorted(FOLDER.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not re.search(r"--[a-z]", node.value), f"{path.name} speaks of an option: {node.value}"
+                yield from PLACE.findall(node.value)
+
+
+def test_every_option_is_a_keyword_that_scan_takes():
+    named = list(named_options())
+    assert {name for name, _ in named} == set(ACCEPTED)
+    assert len(named) >= 10
+    for name, value in named:
+        assert name in inspect.signature(scan).parameters
+        if value:
+            ACCEPTED[name](ast.literal_eval(value))
+
+
+def test_every_delimiter_and_encoding_that_is_advised_is_taken():
+    for delimiter, typed in DELIMITERS.items():
+        assert read_delimiter(typed) == delimiter
+    for encoding in (*MARKS.values(), "utf-16-le", "utf-16-be"):
+        codecs.lookup(encoding)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("a.csv", b"y\tp\n0\t0.5\n", {"delimiter": "tab"}),
+        ("a.csv", b"y;p\n0;0.5\n", {"delimiter": ";"}),
+        ("a.tsv", b"y|p\n0|0.5\n", {"delimiter": "|"}),
+        ("a.csv", "y,p\n0,0.5\n".encode("utf-16"), {"encoding": "utf-16"}),
+        ("a.csv", "y,p\n0,0.5\n".encode("utf-16-be"), {"encoding": "utf-16-be"}),
+        ("a.csv", "y,p,é\n0,0.5,é\n".encode("cp1252"), {"encoding": "cp1252"}),
+    ],
+)
+def test_advice_that_is_taken(require, tmp_path, refusal, name, content, advice):
+    require("polars")
+    (tmp_path / name).write_bytes(content)
+
+    def measure(**options):
+        return scan(tmp_path / name, y="y", prediction="p", **options).measure("brier_score")["brier_score"].value
+
+    ((option, value),) = advice.items()
+    assert f"Add {option}={value!r}" in refusal(measure)
+    assert measure(**advice) == 0.25
+
+
+def test_the_format_is_one_that_is_listed(require, tmp_path, refusal):
+    require("polars")
+    (tmp_path / "rows").write_text("y,p\n0,0.5\n")
+    message = refusal(lambda: list(scan(tmp_path / "rows", y="y", prediction="p").batches()))
+    assert message.endswith("say which (format=): 'parquet', 'csv', 'arrow', 'ndjson', 'npz'")
+    assert len(list(scan(tmp_path / "rows", y="y", prediction="p", format="csv").batches())) == 1
+
+
+def test_an_encoding_that_it_is_not(require, tmp_path, refusal):
+    require("polars")
+    (tmp_path / "a.csv").write_bytes(b"y,p,\xe9\n0,0.5,1\n")
+    message = refusal(lambda: list(scan(tmp_path / "a.csv", y="y", prediction="p", encoding="ascii").batches()))
+    assert message.endswith("Name the encoding it was written in (encoding=)")
+
+
+@pytest.mark.parametrize("delimiter", ["::", "", "é", '"', "\n", 3])
+def test_no_delimiter(tmp_path, refusal, delimiter):
+    (tmp_path / "a.csv").write_text("y,p\n0,0.5\n")
+    message = refusal(scan, tmp_path / "a.csv", y="y", prediction="p", delimiter=delimiter)
+    assert message == f"delimiter must be one character, such as ';' or '|', or the word tab; got {delimiter!r}"
