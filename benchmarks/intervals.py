@@ -22,7 +22,7 @@ from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_sec
 
 import calibrant as cb
 from calibrant import Intervals, Quantiles, Samples
-from calibrant.primitives import dispatch
+from calibrant.core import dispatch
 
 LEVEL = 0.9
 TAUS = (0.05, 0.25, 0.5, 0.75, 0.95)

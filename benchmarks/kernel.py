@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
 
 from calibrant import Delta, Exponential, Normal, mmce, skce, skce_test
-from calibrant.primitives import dispatch
+from calibrant.core import dispatch
 
 CLASSES, BANDWIDTH, LENGTH = 10, 0.2, 0.5
 KERNEL = Exponential(LENGTH, "tv") * Delta()

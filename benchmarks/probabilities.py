@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
 
 from calibrant import ece, kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test, summarize
-from calibrant.catalogue import ENTRIES
-from calibrant.primitives import dispatch
+from calibrant.core import dispatch
+from calibrant.core.catalogue import ENTRIES
 
 BINS = 15
 NUMBA, NUMPY = "calibrant ece, Numba body", "calibrant ece, NumPy body"

@@ -18,12 +18,12 @@ from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_sec
 from scipy.special import bdtr
 
 from calibrant import Samples
-from calibrant.metrics.ranks import ranks
-from calibrant.primitives import ecdf_band as bands
-from calibrant.primitives import histogram_band as histograms
-from calibrant.primitives.count_limits import count_limits
-from calibrant.primitives.poisson_walk import PoissonWalk
-from calibrant.primitives.rank_counts import rank_counts
+from calibrant.ranking import bands
+from calibrant.ranking import bands as histograms
+from calibrant.ranking.bands import count_limits
+from calibrant.ranking.counting import rank_counts
+from calibrant.ranking.poisson_walk import PoissonWalk
+from calibrant.ranking.ranks import ranks
 
 LEVEL = 0.95
 BAND_SECONDS = {(1_000, 1_000): 0.3, (10_000, 1_000): 0.5, (1_000_000, 100): 0.5}  # (N, K), search included
@@ -56,7 +56,7 @@ def exact_pvalue(gamma: float, N: int, K: int) -> float:
 
 
 def exact_histogram(N: int, bins: int) -> Any:
-    histograms._band.cache_clear()
+    histograms._band_histogram_band.cache_clear()
     return histograms.histogram_band(N, np.full(bins, 1 / bins), LEVEL)
 
 
@@ -142,9 +142,7 @@ def time_histograms(report: Report, rounds: int) -> None:
 
 def time_first_calls(report: Report, rounds: int) -> None:
     report.section(f"First call after the import, each in a fresh process, best of {rounds}")
-    setup = (
-        "import sys\nimport numpy as np, calibrant\nfrom calibrant.primitives.ecdf_band import ecdf_band, gamma_pvalue"
-    )
+    setup = "import sys\nimport numpy as np, calibrant\nfrom calibrant.ranking.bands import ecdf_band, gamma_pvalue"
     calls = {
         "ecdf_band, N = 200, K = 100": "ecdf_band(200, np.arange(1, 100) / 100, 0.95)",
         "ecdf_band, N = 1,000, K = 1,000": "ecdf_band(1000, np.arange(1, 1000) / 1000, 0.95)",

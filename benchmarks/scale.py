@@ -80,7 +80,7 @@ def scan(files: list[Path]) -> dict[str, cb.Measured]:
 
 def bare(files: list[Path]) -> None:
     """Do nothing with decoded batches but count their rows in cells: the least that any way of measuring does."""
-    from calibrant.primitives.cells import Piece, cell_sums_of_pieces
+    from calibrant.core.cells import Piece, cell_sums_of_pieces
 
     batches = pl.scan_parquet(files).select("y", "p").collect_batches(maintain_order=True, chunk_size=1 << 21)
     chunks = (zip(frame["y"].get_chunks(), frame["p"].get_chunks(), strict=True) for frame in batches)
@@ -162,7 +162,7 @@ def time_counting(report: Report) -> None:
 
 def count(y: Any, p: Any) -> None:
     """Count rows in cells."""
-    from calibrant.primitives.cells import Piece, cell_sums_of_pieces
+    from calibrant.core.cells import Piece, cell_sums_of_pieces
 
     assert cell_sums_of_pieces([Piece(y, p)]) is not None
 

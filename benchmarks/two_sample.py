@@ -39,7 +39,7 @@ from calibrant import (
     mmd_test,
     vendi_score,
 )
-from calibrant.primitives import dispatch
+from calibrant.core import dispatch
 
 K = 5  # neighbours
 FEW, MANY = 5, 64  # coordinates

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from calibrant import Exponential, InputError, from_columns
-from calibrant.catalogue import ENTRIES
+from calibrant.core.catalogue import ENTRIES
 from calibrant.testing import Subject
 from calibrant.testing.data import DATA, TABLES
 from calibrant.testing.numbers import numbers
@@ -249,3 +249,11 @@ def _tabled(case):
     partial = isinstance(case.build, functools.partial)
     kind, others = (case.build.func, case.build.keywords) if partial else (case.build, {})
     return table, from_columns(kind, **names, **others)
+
+
+@pytest.fixture
+def plt(require):
+    require("matplotlib").use("Agg")
+    pyplot = require("matplotlib.pyplot")
+    yield pyplot
+    pyplot.close("all")

@@ -8,21 +8,20 @@ import pytest
 
 import calibrant
 from calibrant import Intervals, Laplace, Normal, Quantiles, Samples, Sets, summarize
+from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.inference.coverage_binomial import conformal_beta
-from calibrant.inference.coverage_test import coverage_test
-from calibrant.inputs.levels import read_levels
-from calibrant.inputs.options import check_count, check_level
-from calibrant.inputs.weights import unit_weights
-from calibrant.metrics.coverage_hsic import coverage_hsic
-from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
-from calibrant.metrics.energy_score import energy_score
-from calibrant.metrics.sharpness import sharpness
-from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
-from calibrant.metrics.weighted_interval_score import weighted_interval_score
-from calibrant.metrics.width import width
-from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
-from calibrant.summaries.moments import Moments
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.options import check_count, check_level, read_levels
+from calibrant.ranking.sharpness import sharpness
+from calibrant.regions.coverage import coverage_width_criterion
+from calibrant.regions.coverage_hsic import coverage_hsic
+from calibrant.regions.coverage_methods import conformal_beta
+from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.sizes import size_stratified_coverage
+from calibrant.regions.width import width
+from calibrant.regions.worst_slab_coverage import worst_slab_coverage
+from calibrant.scores.energy_score import energy_score
+from calibrant.scores.interval_scores import weighted_interval_score
 
 MAX = float(np.finfo(float).max)
 HUGE = 10**400
@@ -71,7 +70,7 @@ class TestHugeScores:
         upper[: n // 2] = MAX
         given = Intervals(np.zeros(n), upper, 0.9)
         plain = width(given)
-        with mock.patch("calibrant.primitives.interval_sums.takes_fast_body", return_value=True):
+        with mock.patch("calibrant.core.interval_sums.takes_fast_body", return_value=True):
             found = width(given)
             parts = [Intervals(np.zeros(part.size), part, 0.9) for part in np.split(upper, [n // 3])]
             one, two = (summarize("width", None, part) for part in parts)

@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 import pytest
 
 import calibrant
-from calibrant.catalogue import ENTRIES, SHARED, find
+from calibrant.core.catalogue import ENTRIES, SHARED, find
 
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
 FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}

@@ -22,13 +22,11 @@ from calibrant import (
     uniformity_test,
     z_scores,
 )
+from calibrant.core import summary as codec
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.inputs.outcomes import read_outcomes
-from calibrant.summaries import codec
-from calibrant.summaries.exchanged_ranks import ExchangedRanks
-from calibrant.summaries.grouped_ranks import GroupedRanks
-from calibrant.summaries.kept_ranks import KeptRanks
-from calibrant.summaries.rank_covariates import RankCovariates
+from calibrant.inputs.rows import read_outcomes
+from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
+from calibrant.ranking.summary import GroupedRanks
 
 RNG = np.random.default_rng(0)
 N, M = 40, 9

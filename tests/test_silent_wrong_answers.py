@@ -22,7 +22,7 @@ from calibrant import (
     spiegelhalter_test,
     top_label,
 )
-from calibrant.inference.tails import brownian_max_sf
+from calibrant.core.pvalues import brownian_max_sf
 
 VERBS = [ece, log_score, decompose, kuiper_test, spiegelhalter_test, reliability_curve, cumulative_differences]
 ALL_VERBS = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)

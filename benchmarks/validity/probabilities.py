@@ -21,14 +21,8 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, run
 from benchmarks.validity.designs import SCORES, TRUTHS, WORDS, information
 
-from calibrant import (
-    consistency_test,
-    kolmogorov_smirnov_test,
-    kuiper_test,
-    reliability_curve,
-    spiegelhalter_test,
-)
-from calibrant.inference.null import ENOUGH
+from calibrant import consistency_test, kolmogorov_smirnov_test, kuiper_test, reliability_curve, spiegelhalter_test
+from calibrant.core.null import ENOUGH
 
 LEVEL = 0.05
 TOLERANCE = 2.6  # standard errors at the nominal level: a sound procedure is marked FAIL in one of 200 cells

@@ -23,17 +23,15 @@ from benchmarks.validity.point_designs import DESIGNS, DIFFERENT, SAME, FloatArr
 from benchmarks.validity.samples import NORMAL_QUANTILE, Rate
 
 from calibrant import interval
-from calibrant.audit.compare_samples import compare_samples
-from calibrant.inference.c2st import c2st
-from calibrant.inference.mmd_test import mmd_test
-from calibrant.inference.point_interval import FEWEST_BLOCKS
-from calibrant.metrics.density_coverage import density_coverage
-from calibrant.metrics.expected_frechet import expected_frechet
-from calibrant.metrics.frechet_distance import frechet_distance
-from calibrant.metrics.kernel_distance import kernel_distance
-from calibrant.metrics.mmd import mmd
-from calibrant.summaries.point_blocks import PointBlocks
-from calibrant.summaries.point_moments import PointMoments
+from calibrant.points.blocks import PointBlocks
+from calibrant.points.c2st import c2st
+from calibrant.points.compare_samples import compare_samples
+from calibrant.points.density_coverage import density_coverage
+from calibrant.points.frechet import expected_frechet, frechet_distance
+from calibrant.points.interval import FEWEST_BLOCKS
+from calibrant.points.mmd import kernel_distance, mmd
+from calibrant.points.mmd_test import mmd_test
+from calibrant.points.moments import PointMoments
 
 LEVEL, SMALL = 0.05, 0.01
 AGAIN = 4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.catalogue import Rows, mean_metric
-from calibrant.inputs import Binary
-from calibrant.inputs.weights import FloatArray
+from calibrant.core.catalogue import Rows, mean_metric
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.probabilities import Binary
 
 
 @mean_metric(predictions=("binary", "classes"), range=(0.0, 1.0))

@@ -6,43 +6,48 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 """
 
 from calibrant import examples
-from calibrant.audit import Audit, audit
-from calibrant.audit.compare_samples import compare_samples
-from calibrant.catalogue import summarize
-from calibrant.curves.coverage_curve import coverage_curve
-from calibrant.curves.cumulative_differences import cumulative_differences
-from calibrant.curves.ecdf_difference import ecdf_difference
-from calibrant.curves.expected_coverage import expected_coverage
-from calibrant.curves.pit_histogram import pit_histogram
-from calibrant.curves.rank_histogram import rank_histogram
-from calibrant.curves.reliability_curve import reliability_curve
+from calibrant.auditing.audit import Audit, audit
+from calibrant.auditing.interval import interval, per_row
+from calibrant.core.grid import Grid, GroupCells
+from calibrant.core.moments import Moments
+from calibrant.core.ordered import Ordered
+from calibrant.core.quantile_rows import KeptQuantiles
+from calibrant.core.results import (
+    ConfidenceInterval,
+    CrpsDecomposition,
+    Curve,
+    Decomposition,
+    Direction,
+    QuantileDecomposition,
+    TestResult,
+)
+from calibrant.core.several import LabelsSeen, PerLabel, Several
+from calibrant.core.summarizing import summarize
+from calibrant.core.summary import Summary
 from calibrant.engines.fold import fold
 from calibrant.engines.measure import measure
 from calibrant.engines.measuring import Measured
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
 from calibrant.files.scan import scan
-from calibrant.inference.c2st import c2st
-from calibrant.inference.cme_test import cme_test
-from calibrant.inference.consistency_test import consistency_test
-from calibrant.inference.coverage_test import coverage_test
-from calibrant.inference.explain import explain
-from calibrant.inference.interval import interval
-from calibrant.inference.kolmogorov_smirnov_test import kolmogorov_smirnov_test
-from calibrant.inference.kuiper_test import kuiper_test
-from calibrant.inference.mmd_test import mmd_test
-from calibrant.inference.per_row import per_row
-from calibrant.inference.skce_test import skce_test
-from calibrant.inference.spiegelhalter_test import spiegelhalter_test
-from calibrant.inference.uniformity_test import uniformity_test
 from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.from_columns import from_columns
+from calibrant.inputs.columns import from_columns
+from calibrant.inputs.distribution import Law
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.laws import Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw
-from calibrant.inputs.median_variance import MedianVariance
+from calibrant.inputs.mixture import Mixture
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.probabilities import one_vs_rest, top_label
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.reductions import one_vs_rest, top_label
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.scipy_distribution import ScipyLaw
 from calibrant.inputs.sets import Sets
-from calibrant.kernels import (
+from calibrant.kernel_errors.blocks import Blocks
+from calibrant.kernel_errors.cme_test import cme_test
+from calibrant.kernel_errors.mmce import mmce
+from calibrant.kernel_errors.skce import skce
+from calibrant.kernel_errors.skce_test import skce_test
+from calibrant.kernel_errors.ucme import ucme
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
+from calibrant.kernels.kernel import (
     Delta,
     Exponential,
     Gaussian,
@@ -53,80 +58,50 @@ from calibrant.kernels import (
     Product,
     RationalQuadratic,
 )
-from calibrant.metrics.brier_score import brier_score
-from calibrant.metrics.contraction import contraction
-from calibrant.metrics.coverage import coverage
-from calibrant.metrics.coverage_gap import coverage_gap
-from calibrant.metrics.coverage_hsic import coverage_hsic
-from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
-from calibrant.metrics.crps import crps
-from calibrant.metrics.decompose import decompose
-from calibrant.metrics.density_coverage import density_coverage
-from calibrant.metrics.direction import direction
-from calibrant.metrics.ece import ece
-from calibrant.metrics.energy_ranks import energy_ranks
-from calibrant.metrics.energy_score import energy_score
-from calibrant.metrics.frechet_distance import frechet_distance
-from calibrant.metrics.interval_score import interval_score
-from calibrant.metrics.joint_ranks import joint_ranks
-from calibrant.metrics.kernel_distance import kernel_distance
-from calibrant.metrics.log_score import log_score
-from calibrant.metrics.mce import mce
-from calibrant.metrics.mmce import mmce
-from calibrant.metrics.mmd import mmd
-from calibrant.metrics.pit import pit
-from calibrant.metrics.quantile_score import quantile_score
-from calibrant.metrics.ranks import ranks
-from calibrant.metrics.sharpness import sharpness
-from calibrant.metrics.size_stratified_coverage import size_stratified_coverage
-from calibrant.metrics.skce import skce
-from calibrant.metrics.tarp_ranks import tarp_ranks
-from calibrant.metrics.ucme import ucme
-from calibrant.metrics.vendi_score import vendi_score
-from calibrant.metrics.weighted_interval_score import weighted_interval_score
-from calibrant.metrics.width import width
-from calibrant.metrics.worst_slab_coverage import worst_slab_coverage
-from calibrant.metrics.z_scores import z_scores
-from calibrant.results import (
-    ConfidenceInterval,
-    CrpsDecomposition,
-    Curve,
-    Decomposition,
-    DensityCoverage,
-    Direction,
-    Explanation,
-    QuantileDecomposition,
-    Relabelled,
-    TestResult,
-)
-from calibrant.summaries import (
-    Blocks,
-    ExchangedRanks,
-    Grid,
-    GroupCells,
-    GroupedRanks,
-    Hits,
-    HitTable,
-    IntervalMoments,
-    Kept,
-    KeptCoverage,
-    KeptLaws,
-    KeptQuantiles,
-    KeptRanks,
-    LabelsSeen,
-    Moments,
-    Ordered,
-    PerLabel,
-    PointBlocks,
-    PointMoments,
-    RankCovariates,
-    Ranks,
-    Several,
-    SimplexCells,
-    Sizes,
-    SizeWeights,
-    Summary,
-)
+from calibrant.points.blocks import PointBlocks
+from calibrant.points.c2st import c2st
+from calibrant.points.compare_samples import compare_samples
+from calibrant.points.density_coverage import DensityCoverage, Relabelled, density_coverage
+from calibrant.points.frechet import frechet_distance
+from calibrant.points.mmd import kernel_distance, mmd
+from calibrant.points.mmd_test import mmd_test
+from calibrant.points.moments import PointMoments
+from calibrant.points.vendi import vendi_score
+from calibrant.probabilities.canonical import MedianVariance
+from calibrant.probabilities.consistency_test import consistency_test
+from calibrant.probabilities.cumulative import cumulative_differences, kolmogorov_smirnov_test, kuiper_test
+from calibrant.probabilities.direction import direction
+from calibrant.probabilities.ece import ece, mce
+from calibrant.probabilities.reliability_curve import reliability_curve
+from calibrant.probabilities.simplex_cells import SimplexCells
+from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test
+from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
+from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.ranking.explain import explain
+from calibrant.ranking.explain_words import Explanation
+from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.pit import pit, pit_histogram
+from calibrant.ranking.ranks import ranks
+from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.spread import contraction, z_scores
+from calibrant.ranking.summary import GroupedRanks, Ranks
+from calibrant.ranking.tarp_ranks import tarp_ranks
+from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
+from calibrant.regions.coverage_curve import coverage_curve
+from calibrant.regions.coverage_hsic import coverage_hsic
+from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.hits import Hits, HitTable
+from calibrant.regions.sizes import Sizes, size_stratified_coverage
+from calibrant.regions.width import SizeWeights, width
+from calibrant.regions.worst_slab_coverage import worst_slab_coverage
+from calibrant.scores.brier_and_log import brier_score, log_score
+from calibrant.scores.crps import crps
+from calibrant.scores.decompose import decompose
+from calibrant.scores.energy_score import energy_score
+from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 from calibrant.version import __version__
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.report import write
+from calibrant.report.page import write
 
 SAMPLES = runpy.run_path(str(Path(__file__).parents[1] / "report" / "samples.py"))
 QUIET = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calibrant.results.findings import Findings, Measurement, Section, Verdict
+from calibrant.core.findings import Findings, Measurement, Section, Verdict
 
 
 @pytest.fixture

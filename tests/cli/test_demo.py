@@ -4,7 +4,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
-from calibrant.audit.compare_samples import compare_samples
+from calibrant.points.compare_samples import compare_samples
 
 
 def test_all(run, folder):

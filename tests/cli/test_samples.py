@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import report
-from calibrant.audit.compare_samples import compare_samples
+from calibrant.points.compare_samples import compare_samples
 
 RNG = np.random.default_rng(21)
 REAL = RNG.normal(size=(60, 3)).astype(np.float32)

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import calibrant as cb
-from calibrant.catalogue import ENTRIES
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.core.catalogue import ENTRIES
+from calibrant.inputs.columns import NamedColumns
 
 CHUNKS = 100
 CONSTANT = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import CalibrantError, Delta, Exponential, Gaussian, Matern32, Normal
-from calibrant.catalogue import ENTRIES, KINDS, find
-from calibrant.inputs.median_variance import MedianVariance
+from calibrant.core.catalogue import ENTRIES, KINDS, find
+from calibrant.probabilities.canonical import MedianVariance
 from calibrant.testing import LAWS, PerRow, Subject
 from calibrant.testing.data import DATA, names_of
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import Intervals, from_columns
-from calibrant.audit import of_batches
-from calibrant.inputs.named_columns import Batch
+from calibrant.auditing import batches as of_batches
+from calibrant.inputs.columns import Batch
 
 
 @pytest.fixture(scope="module")

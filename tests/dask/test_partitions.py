@@ -7,7 +7,7 @@ import pytest
 
 import calibrant
 from calibrant import MissingExtraError, Normal, NotApplicableError, SummaryError, from_columns
-from calibrant.primitives import dispatch
+from calibrant.core import dispatch
 
 
 @pytest.fixture

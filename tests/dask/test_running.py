@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from calibrant import Grid, brier_score, ece
+from calibrant.core.dispatch import on_threads
 from calibrant.dask.partitions import delayed_task
 from calibrant.dask.running import FAN_IN, merged
-from calibrant.primitives.dispatch import on_threads
 
 PATIENCE = 120  # seconds, for machines that are busy
 

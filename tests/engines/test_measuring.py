@@ -10,10 +10,10 @@ import pytest
 
 import calibrant as cb
 from calibrant import InputError, Intervals, NotApplicableError, SummaryError
-from calibrant.audit.of_batches import AuditJob
+from calibrant.auditing.batches import AuditJob
 from calibrant.engines.measuring import GRID, ORDERED, Measuring
 from calibrant.engines.running import Running
-from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)
 P = RNG.random(2000)

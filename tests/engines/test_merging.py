@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import summarize
 from calibrant.engines.merging import Merging
-from calibrant.summaries.kept import Kept
+from calibrant.kernels.kept import Kept
 
 
 def parts(many, verb="kuiper_test"):

@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cb
 from calibrant.engines.own_chance import that_travels, with_own_chance
-from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.columns import Batch
 from calibrant.inputs.options import seed_of
 from calibrant.integrations.stream import StreamingMetric
 

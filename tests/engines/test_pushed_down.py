@@ -10,8 +10,7 @@ import calibrant as cb
 from calibrant import Intervals, Quantiles
 from calibrant.engines.measuring import Measuring
 from calibrant.engines.pushed_down import SCORES, pushed_down
-from calibrant.inputs.from_columns import from_columns
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns, from_columns
 
 ONE = from_columns(Intervals, upper="high", lower="low", level=0.9)
 TWO = from_columns(Intervals, ["low", "low2"], ["high", "high2"], level=[0.5, 0.9])

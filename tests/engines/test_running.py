@@ -5,12 +5,14 @@ import pytest
 
 import calibrant as cb
 from calibrant import SummaryError
-from calibrant.audit.of_batches import AuditJob
+from calibrant.auditing.batches import AuditJob
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
+from calibrant.core.several import Several
 from calibrant.engines import totals as module
 from calibrant.engines.measuring import Measuring
 from calibrant.engines.running import Running
-from calibrant.inputs.named_columns import Batch
-from calibrant.summaries import Grid, Ordered, Several
+from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)
 P = RNG.random(3000)

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant import CalibrantError, InputError, Ordered, SummaryError
-from calibrant.catalogue import ENTRIES
-from calibrant.engines import sorted_runs
+from calibrant.core.catalogue import ENTRIES
+from calibrant.core.ordered import TwoColumns
+from calibrant.engines import merge_runs, sorted_runs
 from calibrant.engines.sorted_runs import SortedRuns
-from calibrant.inputs import Binary
-from calibrant.inputs.weights import unit_weights
-from calibrant.primitives import merge_runs
-from calibrant.summaries.ordered import TwoColumns
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.probabilities import Binary
 
 
 def part(scores, outcomes, weights=None, kind=Ordered, dtype=np.float64):

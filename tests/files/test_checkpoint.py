@@ -187,7 +187,7 @@ def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypat
 
 
 def test_audits_go_on_too(parts, kept, monkeypatch):
-    from calibrant.audit.of_batches import AuditJob
+    from calibrant.auditing.batches import AuditJob
 
     def audited(place=None):
         return scan(parts, y="y", prediction="p", groups="segment").audit(checkpoint=place).findings.to_dict()
@@ -346,7 +346,7 @@ def test_a_full_disk(parts, broken_off, monkeypatch, refusal):
 def test_options_as_text():
     assert described(np.random.default_rng(3)) == described(np.random.default_rng(3))
     assert described(np.random.default_rng(3)) != described(np.random.default_rng(4))
-    assert described({"a": [1, (2.5, "x")], "f": ece}) == "{a: [1, [2.5, 'x']], f: calibrant.metrics.ece.ece}"
+    assert described({"a": [1, (2.5, "x")], "f": ece}) == "{a: [1, [2.5, 'x']], f: calibrant.probabilities.ece.ece}"
     assert described(np.arange(2)) == "array [0, 1]"
 
 

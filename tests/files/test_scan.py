@@ -24,8 +24,7 @@ from calibrant.engines.measuring import Measured
 from calibrant.errors import InputError, MissingExtraError, NotApplicableError
 from calibrant.files import reading
 from calibrant.files.scan import Scan, scan
-from calibrant.inputs.from_columns import from_columns
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns, from_columns
 
 
 def binary(path, **options):
@@ -46,7 +45,7 @@ def without(monkeypatch):
 @pytest.fixture
 def compiled(monkeypatch):
     """Take the compiled loops for few rows too."""
-    from calibrant.primitives import dispatch
+    from calibrant.core import dispatch
 
     monkeypatch.setattr(dispatch, "FAST_ROWS", 1)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calibrant import Curve, brier_score, catalogue, ece, log_score, reliability_curve, top_label
+from calibrant.core.moments import Moments
 from calibrant.integrations.sklearn import ReliabilityDisplay, scorer
-from calibrant.summaries import Moments
 
 
 @pytest.fixture(scope="module")

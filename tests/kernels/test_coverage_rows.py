@@ -23,8 +23,8 @@ from calibrant import (
     skce_test,
     ucme,
 )
-from calibrant.inputs.judged import read_judged
-from calibrant.inputs.weights import is_unit
+from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.rows import read_judged
 from calibrant.kernels.coverage_rows import CoverageRows
 
 RNG = np.random.default_rng(0)

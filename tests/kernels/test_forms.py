@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import Delta, Exponential, Gaussian, JointKernel, Kernel, Normal
-from calibrant.kernels.distances import LineDistance
+from calibrant.kernels.composed import LineDistance
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.forms import JointForm, LawForm, LineForm, MeanForm, VectorForm
 

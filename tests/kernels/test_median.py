@@ -7,11 +7,11 @@ import pytest
 
 import calibrant as cb
 from calibrant import Exponential, Gaussian, Normal
-from calibrant.inputs import read_probabilities
-from calibrant.inputs.outcomes import read_outcomes
+from calibrant.inputs.probabilities import read_probabilities
+from calibrant.inputs.rows import read_outcomes
+from calibrant.kernel_errors.fitted import Chance, resolved
 from calibrant.kernels import median
-from calibrant.kernels.distances import distance_of_points
-from calibrant.kernels.fitted import Chance, resolved
+from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.median import distance_quantiles, median_lengthscale, median_points, median_rows
 
 

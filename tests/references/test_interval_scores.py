@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.catalogue import find
-from calibrant.metrics.coverage import coverage
-from calibrant.metrics.coverage_width_criterion import coverage_width_criterion
-from calibrant.metrics.interval_score import interval_score
-from calibrant.metrics.quantile_score import quantile_score
-from calibrant.metrics.weighted_interval_score import weighted_interval_score
-from calibrant.metrics.width import width
+from calibrant.core.catalogue import find
+from calibrant.regions.coverage import coverage, coverage_width_criterion
+from calibrant.regions.width import width
+from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 
 BOOK = json.loads((Path(__file__).parent / "intervals.json").read_text())
 CASES = {case["id"]: case for case in BOOK["cases"]}

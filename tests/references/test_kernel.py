@@ -9,16 +9,14 @@ import pytest
 from scipy.special import fdtrc, ndtr, ndtri
 
 import calibrant as cb
-from calibrant.inference.cme_test import statistic
-from calibrant.inference.skce_bootstrap import bootstrapped, replicates_of
-from calibrant.inference.skce_bound import biased_pvalue, largest_h, unbiased_pvalue
-from calibrant.inputs import read_probabilities
-from calibrant.kernels.distances import distance_of_points
-from calibrant.kernels.fitted import Chance, form_of
-from calibrant.kernels.law_distances import wasserstein
-from calibrant.kernels.locations import Locations, location_scores
+from calibrant.inputs.probabilities import read_probabilities
+from calibrant.kernel_errors.cme_test import statistic
+from calibrant.kernel_errors.fitted import Chance, form_of, wasserstein
+from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, replicates_of, unbiased_pvalue
+from calibrant.kernel_errors.sums import kernel_sum
+from calibrant.kernel_errors.ucme import Locations, location_scores
+from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.median import median_lengthscale
-from calibrant.primitives.kernel_sums import kernel_sum
 
 BOOK = json.loads((Path(__file__).parent / "kernel.json").read_text())
 SHAPES = {

@@ -6,25 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import (
-    CdfValues,
-    Laplace,
-    Law,
-    Mixture,
-    Normal,
-    Quantiles,
-    Samples,
-    decompose,
-    reliability_curve,
-)
-from calibrant.curves.pit_histogram import pit_histogram
-from calibrant.inputs.judged import read_judged
-from calibrant.inputs.outcomes import read_outcomes
-from calibrant.metrics.crps import crps, law_crps
-from calibrant.metrics.energy_score import energy_score
-from calibrant.metrics.pit import pit
-from calibrant.metrics.sharpness import sharpness
-from calibrant.primitives.pit_bounds import pit_bounds
+from calibrant import CdfValues, Laplace, Law, Mixture, Normal, Quantiles, Samples, decompose, reliability_curve
+from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.ranking.counting import pit_bounds
+from calibrant.ranking.pit import pit, pit_histogram
+from calibrant.ranking.sharpness import sharpness
+from calibrant.scores.crps import crps, law_crps
+from calibrant.scores.energy_score import energy_score
 
 BOOK = json.loads((Path(__file__).parent / "intervals.json").read_text())
 DATA = BOOK["data"]

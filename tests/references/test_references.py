@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.inference.tails import brownian_max_sf, brownian_range_sf
+from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 
 HERE = Path(__file__).parent
 BOOK = json.loads((HERE / "probabilities.json").read_text())

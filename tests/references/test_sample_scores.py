@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 
 from calibrant import Normal, Samples, crps, energy_score, log_score, sharpness
-from calibrant.inference.explain import explain
-from calibrant.metrics.contraction import contraction
-from calibrant.metrics.ranks import ranks
-from calibrant.metrics.z_scores import z_scores
+from calibrant.ranking.explain import explain
+from calibrant.ranking.ranks import ranks
+from calibrant.ranking.spread import contraction, z_scores
 
 HERE = Path(__file__).parent
 BOOK = {value["id"]: value for value in json.loads((HERE / "samples.json").read_text())["values"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.report import render
+from calibrant.report.page import render
 
 SAMPLES = runpy.run_path(str(Path(__file__).with_name("samples.py")))
 

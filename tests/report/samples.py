@@ -3,7 +3,7 @@
 import numpy as np
 
 import calibrant as cb
-from calibrant.results.findings import Figure, Findings, Measurement, Section, Table, Verdict
+from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 
 READINGS = {
     "reliability": "Each dot is a bin. A dot below the dashed line happens less often than predicted; a dot outside "

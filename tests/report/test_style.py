@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from calibrant.plots import palette
+from calibrant.core import palette
 
 STYLE = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
 LIGHT, DARK = (

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant import plots
-from calibrant.plots.thin import kept
+from calibrant.core import pictures as plots
+from calibrant.core.pictures import kept
 
 
 @given(st.integers(1, 3000), st.integers(8, 400), st.integers(0, 2**32 - 1), st.booleans())

@@ -21,10 +21,9 @@ import pytest
 import calibrant as cb
 import calibrant.spark as on_spark
 from calibrant import CalibrantError, InputError, Intervals, MissingExtraError, NotApplicableError, Quantiles, Samples
+from calibrant.core import dispatch
 from calibrant.engines.summarizing import Summarizing
-from calibrant.inputs.from_columns import from_columns
-from calibrant.inputs.named_columns import NamedColumns
-from calibrant.primitives import dispatch
+from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import columns as spark_columns
 from calibrant.spark import partitions, running
 from calibrant.spark.partitions import Part, merged, tables
@@ -501,7 +500,8 @@ def test_the_first_refusal_is_told():
 
 
 def test_summaries_that_do_not_merge_are_told():
-    from calibrant.summaries import Grid, Ordered
+    from calibrant.core.grid import Grid
+    from calibrant.core.ordered import Ordered
 
     found = merged([Part.of(k, kind.zero(), 10) for k, kind in enumerate((Grid, Ordered))], 10)
     assert found.error == "SummaryError"

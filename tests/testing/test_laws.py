@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import coverage_curve, coverage_gap, decompose, width
-from calibrant.catalogue import KINDS, find, mean_metric, metric
-from calibrant.summaries import Moments
+from calibrant.core.catalogue import KINDS, find, mean_metric, metric
+from calibrant.core.moments import Moments
 from calibrant.testing import DATA, LAWS, PerRow, Subject, check_verb
 from calibrant.testing.data import names_of
 from calibrant.testing.numbers import judgement, numbers

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from calibrant.audit import Audit
+    from calibrant.auditing.audit import Audit
 
 LOOK = 10_000  # rows that tell which labels there are
 
@@ -72,7 +72,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
     if many:
         names = _names(tables, request, columns, [])
         return stream(tables, request, columns, where, labels=labels, names=names, output=output)
-    from calibrant.audit import audit
+    from calibrant.auditing.audit import audit
 
     with doing("measuring"):
         try:

@@ -32,7 +32,7 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
     outcomes = judge(conditions, measurements(results), **verdict)
     emit("\n".join(outcome.line for outcome in outcomes))
     if to_junit is not None:
-        from calibrant.report import replace_text
+        from calibrant.report.files import replace_text
 
         replace_text(to_junit, junit(outcomes, file.name))
     if os.environ.get(STEP_SUMMARY):

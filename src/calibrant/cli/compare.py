@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant.cli.messages import emit, tell
 from calibrant.cli.results_file import measurements, read_results
-from calibrant.report.wording import number, pvalue
+from calibrant.core.words import number, pvalue
 
 # Others are called what they are.
 KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}

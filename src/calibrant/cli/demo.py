@@ -14,7 +14,7 @@ from calibrant.cli.patterns import join_labels
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
-    from calibrant.audit import Audit
+    from calibrant.auditing.audit import Audit
 
 DEMOS = {
     "churn": "will a customer leave?",
@@ -56,11 +56,11 @@ def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
 def _found(kind: str) -> Audit:
     """Measure an example."""
     from calibrant import examples
-    from calibrant.audit import audit
+    from calibrant.auditing.audit import audit
 
     if kind != "generated":
         return audit(**_example(kind))
-    from calibrant.audit.compare_samples import compare_samples
+    from calibrant.points.compare_samples import compare_samples
 
     digits = examples.generated()
     names = {"source": "the example generated", "real": "pictures of digits", "generated": "draws of a mixture"}

@@ -17,8 +17,8 @@ from calibrant.files.rows_in_words import counting, nothing
 from calibrant.files.table_file import TableFile
 from calibrant.files.where import Where, quoted
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.laws.samples import Samples
 from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ def read_results(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path} holds predictions, not results; measure them first: calibrant audit {path} --json results.json"
         )
-    from calibrant.report import read
+    from calibrant.report.files import read
 
     results = read(path)
     if not _is_sound(results):

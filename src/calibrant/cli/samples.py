@@ -18,7 +18,7 @@ from calibrant.cli.set_names import file_names, set_names
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
-    from calibrant.audit import Audit
+    from calibrant.auditing.audit import Audit
 
 MOST = 12  # names of coordinates that a report begins with
 
@@ -54,7 +54,7 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
     """Read what the request names and compare it; the first file holds the real points, if there are any."""
     sets, columns = read_point_files(files, request)
     real, generated = (None, sets) if request.no_real else (sets[0], sets[1:])
-    from calibrant.audit.compare_samples import compare_samples
+    from calibrant.points.compare_samples import compare_samples
 
     points: Any = generated[0]
     if len(generated) > 1:

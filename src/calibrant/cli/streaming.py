@@ -14,7 +14,7 @@ from calibrant.errors import InputError
 from calibrant.files.where import Where
 
 if TYPE_CHECKING:
-    from calibrant.audit import Audit
+    from calibrant.auditing.audit import Audit
 
 MOST = 20_000_000  # rows that are read at once
 
@@ -45,10 +45,10 @@ def stream(
     output: Path | None,
 ) -> Audit:
     """Audit probabilities batch by batch."""
-    from calibrant.audit.of_batches import AuditJob
+    from calibrant.auditing.batches import AuditJob
     from calibrant.files.checkpoint import Checkpoint
     from calibrant.files.scan import Scan
-    from calibrant.inputs.named_columns import NamedColumns
+    from calibrant.inputs.columns import NamedColumns
 
     prediction = columns.p[0] if columns.kind == "binary" else columns.p
     named = NamedColumns(columns.y[0], prediction, columns.weights, columns.by)

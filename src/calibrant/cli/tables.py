@@ -14,7 +14,7 @@ from calibrant.files.reading import Reading
 from calibrant.files.rows_in_words import nothing
 from calibrant.files.table_file import TableFile, open_table
 from calibrant.files.where import Where
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns
 
 if TYPE_CHECKING:
     import polars as pl

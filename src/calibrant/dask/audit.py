@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.audit import Audit
-from calibrant.audit.of_batches import AuditJob
+from calibrant.auditing.audit import Audit
+from calibrant.auditing.batches import AuditJob
 from calibrant.dask.partitions import Partitions
 from calibrant.dask.running import run
 

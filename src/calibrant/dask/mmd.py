@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.dask.cross_sums import own_sum, point_cross_sum
 from calibrant.dask.pairs import BlockPairs
 from calibrant.dask.partitions import Table, dask_library, delayed_task, refusals_name, tables_of
 from calibrant.errors import InputError
-from calibrant.inputs import check_choice
-from calibrant.inputs.options import seed_of
-from calibrant.inputs.points import check_names, read_points
-from calibrant.inputs.weights import FloatArray
-from calibrant.kernels import Kernel
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice, seed_of
+from calibrant.kernels.kernel import Kernel
 from calibrant.kernels.point_kernels import PointKernel, point_kernel
-from calibrant.metrics.mmd import mmd_of_sums
-from calibrant.primitives.cross_sums import own_sum, point_cross_sum
-from calibrant.primitives.point_sums import pair_sums
+from calibrant.points.inputs import check_names, read_points
+from calibrant.points.mmd import mmd_of_sums
+from calibrant.points.sums import pair_sums
 
 SETS = ("y", "points")
 LEAST = 2  # points of a set

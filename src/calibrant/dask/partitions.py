@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.catalogue.reading import kind_of
+from calibrant.core.catalogue import kind_of
+from calibrant.core.dispatch import expecting, on_one_thread
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
-from calibrant.inputs.from_columns import FromColumns
-from calibrant.inputs.named_columns import Batch, NamedColumns
-from calibrant.primitives.dispatch import expecting, on_one_thread
+from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
 
 OWN_NAMES = ("y", "prediction", "weights")
 

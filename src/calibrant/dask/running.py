@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, no_rows, refusals_name
 from calibrant.engines.job import Job
 from calibrant.engines.merging import Merging
-from calibrant.summaries import Summary
 
 FAN_IN = 8  # summaries merged by one task
 

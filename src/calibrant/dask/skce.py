@@ -12,27 +12,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import find
+from calibrant.core.catalogue import find
+from calibrant.dask.cross_sums import cross_sum
 from calibrant.dask.pairs import BlockPairs
 from calibrant.dask.partitions import Partitions, dask_library, no_rows
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs import Binary, Classes
-from calibrant.inputs.judged import Judged
-from calibrant.inputs.laws import Law
-from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.arrays import pair_weight
+from calibrant.inputs.columns import Batch
+from calibrant.inputs.distribution import Law
 from calibrant.inputs.options import seed_of
-from calibrant.inputs.outcomes import LawRows
-from calibrant.inputs.weights import pair_weight
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import Judged, LawRows
+from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, resolved
+from calibrant.kernel_errors.skce import ALONE, check_options, check_rows
 from calibrant.kernels.composed import law_kernel
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.expectations import exact_means
-from calibrant.kernels.fitted import AnyKernel, Chance, form_of, resolved
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, kept
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
-from calibrant.metrics.skce import ALONE, check_options, check_rows
-from calibrant.primitives.cross_sums import cross_sum
-from calibrant.primitives.pair_sums import pair_sum
-from calibrant.summaries import Kept, KeptCoverage, KeptLaws
-from calibrant.summaries.keeping import kept
+from calibrant.kernels.pair_sums import pair_sum
 
 Rows = Kept | KeptLaws | KeptCoverage
 

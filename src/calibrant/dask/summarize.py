@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions
 from calibrant.dask.running import run
 from calibrant.engines.summarizing import Summarizing
-from calibrant.summaries import Summary
 
 
 def summarize(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.primitives.dispatch import chunks
+from calibrant.core.dispatch import chunks
 
 WHOLE = ("<i1", "<i2", "<i4", "<i8")
 REAL = ("<f8",)

@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from calibrant.catalogue import find
-from calibrant.catalogue.rank_verbs import find_ranking
+from calibrant.core.catalogue import find
+from calibrant.core.summary import Summary
 from calibrant.engines.measuring import Measuring
 from calibrant.engines.running import Running
 from calibrant.engines.summarizing import Summarizing
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs import check_choice
-from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.columns import Batch
+from calibrant.inputs.options import check_choice
 from calibrant.progress import counted
-from calibrant.summaries import Summary
+from calibrant.ranking.verbs import find_ranking
 
 FEWEST, MOST = 2, 3  # entries of a batch
 

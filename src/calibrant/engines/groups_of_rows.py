@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calibrant.catalogue import Entry
+from calibrant.core.catalogue import Entry
 from calibrant.errors import InputError, shown
-from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.columns import Batch
 
 GROUPS = "groups"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from calibrant.inputs.named_columns import Batch
-from calibrant.summaries import Summary
+from calibrant.core.summary import Summary
+from calibrant.inputs.columns import Batch
 
 
 class Job(Protocol):

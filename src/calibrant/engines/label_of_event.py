@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from calibrant.catalogue.reading import kind_of
-from calibrant.inputs.containers import as_array
+from calibrant.core.catalogue import kind_of
+from calibrant.core.several import LabelsSeen, Several
+from calibrant.core.summary import Summary
+from calibrant.inputs.arrays import as_array
+from calibrant.inputs.columns import Batch
 from calibrant.inputs.labels import check_label_seen, events_of_label
-from calibrant.inputs.named_columns import Batch
-from calibrant.summaries import LabelsSeen, Several, Summary
 
 SEEN = "labels seen"
 

@@ -9,17 +9,20 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from calibrant.catalogue import AnyRows, Entry, find
-from calibrant.catalogue.reading import kind_of, read
+from calibrant.core.catalogue import AnyRows, Entry, find, kind_of, read
+from calibrant.core.cells import Piece
+from calibrant.core.dispatch import takes_fast_body
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
+from calibrant.core.several import Several
+from calibrant.core.summary import Summary
 from calibrant.engines.groups_of_rows import check_one, takes_groups, with_own_groups
 from calibrant.engines.label_of_event import check_seen, told
 from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.errors import InputError, NotApplicableError, listing, shown
-from calibrant.inputs import Binary, check_choice
-from calibrant.inputs.named_columns import Batch
-from calibrant.primitives.cells import Piece
-from calibrant.primitives.dispatch import takes_fast_body
-from calibrant.summaries import Grid, Ordered, Several, Summary
+from calibrant.inputs.columns import Batch
+from calibrant.inputs.options import check_choice
+from calibrant.inputs.probabilities import Binary
 
 GRID, ORDERED = "grid", "ordered"  # parts that verbs share: cells, or the sorted rows
 FEW = 2  # rows that tell which summary a verb makes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from calibrant.summaries import Summary
+from calibrant.core.summary import Summary
 
 S = TypeVar("S", bound=Summary)
 

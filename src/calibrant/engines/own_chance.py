@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs.named_columns import Batch
+from calibrant.inputs.columns import Batch
 from calibrant.inputs.options import seed_of
 
 CHANCE = "rng"

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.catalogue import AnyRows
-from calibrant.catalogue.reading import read
+from calibrant.core.catalogue import AnyRows, read
+from calibrant.core.moments import Moments
+from calibrant.core.several import Several
 from calibrant.engines.measuring import Measuring
 from calibrant.errors import InputError
-from calibrant.inputs.from_columns import OF_ROWS, FromColumns
+from calibrant.inputs.columns import OF_ROWS, FromColumns, NamedColumns
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.named_columns import NamedColumns
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.summaries import Moments, Several
 
 if TYPE_CHECKING:
     import narwhals as nw

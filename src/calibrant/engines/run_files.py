@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from calibrant.core.pool import Pool
 from calibrant.engines.column_file import REAL, SINGLE, WHOLE, Column, ColumnFile
 from calibrant.errors import SummaryError
-from calibrant.inputs.weights import unit_weights
-from calibrant.primitives.pool import Pool
+from calibrant.inputs.arrays import unit_weights
 
 COLUMNS = Pool._fields
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from calibrant.core.pool import Pool
 from calibrant.engines.run_files import COLUMNS, RunFiles, path_of, write_run
 from calibrant.errors import CalibrantError, InputError
-from calibrant.primitives.pool import Pool
 
 
 class RunFolder:

@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from calibrant.core import summary as codec
+from calibrant.core.summary import Summary
 from calibrant.engines.totals import Place, Plain, Total, resumed, total_of
 from calibrant.errors import SummaryError
-from calibrant.summaries import Summary, codec
 
 NAME = "Running"
 

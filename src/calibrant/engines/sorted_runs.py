@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
+from calibrant.core.dispatch import chunks
+from calibrant.core.ordered import Ordered
+from calibrant.core.pool import Pool
+from calibrant.core.summary import Summary
+from calibrant.engines.merge_runs import merge_pools, merge_windows
 from calibrant.engines.merging import Merging
 from calibrant.engines.run_files import RunFiles
 from calibrant.engines.run_folder import RunFolder
 from calibrant.errors import CalibrantError, InputError, SummaryError, shown
-from calibrant.inputs import check_count
-from calibrant.inputs.weights import is_unit
-from calibrant.primitives.dispatch import chunks
-from calibrant.primitives.merge_runs import merge_pools, merge_windows
-from calibrant.primitives.pool import Pool
+from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.options import check_count
 from calibrant.progress import steps
-from calibrant.summaries import Ordered, Summary
 
 MEMORY = 1 << 22  # entries
 FAN = 64  # runs on disk, or parts in memory, that are merged at once

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from calibrant.catalogue import find, summarize
-from calibrant.catalogue.rank_verbs import find_ranking
+from calibrant.core.catalogue import find
+from calibrant.core.several import Several
+from calibrant.core.summarizing import summarize
+from calibrant.core.summary import Summary
 from calibrant.engines.label_of_event import check_seen, told
 from calibrant.engines.own_chance import that_travels, with_own_chance
-from calibrant.inputs.named_columns import Batch
-from calibrant.summaries import Several, Summary
+from calibrant.inputs.columns import Batch
+from calibrant.ranking.verbs import find_ranking
 
 OWN = "own"
 

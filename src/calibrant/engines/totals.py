@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from calibrant.core.ordered import Ordered
+from calibrant.core.several import PerLabel, Several
+from calibrant.core.summary import Summary
 from calibrant.engines.merging import Merging
 from calibrant.engines.sorted_runs import MEMORY, NOTHING, SortedRuns
 from calibrant.errors import SummaryError
-from calibrant.summaries import Ordered, PerLabel, Several, Summary
 
 Plain = Mapping[str, Any]
 """What a total is, as plain values; summaries are named by their place in a list beside it."""

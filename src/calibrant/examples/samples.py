@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.examples.archives import frozen, load
-from calibrant.inputs.laws.samples import Samples
+from calibrant.inputs.samples import Samples
 
 
 @dataclass(frozen=True, eq=False)

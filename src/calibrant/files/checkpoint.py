@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from calibrant.core import summary as codec
 from calibrant.errors import CalibrantError, InputError, SummaryError, shown
 from calibrant.files.found import Found
 from calibrant.files.holding import Holds
 from calibrant.files.reading import Position
 from calibrant.files.stamp import Stamp
 from calibrant.report.files import replace_bytes
-from calibrant.summaries import codec
 
 FORMAT = 2
 NAME = "Checkpoint"

@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from calibrant.core.dispatch import expecting
+from calibrant.core.summary import Summary
 from calibrant.engines.job import Job, TakesPieces
 from calibrant.engines.running import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
@@ -19,10 +21,8 @@ from calibrant.files.holding import Holds
 from calibrant.files.reading import START, Piece, Position, Reading, engine
 from calibrant.files.rows_in_words import counting, nothing
 from calibrant.files.table_file import open_table
-from calibrant.inputs.named_columns import NamedColumns
-from calibrant.primitives.dispatch import expecting
+from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
-from calibrant.summaries import Summary
 
 EVERY = 16  # batches between two checkpoints
 SECONDS = 30.0  # after which there is one, though the batches be few

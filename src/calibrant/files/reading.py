@@ -21,8 +21,7 @@ from calibrant.files.rows_in_words import counting
 from calibrant.files.stamp import Stamp
 from calibrant.files.table_file import TableFile, open_table
 from calibrant.files.where import Where
-from calibrant.inputs.from_columns import FromColumns
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import FromColumns, NamedColumns
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW = 8  # bytes, on disk

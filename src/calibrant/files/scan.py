@@ -18,11 +18,11 @@ from calibrant.files.passing import measured
 from calibrant.files.reading import BATCH, Reading, engine
 from calibrant.files.table_file import FORMATS
 from calibrant.files.where import Where, read_where
-from calibrant.inputs.named_columns import Batch, NamedColumns
+from calibrant.inputs.columns import Batch, NamedColumns
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
-    from calibrant.audit import Audit
+    from calibrant.auditing.audit import Audit
 
 
 def scan(
@@ -172,7 +172,7 @@ class Scan:
         level, resamples, rng, names
             As for `calibrant.audit`.
         """
-        from calibrant.audit.of_batches import AuditJob
+        from calibrant.auditing.batches import AuditJob
 
         job = AuditJob(exact=exact, level=level, resamples=resamples, rng=rng, names=names or self.names, **self.labels)
         found: Audit = self.found(job, checkpoint)

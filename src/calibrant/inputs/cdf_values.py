@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.inputs.laws.law import Selection
-from calibrant.inputs.laws.parameters import read_columns, refuse_where
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray, read_columns, refuse_where
+from calibrant.inputs.distribution import Selection
 
 
 @dataclass(frozen=True, eq=False, init=False)

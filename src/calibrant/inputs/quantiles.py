@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.bounds import read_bounds, taken
-from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.laws.law import Selection
-from calibrant.inputs.laws.parameters import locked
-from calibrant.inputs.levels import DIGITS, levels_shown, place_of, read_levels
-from calibrant.inputs.options import check_choice
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray, locked
+from calibrant.inputs.distribution import Selection
+from calibrant.inputs.intervals import Intervals, read_bounds, taken
+from calibrant.inputs.options import DIGITS, check_choice, levels_shown, place_of, read_levels
 
 
 @dataclass(frozen=True, eq=False, init=False)

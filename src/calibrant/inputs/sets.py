@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array, is_missing, numbers_of_objects
-from calibrant.inputs.laws.law import Selection
-from calibrant.inputs.levels import levels_shown, place_of, read_levels
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray, as_array, is_missing, numbers_of_objects
+from calibrant.inputs.distribution import Selection
+from calibrant.inputs.options import levels_shown, place_of, read_levels
 
 FEW_LABELS = 32
 

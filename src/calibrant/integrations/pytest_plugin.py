@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from calibrant.audit import words
-from calibrant.catalogue import ENTRIES, Entry, find
+from calibrant.core import words
+from calibrant.core.catalogue import ENTRIES, Entry, find
+from calibrant.core.results import TestResult
 from calibrant.errors import InputError, shown
-from calibrant.inputs import Binary, check_level, read_binary
-from calibrant.results import TestResult
+from calibrant.inputs.options import check_level
+from calibrant.inputs.probabilities import Binary, read_binary
 
 TESTS = ("kuiper_test", "spiegelhalter_test")
 

@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import ENTRIES, Entry, Verb, find
-from calibrant.curves.reliability_curve import reliability_curve
+from calibrant.core.catalogue import ENTRIES, Entry, Verb, find
+from calibrant.core.results import Curve
 from calibrant.errors import InputError, MissingExtraError, shown
-from calibrant.inputs.containers import as_array
-from calibrant.results import Curve
+from calibrant.inputs.arrays import as_array
+from calibrant.probabilities.reliability_curve import reliability_curve
 
 
 def scorer(metric: Any = "ece", **options: Any) -> Scorer:

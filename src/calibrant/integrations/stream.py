@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.catalogue import find, summarize
+from calibrant.core.catalogue import find
+from calibrant.core.summarizing import summarize
+from calibrant.core.summary import Summary
 from calibrant.engines.own_chance import with_own_chance
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.named_columns import Batch
-from calibrant.summaries import Summary
+from calibrant.inputs.columns import Batch
 
 
 class StreamingMetric:

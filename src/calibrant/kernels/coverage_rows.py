@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray, take_weights
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.judged import IntervalRows, Judged, QuantileRows, SetRows
-from calibrant.inputs.weights import FloatArray, take_weights
+from calibrant.inputs.rows import IntervalRows, Judged, QuantileRows, SetRows
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.distances import Distance, Rows, distance_of_points, is_tile
-from calibrant.kernels.expectations import TargetMeans
+from calibrant.inputs.arrays import FloatArray
+from calibrant.kernels.composed import Distance, Rows, distance_of_points, is_tile
 from calibrant.kernels.kernel import JointKernel, Kernel
+from calibrant.kernels.target_means import TargetMeans
 
 
 class Form(Protocol):

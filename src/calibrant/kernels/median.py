@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.point_order import point_order
-from calibrant.inputs.weights import FloatArray
-from calibrant.kernels.distances import SCIPY_NAMES, Distance, LineDistance, VectorDistance
+from calibrant.inputs.arrays import FloatArray
+from calibrant.kernels.composed import SCIPY_NAMES, Distance, LineDistance, VectorDistance
+from calibrant.points.inputs import point_order
 
 MOST_ROWS = 4096
 TILE = 512
@@ -62,7 +62,7 @@ def distance_quantiles(
 
     Rows that are all alike have no distance above 0, which is an error.
 
-    >>> from calibrant.kernels.distances import LineDistance
+    >>> from calibrant.kernels.composed import LineDistance
     >>> distance_quantiles(LineDistance(np.array([0.0, 1.0, 4.0])), np.arange(3), [0.0, 0.5]).tolist()
     [1.0, 3.0]
     """

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import secrets
 from contextlib import suppress
+from dataclasses import replace
 from errno import EISDIR
 from pathlib import Path
+from typing import Any
 
-from calibrant.errors import CalibrantError
+from calibrant.core.findings import Findings, Table
+from calibrant.core.words import LONGEST_SENTENCE, text
+from calibrant.errors import CalibrantError, InputError
 
 
 def replace_text(path: str | os.PathLike[str], text: str) -> None:
@@ -63,3 +69,76 @@ def _replace(target: Path, content: bytes) -> None:
 def _reason(error: OSError | ValueError) -> str:
     text = getattr(error, "strerror", None) or str(error)
     return text[:1].lower() + text[1:]
+
+
+_OPENING = '<script type="application/json" id="calibrant-results">'
+_ELEMENT = re.compile(re.escape(_OPENING) + "(.*?)</script>", re.DOTALL)
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+_PARTS = {"kind", "n", "level", "verdict", "sections"}
+
+
+def embedded(findings: Findings, rows: int) -> str:
+    """Return the script element that holds the findings, without curves, and with at most `rows` rows per table."""
+    sections = [
+        replace(section, figures=(), tables=tuple(first(table, rows) for table in section.tables))
+        for section in findings.sections
+    ]
+    groups = findings.groups and first(findings.groups, rows)
+    plain = replace(findings, sections=tuple(sections), groups=groups).to_dict()
+    plain["note"] = f"As embedded in a report: no figures, the first {rows} rows of each table, very long texts cut."
+    plain["groups_total"] = findings.groups.length if findings.groups else 0
+    return f"{_OPENING}{_escaped(plain)}</script>"
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the results that a report or a JSON file of calibrant holds, as `Findings.to_dict` gives them.
+
+    Parameters
+    ----------
+    path
+        A file that `calibrant audit` wrote, as HTML or as JSON; told apart by what is in it.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    CalibrantError
+        If the file cannot be read.
+    """
+    content = read_text(path)
+    element = _ELEMENT.search(content)
+    try:
+        results = json.loads(element[1] if element else content)
+    except (ValueError, RecursionError):
+        results = None
+    if not isinstance(results, dict) or not results.keys() >= _PARTS:
+        raise InputError(
+            f"{os.fspath(path)} holds no results of calibrant; "
+            "expected a report or a JSON file that `calibrant audit` wrote"
+        )
+    return results
+
+
+def first(table: Table, rows: int) -> Table:
+    """Return the table with its first `rows` rows, and texts in them cut where a page would."""
+    return replace(
+        table,
+        columns={
+            name: tuple(text(value) if isinstance(value, str) else value for value in column[:rows])
+            for name, column in table.columns.items()
+        },
+    )
+
+
+def _escaped(plain: Any) -> str:
+    """Write JSON that cannot end the element it is in."""
+    return json.dumps(_cut(plain), allow_nan=False, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+def _cut(plain: Any) -> Any:
+    """Cut long texts and replace what UTF-8 cannot hold."""
+    if isinstance(plain, dict):
+        return {_cut(key): _cut(value) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return [_cut(value) for value in plain]
+    return text(plain, LONGEST_SENTENCE) if isinstance(plain, str) else plain

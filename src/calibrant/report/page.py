@@ -13,15 +13,62 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant import plots
+from calibrant.core import pictures as plots
+from calibrant.core import words as wording
+from calibrant.core.findings import Figure, Findings, Measurement, Section, Table
+from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
-from calibrant.plots.lines import flattened
-from calibrant.report import wording
-from calibrant.report.files import replace_text
-from calibrant.report.frame import frame_of, tone_of
-from calibrant.report.picture import picture
-from calibrant.report.results import embedded, first
-from calibrant.results.findings import Figure, Findings, Measurement, Section, Table
+from calibrant.report.files import embedded, first, replace_text
+from calibrant.report.pictures import picture
+
+
+class Frame(NamedTuple):
+    """The words around the findings."""
+
+    title: str
+    rows: str  # what is counted
+    expected: str  # heading of the values that chance alone would give
+    note: str  # what that heading and a p-value mean
+    statuses: Mapping[str, tuple[str, str]]  # tone and words of each status of a verdict
+
+
+AUDIT = Frame(
+    "Calibration audit",
+    "rows",
+    "if calibrated",
+    "“If calibrated” is the mean the measurement would have if every prediction were right; a p-value says how often "
+    "calibrated predictions would look at least this bad.",
+    {
+        "miscalibrated": ("bad", "Miscalibrated"),
+        "no evidence": ("good", "No evidence of miscalibration"),
+        "cannot tell": ("unsure", "Cannot tell"),
+    },
+)
+COMPARISON = Frame(
+    "Comparison of samples",
+    "points",
+    "if of one law",
+    "“If of one law” is the mean the measurement would have if all points came from one law; a p-value says how often "
+    "such points would look at least this different.",
+    {
+        "different": ("bad", "Different"),
+        "no evidence": ("good", "No evidence of a difference"),
+        "cannot tell": ("unsure", "Cannot tell"),
+        "no truth": ("unsure", "Nothing to compare with"),
+    },
+)
+MARKS = {"bad": "✗", "good": "✓", "unsure": "?"}
+
+
+def frame_of(kind: str) -> Frame:
+    """Return the words for findings of a kind."""
+    return COMPARISON if kind == "points" else AUDIT
+
+
+def tone_of(kind: str, status: str) -> tuple[str, str]:
+    """Return the tone of a status, ``"bad"``, ``"good"`` or ``"unsure"``, and its words."""
+    return frame_of(kind).statuses.get(status, ("unsure", status))
+
 
 LIMIT = 500_000  # bytes of a page
 KINDS = {
@@ -115,7 +162,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "number": wording.number,
         "pvalue": wording.pvalue,
         "interval": wording.interval,
-        "percent": wording.percent,
+        "percent": wording.percent_wording,
         "text": wording.text,
         "sentence": wording.sentence,
         "label": wording.label,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.errors import InputError, MissingExtraError, shown
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns
 
 EXPECTED = "expected numbers, booleans, text, or arrays of numbers"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from calibrant.engines.measuring import Measured, Measuring
 from calibrant.engines.pushed_down import pushed_down
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns
 from calibrant.spark.columns import selected
 from calibrant.spark.running import run
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant.core.dispatch import expecting, on_one_thread
+from calibrant.core.summary import Summary
 from calibrant.engines.job import Job
 from calibrant.engines.running import Running
 from calibrant.errors import InputError, SummaryError
 from calibrant.files.recut import recut
-from calibrant.inputs.named_columns import NamedColumns
-from calibrant.primitives.dispatch import expecting, on_one_thread
-from calibrant.summaries import Summary
+from calibrant.inputs.columns import NamedColumns
 
 ROWS, BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
 MOST_BATCHES = 1 << 30  # of a partition, so that the batches of all have numbers of their own

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from calibrant.core.summary import Summary
 from calibrant.engines.job import Job
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns
 from calibrant.spark.partitions import SCHEMA, Part, folding, merged, merging, read_parts
-from calibrant.summaries import Summary
 
 FAN_IN = 64  # summaries that one worker merges: 23 MB of grids
 

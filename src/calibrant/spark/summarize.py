@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from calibrant.core.summary import Summary
 from calibrant.engines.summarizing import Summarizing
-from calibrant.inputs.named_columns import NamedColumns
+from calibrant.inputs.columns import NamedColumns
 from calibrant.spark.columns import selected
 from calibrant.spark.running import run
-from calibrant.summaries import Summary
 
 
 def summarize(

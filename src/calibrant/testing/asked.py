@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.laws import Law
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
 
 OF_REALS = ("cdf", "sf", "ppf", "isf")
 QUESTIONS = (*OF_REALS, "log_density")

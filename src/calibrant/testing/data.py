@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.laws import Normal, Samples
+from calibrant.inputs.parametric import Normal
 from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 from calibrant.testing.cases import Case, case
 

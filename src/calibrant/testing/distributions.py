@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray
 from calibrant.testing.asked import LEVELS, OF_REALS, Asked, first, place
 
 CLOSE = 1e-6  # by which probabilities that must be equal may differ

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray
 from calibrant.testing.asked import LEVELS, Asked, first, place
 
 CHANCE = 1e-9  # with which right draws fail, all rows together

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs.weights import FloatArray
-from calibrant.kernels import Delta, JointKernel, Kernel
-from calibrant.kernels.distances import distance_of_points
+from calibrant.inputs.arrays import FloatArray
+from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.forms import JointForm
+from calibrant.kernels.kernel import Delta, JointKernel, Kernel
 
 TOLERANCE = 1e-10
 

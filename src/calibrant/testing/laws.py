@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import find
+from calibrant.core.catalogue import find
 from calibrant.errors import InputError
 from calibrant.testing import input_laws, row_laws, value_laws  # noqa: F401  # which enter their laws
 from calibrant.testing.data import DATA, names_of

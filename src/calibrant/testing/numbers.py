@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.results import Curve, TestResult
+from calibrant.core.results import Curve, TestResult
 
 
 def numbers(result: Any, *, without: Collection[str] = ()) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import shown
-from calibrant.inputs.laws import Law
-from calibrant.inputs.weights import FloatArray
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
 from calibrant.testing.asked import BESIDE, QUESTIONS, Asked, first
 from calibrant.testing.distributions import check_distribution
 from calibrant.testing.draws import check_draws

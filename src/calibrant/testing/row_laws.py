@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
-from calibrant.summaries import Summary
 from calibrant.testing.cases import Case
 from calibrant.testing.law import law, same
 from calibrant.testing.numbers import numbers

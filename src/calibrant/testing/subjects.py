@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.catalogue import Entry, summarize
-from calibrant.summaries import Summary
+from calibrant.core.catalogue import Entry
+from calibrant.core.summarizing import summarize
+from calibrant.core.summary import Summary
 from calibrant.testing.cases import Case
 from calibrant.testing.data import DATA
 from calibrant.testing.numbers import numbers

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import as_array
-from calibrant.inputs.laws.samples import Samples
+from calibrant.inputs.arrays import as_array
+from calibrant.inputs.samples import Samples
 
 
 class Drawn(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.containers import NUMBERS
+from calibrant.inputs.arrays import NUMBERS
 from calibrant.integrations.draws.drawn import numbers
 
 SAMPLE_AXES = ("chain", "draw", "sample")  # arviz.extract joins the first two into the third

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrant.errors import InputError
-from calibrant.inputs import read_probabilities
-from calibrant.inputs.probabilities import SUM_TOLERANCE
+from calibrant.inputs.probabilities import SUM_TOLERANCE, read_probabilities
 
 if TYPE_CHECKING:
     from torch import Tensor

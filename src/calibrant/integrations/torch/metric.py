@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
-from calibrant.catalogue import find
+from calibrant.core.catalogue import find
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.integrations.torch.faults import refusal
 from calibrant.integrations.torch.loading import read_device, read_state
@@ -14,7 +15,6 @@ from calibrant.integrations.torch.rows import read_batch
 from calibrant.integrations.torch.served import sums_for, sums_for_any
 from calibrant.integrations.torch.state import State, Whole, empty, of_rows, over_processes, together
 from calibrant.integrations.torch.sums import Sums
-from calibrant.summaries import Summary
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import HEAVIEST, LIGHTEST, NEGLIGIBLE
 from calibrant.inputs.probabilities import SUM_TOLERANCE
-from calibrant.inputs.weights import HEAVIEST, LIGHTEST, NEGLIGIBLE
 from calibrant.integrations.torch.faults import first_fault
 
 if TYPE_CHECKING:

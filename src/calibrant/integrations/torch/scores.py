@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.catalogue import find
-from calibrant.inputs import Binary
-from calibrant.inputs.weights import unit_weights
+from calibrant.core.catalogue import find
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.probabilities import Binary
 from calibrant.integrations.torch.rows import Rows
 
 if TYPE_CHECKING:

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import ENTRIES, Entry
+from calibrant.core.bins import GRID_ORDER
+from calibrant.core.catalogue import ENTRIES, Entry
+from calibrant.core.grid import Grid
+from calibrant.core.moments import Moments
+from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs import Binary, Classes
+from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.integrations.torch.scores import SCORES
 from calibrant.integrations.torch.sums import CellSums, ScoreSums, Sums
-from calibrant.primitives.bins import GRID_ORDER
-from calibrant.summaries import Grid, Moments, Ordered
 
 
 def sums_for(entry: Entry, options: Mapping[str, Any], K: int) -> Sums:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calibrant.core.bins import grid_uppers
+from calibrant.core.cells import COLUMNS
+from calibrant.core.grid import CELLS, Grid
+from calibrant.core.moments import Moments
 from calibrant.integrations.torch.rows import Rows
 from calibrant.integrations.torch.scores import SCORES
-from calibrant.primitives.bins import grid_uppers
-from calibrant.primitives.cells import COLUMNS
-from calibrant.summaries import Grid, Moments
-from calibrant.summaries.grid import CELLS
 
 if TYPE_CHECKING:
     from torch import Tensor

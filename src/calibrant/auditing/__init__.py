@@ -1,0 +1,1 @@
+"""The main job: everything that applies, at once, with a verdict in words."""

@@ -1,0 +1,108 @@
+"""An audit of rows that come in batches: a job for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, cast
+
+import numpy as np
+
+from calibrant.auditing.audit import AUDITED, INSTEAD, Audit, audit_of, class_names
+from calibrant.auditing.groups import cell_groups
+from calibrant.auditing.measurements import CountedPairs
+from calibrant.auditing.names import report_names
+from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts
+from calibrant.core.catalogue import KINDS, kind_of, read
+from calibrant.core.findings import SECTIONS, Setting
+from calibrant.core.grid import GroupCells
+from calibrant.core.several import Several
+from calibrant.core.summary import Summary
+from calibrant.engines.label_of_event import check_seen, told
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import as_array, read_weights
+from calibrant.inputs.columns import Batch
+from calibrant.inputs.groups import read_groups
+from calibrant.inputs.options import check_choice, check_count, check_level, generator
+from calibrant.inputs.probabilities import Binary, Classes
+
+ROWS, GROUPS = "rows", "groups"
+
+
+@dataclass(frozen=True)
+class AuditJob:
+    """The audit of probabilities that come in batches.
+
+    Rows are counted in the cells of a `Grid`, so that memory does not grow with them; with `exact` the different scores
+    are kept. Groups are counted in cells always.
+    """
+
+    exact: bool = False
+    level: float = 0.95
+    resamples: int = 999
+    rng: int | np.random.Generator = 0
+    classes: Any = None
+    pos_label: Any = None
+    names: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options before rows are read."""
+        check_choice("exact", self.exact, False, True)
+        check_level(self.level)
+        check_count("resamples", self.resamples, least=19)
+        generator(self.rng)
+        report_names(self.names, "{'outcome': 'left'}")
+
+    def part(self, batch: Batch) -> Several:
+        """Return the summary of a batch."""
+        batch, labels, seen = told(batch, self._labels)
+        rows = self._read(batch, labels)
+        counted = CountedPairs if isinstance(rows, Binary) else CountedClasses
+        parts: dict[str, Summary] = {ROWS: counted.summary(rows, exact=self.exact)}  # type: ignore[arg-type]
+        if batch.groups:
+            parts |= {f"{GROUPS} {name}": cells for name, cells in _groups(rows, batch).items()}
+        return Several.of({**parts, **seen})
+
+    def finish(self, total: Summary) -> Audit:
+        """Return the audit of all rows."""
+        parts = cast(Several, total)
+        check_seen(parts, self._labels)
+        facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
+        kind = Classes if TOP in facts else Binary
+        named = class_names(CountedClasses(facts).K, self.classes) if kind is Classes else ()
+        families = SECTIONS[kind].families + bool(groups)
+        setting = Setting(self.level, self.resamples, generator(self.rng), named, families)
+        if kind is Classes:
+            found = audit_class_facts(CountedClasses(facts), setting)
+        else:
+            found = audit_binary_pairs(CountedPairs(facts), setting)
+        grouped = cell_groups(chain.from_iterable(part.grids() for part in groups), setting) if groups else None
+        called = report_names(self.names, "{'outcome': 'left'}")
+        return audit_of(
+            found, grouped, setting, kind="binary" if kind is Binary else "classes", n=facts.n, names=called
+        )
+
+    @property
+    def _labels(self) -> dict[str, Any]:
+        return {"classes": self.classes, "pos_label": self.pos_label}
+
+    def _read(self, batch: Batch, labels: Mapping[str, Any]) -> Binary | Classes:
+        kind = kind_of(batch.prediction)
+        if kind is not None:
+            raise InputError(
+                f"an audit of batches judges probabilities; got {KINDS[kind]}. Ask for single verbs with measure, "
+                "or audit the rows in memory"
+            )
+        rows = read("audit", AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)
+        return cast(Binary | Classes, rows)
+
+
+def _groups(rows: Binary | Classes, batch: Batch) -> dict[str, GroupCells]:
+    """Count the rows in cells of each group, less those of weight 0, which the rows have lost already."""
+    n = len(as_array(batch.y, name="y"))
+    keep = None if batch.weights is None else read_weights(batch.weights, n) > 0
+    pairs = rows if isinstance(rows, Binary) else rows.top_label()
+    names = list(batch.groups or ())
+    found = read_groups(batch.groups, n, intersections=1, keep=keep)
+    return {name: GroupCells.of(pairs, grouping) for name, grouping in zip(names, found, strict=True)}

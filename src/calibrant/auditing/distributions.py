@@ -1,0 +1,305 @@
+"""Audit of predictive laws and of draws from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant.auditing.measurements import Found, kernel_test, of_rows, score
+from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
+from calibrant.auditing.samples import audit_samples
+from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, audits
+from calibrant.core.pvalues import holm
+from calibrant.core.results import CrpsDecomposition, Curve
+from calibrant.core.words import gain
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.groups import Grouping, RowLabels
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.rows import LawRows, QuantileRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.counting import Bounds, pit_bounds
+from calibrant.ranking.looks import judged_by_ranks, sample_groups
+from calibrant.ranking.sharpness import sharpness
+from calibrant.regions import verdict as words
+from calibrant.regions.audit_tables import (
+    group_table,
+    grouped,
+    joint_measurement,
+    level_measurements,
+    one_level,
+    weights_caveat,
+)
+from calibrant.regions.hits import HitTable
+from calibrant.regions.verdict import central_lines, labels_of
+from calibrant.scores.brier_and_log import log_score
+from calibrant.scores.crps import crps
+from calibrant.scores.decompose import decompose
+from calibrant.scores.energy_score import energy_score
+
+SCORED = 200_000_000  # pairs of draws times coordinates
+DRAWN = 20  # coordinates
+COORDINATE = words.INTERVALS._replace(
+    holds="The central {level} intervals of {group} hold {share} of the outcomes ({confidence})",
+    lines="coordinates and levels",
+)
+
+Counted = Callable[[Bounds, FloatArray, FloatArray, RowLabels | None], HitTable]
+
+
+def audit_vectors(rows: LawRows, setting: Setting, levels: FloatArray, counted: Counted) -> Part:
+    """Return what there is to say about laws of vectors.
+
+    The central intervals of each coordinate are judged by their coverage and the whole, dependence between coordinates
+    included, by the kernel test.
+    """
+    kernel, missing = kernel_test(rows, setting)
+    scored, not_scored = _scored_vectors(rows, setting)
+    curve, no_margins = _coordinates(rows, setting, levels, counted)
+    whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
+    section = Section(
+        "laws",
+        "Predictive laws of vectors",
+        "Is the law as a whole right, and that of each coordinate?",
+        (*_worst(curve), *scored, *kernel),
+        () if curve is None else (_figure(curve),),
+        () if curve is None else (group_table([curve], True, name="coordinates", title="Coordinates, worst first"),),
+    )
+    verdict = (
+        words.kernel_verdict(whole, setting)
+        if curve is None
+        else words.coverage_verdict("predictive laws", [(curve, COORDINATE)], None, setting, further=whole)
+    )
+    caveats = (
+        *weights_caveat(rows.n, rows.w),
+        "How coordinates depend on each other is seen by the kernel test (skce_test) and the scores alone.",
+        *missing,
+        *not_scored,
+        *no_margins,
+    )
+    return Part((section,), verdict, caveats)
+
+
+def _coordinates(
+    rows: LawRows, setting: Setting, levels: FloatArray, counted: Counted
+) -> tuple[Curve | None, tuple[str, ...]]:
+    """Return the coverage of the central intervals of every coordinate as one curve."""
+    try:
+        low, high = pit_bounds(rows)
+    except NotApplicableError as reason:
+        return None, (str(reason),)
+    found = []
+    for d in range(low.shape[1]):
+        name = setting.columns[d] if setting.columns else f"coordinate {d}"
+        label = RowLabels(np.zeros(rows.n, np.intp), (name,))
+        lines = central_lines(counted((low[:, d], high[:, d]), levels, rows.w, label), setting)
+        if lines is None:
+            return None, ("Coordinates are not judged: one draw per row has no central interval.",)
+        found.append(lines)
+    columns: dict[str, Any] = {
+        name: np.concatenate([curve.columns[name] for curve in found]) for name in found[0].columns
+    }
+    columns["pvalue_holm"] = holm(columns["pvalue"])
+    return Curve("coverage", columns, found[0].method, rows.n, found[0].details), ()
+
+
+def _figure(curve: Curve) -> Figure:
+    """Return the picture of the first coordinates, at the level that is off most."""
+    shown, level = one_level(curve)
+    few = {name: column[:DRAWN] for name, column in shown.columns.items()}
+    return Figure(
+        "coordinates",
+        f"Coverage of coordinates{level}",
+        "Each line is a coordinate. A level outside its line is missed by more than chance, looked at on its own.",
+        replace(shown, columns=few),
+    )
+
+
+def _worst(curve: Curve | None) -> tuple[Measurement, ...]:
+    if curve is None:
+        return ()
+    gap = np.abs(curve.coverage - curve.nominal)
+    known = not np.isnan(curve.pvalue_holm).all()
+    return (
+        Measurement(
+            "coverage.largest_gap",
+            "largest gap of a coordinate",
+            float(gap.max()),
+            pvalue=float(np.nanmin(curve.pvalue_holm)) if known else None,
+            method="coverage of central intervals less their level; p-value adjusted for all (Holm)",
+        ),
+    )
+
+
+def _scored_vectors(rows: LawRows, setting: Setting) -> Found:
+    law = rows.law
+    if not isinstance(law, Samples):
+        return score(log_score, "log score", rows, setting)
+    if law.M < 2 or rows.n * law.M * law.draws[0].size > 2 * SCORED:
+        return (), ("energy_score is left out: it needs two draws, and time that grows with their square.",)
+    return score(energy_score, "energy score, fair", rows, setting, fair=True)
+
+
+LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
+DECOMPOSED = 4_000_000  # rows, over all levels at which a law is read
+MOST_READ, FEWEST_READ = 99, 9
+LITTLE = 0.01  # of the uncertainty
+
+
+def law_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+    """Return the ranks of draws per group, or coverage per group, of five quantiles."""
+    if judged_by_ranks(rows):
+        return sample_groups(rows, groupings, setting)
+    if rows.law.shape:
+        raise InputError(
+            f"groups= are for outcomes that are numbers; these are vectors of {rows.law.shape[0]} coordinates. Audit "
+            "one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
+        )
+    bounds, levels = pit_bounds(rows), levels_of(rows.law)
+    few = spread_places(levels)
+    tables = [law_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
+    return grouped([few_levels(table, few, setting) for table in tables], few.size > 1, words.QUANTILES)
+
+
+@audits(LawRows, groups=law_groups)
+def audit_laws(rows: LawRows, setting: Setting) -> Part:
+    """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness.
+
+    Draws of equal weight have ranks, and are judged by them.
+    """
+    if judged_by_ranks(rows):
+        return audit_samples(rows, setting)
+    if rows.law.shape:
+        return audit_vectors(rows, setting, levels_of(rows.law), law_table)
+    kernel, missing = kernel_test(rows, setting)
+    scored, not_scored = _scored(rows, setting)
+    parts = _decomposed(rows)
+    try:
+        levels = Levels.of(law_table(pit_bounds(rows), levels_of(rows.law), rows.w), setting)
+    except NotApplicableError as reason:
+        return _without_cdf((*scored, *kernel), (str(reason), *missing, *not_scored), setting)
+    advice = "" if parts is None else gain(max(parts.mcb, 0.0), parts.score, "CRPS")
+    section = Section(
+        "laws",
+        "Predictive laws",
+        "Do outcomes fall where the laws say, as often as they say?",
+        (
+            *_central_measurements(levels),
+            *joint_measurement(levels.joint),
+            *scored,
+            *_split(parts),
+            *kernel,
+        ),
+        (coverage_figure(levels.table, setting), *pit_figure(rows)),
+        tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
+    )
+    verdict = words.coverage_verdict("predictive laws", levels.judged, levels.joint, setting, advice=advice)
+    caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *missing, *not_scored)
+    return Part((section,), verdict, caveats)
+
+
+def levels_of(law: Law) -> FloatArray:
+    """Return the levels at which a law is read; those of M draws are multiples of 1/(M + 1), so that they are exact.
+
+    >>> levels_of(Samples([[1.0, 2.0, 3.0]])).tolist()
+    [0.25, 0.5, 0.75]
+    """
+    if not isinstance(law, Samples):
+        return LEVELS
+    N = law.M + 1
+    low = np.unique(np.clip(np.rint(LEVELS[LEVELS < 0.5] * N), 1, max(1, (N - 1) // 2)))
+    k = np.unique([*low[2 * low < N], *([N // 2] if N % 2 == 0 else []), *(N - low[2 * low < N])])
+    return np.asarray(k / N, dtype=np.float64)
+
+
+def law_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels: RowLabels | None = None) -> HitTable:
+    """Count outcomes up to and below each quantile, from the values F(y-) and F(y) of the predicted law.
+
+    The outcome does not exceed the quantile τ exactly if F(y-) < τ, and lies below it or fills it up if F(y) <= τ: if
+    the law is right, the first has at least probability τ and the second at most.
+    """
+    low, high = bounds
+
+    def counted(u: FloatArray, edges: FloatArray) -> HitTable:
+        cells = Quantiles(np.broadcast_to(edges, (u.size, edges.size)), levels)
+        return HitTable.of(QuantileRows(u, cells, w), labels)
+
+    return replace(counted(low, np.nextafter(levels, 0)), below=counted(high, levels).wc)
+
+
+def _central_measurements(levels: Levels) -> tuple[Measurement, ...]:
+    if levels.central is None:
+        return level_measurements(levels.curve, "coverage", "outcomes up to {} quantile")
+    return level_measurements(levels.central, "coverage", "coverage of {} intervals")
+
+
+def _scored(rows: LawRows, setting: Setting) -> Found:
+    law = rows.law
+    draws = isinstance(law, Samples)
+    several = isinstance(law, Samples) and law.M > 1
+    found = [
+        score(crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})),
+        ((), ()) if draws else score(log_score, "log score", rows, setting),
+        ((), ()) if draws and not several else _sharp(rows),
+    ]
+    return tuple(m for part, _ in found for m in part), tuple(text for _, part in found for text in part)
+
+
+def _sharp(rows: LawRows) -> Found:
+    try:
+        value = sharpness(rows.law, weights=rows.w)
+    except NotApplicableError as reason:
+        return (), (f"sharpness does not apply: {reason}.",)
+    return (Measurement("sharpness", "mean standard deviation", float(np.ravel(value)[0])),), ()
+
+
+def _decomposed(rows: LawRows) -> CrpsDecomposition | None:
+    """Split the CRPS where that is quick: a law is read at fewer levels of many rows."""
+    options: dict[str, Any] = {}
+    if isinstance(rows.law, Samples):
+        if rows.n * rows.law.M > DECOMPOSED:
+            return None
+    else:
+        number = min(MOST_READ, DECOMPOSED // rows.n)
+        if number < FEWEST_READ:
+            return None
+        options["levels"] = (np.arange(number) + 0.5) / number
+    try:
+        parts: CrpsDecomposition = of_rows(decompose, rows, **options)
+    except NotApplicableError:
+        return None
+    return parts
+
+
+def _split(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
+    if parts is None:
+        return ()
+    return (
+        Measurement("decompose.mcb", "miscalibration part of CRPS", parts.mcb),
+        Measurement("decompose.dsc", "discrimination part of CRPS", parts.dsc),
+    )
+
+
+def _caveats(rows: LawRows, parts: CrpsDecomposition | None) -> list[str]:
+    found = []
+    if isinstance(rows.law, Samples):
+        found.append(
+            f"{rows.law.M:,} draws per row are judged at levels that are multiples of 1/{rows.law.M + 1:,}. Draws that "
+            "rows share make rows dependent, which no test here allows for."
+        )
+    if parts is not None and parts.dsc < LITTLE * parts.unc:
+        found.append("The laws hardly differ in what they say: one law for all rows would score about as well.")
+    if parts is None:
+        found.append("The CRPS is not split: it has no closed form here, or there are too many rows.")
+    return found
+
+
+def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> Part:
+    """Judge a law that has no distribution function by the kernel test alone."""
+    section = Section("laws", "Predictive laws", "Are the laws right as a whole?", measurements)
+    p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
+    return Part((section,), words.kernel_verdict(p, setting), missing)

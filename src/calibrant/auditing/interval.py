@@ -1,0 +1,280 @@
+"""Confidence intervals of metrics that have a valid one."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from calibrant.core.catalogue import Entry, find, part_of
+from calibrant.core.mean_interval import (
+    SERVED,
+    check_rare,
+    check_weights,
+    effective_rows,
+    exact_limits,
+    has_equal_weights,
+    refuse_unseen,
+    score_limits,
+    student,
+)
+from calibrant.core.moments import Moments
+from calibrant.core.pvalues import normal_quantile
+from calibrant.core.results import ConfidenceInterval
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice, check_level
+from calibrant.inputs.rows import Judged
+from calibrant.kernel_errors.blocks import Blocks
+from calibrant.kernel_errors.skce_test import skce_test
+from calibrant.points.interval import SERVED as SERVED_POINTS
+from calibrant.points.interval import interval_of_points, serves
+from calibrant.regions.worst_slab_coverage import worst_slab_coverage, worst_slabs
+
+SLAB = "worst_slab_coverage"
+METHODS = {
+    "coverage": (None, "clopper-pearson", "wilson"),
+    SLAB: (None, "clopper-pearson"),
+    "skce": (None, "block"),
+    **dict.fromkeys(SERVED, (None, "t")),
+}
+"""The metrics that have an interval, and its methods."""
+
+
+def interval(
+    metric: Any,
+    y: Any,
+    prediction: Any = None,
+    *,
+    level: float = 0.95,
+    method: str | None = None,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> ConfidenceInterval:
+    r"""Confidence interval of a metric, for those that have one that covers.
+
+    =================================  ================================================================================
+    metric                             interval
+    =================================  ================================================================================
+    `coverage`                         ``"clopper-pearson"``, exact; or ``"wilson"`` for m effective rows (below)
+    `worst_slab_coverage`              ``"clopper-pearson"`` on the evaluation rows of the slab
+    `crps`, `energy_score`             ``"t"``: Student's interval of a mean, from 100 rows on
+    `interval_score`                   ``"t"``, from 100 rows outside the interval on
+    `weighted_interval_score`          ``"t"``, from 100 rows outside the widest interval on
+    `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
+    `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
+                                       and 100 others, on; of laws from 100 rows on
+    `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - z s) over blocks; the upper end is inf
+    `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
+    =================================  ================================================================================
+
+    Everything else is refused: no valid interval is known for it.
+
+    Parameters
+    ----------
+    metric
+        The metric or its name.
+    y, prediction, weights, classes, pos_label
+        As for the metric; or the summary that `summarize` makes for it, where it holds enough.
+    level
+        Confidence.
+    method
+        As in the table; None for the first, and for ``"wilson"`` if weights are unequal.
+    **options
+        Options of the metric.
+
+    Returns
+    -------
+    ConfidenceInterval
+        `low`, `high`, `estimate`, `level`, `method`, `n`; the first three are arrays where the metric is an array, each
+        interval with confidence `level` on its own.
+
+    Notes
+    -----
+    With k hits of n rows the limits of Clopper and Pearson are the quantile (1 - level)/2 of Beta(k, n - k + 1) and the
+    upper quantile (1 - level)/2 of Beta(k + 1, n - k); they never cover less than `level`. They count rows and refuse
+    unequal weights. Wilson's are
+
+    .. math:: \Bigl(\hat p + \frac{z^2}{2m} \pm z \sqrt{\frac{\hat p (1 - \hat p)}{m} + \frac{z^2}{4 m^2}}\Bigr)
+        \Big/ \Bigl(1 + \frac{z^2}{m}\Bigr), \qquad
+        m = \min\Bigl(\frac{\hat p(1 - \hat p)}{v}, \frac{W^2}{\sum w^2}\Bigr), \quad
+        v = \frac{\sum w^2 (c - \hat p)^2}{W^2},
+
+    shorter, and near their level on average. Student's interval needs to have seen how the scores vary: with outcomes
+    of a normal law the mean interval score at level 0.95 is covered 0.74, 0.83 and 0.93 of the time in place of 0.95
+    with 50, 100 and 1,000 rows, because misses are rare and their penalties large; the mean Brier score of rows with
+    probability 0.01 is covered 0.63 of the time with 100 rows. Hence the numbers of rows above, which with weights are
+    effective ones. Weights under which a few heavy rows decide are refused.
+    The interval of `mmd` has ``estimator="block"`` by default, with n/100 points in a block but no more than √n, and
+    may have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
+    the mean over blocks, not that over all pairs. Values of blocks are skewed: with 10 of them 9 in 100 intervals at
+    0.95 miss, with 100 it is 5 or 6; pairs by the polynomial kernel miss 8 in 100 even then, and are refused.
+    A bootstrap of the `ece` does not cover near 0, and is not offered. Rows must be independent.
+
+    Examples
+    --------
+    Three of four outcomes covered; the lower limit solves P(K >= 3) = 0.025:
+
+    >>> from calibrant import Intervals, coverage
+    >>> found = interval(coverage, [0.0, 1.0, 2.0, 9.0], Intervals([-1.0] * 4, [3.0] * 4, 0.8))
+    >>> round(found.low, 4), round(found.high, 4), found.estimate
+    (0.1941, 0.9937, 0.75)
+    """
+    level = check_level(level)
+    given = {"weights": weights, "classes": classes}
+    if metric is worst_slab_coverage or (isinstance(metric, str) and metric == SLAB):
+        check_choice("method", method, *METHODS[SLAB])
+        if pos_label is not None:
+            raise InputError("pos_label= is for labels of probabilities; leave it out")
+        return _of_slab(y, prediction, level, **given, **options)
+    if name := serves(metric):
+        check_choice("method", method, None, "block")
+        if any(value is not None for value in (weights, classes, pos_label)):
+            raise InputError(f"weights and labels belong to predictions; {name} compares two sets of points")
+        return interval_of_points(name, y, prediction, level, options)
+    entry = find(metric)
+    if entry.name not in METHODS:
+        served = ", ".join((*METHODS, *SERVED_POINTS))
+        raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {served}")
+    check_choice("method", method, *METHODS[entry.name])
+    completed = entry.completed(options)
+    summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
+    if entry.name == "skce":
+        return _of_blocks(summary, level, completed)
+    if not isinstance(summary, Moments):
+        raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
+    if entry.name == "coverage":
+        return _of_coverage(entry, summary, level, method)
+    return student(entry, summary, completed, level)
+
+
+def _summary(entry: Entry, y: Any, prediction: Any, options: dict[str, Any], **given: Any) -> Summary:
+    """Return the summary that was given, or that of the rows if they can carry an interval."""
+    if isinstance(y, Summary):
+        if prediction is not None or any(value is not None for value in given.values()):
+            raise InputError("prediction, weights and labels cannot be given with a summary, which holds the rows")
+        if y.n == 0:
+            raise InputError("there are no rows: the summary is empty; at least one row is needed")
+        refuse_unseen(entry, y)
+        return y
+    if entry.name == "skce" and options["blocksize"] is None:
+        raise NotApplicableError(
+            "no valid interval is known for skce over all pairs of rows; with blocksize=2, or more, there is a lower "
+            "bound"
+        )
+    rows = entry.read(y, prediction, **given)
+    if entry.name in SERVED:
+        check_rare(entry, rows, options)
+        check_weights(entry, rows, options)
+    return entry.summarise(rows, **options)
+
+
+def _of_coverage(entry: Entry, summary: Moments, level: float, method: str | None) -> ConfidenceInterval:
+    estimate = entry.finish(summary)
+    p, n = summary.mean, summary.n
+    equal = has_equal_weights(summary)
+    if method == "clopper-pearson" and not equal:
+        raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
+    chosen = method or ("clopper-pearson" if equal else "wilson")
+    if chosen == "clopper-pearson":
+        low, high = exact_limits(np.rint(p * n), np.full(p.shape, float(n)), level)
+    else:
+        spread = summary.spread2 + summary.w2 * (summary.mean2 - p) ** 2
+        w, w2 = np.full(p.shape, summary.w), np.full(p.shape, summary.w2)
+        low, high = score_limits(p, effective_rows(p, spread, w, w2), level)
+    if isinstance(estimate, np.ndarray):
+        return _limits(low, high, estimate, level, _words(chosen), n)
+    return _limits(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
+
+
+def _of_blocks(summary: Summary, level: float, options: dict[str, Any]) -> ConfidenceInterval:
+    """Return the lower bound that block statistics give, under the conditions of the block test."""
+    if not isinstance(summary, Blocks):
+        raise SummaryError("interval of skce reads sums of blocks; make them with summarize('skce', ..., blocksize=2)")
+    made_with = {name: options[name] for name in ("kernel", "unbiased", "blocksize")}
+    found = skce_test(summary, method="block", **made_with)
+    low = max(0.0, found.estimate - normal_quantile(level) * found.details["standard_error"])
+    return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, normal limit", found.n)
+
+
+def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> ConfidenceInterval:
+    """Return the exact limits for the coverage of the slab among rows that it was not searched on."""
+    completed = {
+        name: parameter.default
+        for name, parameter in list(inspect.signature(worst_slab_coverage).parameters.items())[2:]
+    }
+    unknown = set(options) - set(completed)
+    if unknown or "features" not in options:
+        raise InputError(
+            f"{SLAB} needs features= and has the options {', '.join(completed)}; got {', '.join(sorted(options))}"
+        )
+    completed |= options
+    if completed["search"] is None:
+        raise NotApplicableError(
+            "no valid interval is known for the coverage of a slab on the rows it was searched on, which is biased "
+            "low; give search= a share such as 0.25"
+        )
+    slabs = worst_slabs(y, prediction, **completed)
+    k, n = (np.array([getattr(slab, name) for slab in slabs]) for name in ("hits", "rows"))
+    low, high = exact_limits(k.astype(np.float64), n.astype(np.float64), level)
+    words = f"{_words('clopper-pearson')}, evaluation rows of the slab"
+    if prediction.single:
+        return _limits(float(low[0]), float(high[0]), float(k[0] / n[0]), level, words, int(n[0]))
+    return _limits(low, high, k / n, level, words, n)
+
+
+def _limits(low: Any, high: Any, estimate: Any, level: float, method: str, n: Any) -> ConfidenceInterval:
+    return ConfidenceInterval(low=low, high=high, estimate=estimate, level=level, method=method, n=n)
+
+
+def _words(method: str) -> str:
+    return "exact (Clopper-Pearson)" if method == "clopper-pearson" else "score (Wilson)"
+
+
+def per_row(
+    metric: Any, y: Any, prediction: Any = None, *, classes: Any = None, pos_label: Any = None, **options: Any
+) -> FloatArray:
+    """Return the score of each row, of which a metric is the mean.
+
+    Parameters
+    ----------
+    metric
+        A metric that is a mean, such as `coverage`, `interval_score`, `crps` or `brier_score`, or its name.
+    y, prediction, classes, pos_label
+        As for the metric. A metric that looks at no outcome takes the prediction alone, or None for y.
+    **options
+        Options of the metric. There are no weights: they belong to the mean, ``(w * scores).sum() / w.sum()``.
+
+    Returns
+    -------
+    ndarray
+        Scores in the order of the rows, (n,); (n, L) where the metric is an array.
+
+    Notes
+    -----
+    The scores of two models on the same rows are compared by their differences, whose mean has its own standard error;
+    two means that are looked at one by one hide that rows hard for one model are hard for the other.
+
+    Examples
+    --------
+    >>> from calibrant import brier_score
+    >>> per_row(brier_score, [0, 1], [0.5, 0.75]).tolist()
+    [0.25, 0.0625]
+    """
+    entry = find(metric)
+    if entry.row_scores is None:
+        raise NotApplicableError(f"{entry.name} is no mean of row scores, so that rows have no scores of it")
+    if isinstance(y, Summary):
+        raise InputError("a summary does not hold the rows; pass y and prediction")
+    if not entry.outcome and prediction is None:
+        y, prediction = None, y
+    if "weights" in options:
+        raise InputError("per_row takes no weights: they belong to the mean, not to the score of a row")
+    rows = entry.read(y, prediction, classes=classes, pos_label=pos_label)
+    scores = np.array(entry.row_scores(part_of(rows, slice(None)), **entry.completed(options)), dtype=np.float64)
+    single = isinstance(rows, Judged) and getattr(rows.prediction, "single", False)
+    return scores[:, 0] if scores.ndim == 2 and single else scores

@@ -1,0 +1,305 @@
+"""The table of an audit: what the catalogue says is to be shown, measured on one set of sorted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from calibrant.auditing.interval import interval
+from calibrant.core.catalogue import ENTRIES, AnyRows, Entry, Verb, find
+from calibrant.core.findings import Measurement, Setting
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
+from calibrant.core.results import TestResult
+from calibrant.core.several import Several
+from calibrant.core.summary import Summary
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.samples import Samples
+from calibrant.kernel_errors.skce_test import MOST_BINARY, in_blocks
+from calibrant.probabilities.consistency_test import Redrawn, redrawn_metrics
+from calibrant.regions.audit_tables import MOST_LEVELS, at_level
+
+CELLS, SORTED = "cells", "sorted"
+MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
+KERNEL = "skce_test"
+
+
+class Pairs(Protocol):
+    """One probability per row, and the event."""
+
+    @property
+    def ordered(self) -> Ordered:
+        """The rows in the order of their scores; one entry per cell where they were counted in cells."""
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the rows were counted in cells."""
+
+    def result(self, entry: Entry) -> Any:
+        """Return what a verb finds, with the options of an audit."""
+
+    def rounding(self, entry: Entry) -> float | Mapping[str, float]:
+        """Return by how much that may differ from what it finds of the rows."""
+
+
+class RowPairs:
+    """Rows that are all here: one sort, and one pass for what needs no sort."""
+
+    pooled = False
+
+    def __init__(self, rows: Binary) -> None:
+        self.rows = rows
+
+    @cached_property
+    def ordered(self) -> Ordered:
+        """The sorted rows."""
+        return Ordered.of(self.rows)
+
+    def result(self, entry: Entry) -> Any:
+        """Return what a verb finds."""
+        chosen = entry.audit_options(self.rows)
+        if entry.reads[0] is Ordered and not chosen:
+            return entry.finish(self.ordered, **entry.options)
+        return entry.of_rows(self.rows, entry.completed(chosen))
+
+    def rounding(self, entry: Entry) -> float:
+        """Return 0."""
+        return 0.0
+
+
+class CountedPairs:
+    """Rows that came in batches: their cells or, if they were kept, all of them sorted; and a few means."""
+
+    def __init__(self, parts: Several) -> None:
+        self.parts = parts
+
+    @classmethod
+    def summary(cls, rows: Binary, *, exact: bool) -> Several:
+        """Return what is kept of a batch."""
+        first: dict[str, Summary] = {SORTED: Ordered.of(rows)} if exact else {CELLS: Grid.of(rows)}
+        means = (find(name) for name in MEANS)
+        return Several.of(first | {entry.name: entry.summarise(rows, **entry.options) for entry in means})
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the rows were counted in cells."""
+        return CELLS in self.parts
+
+    @cached_property
+    def ordered(self) -> Ordered:
+        """The sorted rows, or one entry per cell."""
+        return cast(Grid, self.parts[CELLS]).ordered() if self.pooled else cast(Ordered, self.parts[SORTED])
+
+    def result(self, entry: Entry) -> Any:
+        """Return what a verb finds; one that needs more than there is does not apply."""
+        if entry.name in self.parts:
+            return entry.finish(self.parts[entry.name], **entry.options)
+        if entry.name == KERNEL and self.ordered.n > MOST_BINARY:
+            raise NotApplicableError(
+                f"above {MOST_BINARY:,} rows it takes blocks of rows in random order, and these came in an unknown one"
+            )
+        if not self.pooled:
+            return entry.finish(self.ordered, **entry.options)
+        if not entry.on_grid(entry.options):
+            raise NotApplicableError(
+                "it needs the rows, which were counted in cells; an exact audit keeps them (exact=True, --exact)"
+            )
+        return entry.finish(self.parts[CELLS], **entry.options)
+
+    def rounding(self, entry: Entry) -> float | Mapping[str, float]:
+        """Return the bound of a verb that reads cells, else 0."""
+        if entry.name in self.parts or not self.pooled or not entry.on_grid(entry.options):
+            return 0.0
+        return entry.rounding(self.parts[CELLS], **entry.options)
+
+
+FIRST = (
+    "ece",
+    "direction",
+    "kuiper_test",
+    "kolmogorov_smirnov_test",
+    "spiegelhalter_test",
+    "skce_test",
+    "mmce",
+    "brier_score",
+    "decompose",
+    "log_score",
+)  # then what else the catalogue shows, in its own order
+
+
+def measure(pairs: Pairs, setting: Setting) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Return the measurements of one probability per row, and what did not apply: one sort, one set of redraws."""
+    entries = _entries("binary")
+    redrawn, how = redrawn_metrics(
+        pairs.ordered,
+        [_growing(entry) for entry in entries if Ordered in entry.reads and entry.redrawn is None],
+        {entry.name: entry.redrawn for entry in entries if entry.redrawn is not None},
+        width_bins=ENTRIES["ece"].options["bins"],
+        resamples=setting.resamples,
+        rng=setting.rng,
+    )
+    found, missing = collected(entries, pairs.result, redrawn, how)
+    return tuple(_with_rounding(line, pairs) for line in found), missing
+
+
+def measure_rows(
+    names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None
+) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Return the measurements of these verbs on the rows themselves, and what did not apply."""
+    return collected(
+        [ENTRIES[name] for name in names],
+        lambda entry: entry.of_rows(rows, entry.completed(entry.audit_options(rows) if options is None else options)),
+    )
+
+
+def collected(
+    entries: list[Entry],
+    result: Callable[[Entry], Any],
+    redrawn: Mapping[str, Redrawn] | None = None,
+    how: str = "",
+) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Return what these verbs find, and in words which do not apply."""
+    found: list[Measurement] = []
+    missing = []
+    for entry in entries:
+        try:
+            found += _measured(entry, result(entry), redrawn or {}, how)
+        except NotApplicableError as reason:
+            missing.append(f"{entry.name} does not apply: {reason}.")
+    return tuple(found), tuple(missing)
+
+
+def _entries(prediction: str) -> list[Entry]:
+    shown = [entry for entry in ENTRIES.values() if entry.audit and prediction in entry.predictions]
+    return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
+
+
+def _growing(entry: Entry) -> Callable[[Ordered], dict[str, float]]:
+    """Return the fields that grow with miscalibration, as a function of sorted rows."""
+    fields = [name for name, shown in entry.audit.items() if shown.grows]
+
+    def values(summary: Ordered) -> dict[str, float]:
+        if not fields:
+            return {}
+        result = entry.finish(summary, **entry.options)
+        return {_key(entry, name): float(_field(result, name)) for name in fields}
+
+    return values
+
+
+def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
+    """Show beside a measurement of cells by how much it may differ from that of the rows."""
+    verb, _, field = line.name.partition(".")
+    bounds = pairs.rounding(ENTRIES[verb])
+    bound = bounds.get(field or "estimate", 0.0) if isinstance(bounds, Mapping) else bounds
+    if not bound:
+        return line
+    words = f"rows counted in cells: off by at most {bound:.2g}"
+    method = line.method if "on a grid" in line.method else f"{line.method}; {words}" if line.method else words
+    return replace(line, method=method, details={**line.details, "rounding": bound})
+
+
+def _measured(entry: Entry, result: Any, redrawn: Mapping[str, Redrawn], how: str) -> list[Measurement]:
+    if isinstance(result, TestResult):
+        details = {"statistic": result.statistic, **_numbers(result)}
+        shown = entry.audit[""]
+        return [
+            Measurement(
+                entry.name, shown.label, result.estimate, pvalue=result.pvalue, method=result.method, details=details
+            )
+        ]
+    found = []
+    for name, shown in entry.audit.items():
+        null = redrawn.get(_key(entry, name))
+        found.append(
+            Measurement(
+                _key(entry, name),
+                shown.label,
+                float(_field(result, name)),
+                expected=null.expected if null else None,
+                pvalue=null.pvalue if null else None,
+                method=how if null else "",
+            )
+        )
+    return found
+
+
+def _numbers(result: TestResult) -> dict[str, float]:
+    return {name: float(value) for name, value in result.details.items() if isinstance(value, (int, float))}
+
+
+def _key(entry: Entry, name: str) -> str:
+    return f"{entry.name}.{name}" if name else entry.name
+
+
+def _field(result: Any, name: str) -> Any:
+    return getattr(result, name) if name else result
+
+
+COMPARED = 20_000_000  # draws, over all pairs of rows
+
+Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
+"""Measurements, and what did not apply."""
+
+
+def of_rows(verb: Verb[Any], rows: Any, **options: Any) -> Any:
+    """Return what a verb says of checked rows."""
+    entry = find(verb)
+    return entry.of_rows(rows, entry.completed(options))
+
+
+def score(verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting, **options: Any) -> Found:
+    """Return the mean score of one level; infinite ones too, but not what the verb cannot answer."""
+    try:
+        return (_measured_scores(verb, label, rows, setting, options),), ()
+    except NotApplicableError as reason:
+        return (), (f"{verb.__name__} does not apply: {reason}.",)
+
+
+def score_levels(verb: Verb[Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
+    """Return the mean score of each level, named by it; nothing if there are many, which are in a table."""
+    levels = rows.prediction.levels
+    if levels.size > MOST_LEVELS:
+        return (), ()
+    found: list[Measurement] = []
+    missing: list[str] = []
+    for k, level in enumerate(levels.tolist()):
+        scored, reasons = score(verb, label, type(rows)(rows.y, rows.prediction.at(level), rows.w), setting)
+        found += [at_level(measurement, things, levels, k) for measurement in scored]
+        missing += reasons
+    return tuple(found), tuple(dict.fromkeys(missing))
+
+
+def _measured_scores(
+    verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting, options: dict[str, Any]
+) -> Measurement:
+    prediction = rows.law if isinstance(rows, LawRows) else rows.prediction
+    weights = None if is_unit(rows.w) else rows.w
+    try:
+        found = interval(verb, rows.y, prediction, level=setting.level, weights=weights, **options)
+    except NotApplicableError:
+        return Measurement(verb.__name__, label, float(np.ravel(of_rows(verb, rows, **options))[0]))
+    low, high, value = (float(np.ravel(part)[0]) for part in (found.low, found.high, found.estimate))
+    return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
+
+
+def kernel_test(rows: Judged | LawRows, setting: Setting, *, finite: bool = True) -> Found:
+    """Return the kernel test of coverage or of laws; none for one row, for one draw, for infinite bounds."""
+    if not finite:
+        return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
+    if rows.n < 2 or (isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.law.M < 2):
+        return (), ()
+    chosen = in_blocks(rows.n) if _is_slow(rows) else find("skce_test").audit_options(rows)
+    found, missing = measure_rows(("skce_test",), rows, {**chosen, "resamples": setting.resamples})
+    return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
+
+
+def _is_slow(rows: Judged | LawRows) -> bool:
+    return isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.n * rows.law.draws.size > COMPARED

@@ -1,0 +1,280 @@
+"""Audit of one probability per row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.auditing.groups import kuiper_groups
+from calibrant.auditing.measurements import MEANS, CountedPairs, Pairs, RowPairs, collected, measure
+from calibrant.core import words
+from calibrant.core.catalogue import Entry, find
+from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table, audits
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
+from calibrant.core.pvalues import holm
+from calibrant.core.results import Curve
+from calibrant.core.several import PerLabel, Several
+from calibrant.core.summary import Summary
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.probabilities import Binary, Classes
+
+MOST_SCORES = 4_000
+TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
+
+
+@audits(Binary, groups=kuiper_groups)
+def audit_binary(rows: Binary, setting: Setting) -> Part:
+    """Return what there is to say about probabilities of an event."""
+    return audit_binary_pairs(RowPairs(rows), setting)
+
+
+def audit_binary_pairs(pairs: Pairs, setting: Setting) -> Part:
+    """Audit the probability of an event."""
+    return audit_pairs(
+        pairs,
+        setting,
+        name="probabilities",
+        title="Probabilities",
+        intro="Does the event happen as often as predicted?",
+        happens="it happens",
+    )
+
+
+def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
+    """Audit one probability per row, from one sort."""
+    summary = pairs.ordered
+    measurements, missing = measure(pairs, setting)
+    tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
+    verdict = words.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
+    section = Section(name, title, intro, measurements, _figures(summary, setting))
+    caveats = words.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
+    return Part((section,), verdict, (*caveats, *missing))
+
+
+def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
+    entry = find("reliability_curve")
+    given = {"level": setting.level, "resamples": setting.resamples, "rng": setting.rng, **options}
+    curve: Curve = entry.finish(summary, **entry.completed(given))
+    return curve
+
+
+def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
+    cells = summary.at_most(MOST_SCORES)  # more cannot be told apart in a picture, and the results stay small
+    return (
+        Figure(
+            "reliability",
+            "Predicted against observed",
+            "Each dot is a bin of predictions. On the diagonal what was predicted happened as often as predicted; "
+            "below it predictions are too high, above it too low. A dot outside its grey box is off by more than "
+            "chance.",
+            _reliability(summary, setting),
+        ),
+        Figure(
+            "isotonic",
+            "Recalibrated",
+            "The line shows what each prediction should have been, judged by these rows. Where it leaves the grey "
+            "region, chance does not explain the difference.",
+            _reliability(cells, setting, strategy="isotonic"),
+        ),
+        Figure(
+            "cumulative",
+            "Cumulative differences",
+            "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
+            "falls too high, and the steeper the more. No bins are needed.",
+            find("cumulative_differences").finish(cells),
+        ),
+    )
+
+
+TOP, EACH, LABELS = "top", "each", "labels"
+NOTIONS_CLASS_FACTS = {EACH: "classwise", LABELS: "top-label"}
+
+
+class ClassFacts(Protocol):
+    """Class probabilities and the classes that came true."""
+
+    @property
+    def K(self) -> int:
+        """Number of classes."""
+
+    @property
+    def top(self) -> Pairs:
+        """The probability of the most probable class, and whether it came true."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each class came true."""
+
+    def against_the_rest(self, k: int) -> Ordered:
+        """Return the probabilities of class k and whether it came true, sorted."""
+
+    def result(self, entry: Entry) -> Any:
+        """Return what a verb finds of whole vectors, with the options of an audit."""
+
+    def notion(self, notion: str) -> float:
+        """Return the expected calibration error of a notion."""
+
+
+class RowClasses:
+    """Rows that are all here."""
+
+    def __init__(self, rows: Classes) -> None:
+        self.rows, self.K = rows, rows.K
+
+    @property
+    def top(self) -> Pairs:
+        """The most probable class."""
+        return RowPairs(self.rows.top_label())
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each class came true."""
+        return np.bincount(self.rows.y, minlength=self.K)
+
+    def against_the_rest(self, k: int) -> Ordered:
+        """Return class k against the rest."""
+        return Ordered.of(self.rows.one_vs_rest(k))
+
+    def result(self, entry: Entry) -> Any:
+        """Return what a verb finds."""
+        return entry.of_rows(self.rows, entry.completed(entry.audit_options(self.rows)))
+
+    def notion(self, notion: str) -> float:
+        """Return the expected calibration error of a notion."""
+        entry = find("ece")
+        return float(entry.of_rows(self.rows, entry.completed({"notion": notion})))
+
+
+class CountedClasses:
+    """Rows that came in batches: cells (or sorted rows) of the most probable class and of each class, and means."""
+
+    def __init__(self, parts: Several) -> None:
+        self.parts = parts
+
+    @classmethod
+    def summary(cls, rows: Classes, *, exact: bool) -> Several:
+        """Return what is kept of a batch."""
+        counted: type[Grid] | type[Ordered] = Ordered if exact else Grid
+        parts: dict[str, Summary] = {TOP: CountedPairs.summary(rows.top_label(), exact=exact)}
+        parts |= {name: PerLabel.of(rows, notion, counted.of) for name, notion in NOTIONS_CLASS_FACTS.items()}
+        means = (find(name) for name in MEANS)
+        return Several.of(parts | {entry.name: entry.summarise(rows, **entry.options) for entry in means})
+
+    @property
+    def K(self) -> int:
+        """Number of classes."""
+        return len(cast(PerLabel, self.parts[EACH]).parts)
+
+    @property
+    def top(self) -> Pairs:
+        """The most probable class."""
+        return CountedPairs(cast(Several, self.parts[TOP]))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each class came true; cells know it of rows without weights, and up to their mean weight else."""
+        return np.array([round(float(self.against_the_rest(k).events.sum())) for k in range(self.K)])
+
+    def against_the_rest(self, k: int) -> Ordered:
+        """Return class k against the rest."""
+        part = cast(PerLabel, self.parts[EACH]).parts[k]
+        return part.ordered() if isinstance(part, Grid) else cast(Ordered, part)
+
+    def result(self, entry: Entry) -> Any:
+        """Return what a verb finds; one that needs the rows does not apply."""
+        if entry.name in self.parts:
+            return entry.finish(self.parts[entry.name], **entry.options)
+        raise NotApplicableError("of class probabilities it needs the rows, which came in batches")
+
+    def notion(self, notion: str) -> float:
+        """Return the expected calibration error of a notion."""
+        entry = find("ece")
+        part = next(self.parts[name] for name, other in NOTIONS_CLASS_FACTS.items() if other == notion)
+        return float(entry.finish(part, **entry.completed({"notion": notion})))
+
+
+NOTIONS = {
+    "top-label": "expected calibration error within predicted labels, 15 bins",
+    "classwise": "expected calibration error of each class against the rest, 15 bins",
+}
+
+
+@audits(Classes, groups=kuiper_groups, families=2)
+def audit_classes(rows: Classes, setting: Setting) -> Part:
+    """Return what there is to say about class probabilities."""
+    return audit_class_facts(RowClasses(rows), setting)
+
+
+def audit_class_facts(facts: ClassFacts, setting: Setting) -> Part:
+    """Audit the most probable class first, then each class."""
+    top = audit_pairs(
+        facts.top,
+        setting,
+        name="confidence",
+        title="The most probable class",
+        intro="Is the most probable class right as often as its probability says?",
+        happens="it is right",
+    )
+    table = _class_table(facts, setting)
+    whole, missing = collected([find(name) for name in ("skce_test", "brier_score", "log_score")], facts.result)
+    section = Section(
+        "classes",
+        "All classes",
+        "Does each class happen as often as predicted?",
+        (*(_renamed(m) for m in whole), *_notions(facts)),
+        tables=(table,),
+    )
+    columns = table.columns
+    adjusted = dict(zip(columns["class"], columns["pvalue_adjusted"], strict=True))
+    means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
+    how = dict(zip(columns["class"], (words.means_words(*line) for line in means), strict=True))
+    verdict = words.with_parts(top.verdict, "classes", adjusted, how, setting)
+    return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+
+
+def _renamed(measurement: Measurement) -> Measurement:
+    """Tell the scores of whole vectors from those of the most probable class."""
+    return replace(measurement, name=f"classes.{measurement.name}", label=f"{measurement.label} (all classes)")
+
+
+def _notions(facts: ClassFacts) -> list[Measurement]:
+    return [Measurement(f"ece.{notion}", label, facts.notion(notion)) for notion, label in NOTIONS.items()]
+
+
+def _class_table(facts: ClassFacts, setting: Setting) -> Table:
+    """Return one row per class, the most suspicious first, with p-values adjusted for their number (Holm)."""
+    ece, kuiper = find("ece"), find("kuiper_test")
+    found = []
+    for k in range(facts.K):
+        summary = facts.against_the_rest(k)
+        test = kuiper.finish(summary, **kuiper.completed({"rng": setting.rng}))
+        weight = summary.total_weight
+        observed = float(summary.event_weight_by_score.sum()) / weight
+        predicted = float((summary.weight_by_score * summary.unique_scores).sum()) / weight
+        found.append((k, observed, predicted, ece.finish(summary, **ece.options), test.estimate, test.pvalue))
+    order = np.argsort([row[-1] for row in found], kind="stable")
+    columns = list(zip(*(found[i] for i in order), strict=True))
+    names = setting.class_names
+    return Table(
+        "classes",
+        "Each class against the rest",
+        {
+            "class": tuple(names[k] for k in columns[0]),
+            "observed": columns[1],
+            "predicted": columns[2],
+            "ece": columns[3],
+            "kuiper estimate": columns[4],
+            "pvalue": columns[5],
+            "pvalue_adjusted": tuple(holm(np.array(columns[5])).tolist()),
+        },
+        "Kuiper's test of each class; adjusted p-values hold for all classes together (Holm).",
+    )
+
+
+def _rare(facts: ClassFacts) -> list[str]:
+    rare = int(np.count_nonzero(facts.counts < 30))
+    return [f"{rare} of {facts.K} classes happened fewer than 30 times."] if rare else []

@@ -1,0 +1,286 @@
+"""Audit of draws: ranks of outcomes, coordinate by coordinate and together, beside how sharp the draws are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from calibrant.auditing.measurements import Found, of_rows, score
+from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
+from calibrant.core.results import Curve
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.rows import LawRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.ranking.explain import explain
+from calibrant.ranking.explain_words import Explanation
+from calibrant.ranking.looks import (
+    Look,
+    autocorrelation_time,
+    conditional_looks,
+    coordinate_ranks,
+    joint_looks,
+    marginal_look,
+    sample_verdict,
+    together,
+)
+from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.spread import contraction
+from calibrant.ranking.summary import Ranks
+from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.scores.crps import crps
+from calibrant.scores.decompose import decompose
+from calibrant.scores.energy_score import energy_score
+
+PAIRS = 400_000_000  # of draws, times coordinates, for the energy score
+SPLIT = 4_000_000  # draws, for the parts of the CRPS
+
+
+def coordinate_scores(rows: LawRows, law: Samples) -> dict[str, FloatArray]:
+    """Return CRPS, sharpness and contraction of each coordinate, those that can be told of these draws."""
+    if not law.finite or law.M < 2:
+        return {}
+    weights = None if is_unit(rows.w) else rows.w
+    asked: dict[str, Callable[[], Any]] = {
+        "crps": lambda: of_rows(crps, rows, fair=True),
+        "sharpness": lambda: sharpness(law, statistic="rms", weights=weights),
+        "contraction": lambda: of_rows(contraction, rows),
+    }
+    found = {}
+    for name, ask in asked.items():
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # of draws whose squares are beyond float64
+                value = np.atleast_1d(np.asarray(ask(), dtype=np.float64))
+            if name == "contraction" or np.isfinite(value).all():
+                found[name] = value
+        except NotApplicableError:  # one row, or outcomes that are all alike
+            continue
+    return found
+
+
+def score_measurements(rows: LawRows, law: Samples, each: Mapping[str, FloatArray], setting: Setting) -> Found:
+    """Return the scores of one coordinate, or of vectors as a whole; and what was left out."""
+    if not each:
+        why = "one draw per row has no spread" if law.finite else "some draws are infinite"
+        return (), (f"Scores and sharpness are left out: {why}.",)
+    if law.shape and law.shape[0] > 1:
+        if rows.n * law.held[0].size * law.M > PAIRS:
+            return (), ("energy_score is left out: its time grows with the square of the draws.",)
+        return score(energy_score, "energy score, fair", rows, setting, fair=True)
+    found, missing = score(crps, "CRPS, fair", rows, setting, fair=True)
+    words = {
+        "sharpness": "root mean predictive variance",
+        "contraction": "contraction (0: no sharper than all outcomes)",
+    }
+    others = [Measurement(name, label, float(each[name][0])) for name, label in words.items() if name in each]
+    return (*found, *others, *_parts(rows, law)), missing
+
+
+def _parts(rows: LawRows, law: Samples) -> tuple[Measurement, ...]:
+    if law.shape or rows.n * law.M > SPLIT:
+        return ()
+    parts = of_rows(decompose, rows)
+    return (
+        Measurement("decompose.mcb", "miscalibration part of CRPS", parts.mcb),
+        Measurement("decompose.dsc", "discrimination part of CRPS", parts.dsc),
+    )
+
+
+def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, FloatArray]) -> Table:
+    """Return a line per coordinate, worst first."""
+    order = np.argsort(np.atleast_1d(uniformity_test(ranks).details["pvalue_each"]), kind="stable")
+
+    def column(values: Any) -> tuple[Any, ...]:
+        return tuple(np.atleast_1d(values)[order].tolist())
+
+    coverage = {f"coverage_{level:.3g}": column(held) for level, held in explained.coverage.items()}
+    return Table(
+        "coordinates",
+        "Coordinates, worst first",
+        {
+            "coordinate": tuple(ranks.names[c] for c in order.tolist()),
+            "failure": tuple(np.atleast_1d(np.array(explained.failure, dtype=object))[order].tolist()),
+            "pvalue_adjusted": column(explained.pvalue),
+            "shift": column(explained.shift),
+            "spread": column(explained.spread),
+            **coverage,
+            **{name: column(values) for name, values in each.items()},
+        },
+        "p-values of the curve of ranks, exact, adjusted for all coordinates (Holm). Predictions are too high by "
+        "shift predictive standard deviations, and their spread needs the factor spread.",
+    )
+
+
+DEPENDENT = 1.2  # draws that one independent draw is worth, from which on the ranks are spoilt
+CENTRAL = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
+MOST_NAMED = 9  # coordinates that have measurements of their own
+LOOKED_AT = 20_000_000  # draws whose dependence is looked at
+READING = (
+    "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
+    "holds for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
+    "above zero: predictions too high; all below: too low."
+)
+
+
+def audit_samples(rows: LawRows, setting: Setting) -> Part:
+    """Return what there is to say about draws of equally weighted rows."""
+    rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
+    law = cast(Samples, rows.law)
+    ranks = coordinate_ranks(rows, setting)
+    marginal = marginal_look(ranks)
+    joint, not_joint = joint_looks(rows, setting)
+    conditional, not_conditional = conditional_looks(rows, setting)
+    each = coordinate_scores(rows, law)
+    tests = setting.families * (1 + len(joint) + len(conditional))
+    shrunk = each.get("contraction")
+    explained = explain(ranks, level=setting.level, contraction=shrunk)
+    judged = explain(ranks, level=1 - (1 - setting.level) / tests, contraction=shrunk)
+    scores, not_scored = score_measurements(rows, law, each, setting)
+    sections = (
+        _ranks_section(ranks, marginal, explained, each, setting),
+        *_whole_section([*joint, *conditional], setting),
+        Section(
+            "sharpness",
+            "Sharpness and scores",
+            "Calibrated is not the same as useful: how narrow are the draws, and how close to the outcomes?",
+            scores,
+        ),
+    )
+    verdict = sample_verdict(judged, marginal, joint, conditional, setting)
+    caveats = (*_caveats(rows, law, ranks), *not_joint, *not_conditional, *not_scored)
+    return Part(sections, verdict, caveats)
+
+
+def _ranks_section(
+    ranks: Ranks, marginal: Look, explained: Explanation, each: Mapping[str, FloatArray], setting: Setting
+) -> Section:
+    figures = (
+        Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
+        Figure(
+            "rank_histogram",
+            "Histogram of ranks",
+            "Counts over expected counts. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions "
+            "too low (rising) or too high (falling). The strip holds all bars together.",
+            rank_histogram(ranks, level=setting.level, rng=setting.rng),
+        ),
+        *_coverage_figure(ranks, setting),
+    )
+    return Section(
+        "ranks",
+        "Ranks of outcomes among their draws",
+        "Is the outcome one more draw? Then every rank is equally likely.",
+        (marginal.measurement, *_effects(explained), *_central(figures[-1].curve)),
+        figures,
+        () if ranks.single else (coordinate_table(ranks, explained, each),),
+    )
+
+
+def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
+    if ranks.M < 2:
+        return ()
+    return (
+        Figure(
+            "expected_coverage",
+            "Coverage of central intervals",
+            "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
+            "Errors that cancel stay hidden here.",
+            expected_coverage(ranks, region="central", confidence=setting.level),
+        ),
+    )
+
+
+def _effects(explained: Explanation) -> tuple[Measurement, ...]:
+    """Return shift and spread of each coordinate; those of many are in the table only."""
+    if len(explained.names) > MOST_NAMED:
+        return ()
+
+    def measured(name: str, label: str, expected: float, c: int) -> Measurement:
+        value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
+        method = "of normal predictions with the same ranks"
+        key, words = f"explain.{name}", label
+        if not isinstance(explained.sentence, str):
+            key, words = f"{key}.{explained.names[c]}", f"{explained.names[c]}: {label}"
+        return Measurement(key, words, value, expected=expected, interval=(low, high), method=method)
+
+    found = []
+    for c in range(len(explained.names)):
+        found.append(measured("shift", "shift, in predictive sd (positive: too high)", 0.0, c))
+        if explained.M > 1:
+            found.append(measured("spread", "factor the spread needs", 1.0, c))
+    return tuple(found)
+
+
+def _central(curve: Curve) -> tuple[Measurement, ...]:
+    """Return the coverage of central intervals of about 50, 80, 90 and 95 % of one coordinate."""
+    coverage = np.asarray(curve.columns.get("coverage", ()))
+    if coverage.size == 0 or (coverage.ndim == 2 and coverage.shape[1] > 1):
+        return ()
+    flat = {name: np.asarray(curve.columns[name]).reshape(coverage.shape[0], -1)[:, 0] for name in curve.columns}
+    gaps = np.abs(flat["level"][:, None] - CENTRAL).round(9)  # of two levels that are equally near the higher is taken
+    places = sorted({len(gaps) - 1 - int(gap[::-1].argmin()) for gap in gaps.T})
+    return tuple(
+        Measurement(
+            f"coverage.{flat['level'][k]:.4g}",
+            f"coverage of {100 * flat['level'][k]:.4g} % intervals",
+            float(flat["coverage"][k]),
+            expected=float(flat["level"][k]),
+            interval=(float(flat["low"][k]), float(flat["high"][k])),
+            method="Clopper-Pearson",
+        )
+        for k in places
+    )
+
+
+def _whole_section(looks: list[Look], setting: Setting) -> tuple[Section, ...]:
+    if not looks:
+        return ()
+    ranks = together(looks)
+    figures: tuple[Figure, ...] = ()
+    if ranks is not None:
+        outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
+        reading = READING + (outward if any(look.ranks and look.ranks.outward for look in looks) else "")
+        title = " and ".join(ranks.names)
+        curve = ecdf_difference(ranks, level=setting.level)
+        figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
+    whole, known = (any(look.conditional == told for look in looks) for told in (False, True))
+    titles = [*(["The whole"] if whole else []), *(["What was known of each row"] if known else [])]
+    asked = [
+        *(["Do coordinates belong together as they do in the draws?"] if whole else []),
+        *(["Was what is known of a row used?"] if known else []),
+    ]
+    return (
+        Section(
+            "joint",
+            ". ".join(titles),
+            " ".join(asked),
+            tuple(look.measurement for look in looks),
+            figures,
+        ),
+    )
+
+
+def _caveats(rows: LawRows, law: Samples, ranks: Ranks) -> list[str]:
+    found = [
+        f"{rows.n:,} rows of {law.M:,} draws each are judged. Rows that were dropped because a simulation failed are a "
+        "selection, and draws that rows share make rows dependent: no test here allows for either."
+    ]
+    tied = int(ranks.tied.sum())
+    if tied:
+        found.append(
+            f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
+            "another rng gives other p-values."
+        )
+    few = law.held[: max(1, LOOKED_AT // law.held[0].size)]
+    tau = float(autocorrelation_time(few).max()) if law.finite else 1.0
+    if tau > DEPENDENT:
+        found.append(
+            f"Draws seem to depend on those before them: about {tau:.1f} are worth one. That alone makes outer ranks "
+            f"too frequent. Keep every {math.ceil(tau)}th, draws[:, ::{math.ceil(tau)}], and look again."
+        )
+    return found

@@ -1,0 +1,256 @@
+"""The one owner of bin edges: width bins, mass bins, and the fixed grid of cells.
+
+Bins are right-closed, (a, b], and 0 belongs to the first: where a mass bin ends at 0, it is [0, 0]. An edge k/m is the
+correctly rounded quotient, rounded once more to the precision of the scores, so that 0.3 falls into the same bin in
+float16, float32 and float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import chunks
+from calibrant.inputs.arrays import FloatArray
+
+IndexArray = NDArray[np.intp]
+
+GRID_ORDER = 100  # every k/m with m <= 100 is an edge of the grid
+OCTAVE_PARTS = 32  # near 0 and 1 the grid has so many cells from one power of 2 to the next
+FINEST = 24  # down to 2^-24 away from 0 and 1
+MASS_SLACK = 2.0**-40  # rounding of a cumulative weight must not move an edge
+
+
+def width_edges(m: int) -> FloatArray:
+    """Return the m + 1 edges k/m."""
+    return rounded(np.arange(m + 1) / m, "float64")
+
+
+def bin_of(score: FloatArray, edges: FloatArray) -> IndexArray:
+    """Return the bin number of each score: edges[b] < score <= edges[b + 1], and 0 in the first."""
+    return np.searchsorted(edges[1:-1], score, side="left")
+
+
+def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
+    """Return the last score of each of at most m bins of equal weight, as places among sorted unique scores.
+
+    Inner bin k ends at the first place whose cumulative weight c satisfies m c >= k W; whole-number weights are
+    compared exactly. Places that repeat are dropped, so that tied scores are never split.
+    """
+    target, last = _targets(cumulative[-1], m), cumulative.size - 1
+    return _ends(np.minimum(np.searchsorted(cumulative, target, side="left"), last), last)
+
+
+def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
+    """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1.
+
+    The inner ones are the scores at `mass_ends`, found without a column as long as the scores. If scores of 0 fill the
+    first bin, its edges are 0 and 0.
+    """
+    total = weight[:0].sum()
+    for _, cumulative in _cumulated(weight):
+        total = cumulative[-1]
+    target = _targets(total, m)
+    last = weight.size - 1
+    inner, found = np.full(target.size, last), 0
+    for start, cumulative in _cumulated(weight):
+        reached = int(np.searchsorted(target, cumulative[-1], side="right"))
+        inner[found:reached] = start + np.searchsorted(cumulative, target[found:reached], side="left")
+        found = max(found, reached)
+    return np.concatenate(([0.0], score[_ends(inner, last)[:-1]], [1.0]))
+
+
+def _targets(total: Any, m: int) -> NDArray[Any]:
+    """Return the cumulative weights c at which inner bins end: m c >= k W, in the integers c >= ⌈k W / m⌉."""
+    k = np.arange(1, m)
+    return np.asarray(k * (total / m) * (1 - MASS_SLACK) if total.dtype.kind == "f" else -(-k * total // m))
+
+
+def _cumulated(weight: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the start and the values of each chunk of numpy.cumsum(weight), bit for bit: it adds one by one."""
+    before: Any = 0
+    for part in chunks(weight.size):
+        piece = weight[part].astype(np.cumsum(weight[:1]).dtype)
+        piece[0] += before
+        np.cumsum(piece, out=piece)
+        before = piece[-1]
+        yield part.start, piece
+
+
+def _ends(inner: IndexArray, last: int) -> IndexArray:
+    """Return the places without those that repeat; the last score ends the last bin."""
+    return np.unique(np.append(inner, last))
+
+
+def joined(edges: FloatArray, others: FloatArray) -> FloatArray:
+    """Return all edges of two sets of bins; a first bin [0, 0] of one of them stays."""
+    return np.concatenate(([0.0], np.union1d(edges[1:-1], others[1:-1]), [1.0]))
+
+
+@cache
+def grid_edges() -> FloatArray:
+    """Return the edges of the grid's cells: every k/m, 1 <= m <= 100, and near 0 and 1 finer and finer ones.
+
+    Between 0 and 1/100, where there is no k/m, these are 2^-k (1 + j/32), j = 0..31, from 2^-24 upwards, so that
+    scores of rare events differ by 3 % at most within a cell; and the same before 1.
+    """
+    near_zero = fine_edges()
+    return rounded(np.concatenate([[0.0], near_zero, _farey()[1:-1], 1 - near_zero[::-1], [1.0]]), "float64")
+
+
+def fine_edges() -> FloatArray:
+    """Return the edges between 0 and 1/100: all 2^-k (1 + j/32) from 2^-24 upwards, which float64 holds exactly."""
+    octaves = 2.0 ** np.arange(-FINEST, 0)[:, None]
+    edges = (octaves * (1 + np.arange(OCTAVE_PARTS) / OCTAVE_PARTS)).ravel()
+    return edges[edges < 1 / GRID_ORDER]
+
+
+def _farey() -> FloatArray:
+    """Return all fractions k/m, 1 <= m <= 100, in order (a Farey sequence)."""
+    a, b, c, d = 0, 1, 1, GRID_ORDER
+    terms = [(a, b)]
+    while (a, b) != (1, 1):
+        k = (GRID_ORDER + b) // d
+        a, b, c, d = c, d, k * c - a, k * d - b
+        terms.append((a, b))
+    numerators, denominators = np.array(terms).T
+    return np.asarray(numerators / denominators)
+
+
+@cache
+def grid_uppers(dtype: str) -> FloatArray:
+    """Return the upper edge of each cell as a score of this dtype sees it."""
+    return rounded(grid_edges()[1:], dtype)
+
+
+def grid_starts(m: int) -> IndexArray:
+    """Return the first cell of each of m <= 100 width bins."""
+    # k/m and its reduced fraction are the same real number, so their rounded quotients are equal.
+    return np.searchsorted(grid_edges(), np.arange(m) / m)
+
+
+def rounded(edges: FloatArray, dtype: str) -> FloatArray:
+    """Return edges as scores of this dtype see them, read-only."""
+    seen = edges.astype(dtype).astype(np.float64)
+    seen.flags.writeable = False
+    return seen
+
+
+@dataclass(frozen=True, eq=False)
+class BinTable:
+    """Edges and sums of m bins, empty ones included; v = p(1-p), r = y - p."""
+
+    edges: FloatArray  # m + 1
+    sums: FloatArray  # (11, m), rows named by primitives.cells.COLUMNS
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower edges, which the bins do not hold (but 0 belongs to the first)."""
+        return self.edges[:-1]
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper edges, which the bins hold."""
+        return self.edges[1:]
+
+    def _column(self, row: int) -> FloatArray:
+        column: FloatArray = self.sums[row]
+        return column
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """Rows per bin."""
+        return self._column(0).astype(np.int64)
+
+    @property
+    def w(self) -> FloatArray:
+        """Σw per bin."""
+        return self._column(1)
+
+    @property
+    def w2(self) -> FloatArray:
+        """Σw² per bin."""
+        return self._column(2)
+
+    @property
+    def wp(self) -> FloatArray:
+        """Σwp per bin."""
+        return self._column(3)
+
+    @property
+    def wy(self) -> FloatArray:
+        """Σwy per bin."""
+        return self._column(4)
+
+    @property
+    def wv(self) -> FloatArray:
+        """Σwv per bin."""
+        return self._column(6)
+
+    @property
+    def wr2(self) -> FloatArray:
+        """Σwr² per bin."""
+        return self._column(8)
+
+    @property
+    def w2v(self) -> FloatArray:
+        """Σw²v per bin."""
+        return self._column(7)
+
+    @property
+    def w2r2(self) -> FloatArray:
+        """Σw²r² per bin."""
+        return self._column(9)
+
+    @property
+    def w2v2(self) -> FloatArray:
+        """Σw²v² per bin."""
+        return self._column(10)
+
+    @property
+    def rise(self) -> FloatArray:
+        """Σw(1 - p) of events per bin: by so much Σwr may rise on the way from row to row."""
+        rise: FloatArray = (self.wr2 + self.wv + self.wy - self.wp) / 2  # r² + v is |r|
+        return rise
+
+    @property
+    def fall(self) -> FloatArray:
+        """Σwp of non-events per bin: by so much Σwr may fall."""
+        fall: FloatArray = (self.wr2 + self.wv - self.wy + self.wp) / 2
+        return fall
+
+    @property
+    def share(self) -> FloatArray:
+        """Share of the weight per bin, f_b."""
+        share: FloatArray = self.w / self.w.sum()
+        return share
+
+    @property
+    def mean_predicted(self) -> FloatArray:
+        """Mean score per bin, NaN where there are no rows."""
+        return _quotient(self.wp, self.w)
+
+    @property
+    def mean_observed(self) -> FloatArray:
+        """Observed frequency per bin, NaN where there are no rows."""
+        return _quotient(self.wy, self.w)
+
+    @property
+    def gap(self) -> FloatArray:
+        """Observed frequency minus mean score per bin, 0 where there are no rows."""
+        gap: FloatArray = np.nan_to_num(_quotient(self.wy - self.wp, self.w))
+        return gap
+
+    def event_spread(self, centre: FloatArray) -> FloatArray:
+        """Return Σw²(y - c)² per bin around the value c of each bin."""
+        w2y = self._column(5)
+        spread: FloatArray = w2y * (1 - centre) ** 2 + (self.w2 - w2y) * centre**2
+        return spread
+
+
+def _quotient(sums: FloatArray, weight: FloatArray) -> FloatArray:
+    return np.asarray(np.divide(sums, weight, out=np.full(weight.shape, np.nan), where=weight > 0))

@@ -1,0 +1,232 @@
+"""What an audit found, as plain frozen values that a report, a terminal or a JSON file can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.core.results import Curve
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.groups import Grouping
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of the table.
+
+    Attributes
+    ----------
+    name
+        Key for machines: a verb, or a verb and a field such as ``decompose.mcb``.
+    label
+        The same in words.
+    value
+        What was measured.
+    expected
+        Its mean if the predictions were calibrated, where that is known.
+    interval
+        A confidence interval, where a valid one exists.
+    pvalue
+        Of the hypothesis that the predictions are calibrated.
+    method
+        How value and p-value were found.
+    details
+        Further named numbers, such as the statistic of a test.
+    """
+
+    name: str
+    label: str
+    value: float
+    expected: float | None = None
+    interval: tuple[float, float] | None = None
+    pvalue: float | None = None
+    method: str = ""
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def rounding(self) -> float | None:
+        """By how much the value may differ from that of the rows, where they were counted in cells."""
+        return self.details.get("rounding")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A curve with its title and a sentence on how to read it."""
+
+    name: str
+    title: str
+    reading: str
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, most telling rows first, with a note below."""
+
+    name: str
+    title: str
+    columns: Mapping[str, tuple[Any, ...]]
+    note: str = ""
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values()), ()))
+
+
+@dataclass(frozen=True)
+class Section:
+    """What was found about one aspect of the predictions."""
+
+    name: str
+    title: str
+    intro: str
+    measurements: tuple[Measurement, ...]
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer in words.
+
+    Attributes
+    ----------
+    status
+        ``"miscalibrated"``, ``"no evidence"`` (none against calibration, and enough rows to have seen a notable
+        error) or ``"cannot tell"`` (too few rows). Of sets of points ``"different"``, ``"no evidence"``,
+        ``"cannot tell"`` or ``"no truth"``.
+    headline
+        One sentence.
+    sentences
+        What it means, where, and what to do.
+    """
+
+    status: str
+    headline: str
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything an audit found.
+
+    Attributes
+    ----------
+    kind
+        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"``, ``"laws"``; or
+        ``"points"``, sets of points that were compared.
+    n
+        Number of rows.
+    level
+        Confidence level of tests, intervals and bands.
+    verdict, sections, groups, caveats
+        The answer, its evidence, the table of groups if there are any, and what to keep in mind.
+    names
+        What the user calls things: ``outcome``, ``prediction``, ``source`` and so on. Shown escaped, never interpreted.
+    version
+        The calibrant that made it.
+    """
+
+    kind: str
+    n: int
+    level: float
+    verdict: Verdict
+    sections: tuple[Section, ...]
+    groups: Table | None = None
+    caveats: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """All measurements, section by section."""
+        return tuple(m for section in self.sections for m in section.measurements)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries, lists, texts and numbers; NaN becomes None, infinities become texts."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every section gets to know besides the rows."""
+
+    level: float
+    resamples: int
+    rng: np.random.Generator
+    class_names: tuple[str, ...] = ()
+    families: int = 1  # of tests that the verdict rests on, such as the rows, the classes, the groups
+    calibration_size: int | None = None  # scores behind split-conformal predictions
+    columns: tuple[str, ...] = ()  # names of the coordinates of vectors
+    covariates: FloatArray | None = None  # (n, q), what draws were made from
+    log_density_y: FloatArray | None = None  # (n,), what the law of the draws says of the outcomes
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a kind of prediction contributes: its sections, its verdict and its caveats."""
+
+    sections: tuple[Section, ...]
+    verdict: Verdict
+    caveats: tuple[str, ...] = field(default=())
+
+
+class Grouped(NamedTuple):
+    """The table of groups, and in a few words how each tested group is off."""
+
+    table: Table
+    how: Mapping[str, str]
+
+
+Sections = Callable[[Any, Setting], Part]
+Groups = Callable[[Any, list[Grouping], Setting], Grouped]
+
+
+class Kind(NamedTuple):
+    """How a kind of prediction is audited.
+
+    `sections` makes its part of the audit, `groups` looks at groups of rows, and `families` is the number of families
+    of tests that its verdict rests on, groups not counted.
+    """
+
+    sections: Sections
+    groups: Groups
+    families: int
+
+
+SECTIONS: dict[type, Kind] = {}
+"""How rows are audited, by their type."""
+
+
+def audits(kind: type, *, groups: Groups, families: int = 1) -> Callable[[Sections], Sections]:
+    """Enter the function that audits rows of a type."""
+
+    def enter(function: Sections) -> Sections:
+        SECTIONS[kind] = Kind(function, groups, families)
+        return function
+
+    return enter

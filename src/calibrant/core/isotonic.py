@@ -1,0 +1,154 @@
+"""Isotonic regression of pooled outcomes on the order of the scores."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.pool import tie_ends
+from calibrant.inputs.arrays import FloatArray, is_unit
+
+
+class Blocks(NamedTuple):
+    """Neighbouring scores with one fitted frequency: the fit, their weight and event weight, and how many they are."""
+
+    fit: FloatArray
+    weight: NDArray[Any]
+    event_weight: NDArray[Any]
+    length: NDArray[np.intp]
+
+
+def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> Blocks:
+    """Fit a non-decreasing frequency to event_weight / weight, scores ascending.
+
+    Neighbours whose frequencies do not rise have the same fit, so that such runs are pooled first: with single rows
+    that leaves a third of them or fewer.
+    """
+    from scipy.optimize import isotonic_regression
+
+    frequency = event_weight / weight
+    starts = np.flatnonzero(np.concatenate(([True], frequency[1:] > frequency[:-1])))
+    del frequency
+    w, e = np.add.reduceat(weight, starts), np.add.reduceat(event_weight, starts)
+    fit = isotonic_regression(e / w, weights=w.astype(np.float64)).x
+    return Blocks(np.clip(fit, 0.0, 1.0), w, e, np.diff(starts, append=weight.size))
+
+
+def isotonic_fit(event_weight: NDArray[Any], weight: NDArray[Any]) -> FloatArray:
+    """Return the fitted frequency of each score."""
+    blocks = isotonic_blocks(event_weight, weight)
+    return np.repeat(blocks.fit, blocks.length)
+
+
+IndexArray = NDArray[np.intp]
+
+MOST_PARTS = 10**9  # levels are read as fractions up to this denominator: 0.1 and 1 - 0.9 are one tenth
+LARGEST = 2**62
+SLACK = 1e-10  # of a level, where weights are no multiples of one another
+
+
+class Ranked(NamedTuple):
+    """Outcomes as places among their different values."""
+
+    values: FloatArray
+    place: IndexArray
+
+
+class Forecasts(NamedTuple):
+    """Different forecasts in ascending order, how many rows have at most each of them, and the order of the rows."""
+
+    value: FloatArray
+    ends: IndexArray
+    order: IndexArray
+
+    @property
+    def rows(self) -> IndexArray:
+        """Number of rows of each forecast."""
+        return np.diff(self.ends, prepend=0)
+
+
+def ranked(y: FloatArray) -> Ranked:
+    """Sort outcomes."""
+    values, place = np.unique(y, return_inverse=True)
+    return Ranked(values, place.astype(np.intp, copy=False))
+
+
+def grouped(forecast: FloatArray) -> Forecasts:
+    """Sort forecasts and pool equal ones."""
+    order = np.argsort(forecast, kind="stable")
+    ascending = forecast[order]
+    ends = np.flatnonzero(tie_ends(ascending)) + 1
+    return Forecasts(ascending[ends - 1], ends, order)
+
+
+def isotonic_quantile(
+    outcomes: Ranked, w: FloatArray, forecasts: Forecasts, level: float, *, upper: bool = False
+) -> FloatArray:
+    """Return the fit of each different forecast: the lower quantile of its block, or the upper one.
+
+    The medians of outcomes 3, 1, 5 with rising forecasts: the first two fall and are pooled.
+
+    >>> y, q = np.array([3.0, 1.0, 5.0]), np.array([1.0, 2.0, 3.0])
+    >>> isotonic_quantile(ranked(y), np.ones(3), grouped(q), 0.5)
+    array([1., 1., 5.])
+    >>> isotonic_quantile(ranked(y), np.ones(3), grouped(q), 0.5, upper=True)
+    array([3., 3., 5.])
+    """
+    ends, G = forecasts.ends, forecasts.ends.size
+    rise, fall = _steps(w, level, upper)
+    if not is_unit(w):
+        rise, fall = rise[forecasts.order], fall[forecasts.order]
+    place = outcomes.place[forecasts.order]
+    group = None if place.size == G else np.repeat(np.arange(G), forecasts.rows)
+
+    starts = np.zeros(1, np.intp)  # stretches of groups, and between which values their fits lie
+    low, high = np.zeros(1, np.intp), np.full(1, outcomes.values.size - 1)
+    while (low < high).any():
+        middle, length = (low + high) // 2, np.diff(starts, append=G)
+        threshold = np.repeat(middle, length)
+        step = np.where(place <= (threshold if group is None else threshold[group]), rise, -fall)
+        walk = np.cumsum(step)[ends - 1]
+        cut = np.where(low < high, _cuts(walk, starts, length, upper), starts + length)
+        starts, low, high = (
+            np.stack(pair, axis=1).ravel() for pair in ((starts, cut), (low, middle + 1), (middle, high))
+        )
+        kept = np.diff(starts, append=G) > 0
+        starts, low, high = starts[kept], low[kept], high[kept]
+    return outcomes.values[np.repeat(low, np.diff(starts, append=G))]
+
+
+def lower_quantile(outcomes: Ranked, w: FloatArray, level: float) -> float:
+    """Return the smallest outcome z with weighted F(z) >= level."""
+    order = np.argsort(outcomes.place, kind="stable")
+    rise, fall = (np.broadcast_to(side, order.shape) for side in _steps(w, level, upper=False))
+    reached = np.cumsum((rise + fall)[order]) >= fall.sum()
+    return float(outcomes.values[outcomes.place[order[int(np.argmax(reached))]]])
+
+
+def _cuts(walk: NDArray[Any], starts: IndexArray, length: IndexArray, upper: bool) -> IndexArray:
+    """Return for each stretch after which group its walk is highest; the start counts."""
+    before = np.concatenate(([walk.dtype.type(0)], walk[starts[1:] - 1]))
+    best = np.maximum.reduceat(walk, starts)
+    highest = walk == np.repeat(best, length)
+    number = np.arange(1, walk.size + 1)
+    if upper:
+        first = np.minimum.reduceat(np.where(highest, number, walk.size + 1), starts)
+        return np.where(best > before, first, starts)
+    last = np.maximum.reduceat(np.where(highest, number, 0), starts)
+    return np.where(best >= before, last, starts)
+
+
+def _steps(w: FloatArray, level: float, upper: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return w(1 - τ) and wτ up to a factor: whole numbers if the weights are whole, so that ties are exact."""
+    share = np.ones(1) if is_unit(w) else w / w.min()
+    whole = np.rint(share)
+    part = Fraction(level).limit_denominator(MOST_PARTS)
+    total = float(w.size) if is_unit(w) else float(whole.sum())
+    if (share == whole).all() and total * part.denominator < LARGEST:
+        units = whole.astype(np.int64)
+        return units * (part.denominator - part.numerator), units * part.numerator
+    tau = level + SLACK if upper else level - SLACK
+    return w * (1 - tau), w * tau

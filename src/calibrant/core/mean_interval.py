@@ -1,0 +1,223 @@
+"""Student's interval for the mean of row scores, where enough rows show how much the scores vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.bins import BinTable
+from calibrant.core.catalogue import AnyRows, Entry, part_of
+from calibrant.core.moments import Moments
+from calibrant.core.results import ConfidenceInterval
+from calibrant.core.summary import Summary
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import IntervalRows, QuantileRows
+
+ENOUGH = 100
+"""Rows, counted by their effective number, that a mean needs; and of the rarer kind, where rare rows score high."""
+
+DECIDING = 25
+"""Least number of rows that a weighted variance must rest on, (Σd²)²/Σd⁴ with d = w(s - mean): with weights that grow
+with the scores a few heavy rows decide, and at 8 in place of 25 a 95 % interval covers 0.90."""
+
+Marks = Callable[[Any, Mapping[str, Any]], NDArray[np.bool_] | None]
+
+
+class Guard(NamedTuple):
+    """Which rows (n, L) make up most of the mean score: they must be many, and the others too if `both`."""
+
+    words: str
+    marks: Marks
+    both: bool
+
+
+def student(entry: Entry, summary: Moments, options: Mapping[str, Any], level: float) -> ConfidenceInterval:
+    r"""Return mean ± t s, t of m - 1 degrees of freedom.
+
+    :math:`s^2 = \frac{m}{m-1} \sum w^2 (s_i - \bar s)^2/W^2` with the effective number of rows
+    :math:`m = W^2/\sum w^2`, which is n for equal weights.
+    """
+    from scipy.special import stdtrit
+
+    estimate = entry.finish(summary, **options)
+    if not np.isfinite(estimate).all():
+        raise NotApplicableError(f"{entry.name} is infinite for these rows, and its mean has no standard error")
+    m = summary.w**2 / summary.w2
+    if m < ENOUGH * (1 - 1e-12):
+        raise NotApplicableError(
+            f"an interval for {entry.name} needs {ENOUGH} rows, with weights that many effective ones; got {m:.4g}. "
+            "With fewer, the spread of the scores is not known well enough for it to cover"
+        )
+    spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
+    error = np.sqrt(spread * m / (m - 1)) / summary.w
+    half = float(stdtrit(m - 1, (1 + level) / 2)) * error
+    low, high = summary.mean - half, summary.mean + half
+    several = isinstance(estimate, np.ndarray)
+    return ConfidenceInterval(
+        low=low if several else float(low[0]),
+        high=high if several else float(high[0]),
+        estimate=estimate,
+        level=level,
+        method="Student's t interval of a mean",
+        n=summary.n,
+    )
+
+
+def check_weights(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> None:
+    """Refuse weights under which a few rows decide the variance of the mean."""
+    w = np.asarray(rows.w)
+    if is_unit(rows.w) or w.min() == w.max() or entry.row_scores is None:
+        return
+    scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), **options), dtype=np.float64)
+    scores = scores[:, None] if scores.ndim == 1 else scores
+    if not np.isfinite(scores).all():
+        return  # refused by `student`, in its own words
+    w = (w / w.max())[:, None]
+    spread = (w * (scores - (w * scores).sum(axis=0) / w.sum())) ** 2
+    total, square = spread.sum(axis=0), (spread * spread).sum(axis=0)
+    few = float(np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0).min())
+    if few < DECIDING:
+        raise NotApplicableError(
+            f"with these weights the spread of {entry.name} rests on {few:.3g} rows' worth of information; an interval "
+            f"that covers needs {DECIDING}. Use more rows, or less unequal weights"
+        )
+
+
+def check_rare(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> None:
+    """Refuse rows of which too few are of the kind that makes up the mean score."""
+    guard = GUARDS.get(entry.name)
+    if guard is None:
+        return
+    marked = guard.marks(rows, options)
+    if marked is None:
+        return
+    w = np.asarray(rows.w)[:, None]
+    few = min(float(_effective(side, w).min()) for side in ((marked, ~marked) if guard.both else (marked,)))
+    if few < ENOUGH * (1 - 1e-12):
+        others = f" and {ENOUGH} others" if guard.both else ""
+        raise NotApplicableError(
+            f"an interval for {entry.name} needs {ENOUGH} rows {guard.words}{others}, as with fewer the spread of the "
+            f"scores is not seen and the interval does not cover; got {few:.4g}"
+        )
+
+
+def refuse_unseen(entry: Entry, summary: Summary) -> None:
+    """Refuse a summary that does not tell how many rows are of the rarer kind, or whether a few heavy ones decide."""
+    if isinstance(summary, Moments) and entry.name in SERVED and not has_equal_weights(summary):
+        raise SummaryError(
+            f"an interval for {entry.name} with unequal weights needs the rows, as a few heavy ones may decide it; "
+            "pass y and prediction"
+        )
+    if entry.name in GUARDS:
+        raise SummaryError(
+            f"an interval for {entry.name} needs to know how many rows there are {GUARDS[entry.name].words}, which a "
+            "summary does not tell; pass y and prediction"
+        )
+
+
+def has_equal_weights(summary: Moments) -> bool:
+    """Tell whether all rows have one weight, up to rounding."""
+    return bool(np.isclose(summary.w, summary.weight_max * summary.n, rtol=1e-12, atol=0))
+
+
+def _effective(side: NDArray[np.bool_], w: FloatArray) -> FloatArray:
+    """Return (Σw)²/Σw² over the marked rows of each column, 0 without any."""
+    total, square = (w * side).sum(axis=0), (w * w * side).sum(axis=0)
+    return np.asarray(np.divide(total**2, square, out=np.zeros_like(total), where=square > 0))
+
+
+def _outside(rows: IntervalRows | QuantileRows, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    """Mark outcomes outside the interval of each level, on the side that the part of the score looks at."""
+    part = options["part"]
+    if part in ("width", "dispersion"):
+        return None
+    if isinstance(rows, QuantileRows):
+        lower, upper = rows.prediction.values[:, :1], rows.prediction.values[:, -1:]
+    else:
+        lower, upper = rows.prediction.lower, rows.prediction.upper
+    below, above = rows.y[:, None] < lower, rows.y[:, None] > upper
+    return np.asarray(below if part == "below" else above if part == "above" else below | above)
+
+
+def _above(rows: QuantileRows, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    return ~rows.covered
+
+
+def _surprised(rows: AnyRows, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    """Mark rows in which something else was likelier than what happened; a density has no such rows."""
+    if isinstance(rows, Binary):
+        return np.asarray(np.where(rows.y == 1, rows.p < 0.5, rows.p > 0.5))[:, None]
+    if isinstance(rows, Classes):
+        true = np.take_along_axis(rows.P, rows.y[:, None], axis=1)
+        return np.asarray(true < rows.P.max(axis=1, keepdims=True))
+    return None
+
+
+GUARDS = {
+    "interval_score": Guard("outside the interval", _outside, both=False),
+    "weighted_interval_score": Guard("outside the widest interval", _outside, both=False),
+    "quantile_score": Guard("above the quantile", _above, both=True),
+    "brier_score": Guard("in which something else was likelier than what happened", _surprised, both=True),
+    "log_score": Guard("in which something else was likelier than what happened", _surprised, both=True),
+}
+SERVED = ("crps", "energy_score", *GUARDS)
+"""The means that have an interval."""
+
+
+def clopper_pearson(table: BinTable, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the exact binomial limits of the frequency in each bin."""
+    n = table.count.astype(np.float64)
+    share = np.divide(table.wy, table.w, out=np.zeros_like(n), where=n > 0)
+    return exact_limits(np.rint(share * n), n, level)
+
+
+def wilson(table: BinTable, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the score limits of the frequency in each bin, for its effective number of rows."""
+    filled = table.count > 0
+    w, w2 = np.where(filled, table.w, 1.0), np.where(filled, table.w2, 1.0)
+    y = np.where(filled, table.wy, 0.0) / w
+    low, high = score_limits(y, effective_rows(y, table.event_spread(y), w, w2), level)
+    return empty_as_nan(low, table.count), empty_as_nan(high, table.count)
+
+
+def exact_limits(k: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of Clopper and Pearson for k events of n rows: Beta quantiles, 0 at k = 0 and 1 at k = n."""
+    from scipy.special import betainccinv, betaincinv
+
+    tail = (1 - level) / 2
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
+    # The inverse of the upper tail keeps the digits of a small upper limit.
+    high = np.where(k < n, betainccinv(k + 1, np.maximum(n - k, 1), tail), 1.0)
+    return empty_as_nan(low, n), empty_as_nan(high, n)
+
+
+def score_limits(share: FloatArray, m: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of Wilson for a share of m rows, exactly 0 and 1 at the ends; m need not be whole."""
+    from scipy.special import ndtri
+
+    z = -float(ndtri((1 - level) / 2))
+    centre, half = share + z * z / (2 * m), z * np.sqrt(share * (1 - share) / m + z * z / (4 * m * m))
+    scale = 1 + z * z / m
+    low, high = np.clip((centre - half) / scale, 0, 1), np.clip((centre + half) / scale, 0, 1)
+    return np.where(share <= 0, 0.0, low), np.where(share >= 1, 1.0, high)
+
+
+def effective_rows(share: FloatArray, spread: FloatArray, w: FloatArray, w2: FloatArray) -> FloatArray:
+    """Return how many rows of equal weight know as much about a share as the weighted ones.
+
+    m = min(ȳ(1-ȳ)/u, (Σw)²/Σw²) with u = Σw²(y-ȳ)²/(Σw)² the variance of the weighted mean and `spread` its
+    numerator; the second alone if u = 0. With equal weights m is the number of rows.
+    """
+    u = spread / w**2
+    m = w * w / w2
+    return np.asarray(np.minimum(np.divide(share * (1 - share), u, out=m.copy(), where=u > 0), m))
+
+
+def empty_as_nan(column: FloatArray, count: NDArray[Any]) -> FloatArray:
+    """Return a column with NaN where a bin holds no rows."""
+    return np.where(count > 0, column, np.nan)

@@ -1,0 +1,288 @@
+"""How the law of a statistic under calibration is found: by its limit, or by redrawing the outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
+from calibrant.core.pool import Pool, tie_ends
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, SummaryError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import LawRows
+from calibrant.inputs.samples import Samples
+from calibrant.kernel_errors.fitted import DrawnRows
+from calibrant.progress import steps
+
+MOST_NUMBERS = 1 << 21  # drawn at once: 16 MiB of float64
+
+
+def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+    """Yield arrays (replicates, entries) of the number of events of each entry, `resamples` rows in all."""
+    score, _, count, _ = pool
+    single = bool((count == 1).all())
+    size = max(1, MOST_NUMBERS // score.size)
+    for start, stop in steps(resamples, size=size, label="redrawing outcomes"):
+        shape = (stop - start, score.size)
+        yield rng.random(shape) < score if single else rng.binomial(count, score, size=shape)
+
+
+def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
+    """Return the same rows with outcomes drawn from their own predictions."""
+    if isinstance(rows, LawRows):
+        return redraw_outcomes(rows, rng)
+    u = rng.random(rows.n)
+    if isinstance(rows, Binary):
+        return Binary((u < rows.p).view(np.uint8), rows.p, rows.w)
+    # The outcome is the first class whose cumulative probability exceeds u times the row's sum.
+    passed = np.zeros(rows.n, dtype=np.intp)
+    total = rows.P.sum(axis=1, dtype=np.float64)
+    cumulative = np.zeros(rows.n)
+    for k in range(rows.K - 1):
+        cumulative += rows.P[:, k]
+        passed += u * total >= cumulative
+    return Classes(passed, rows.P, rows.w)
+
+
+def redraw_labels(rows: Classes, resamples: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return labels (resamples, n), each drawn from the prediction of its row, in the smallest type that holds them."""
+    P = rows.P.astype(np.float64)
+    cumulative = np.cumsum(P, axis=1)
+    last = rows.K - 1 - np.argmax(P[:, ::-1] > 0, axis=1)  # the last class that can happen
+    labels = np.empty((resamples, rows.n), dtype=np.min_scalar_type(rows.K - 1))
+    for start, stop in steps(rows.n, size=256, label="redrawing outcomes"):
+        for i in range(start, stop):
+            u = rng.random(resamples) * cumulative[i, -1]
+            labels[:, i] = np.minimum(np.searchsorted(cumulative[i], u, side="right"), last[i])
+    return labels
+
+
+def redraw_centre(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
+    """Return the rows from which redraws are made: one swap away for draws, the rows themselves otherwise.
+
+    The data and redraws that are each one swap away from a common centre are exchangeable; redraws that are each one
+    swap away from the data are not (Besag and Clifford 1989).
+    """
+    if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
+        return redraw_outcomes(rows, rng)
+    return rows
+
+
+def redraw_outcomes(rows: LawRows, rng: np.random.Generator) -> LawRows:
+    """Return the same rows with outcomes drawn from their laws.
+
+    Of draws the law itself is not known: the outcome and the draws are then pooled and one of them, drawn at random,
+    changes place with the outcome, which leaves their joint law as it is if the draws are calibrated. Redraws must
+    start from `redraw_centre`.
+    """
+    law = rows.law
+    if not isinstance(law, Samples):
+        drawn = law.sample(1, rng)[:, 0]
+        if not np.isfinite(drawn).all():
+            row = int(np.argwhere(~np.isfinite(drawn))[0][0])
+            raise InputError(
+                "sample of {law} must return finite numbers; {row} is {value}",
+                law=type(law).__name__,
+                row=row,
+                value=drawn[row],
+            )
+        return LawRows(drawn, law, rows.w)
+    draws, y = law.draws.copy(), rows.y.copy()
+    chosen = rng.integers(law.M + 1, size=rows.n)
+    moved = np.flatnonzero(chosen < law.M)
+    y[moved] = law.draws[moved, chosen[moved]]
+    draws[moved, chosen[moved]] = rows.y[moved]
+    return LawRows(y, Samples(draws), rows.w)
+
+
+MOST_POINTS = 1 << 20  # drawn at once
+SPARSE = 1 / 8  # of the entries: fewer expected flips are cheaper to draw than outcomes
+
+
+class Flips(NamedTuple):
+    """Flips in the order of (replicate, entry), one for each row flipped, of `replicates` replicates."""
+
+    replicate: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    replicates: int
+
+
+def flip_rates(pool: Pool) -> FloatArray:
+    """Return the mean number of Poisson points of each entry."""
+    return np.asarray(-pool.rows * np.log1p(-np.minimum(pool.score, 1 - pool.score)), dtype=np.float64)
+
+
+def is_sparse(pool: Pool) -> bool:
+    """Tell whether redraws are better kept as flips."""
+    return float(flip_rates(pool).sum()) < SPARSE * pool.score.size
+
+
+def base_events(pool: Pool) -> NDArray[np.int64]:
+    """Return the events of each entry when every outcome is the probable one."""
+    return np.where(pool.score > 0.5, pool.rows, 0)
+
+
+def flip_signs(pool: Pool) -> FloatArray:
+    """Return what a flip adds to the weighted events: w where the probable outcome is 0, -w where it is 1."""
+    return np.where(pool.score > 0.5, -pool.weight, pool.weight)
+
+
+def redraw_flips(pool: Pool, resamples: int, rng: np.random.Generator) -> Iterator[Flips]:
+    """Yield the flips of `resamples` replicates in all."""
+    reach = np.cumsum(flip_rates(pool))
+    total = float(reach[-1])
+    size = max(1, int(MOST_POINTS // max(total, 1.0)))
+    for start, stop in steps(resamples, size=size, label="redrawing outcomes"):
+        points = rng.poisson(total, size=stop - start)
+        replicate = np.repeat(np.arange(stop - start), points)
+        entry = np.searchsorted(reach, rng.random(replicate.size) * total, side="right")
+        entry = np.minimum(entry, reach.size - 1)  # a product that rounds up to the total
+        row = rng.integers(0, pool.rows[entry])
+        order = np.lexsort((row, entry, replicate))
+        replicate, entry, row = replicate[order], entry[order], row[order]
+        new = np.ones(order.size, dtype=bool)
+        new[1:] = (np.diff(replicate) != 0) | (np.diff(entry) != 0) | (np.diff(row) != 0)
+        yield Flips(replicate[new], entry[new], stop - start)
+
+
+def flipped_sums(flips: Flips, change: FloatArray) -> FloatArray:
+    """Return the sum of `change` over the flipped rows of each replicate."""
+    sums = np.bincount(flips.replicate, change[flips.entry], minlength=flips.replicates)
+    return np.asarray(sums, dtype=np.float64)
+
+
+class FlippedWalks:
+    """Highest and lowest point of the cumulative differences of replicates given by their flips.
+
+    Without flips the walk falls while p <= 1/2 and rises after, so that between two flips it has its extremes at the
+    ends, or at the turn.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        ends = tie_ends(pool.score)
+        self.group = np.concatenate(([0], np.cumsum(ends)[:-1]))  # of each entry: which different score it has
+        steps_of_base = pool.weight * (base_events(pool) - pool.rows * pool.score)
+        at_ends = np.cumsum(steps_of_base)[ends]
+        self.base = np.concatenate(([0.0], at_ends))  # base[g + 1] is the walk at the end of group g
+        self.turn = int(np.searchsorted(pool.score[ends], 0.5, side="right"))
+        self.sign = flip_signs(pool)
+
+    def extremes(self, flips: Flips) -> tuple[FloatArray, FloatArray]:
+        """Return the highest and the lowest point of each replicate's walk."""
+        count = flips.replicates
+        sign, group = self.sign[flips.entry], self.group[flips.entry]
+        # One row per replicate, so that no sum carries the rounding of the replicates before it.
+        place = np.arange(sign.size) - np.searchsorted(flips.replicate, flips.replicate)
+        laid_out = np.zeros((count, int(place.max(initial=0)) + 1))
+        laid_out[flips.replicate, place] = sign
+        passed = np.cumsum(laid_out, axis=1)[flips.replicate, place]
+        # A flip is seen only at the end of its tied group: count all flips of the group after, none before.
+        key = flips.replicate * (self.base.size + 1) + group
+        after = passed[np.searchsorted(key, key, side="right") - 1] + self.base[group + 1]
+        before = (passed - sign)[np.searchsorted(key, key, side="left")] + self.base[group]
+        at_turn = self.base[self.turn] + np.bincount(flips.replicate, sign * (group < self.turn), minlength=count)
+        at_end = self.base[-1] + np.bincount(flips.replicate, sign, minlength=count)
+        high, low = np.maximum(np.maximum(at_turn, at_end), 0.0), np.minimum(np.minimum(at_turn, at_end), 0.0)
+        for values in (after, before):
+            np.maximum.at(high, flips.replicate, values)
+            np.minimum.at(low, flips.replicate, values)
+        return high, low
+
+
+ENOUGH = 25.0
+"""Least information I = Σw²p(1-p) / max w² for which a limit law is used by null="auto"."""
+
+NOISE = 4e-3
+"""Scale per row of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie."""
+
+TIE = 1e-12  # a replicate this close to the statistic counts as equal to it
+
+
+def check_null(null: Any) -> None:
+    """Refuse an unknown null."""
+    check_choice("null", null, "auto", "asymptotic", "monte-carlo")
+
+
+def resolved_null(null: str, information: float) -> str:
+    """Return "asymptotic" or "monte-carlo"."""
+    if null != "auto":
+        return null
+    return "asymptotic" if information >= ENOUGH else "monte-carlo"
+
+
+def asymptotic_words(law: str, information: float) -> str:
+    """Return how the p-value was found, and a warning where the limit is not to be trusted."""
+    if information >= ENOUGH:
+        return law
+    return f"{law}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"
+
+
+def monte_carlo_words(resamples: int) -> str:
+    """Return how the p-value was found."""
+    return f"{resamples} redraws of the outcomes"
+
+
+def redrawn_words(summary: Summary, resamples: int) -> str:
+    """Return how the p-value was found, and which scores the outcomes were redrawn from if not those of the rows."""
+    cells = " from the mean score of each cell" if isinstance(summary, Grid) else ""
+    return monte_carlo_words(resamples) + cells
+
+
+def ordered_pool(summary: Summary) -> Pool:
+    """Return the scores that outcomes are redrawn from, if the summary keeps them; of a grid the means of its cells."""
+    if isinstance(summary, Grid):
+        return summary.ordered().pool
+    if not isinstance(summary, Ordered):
+        raise SummaryError(
+            f"a Monte Carlo null redraws outcomes from the scores, which {type(summary).__name__} does not keep; "
+            'pass the rows or their Ordered summary, or choose null="asymptotic"'
+        )
+    return summary.pool
+
+
+def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_]:
+    """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
+    if np.isnan(T).any() or np.isnan(redrawn).any():
+        raise InputError(
+            "the statistic is nan for these data or for redrawn ones; check the kernel, or the law's sample"
+        )
+    finite = np.where(np.isfinite(T), T, 0.0)
+    least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)
+    return np.asarray(redrawn >= least)
+
+
+def resampled_pvalue(extreme: Any, resamples: int) -> Any:
+    """Return (1 + extreme) / (B + 1): the observed value is one of those it is compared with, so p is never 0."""
+    return (1 + extreme) / (resamples + 1)
+
+
+def redrawn_pvalue(
+    pool: Pool,
+    statistic: float,
+    of_events: Callable[[NDArray[Any]], FloatArray],
+    of_flips: Callable[[Flips], FloatArray],
+    *,
+    scale: float,
+    resamples: Any,
+    rng: Any,
+) -> float:
+    """Return (1 + #{T* >= T}) / (B + 1), T* from outcomes redrawn with everything else fixed.
+
+    `of_events` maps event counts (replicates, entries) to statistics that are large against calibration; `of_flips`
+    does the same for replicates kept as flips, as those of rare events are. `scale` is the statistic's standard
+    deviation: what differs by less than rounding of it is a tie.
+    """
+    B, rng = check_count("resamples", resamples), generator(rng)
+    if is_sparse(pool):
+        replicates = (of_flips(flips) for flips in redraw_flips(pool, B, rng))
+    else:
+        replicates = (of_events(events) for events in redraw_events(pool, B, rng))
+    extreme = sum(int(np.count_nonzero(reaches(values, statistic, scale))) for values in replicates)
+    return float(resampled_pvalue(extreme, B))

@@ -1,0 +1,204 @@
+"""The rows sorted by score, equal ones pooled: exact, and complete but for the order of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.bins import BinTable, bin_of, joined, mass_edges, rounded, width_edges
+from calibrant.core.cells import COLUMNS
+from calibrant.core.dispatch import chunks
+from calibrant.core.pool import CountArray, Pool, Walk, pool_entries, pool_rows, tie_ends, walk
+from calibrant.core.summary import Summary, one_precision
+from calibrant.errors import SummaryError
+from calibrant.inputs.arrays import FloatArray, is_unit, take_weights, unit_weights
+from calibrant.inputs.probabilities import Binary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ordered(Summary):
+    """One entry per different (score, weight), in that order: its number of rows and of events.
+
+    Because the weights are kept apart nothing is lost: outcomes can be redrawn from the scores, and every weighted
+    sum follows. `dtype` is the precision of the scores, in which bin edges are compared.
+    """
+
+    score: FloatArray
+    weight: FloatArray
+    count: CountArray
+    events: CountArray
+    dtype: str
+
+    def __post_init__(self) -> None:
+        if self.weight.strides != (0,) and (self.weight == 1).all():
+            object.__setattr__(self, "weight", unit_weights(self.weight.size))
+        super().__post_init__()
+        if not self.score.shape == self.weight.shape == self.count.shape == self.events.shape:
+            raise SummaryError("the columns of an Ordered must have one length")
+
+    @classmethod
+    def of(cls, rows: Binary) -> Self:
+        """Sort and pool these rows."""
+        return cls(*pool_rows(rows.y, rows.p, rows.w), rows.p.dtype.name)
+
+    @classmethod
+    def of_bins(cls, table: BinTable, *, weight: float | None) -> Self:
+        """Return one entry per bin that holds rows, whose weight is given if it is one and the same.
+
+        An entry has the mean score of its bin, (Σw)²/Σw² rows, rounded, and the weight that makes up Σw: sums of
+        weights, predictions and events stay exact, and redrawn event weights have the mean and nearly the variance
+        they would have row by row. The events need not be whole numbers.
+        """
+        filled = table.count > 0
+        w, w2, wp, wy = (column[filled] for column in (table.w, table.w2, table.wp, table.wy))
+        rows = np.maximum(np.rint(w * w / w2), 1).astype(np.int64)
+        weights = w / rows if weight is None else np.full(w.size, weight)
+        events: Any = wy / weights
+        return cls(_ascending(np.minimum(wp / w, 1.0)), weights, rows, events, "float64")
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows."""
+        none = np.zeros(0, np.int64)
+        return cls(np.zeros(0), unit_weights(0), none, none, "")
+
+    def merged(self, other: Self) -> Self:
+        """Merge two sorted runs."""
+        if not self.n or not other.n:
+            return other if not self.n else self
+        dtype = one_precision(self.dtype, other.dtype)
+        joined = [np.concatenate(pair) for pair in zip(self.pool, other.pool, strict=True)]
+        if is_unit(self.weight) and is_unit(other.weight):
+            joined[1] = unit_weights(joined[0].size)
+        return type(self)(*pool_entries(Pool(*joined)), dtype)
+
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.count.sum())
+
+    @property
+    def pool(self) -> Pool:
+        """The four columns."""
+        return Pool(self.score, self.weight, self.count, self.events)
+
+    @property
+    def weight_max(self) -> float:
+        """Largest weight."""
+        return float(self.weight.max(initial=0.0))
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows weigh the same."""
+        return is_unit(self.weight) or bool(self.weight.min() == self.weight.max())
+
+    @cached_property
+    def walk(self) -> Walk:
+        """Extremes of the cumulative differences, before division by the total weight."""
+        return walk(self.pool)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.n) if is_unit(self.weight) else float((self.weight * self.count).sum())
+
+    def rows_at(self, numbers: NDArray[np.intp]) -> Binary:
+        """Return rows by their number in the order of (score, weight); of equal ones those with an event come first."""
+        ends = np.cumsum(self.count)
+        entry = np.searchsorted(ends, numbers, side="right")
+        y = numbers - (ends[entry] - self.count[entry]) < self.events[entry]
+        return Binary(y.view(np.uint8), self.score[entry], take_weights(self.weight, entry))
+
+    def starts(self) -> NDArray[np.intp]:
+        """Return the first entry of each different score."""
+        ends = np.flatnonzero(tie_ends(self.score))
+        return np.concatenate(([0], ends[:-1] + 1)).astype(np.intp)
+
+    def by_score(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of a column over the entries of each different score."""
+        if is_unit(self.weight):  # one entry per score
+            return column
+        sums: NDArray[Any] = np.add.reduceat(column, self.starts())
+        return sums
+
+    @property
+    def unique_scores(self) -> FloatArray:
+        """The different scores, ascending."""
+        return self.score if is_unit(self.weight) else self.score[self.starts()]
+
+    @property
+    def weight_by_score(self) -> NDArray[Any]:
+        """Σw of each different score: whole numbers when there are no weights."""
+        return self.count if is_unit(self.weight) else self.by_score(self.weight * self.count)
+
+    @property
+    def event_weight_by_score(self) -> NDArray[Any]:
+        """Σwy of each different score: whole numbers when there are no weights."""
+        return self.events if is_unit(self.weight) else self.by_score(self.weight * self.events)
+
+    def edges(self, m: int, strategy: str) -> FloatArray:
+        """Return the edges of m width bins, or of at most m mass bins."""
+        if strategy == "width":
+            return width_edges(m)
+        return mass_edges(self.unique_scores, self.weight_by_score, m)
+
+    def bin_starts(self, edges: FloatArray) -> NDArray[np.intp]:
+        """Return the first entry of each bin, and the number of entries; edges are compared as the scores see them."""
+        inner = np.searchsorted(self.score, rounded(edges, self.dtype)[1:-1], side="right")
+        return np.concatenate(([0], inner, [self.score.size])).astype(np.intp)
+
+    def bins(self, edges: FloatArray) -> BinTable:
+        """Return the table of the bins between these edges, in chunks so that no column is as long as the data."""
+        seen, m = rounded(edges, self.dtype), edges.size - 1
+        sums = np.zeros((len(COLUMNS), m))
+        for part in chunks(self.score.size):
+            number = bin_of(self.score[part], seen)
+            piece = Pool(self.score[part], self.weight[part], self.count[part], self.events[part])
+            for row, column in enumerate(_columns(piece)):
+                sums[row] += np.bincount(number, column, minlength=m)
+        return BinTable(edges, sums)
+
+    def at_most(self, m: int, *, width_bins: int = 1) -> Ordered:
+        """Return the rows themselves if they have at most m entries, else one entry per mass bin, about m of them.
+
+        The bins are cut at the edges of the given width bins too, so that sums over those stay exact; see `of_bins`.
+        """
+        if self.score.size <= m:
+            return self
+        table = self.bins(joined(self.edges(m, "mass"), width_edges(width_bins)))
+        return Ordered.of_bins(table, weight=1.0 if is_unit(self.weight) else None)
+
+
+def _ascending(score: FloatArray) -> FloatArray:
+    """Return means of bins that follow each other, none equal to the next or after it, whatever their rounding was."""
+    step = np.arange(score.size)
+    bits = np.maximum.accumulate(score.view(np.int64) - step) + step  # these order like the numbers from 0 on
+    most = np.ones(()).view(np.int64) - step[::-1]
+    ascending: FloatArray = np.minimum(bits, most).view(np.float64)
+    return ascending
+
+
+class TwoColumns(Ordered):
+    """The same of two columns (1 - p, p), by the second: what it holds is the same, what lies between two rows is not.
+
+    Their total variation distance is |p - p'|, as for one probability per row; other distances are longer.
+    """
+
+
+def _columns(pool: Pool) -> Iterator[NDArray[Any]]:
+    """Yield the columns of a grid for each entry, one at a time."""
+    p, w, rows, events = pool
+    v = p * (1 - p)
+    r2 = events * (1 - p) ** 2 + (rows - events) * p**2
+    yield from (rows, w * rows, w * w * rows, w * p * rows, w * events, w * w * events)
+    yield from (w * v * rows, w * w * v * rows, w * r2, w * w * r2, (w * v) ** 2 * rows)

@@ -1,0 +1,174 @@
+"""Sort rows by score and pool equal ones: the one sort behind all exact one-dimensional statistics."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import chunks
+from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
+
+CountArray = NDArray[np.int64]
+
+
+class Pool(NamedTuple):
+    """Entries in the order of (score, weight), each a different pair: how many rows, how many events."""
+
+    score: FloatArray
+    weight: FloatArray
+    rows: CountArray
+    events: CountArray
+
+
+def pool_rows(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Pool:
+    """Pool single rows."""
+    if is_unit(w):
+        return _packed(y, p)
+    return pool_entries(Pool(p.astype(np.float64) + 0.0, w, np.ones(y.size, np.int64), y.astype(np.int64)))
+
+
+def pool_entries(entries: Pool) -> Pool:
+    """Pool entries that come in any order: the reference body."""
+    score, weight, rows, events = entries
+    if score.size == 0:
+        return entries
+    unit = is_unit(weight)
+    order = np.argsort(score, kind="stable") if unit else _by_score_then_weight(score, weight)
+    score = score[order]
+    new = _changes(score)
+    if not unit:
+        weight = weight[order]
+        new |= _changes(weight)
+    starts = np.flatnonzero(new)
+    return Pool(
+        score[starts],
+        unit_weights(starts.size) if unit else weight[starts],
+        np.add.reduceat(rows[order], starts),
+        np.add.reduceat(events[order], starts),
+    )
+
+
+def _by_score_then_weight(score: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
+    """Return the order of (score, weight); weights are looked at among tied scores only, which are often few."""
+    order = np.argsort(score)
+    new = _changes(score[order])
+    tied = np.flatnonzero(~(new & np.append(new[1:], True)))
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((weight[rows], score[rows]))]
+    return order
+
+
+def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return True where a value differs from the one before, and at the start."""
+    new = np.empty(column.size, dtype=bool)
+    new[:1] = True
+    np.not_equal(column[1:], column[:-1], out=new[1:])
+    return new
+
+
+def _packed(y: NDArray[np.uint8], p: NDArray[np.floating[Any]]) -> Pool:
+    """Pool rows of weight 1 by sorting one integer per row that carries score and outcome.
+
+    The bits of a float64 in [0, 1] order like the number and leave the two highest free: shifted by one they
+    make room for y, and a plain sort of integers replaces the sort of indices and two gathers.
+    """
+    key = p.astype(np.float64).view(np.int64)
+    key <<= 1  # also drops the sign of -0.0
+    key |= y
+    key.sort()
+    events = key & 1
+    key >>= 1
+    new = _changes(key)
+    score = key.view(np.float64)
+    if new.all():
+        return Pool(score, unit_weights(score.size), np.broadcast_to(np.int64(1), score.shape), events)
+    starts = np.flatnonzero(new)
+    count = np.diff(starts, append=score.size)
+    return Pool(score[starts], unit_weights(starts.size), count, np.add.reduceat(events, starts))
+
+
+class Walk(NamedTuple):
+    """Highest and lowest partial sum at ends of tied scores (0 at the start counts), and Σ w²p(1-p)."""
+
+    high: float
+    low: float
+    variance: float
+
+
+def tie_ends(score: FloatArray) -> NDArray[np.bool_]:
+    """Return True at the last entry of each score."""
+    last = np.ones(score.size, dtype=bool)
+    np.not_equal(score[1:], score[:-1], out=last[:-1])
+    return last
+
+
+def walk(pool: Pool) -> Walk:
+    """Return the extremes of the walk in one pass, without a temporary as long as the input."""
+    high = low = total = variance = 0.0
+    for part in chunks(pool.score.size):
+        score, weight, count, events = (column[part] for column in pool)
+        partial = np.cumsum(weight * (events - count * score)) + total
+        total = float(partial[-1])
+        ends = tie_ends(pool.score[part.start : part.stop + 1])[: score.size]
+        if ends.any():
+            at_ends = partial[ends]
+            high, low = max(high, float(at_ends.max())), min(low, float(at_ends.min()))
+        variance += float(np.sum(weight * weight * count * score * (1 - score)))
+    return Walk(high, low, variance)
+
+
+ROUNDINGS = 4  # of the largest bound: two bounds, each computed from a centre and a radius
+
+
+def largest_bound(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return max |bound| over the finite bounds of each column, 0 where there is none."""
+    largest = np.zeros(lower.shape[1])
+    for bounds in (lower, upper):
+        for k, column in enumerate(bounds.T):
+            low, high = column.min(), column.max()
+            if not np.isfinite([low, high]).all():
+                finite = column[np.isfinite(column)]
+                low, high = finite.min(initial=0.0), finite.max(initial=0.0)
+            largest[k] = max(largest[k], -low, high)
+    return largest
+
+
+def tolerance_of(largest: Any, eps: float) -> Any:
+    """Return how much tied widths may differ: 4 · eps · max |finite bound|, eps of the dtype the bounds came in."""
+    return np.multiply(ROUNDINGS * eps, largest)
+
+
+def tie_starts(widths: FloatArray, tolerance: float) -> NDArray[np.intp]:
+    """Return where each tie begins among ascending widths.
+
+    Walking up, a width belongs to the current tie as long as it exceeds the tie's first member by at most the
+    tolerance. Infinite widths are one tie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tie_starts(np.array([1.0, 1.1, 1.2, 5.0, np.inf, np.inf]), 0.15)  # 1.2 is too far from 1.0
+    array([0, 2, 3, 4])
+    """
+    finite = int(np.searchsorted(widths, np.inf))
+    x = widths[:finite]
+    with np.errstate(over="ignore"):
+        reach = x + tolerance
+    apart = np.flatnonzero(x[1:] > reach[:-1]) + 1  # a step this wide always begins a tie
+    starts = np.concatenate([[0], apart])[: x.size].astype(np.intp)
+    ends = np.append(apart, x.size)[: x.size] - 1
+    if (x[ends] > reach[starts]).any():  # a chain of small steps that leads out of its tie
+        starts = _walk(x, reach)
+    return np.append(starts, finite).astype(np.intp) if finite < widths.size else starts
+
+
+def _walk(x: FloatArray, reach: FloatArray) -> NDArray[np.intp]:
+    """Return where ties begin, going from tie to tie."""
+    beyond = np.searchsorted(x, reach, side="right").tolist()
+    starts, at = [], 0
+    while at < len(beyond):
+        starts.append(at)
+        at = beyond[at]
+    return np.array(starts, dtype=np.intp)

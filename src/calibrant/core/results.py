@@ -1,0 +1,349 @@
+"""What a measurement returns besides a plain number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core import pictures as plots
+
+Numbers = Any
+"""A number; where a prediction has several coordinates an array with one number each; or a tuple of such."""
+
+MOST_SHOWN = 6  # numbers of an array in a repr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TestResult:
+    """What a test found.
+
+    A test of several coordinates has arrays in place of numbers, with one entry for each of them.
+
+    Attributes
+    ----------
+    statistic
+        The number whose law under calibration is known.
+    pvalue
+        Probability, if the predictions are calibrated, of a statistic at least as extreme.
+    estimate
+        The size of the miscalibration in its own units.
+    method
+        The test, and how the law of the statistic was found.
+    n
+        Number of rows used.
+    details
+        What only this test has.
+    """
+
+    __test__: ClassVar[bool] = False  # not a test case, whatever pytest makes of the name
+
+    statistic: Numbers
+    pvalue: Numbers
+    estimate: Numbers
+    method: str
+    n: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("statistic", "pvalue", "estimate"):
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
+        details = {name: _frozen(value) for name, value in self.details.items()}
+        object.__setattr__(self, "details", MappingProxyType(details))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+        values = (self.statistic, self.pvalue, self.estimate, self.method, self.n, dict(self.details))
+        return type(self), values
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value, and details have no hash
+
+    def __repr__(self) -> str:
+        parts = [
+            f"statistic={_shown(self.statistic, 6)}",
+            f"pvalue={_shown(self.pvalue, 4)}",
+            f"estimate={_shown(self.estimate, 6)}",
+            f"n={self.n}",
+            f"method={self.method!r}",
+            *(f"{name}={value:.4g}" for name, value in self.details.items() if isinstance(value, float)),
+        ]
+        return f"TestResult({', '.join(parts)})"
+
+
+def _frozen(value: Any) -> Any:
+    """Return arrays as a copy that nobody can write to."""
+    if isinstance(value, tuple):
+        return tuple(_frozen(part) for part in value)
+    if not isinstance(value, np.ndarray):
+        return value
+    copy = value.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Compare by value; of arrays NaN equals NaN."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        if type(one) is not type(other) or one.shape != other.shape:
+            return False
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+def _shown(value: Any, digits: int) -> str:
+    """Return a number with so many digits, the first of many, or several such in brackets."""
+    if isinstance(value, tuple):
+        return f"({', '.join(_shown(part, digits) for part in value)})"
+    if isinstance(value, np.ndarray) and value.ndim:
+        more = f", ... {len(value)} in all" if len(value) > MOST_SHOWN else ""
+        return f"[{', '.join(_shown(part, digits) for part in value[:MOST_SHOWN])}{more}]"
+    return f"{value:.{digits}g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Named arrays of one curve. `curve.fitted` is `curve.columns["fitted"]`.
+
+    Attributes
+    ----------
+    kind
+        How it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability", "pit_histogram",
+        "rank_histogram", "ecdf_difference", "expected_coverage", "cloud", "two_ecdfs" or "coordinates".
+    columns
+        The arrays by name, read-only, all of one length; (T, C) where C columns of ranks have a curve each.
+    method
+        How intervals and bands were found.
+    n
+        Number of rows behind the curve.
+    details
+        What belongs to the whole curve, such as its level; read-only arrays where each of several columns has its own.
+    """
+
+    kind: str
+    columns: Mapping[str, NDArray[Any]]
+    method: str
+    n: int
+    details: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        columns = {name: _frozen_curve(column) for name, column in self.columns.items()}
+        details = {name: _frozen_curve(v) if isinstance(v, np.ndarray) else v for name, v in self.details.items()}
+        object.__setattr__(self, "columns", MappingProxyType(columns))
+        object.__setattr__(self, "details", MappingProxyType(details))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            for source in (self.columns, self.details):
+                if name in source:
+                    return source[name]
+        raise AttributeError(f"a {self.kind} curve has {', '.join([*self.columns, *self.details])}; not {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+        return type(self), (self.kind, dict(self.columns), self.method, self.n, dict(self.details))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.columns, *self.details]
+
+    def __repr__(self) -> str:
+        length = len(next(iter(self.columns.values())))
+        return f"Curve({self.kind}, {length} points of {', '.join(self.columns)}; {self.method}; n={self.n})"
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the curve on Matplotlib axes (new ones if None) and return them.
+
+        An "ecdf_difference" has the option `scale`: ``"sqrt_n"`` draws it times √n. The others have none.
+        """
+        return plots.draw(self.kind, self.columns, self.details, ax, **options)
+
+
+def _frozen_curve(values: Any) -> NDArray[Any]:
+    """Return a read-only copy."""
+    array = np.array(values)
+    array.flags.writeable = False
+    return array
+
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceInterval:
+    """Where the true value of a metric lies, with a given confidence.
+
+    Attributes
+    ----------
+    low, high
+        The ends; infinite where there is none. Arrays where the metric is an array: each interval has the confidence
+        on its own.
+    estimate
+        The value of the metric.
+    level
+        The confidence: the share of data sets whose interval holds the true value, at least.
+    method
+        How the ends were found.
+    n
+        Number of rows they rest on.
+    """
+
+    low: float | FloatArray
+    high: float | FloatArray
+    estimate: float | FloatArray
+    level: float
+    method: str
+    n: int | NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "estimate", "n"):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                frozen = np.array(value)
+                frozen.flags.writeable = False
+                object.__setattr__(self, name, frozen)
+
+    def __repr__(self) -> str:
+        n = self.n.tolist() if isinstance(self.n, np.ndarray) else self.n
+        return (
+            f"ConfidenceInterval(low={_text(self.low)}, high={_text(self.high)}, estimate={_text(self.estimate)}, "
+            f"level={self.level:g}, n={n}, method={self.method!r})"
+        )
+
+
+def _text(value: float | FloatArray) -> str:
+    if isinstance(value, np.ndarray):
+        return f"[{', '.join(f'{item:.6g}' for item in value.tolist())}]"
+    return f"{value:.6g}"
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A mean score split into its parts: score = mcb - dsc + unc + within.
+
+    Attributes
+    ----------
+    score
+        The mean score of the predictions.
+    mcb
+        Miscalibration (reliability): what recalibration would take off the score. Biased up in samples.
+    dsc
+        Discrimination (resolution): what the predictions gain over always predicting the base rate.
+    unc
+        Uncertainty: the score of always predicting the base rate.
+    within
+        What bins lose by pooling unequal scores; 0 for the isotonic method.
+    """
+
+    score: float
+    mcb: float
+    dsc: float
+    unc: float
+    within: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileDecomposition:
+    """Mean quantile scores split into their parts, level by level: score = mcb - dsc + unc.
+
+    Attributes
+    ----------
+    level
+        The levels; it and the next four are numbers if the prediction has one level given as a number.
+    score
+        The mean quantile score of the predictions.
+    mcb
+        Miscalibration: what isotonic recalibration would take off the score. Biased up in samples.
+    dsc
+        Discrimination: what the recalibrated predictions gain over one quantile for all rows.
+    unc
+        Uncertainty: the score of that one quantile.
+    wis
+        The same four for all levels together, twice their means: parts of the weighted interval score.
+    """
+
+    level: float | NDArray[np.float64]
+    score: float | NDArray[np.float64]
+    mcb: float | NDArray[np.float64]
+    dsc: float | NDArray[np.float64]
+    unc: float | NDArray[np.float64]
+    wis: Decomposition
+
+
+@dataclass(frozen=True)
+class CrpsDecomposition:
+    """A mean CRPS split into its parts: score = mcb - dsc + unc + discretisation.
+
+    Attributes
+    ----------
+    score
+        The mean CRPS of the predictions.
+    mcb
+        Miscalibration; also called `reliability`, its name in Hersbach (2000).
+    dsc
+        Discrimination, or `resolution`.
+    unc
+        Uncertainty: the CRPS of the law of the outcomes, the same for all rows.
+    discretisation
+        What reading a law at finitely many levels leaves over; 0 for draws.
+    """
+
+    score: float
+    mcb: float
+    dsc: float
+    unc: float
+    discretisation: float = 0.0
+
+    @property
+    def reliability(self) -> float:
+        """Another name of `mcb`."""
+        return self.mcb
+
+    @property
+    def resolution(self) -> float:
+        """Another name of `dsc`."""
+        return self.dsc
+
+    @property
+    def uncertainty(self) -> float:
+        """Another name of `unc`."""
+        return self.unc
+
+    @property
+    def potential(self) -> float:
+        """The score that calibrated predictions of the same discrimination would have, unc - dsc."""
+        return self.unc - self.dsc
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Which way the predictions are off.
+
+    Attributes
+    ----------
+    over
+        Part of the l1 error from bins whose predictions are too high.
+    under
+        Part of the l1 error from bins whose predictions are too low; over + under is the l1 error.
+    bias
+        Mean of observed minus predicted, over all rows.
+    over_bin
+        Edges of the bin that adds most to `over`, None if none does.
+    under_bin
+        Edges of the bin that adds most to `under`, None if none does.
+    """
+
+    over: float
+    under: float
+    bias: float
+    over_bin: tuple[float, float] | None
+    under_bin: tuple[float, float] | None

@@ -1,0 +1,150 @@
+"""One summary per class or predicted label: the notions of calibration that look at each label by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.summary import Summary
+from calibrant.errors import SummaryError, shown
+from calibrant.inputs.labels import SOME
+from calibrant.inputs.probabilities import Binary, Classes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PerLabel(Summary):
+    """Summaries of the binary problems of a notion, in the order of the labels.
+
+    `notion` is "classwise" (class k against the rest, over all rows) or "top-label" (the rows that predict k).
+    """
+
+    notion: str
+    parts: tuple[Summary, ...]
+
+    @classmethod
+    def of(cls, rows: Classes, notion: str, summarise: Callable[[Binary], Summary]) -> Self:
+        """Reduce to one binary problem per label and summarise each."""
+        if notion == "classwise":
+            return cls(notion, tuple(summarise(rows.one_vs_rest(k)) for k in range(rows.K)))
+        return cls(notion, tuple(summarise(part) for part in rows.by_predicted_label()))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows, of no labels."""
+        return cls("", ())
+
+    def merged(self, other: Self) -> Self:
+        """Merge label by label."""
+        if not self.parts or not other.parts:
+            return other if not self.parts else self
+        if self.notion != other.notion or len(self.parts) != len(other.parts):
+            raise SummaryError(
+                f"a {self.notion} summary of {len(self.parts)} labels does not merge with "
+                f"a {other.notion} summary of {len(other.parts)}"
+            )
+        return type(self)(self.notion, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return any(part.grows for part in self.parts)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        if self.notion == "classwise":
+            return self.parts[0].n
+        return sum(part.n for part in self.parts)
+
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        """Build from decoded values, reading the nested summaries."""
+        parts = tuple(Summary.from_bytes(part) for part in values.get("parts", ()))
+        return super()._checked({**values, "parts": parts})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Several(Summary):
+    """Summaries under names, each merged with that of the same name."""
+
+    names: tuple[str, ...]
+    parts: tuple[Summary, ...]
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Summary]) -> Self:
+        """Return these summaries as one."""
+        return cls(tuple(parts), tuple(parts.values()))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows, without names."""
+        return cls((), ())
+
+    def merged(self, other: Self) -> Self:
+        """Merge name by name."""
+        if not self.names or not other.names:
+            return other if not self.names else self
+        if self.names != other.names:
+            raise SummaryError(f"summaries of {self.names} do not merge with summaries of {other.names}")
+        return type(self)(self.names, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    def __getitem__(self, name: str) -> Summary:
+        return self.parts[self.names.index(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return any(part.grows for part in self.parts)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.parts[0].n if self.parts else 0
+
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        """Build from decoded values, reading the nested summaries."""
+        parts = tuple(Summary.from_bytes(part) for part in values.get("parts", ()))
+        return super()._checked({**values, "parts": parts})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelsSeen(Summary):
+    """The number of rows and of events; where there are none of the latter, some of the labels there are, in words."""
+
+    rows: int
+    events: int
+    others: tuple[str, ...]
+
+    @classmethod
+    def of(cls, y: NDArray[Any], events: NDArray[np.uint8]) -> Self:
+        """Look at outcomes, of which some are events."""
+        count = int(events.sum())
+        return cls(len(y), count, () if count else _some(shown(label) for label in set(y.tolist())))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows."""
+        return cls(0, 0, ())
+
+    def merged(self, other: Self) -> Self:
+        """Add numbers, and join labels."""
+        events = self.events + other.events
+        return type(self)(self.rows + other.rows, events, () if events else _some((*self.others, *other.others)))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.rows
+
+
+def _some(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the first of the different ones."""
+    return tuple(sorted(set(labels))[:SOME])

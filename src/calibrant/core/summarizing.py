@@ -1,0 +1,73 @@
+"""Summaries of batches, by the verb they are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.core.catalogue import ENTRIES, Entry, is_verb
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, shown
+from calibrant.ranking.verbs import RANKINGS, Ranking, find_ranking
+
+OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary
+
+
+def summarize(
+    metric: Any,
+    y: Any,
+    prediction: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Summary:
+    """Return the summary that a verb with these options is a function of.
+
+    Summaries of batches add up: ``ece(summarize(ece, y1, p1) + summarize(ece, y2, p2))`` is the value of all rows,
+    and no batch needs to be kept. Pass the same options to the verb. The summary of a verb that returns ranks is their
+    counts, `Ranks`, which every test and curve of ranks takes: ``uniformity_test(summarize(joint_ranks, y, samples))``.
+
+    Parameters
+    ----------
+    metric
+        The verb or its name.
+    y, prediction, weights, classes, pos_label
+        As for the verb itself; verbs that return ranks take weights here.
+    **options
+        Options of the verb.
+
+    Examples
+    --------
+    >>> from calibrant import ece
+    >>> batches = [([0, 1], [0.2, 0.6]), ([1, 1], [0.8, 0.4])]
+    >>> total = sum(summarize(ece, y, p, bins=2) for y, p in batches)
+    >>> total
+    Grid(n=4)
+    >>> round(ece(total, bins=2), 3)
+    0.25
+    """
+    found = _find(metric)
+    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+    if isinstance(found, Ranking):
+        found.completed(options)  # a misspelt option is told before the rows are read
+        return found.summary(found.read(y, prediction, **given), options)
+    return found.summarise(found.read(y, prediction, **given), **found.completed(options))
+
+
+def _find(metric: Any) -> Entry | Ranking:
+    ranking = find_ranking(metric)
+    if ranking is not None:
+        return ranking
+    name = metric.__name__ if is_verb(metric) else metric
+    entry = ENTRIES.get(name) if isinstance(name, str) else None
+    given = getattr(metric, "__name__", metric)
+    if entry is None and isinstance(given, str) and given in OF_POINTS:
+        raise InputError(
+            f"{given} compares sets of points, not outcomes with predictions; its batches are added up by "
+            "PointBlocks.of(y, points) (mmd, kernel_distance) or PointMoments.of(points) (frechet_distance)"
+        )
+    if entry is None:
+        known = ", ".join(sorted([*ENTRIES, *RANKINGS]))
+        raise InputError(f"expected a verb of calibrant or its name ({known}); got {shown(metric)}")
+    return entry

@@ -1,0 +1,192 @@
+"""What all summaries share: merging with `+`, comparing, and travelling as bytes."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from calibrant.core import summary as codec
+from calibrant.errors import CalibrantError, SummaryError
+
+MAGIC = b"CALIBRANT\x00"
+VERSION = 1
+PREFIX = struct.Struct("<HII")
+DTYPES = {"<f8", "<i8"}
+
+
+def encode(name: str, values: dict[str, Any]) -> bytes:
+    """Return the bytes of a named set of numbers, texts, arrays and nested bytes."""
+    header: dict[str, Any] = {"name": name, "values": {}}
+    buffers: list[bytes] = []
+    for key, value in values.items():
+        if isinstance(value, np.ndarray):
+            array = np.ascontiguousarray(value)
+            array = array.astype("<i8" if array.dtype.kind == "i" else array.dtype.newbyteorder("<"), copy=False)
+            header["values"][key] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+            buffers.append(array.tobytes())
+        elif isinstance(value, tuple) and value and hasattr(value[0], "to_bytes") and not isinstance(value[0], int):
+            parts = [part.to_bytes() for part in value]
+            header["values"][key] = {"parts": [len(part) for part in parts]}
+            buffers.extend(parts)
+        else:
+            header["values"][key] = {"plain": value}
+    text = json.dumps(header).encode()
+    body = text + b"".join(buffers)
+    return MAGIC + PREFIX.pack(VERSION, len(text), zlib.crc32(body)) + body
+
+
+def decode(data: bytes) -> tuple[str, dict[str, Any]]:
+    """Return name and values; nested summaries come back as a tuple of bytes."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise SummaryError(f"expected the bytes of a summary; got {type(data).__name__}")
+    data = bytes(data)
+    if not data.startswith(MAGIC):
+        raise SummaryError("these bytes are not a calibrant summary; expected what to_bytes() wrote")
+    start = len(MAGIC) + PREFIX.size
+    if len(data) < start:
+        raise SummaryError(f"these bytes are truncated: {len(data)} of at least {start}")
+    version, length, crc = PREFIX.unpack(data[len(MAGIC) : start])
+    if version != VERSION:
+        raise SummaryError(
+            f"these bytes have format version {version}; this calibrant reads version {VERSION}. "
+            "Read them with the calibrant that wrote them"
+        )
+    if zlib.crc32(data[start:]) != crc:
+        raise SummaryError("these bytes are truncated or damaged: their checksum does not match")
+    try:
+        header = json.loads(data[start : start + length])
+        return str(header["name"]), _values(header["values"], data[start + length :])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise SummaryError(f"these bytes are damaged: their header cannot be read ({problem})") from None
+
+
+def _values(described: dict[str, Any], body: bytes) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    offset = 0
+    for key, item in described.items():
+        if "plain" in item:
+            plain = item["plain"]
+            values[key] = tuple(plain) if isinstance(plain, list) else plain
+        elif "parts" in item:
+            ends = [offset, *(offset := offset + length for length in item["parts"])]
+            values[key] = tuple(body[a:b] for a, b in pairwise(ends))
+        else:
+            if item["dtype"] not in DTYPES:
+                raise SummaryError(f"these bytes hold an array of type {item['dtype']}, which no summary has")
+            count = int(np.prod(item["shape"], dtype=np.int64))
+            array = np.frombuffer(body, item["dtype"], count, offset).reshape(item["shape"])
+            values[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
+            offset += array.nbytes
+    return values
+
+
+class Summary:
+    """A frozen value that holds all a measurement needs of its rows; `a + b` is that of both sets of rows."""
+
+    kinds: ClassVar[dict[str, type[Summary]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        Summary.kinds[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                frozen = value.view()
+                frozen.flags.writeable = False
+                object.__setattr__(self, field.name, frozen)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return False
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows."""
+        raise NotImplementedError
+
+    def merged(self, other: Self) -> Self:
+        """Return the summary of the rows of both."""
+        raise NotImplementedError
+
+    def __add__(self, other: object) -> Self:
+        if type(other) is not type(self):
+            if isinstance(other, Summary):
+                raise SummaryError(
+                    f"summaries of different kinds do not merge: {type(self).__name__} and {type(other).__name__}; "
+                    "make all of them with the same verb and options"
+                )
+            return NotImplemented
+        return self.merged(other)
+
+    def __radd__(self, other: object) -> Self:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum(parts) works
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return all(
+            np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else bool(a == b) for a, b in pairs
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value, and arrays have no hash
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={self.n})"
+
+    def to_bytes(self) -> bytes:
+        """Return bytes that `from_bytes` reads back, on any machine, with no pickle in them."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return codec.encode(type(self).__name__, values)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what `to_bytes` wrote; foreign, damaged or truncated bytes are refused.
+
+        `Summary.from_bytes` reads any kind, `Grid.from_bytes` a grid only.
+        """
+        name, values = codec.decode(data)
+        kind = Summary.kinds.get(name)
+        if kind is None or not issubclass(kind, cls):
+            raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")
+        try:
+            return kind._checked(values)
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError) as problem:
+            if isinstance(problem, CalibrantError):
+                raise
+            raise SummaryError(f"these bytes do not hold a whole {name}: {problem}") from None
+
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        """Build from decoded values, refusing names that do not belong to this kind."""
+        expected = {f.name for f in fields(cls)}  # type: ignore[arg-type]
+        if set(values) != expected:
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
+        return cls(**values)
+
+
+def one_precision(a: str, b: str) -> str:
+    """Return the type of the scores of two summaries, of which one may be unknown; refuse two types.
+
+    >>> one_precision("float32", "")
+    'float32'
+    """
+    if a and b and a != b:
+        raise SummaryError(
+            f"scores of type {a} and {b} fall into different bins at the edges; "
+            "convert all batches to one type before they are summarised"
+        )
+    return a or b

@@ -1,1 +1,0 @@
-"""Measurements that return a curve."""

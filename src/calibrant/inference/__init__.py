@@ -1,1 +1,0 @@
-"""Tests: a statistic, its law under calibration, and what follows."""

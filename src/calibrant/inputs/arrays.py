@@ -1,0 +1,291 @@
+"""Arrays from any container, checked: numbers, weights, and which entry is wrong."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+
+NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf")  # read through narwhals
+
+
+def as_array(values: Any, *, name: str) -> NDArray[Any]:
+    """Return `values` as an array of numbers, booleans or objects; labels and indices are ignored."""
+    if isinstance(values, np.ma.MaskedArray):
+        return _unmasked(values, name)
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)
+    if values is None:
+        raise InputError(f"{name} is missing: expected an array, a list or a column, got None")
+    if isinstance(values, (str, bytes, dict, set, frozenset)):
+        raise InputError(
+            f"{name} must be an array, a list or a column of values; got the {type(values).__name__} {shown(values)}. "
+            "Pass the column itself, such as frame['name']"
+        )
+    package = type(values).__module__.partition(".")[0]
+    if package == "torch":
+        return _from_torch(values, name)
+    if package in FRAMES:
+        return _from_frame(values, name)
+    if package == "xarray" and hasattr(values, "data_vars"):
+        raise InputError(f"{name} is an xarray Dataset; pass one array, such as {name}.to_dataarray().T")
+    return _from_sequence(values, name)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a Python object stands for a value that is not there."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, (float, np.floating)) and math.isnan(value))
+    )
+
+
+def numbers_of_objects(array: NDArray[Any]) -> NDArray[Any] | None:
+    """Return an array of Python objects as numbers, missing ones as NaN; None if one of them is no number."""
+    flat = array.reshape(-1).tolist()
+    if flat and all(isinstance(value, (bool, np.bool_)) for value in flat):
+        return np.array(flat, dtype=bool).reshape(array.shape)
+    if not all(isinstance(value, NUMBERS) or is_missing(value) for value in flat):
+        return None
+    try:
+        numbers = [math.nan if is_missing(value) else float(value) for value in flat]
+    except OverflowError:  # a whole number beyond float64
+        return None
+    return np.array(numbers, dtype=np.float64).reshape(array.shape)
+
+
+def _unmasked(values: np.ma.MaskedArray[Any, Any], name: str) -> NDArray[Any]:
+    mask = np.ma.getmaskarray(values)
+    if mask.any():
+        row = int(np.argmax(mask.reshape(len(mask), -1).any(axis=1))) if mask.ndim else 0
+        raise InputError("{name} has a masked value at {row}; drop masked rows first", name=name, row=row)
+    return np.asarray(values.data)
+
+
+def _from_torch(values: Any, name: str) -> NDArray[Any]:
+    torch = sys.modules["torch"]
+    if not isinstance(values, torch.Tensor):
+        return _from_sequence(values, name)
+    if values.device.type != "cpu":
+        raise InputError(f"{name} is a tensor on {shown(str(values.device))}; pass {name}.cpu()")
+    tensor = values.detach()
+    if tensor.dtype is torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
+        tensor = tensor.float()
+    try:
+        return np.asarray(tensor.numpy())
+    except (RuntimeError, TypeError) as problem:  # sparse layouts, float8, lazy conjugates
+        raise InputError(f"{name} is a tensor that NumPy cannot read: {problem}") from None
+
+
+def _from_frame(values: Any, name: str) -> NDArray[Any]:
+    import narwhals as nw
+
+    try:
+        native: Any = nw.from_native(values, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise InputError(f"{name} has two columns of one name; rename one of them") from None
+    if isinstance(native, nw.LazyFrame):
+        raise InputError(f"{name} is a lazy frame; collect it first, or pass one of its columns")
+    if isinstance(native, (nw.Series, nw.DataFrame)):
+        return np.asarray(native.to_numpy())
+    # Arrow arrays that are not chunked, and pandas extension arrays, have no narwhals wrapper.
+    if hasattr(values, "to_numpy"):
+        options = {"zero_copy_only": False} if type(values).__module__.startswith("pyarrow") else {}
+        return np.asarray(values.to_numpy(**options))
+    return _from_sequence(values, name)
+
+
+def _from_sequence(values: Any, name: str) -> NDArray[Any]:
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise InputError(f"{name} is a sparse {type(values).__name__}; pass {name}.toarray()")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            # NumPy would turn a mixed list such as [1, "yes"] into text; keep the values as they came.
+            array = np.asarray(values, dtype=object)
+    except (RuntimeError, TypeError, ValueError) as problem:  # torch raises a RuntimeError
+        raise InputError(f"{name} is not a regular array: {problem}") from None
+    if array.ndim == 0:
+        raise InputError(
+            f"{name} must be an array, a list or a column with one value per row; "
+            f"got the single value {shown(values)} ({type(values).__name__})"
+        )
+    return array
+
+
+FloatArray = NDArray[np.float64]
+
+LIGHTEST, HEAVIEST = 1e-100, 1e100  # so that neither a weight nor its square leaves the range of float64
+NEGLIGIBLE = 1e-40  # of the largest weight: less than this changes no digit of any result
+
+
+def unit_weights(n: int) -> FloatArray:
+    """Return n weights of 1 that take the memory of one."""
+    return np.broadcast_to(np.float64(1.0), (n,))
+
+
+def is_unit(weights: FloatArray) -> bool:
+    """Tell whether these are the weights of `unit_weights`."""
+    return weights.strides == (0,) and (weights.size == 0 or weights[0] == 1.0)
+
+
+def take_weights(weights: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    """Return the weights of these rows; weights of 1 stay what they are."""
+    return unit_weights(rows.size) if is_unit(weights) else weights[rows]
+
+
+def pair_weight(weights: FloatArray, count: NDArray[np.int64] | None = None) -> float:
+    """Return Σ_{i≠j} w_i w_j as a sum of positive terms, over rows or over `count` equal rows each."""
+    if count is None:
+        return float(2 * (weights[1:] * np.cumsum(weights[:-1])).sum())
+    total = weights * count
+    return float(2 * (total[1:] * np.cumsum(total[:-1])).sum() + (weights * weights * count * (count - 1)).sum())
+
+
+def read_weights(weights: Any, n: int) -> FloatArray:
+    """Return n finite weights >= 0, not all of them 0."""
+    if weights is None:
+        return unit_weights(n)
+    array = as_array(weights, name="weights")
+    if array.ndim != 1:
+        raise InputError(f"weights must be one number per row; got an array of shape {array.shape}")
+    if array.shape[0] != n:
+        raise InputError(f"weights must have one value per row: expected {n} rows, got {array.shape[0]}")
+    if array.dtype.kind == "O":
+        array = _from_objects(array)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"weights must be numbers; got values of type {array.dtype}, such as {shown(array[0])}")
+    w = array.astype(np.float64)
+    bad = ~(np.isfinite(w) & (w >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError("weights must be finite and at least 0; {row} is {value}", row=row, value=array[row])
+    heaviest = float(w.max())
+    if heaviest == 0:
+        raise InputError("weights must not all be 0; leave weights out for equal weights")
+    if not LIGHTEST <= heaviest <= HEAVIEST:
+        raise InputError(
+            f"the largest weight must lie between {LIGHTEST:g} and {HEAVIEST:g}; got {heaviest:g}. "
+            "A common factor changes no result: divide the weights by their mean"
+        )
+    w[w < NEGLIGIBLE * heaviest] = 0.0  # such rows are dropped with those of weight 0
+    return unit_weights(n) if (w == 1).all() else w
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    numbers = numbers_of_objects(array)
+    if numbers is not None:
+        return numbers
+    found = (i for i, v in enumerate(array.tolist()) if not (isinstance(v, (int, float)) or is_missing(v)))
+    row = next(found, 0)
+    raise InputError("weights must be numbers; {row} is {value}", row=row, value=array[row])
+
+
+def read_numbers(values: Any, name: str) -> NDArray[Any]:
+    """Return `values`, a container or a single number, as an array of real numbers; it may share memory."""
+    if isinstance(values, (bool, np.bool_)):
+        raise InputError(f"{name} must be numbers; got {shown(values)} ({type(values).__name__})")
+    array = np.asarray(values) if isinstance(values, NUMBERS) else as_array(values, name=name)
+    if array.dtype.kind == "O":
+        array = _from_objects_parameters(array, name)
+    if array.dtype.kind not in "iuf":
+        such_as = f", such as {shown(array.reshape(-1)[0])}" if array.size else ""
+        raise InputError(
+            f"{name} must be real numbers; got values of type {array.dtype}{such_as}. "
+            "Convert them with .astype(float) if they are meant as such"
+        )
+    return array
+
+
+def read_array(values: Any, name: str) -> FloatArray:
+    """Return a read-only float64 copy; whether its shape and values are legal is for the law to say."""
+    array = read_numbers(values, name)
+    if array.size == 0:
+        raise InputError(f"{name} is empty (shape {array.shape}); at least one value is needed")
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
+        return locked(array.astype(np.float64, order="C", copy=True))
+
+
+def read_columns(**given: Any) -> tuple[FloatArray, ...]:
+    """Return parameters of one number per row, or one for all rows, as arrays of the same length."""
+    columns = {name: read_array(values, name) for name, values in given.items()}
+    for name, column in columns.items():
+        if column.ndim > 1:
+            remedy = f"Pass {name}[:, 0]" if column.shape[1:] == (1,) else "Vector outcomes have the law MvNormal"
+            raise InputError(
+                f"{name} must be one number per row, or one for all rows; got shape {column.shape}. {remedy}"
+            )
+        refuse_not_finite(column, name)
+    lengths = {name: len(column) for name, column in columns.items() if column.ndim == 1}
+    n = max(lengths.values(), default=1)
+    if any(length != n for length in lengths.values()):
+        got = " and ".join(f"{length} of {name}" for name, length in lengths.items())
+        raise InputError(
+            f"{' and '.join(columns)} must have the same number of rows; got {got}. "
+            "A single number, not in a list, stands for all rows"
+        )
+    return tuple(locked(np.full(n, column)) if column.ndim == 0 else column for column in columns.values())
+
+
+def refuse_where(
+    bad: NDArray[np.bool_], values: NDArray[Any], expected: str, remedy: str, *, axes: tuple[str, ...] = ("row",)
+) -> None:
+    """Raise an error that shows the first bad value and its place, if there is one; `axes` name the place."""
+    if not bad.any():
+        return
+    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    if len(place) == 0:
+        raise InputError(f"{expected}; got {shown(values[()])}. {remedy}")
+    named = [(axis, int(i)) for axis, i in zip(axes, place, strict=True)]
+    raise InputError(
+        "{expected}; "
+        + ", ".join("{row}" if axis == "row" else f"{axis} {i}" for axis, i in named)
+        + " is {value}. {remedy}",
+        expected=expected,
+        row=dict(named).get("row"),
+        value=values[place],
+        remedy=remedy,
+    )
+
+
+def refuse_not_finite(values: FloatArray, name: str, *, axes: tuple[str, ...] = ("row",)) -> None:
+    """Raise an error that shows the first missing or infinite value, if there is one."""
+    refuse_where(~np.isfinite(values), values, f"{name} must be finite", "Drop or repair such rows", axes=axes)
+
+
+def refuse_not_positive(values: FloatArray, name: str) -> None:
+    """Raise an error that shows the first value that is not above 0, if there is one."""
+    remedy = f"A law without spread has no density; if {name} was rounded to 0, give its true value"
+    refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
+
+
+def locked(array: FloatArray) -> FloatArray:
+    """Return the array, which nobody can write to from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def _from_objects_parameters(array: NDArray[Any], name: str) -> NDArray[Any]:
+    numbers = numbers_of_objects(array)
+    if numbers is not None:
+        return numbers
+    flat = array.reshape(-1).tolist()
+    no_number = (i for i, v in enumerate(flat) if not (isinstance(v, NUMBERS) or is_missing(v)))
+    i = next(no_number, None)
+    if i is None:
+        raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
+    row = i // max(1, array.size // max(1, len(array))) if array.ndim else 0
+    raise InputError(
+        "{name} must be real numbers; {row} is {value} ({type})",
+        name=name,
+        row=row,
+        value=flat[i],
+        type=type(flat[i]).__name__,
+    )

@@ -1,0 +1,235 @@
+"""Which columns of a table are what: outcome, prediction, weights, groups."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.inputs.arrays import as_array
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.groups import as_labels
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.sets import Sets
+
+OF_ROWS: Mapping[type, tuple[str, ...]] = {
+    Intervals: ("lower", "upper"),
+    Sets: ("mask",),
+    Quantiles: ("values",),
+    Samples: ("draws", "log_density"),
+    CdfValues: ("at", "below"),
+}
+"""The arguments of a prediction that have one entry per row; of a law all do."""
+
+
+@dataclass(frozen=True, repr=False)
+class FromColumns:
+    """A prediction given by the columns that its arguments are in; made by `from_columns`."""
+
+    kind: Callable[..., Any]
+    columns: Mapping[str, str | tuple[str, ...]]
+    others: Mapping[str, Any]
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        lists = ((names,) if isinstance(names, str) else names for names in self.columns.values())
+        return tuple(name for names in lists for name in names)
+
+    def of(self, column: Callable[[str], NDArray[Any]]) -> Any:
+        """Return the prediction of a table, given what returns its columns."""
+        found = {argument: values_of(names, column) for argument, names in self.columns.items()}
+        return self.kind(**found, **self.others)
+
+    def __repr__(self) -> str:
+        given = (f"{name}={value!r}" for name, value in {**self.columns, **self.others}.items())
+        return f"from_columns({', '.join([self.kind.__name__, *given])})"
+
+
+def from_columns(kind: Callable[..., Any], *arguments: Any, **named: Any) -> FromColumns:
+    """A prediction by the names of its columns, for tables that are not read yet: files, Dask and Spark frames.
+
+    Parameters
+    ----------
+    kind
+        `Intervals`, `Sets`, `Quantiles`, `Samples`, `CdfValues`, or a law such as `Normal`.
+    *arguments, **named
+        Its arguments. Those with an entry per row are the name of a column, or a list of names for a matrix; a column
+        of lists is a matrix too. Others, such as `level`, are given as always.
+
+    Examples
+    --------
+    >>> from calibrant import Intervals, Normal, Quantiles
+    >>> from_columns(Intervals, "low", "high", level=0.9)
+    from_columns(Intervals, lower='low', upper='high', level=0.9)
+    >>> from_columns(Quantiles, ["q10", "q90"], levels=[0.1, 0.9])
+    from_columns(Quantiles, values=('q10', 'q90'), levels=[0.1, 0.9])
+    >>> from_columns(Normal, mean="mu", std="sigma")
+    from_columns(Normal, mean='mu', std='sigma')
+    """
+    if not (isinstance(kind, type) and (kind in OF_ROWS or issubclass(kind, Law))):
+        known = ", ".join(known.__name__ for known in OF_ROWS)
+        raise InputError(f"expected a kind of prediction ({known}, or a law such as Normal); got {shown(kind)}")
+    try:
+        given = inspect.signature(kind).bind(*arguments, **named).arguments
+    except TypeError as problem:
+        raise InputError(f"from_columns({kind.__name__}, ...): {problem}") from None
+    of_rows = OF_ROWS.get(kind, tuple(given))
+    columns = {name: read_names(name, value) for name, value in given.items() if name in of_rows and value is not None}
+    return FromColumns(kind, columns, {name: value for name, value in given.items() if name not in of_rows})
+
+
+def read_names(argument: str, value: Any) -> str | tuple[str, ...]:
+    """Return the name of a column, or a tuple of names."""
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{argument} must be the name of a column, or a list of names; got {shown(value)}")
+    return value if isinstance(value, str) else names
+
+
+def values_of(names: str | tuple[str, ...], column: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
+    """Return a column, or several as a matrix."""
+    if isinstance(names, str):
+        return column(names)
+    return np.column_stack([column(name) for name in names])
+
+
+class Batch(NamedTuple):
+    """Rows as the verbs take them: arrays, or a typed prediction; and which batch of all it is."""
+
+    y: Any
+    prediction: Any
+    weights: Any = None
+    groups: Mapping[str, Any] | None = None
+    number: int = 0
+
+    @property
+    def weightless(self) -> bool:
+        """Whether all rows have weight 0, so that they count as none; other batches may have some that count."""
+        if self.weights is None:
+            return False
+        w = as_array(self.weights, name="weights")
+        return w.dtype.kind in "biuf" and w.size > 0 and not w.any()
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """The columns of a table that a measurement needs.
+
+    Attributes
+    ----------
+    y
+        The outcome; several columns where a vector was predicted. None for verbs that see no outcome.
+    prediction
+        The probability of the event; the class probabilities, in the order of the classes; or what `from_columns` made.
+    weights, groups
+        Importance weights, and labels of rows.
+    """
+
+    y: str | tuple[str, ...] | None
+    prediction: str | tuple[str, ...] | FromColumns
+    weights: str | None = None
+    groups: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
+        """Check names that a user gave."""
+        named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)
+        by = () if groups is None else read_names("groups", groups)
+        if weights is not None and not isinstance(weights, str):
+            raise InputError(f"weights must be the name of a column; got {shown(weights)}")
+        return cls(None if y is None else read_names("y", y), named, weights, (by,) if isinstance(by, str) else by)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The names of all columns, each once."""
+        p, y = self.prediction, () if self.y is None else self.y
+        lists = (
+            (y,) if isinstance(y, str) else y,
+            p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p,
+            () if self.weights is None else (self.weights,),
+            self.groups,
+        )
+        return tuple(dict.fromkeys(name for names in lists for name in names))
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The columns that must have a value in each row: all but the groups."""
+        return replace(self, groups=()).needed
+
+    def check(self, names: Sequence[str], where: str, option: str = "") -> None:
+        """Refuse a table, named by `where`, that lacks one of the columns; `option` is what named them."""
+        for name in self.needed:
+            if name not in names:
+                hint = f"{did_you_mean(name, names)} Its columns are {listing(names, most=20)}".lstrip()
+                raise InputError(
+                    "{where}" + (" ({option})" if option else "") + " has no column {value}. {hint}",
+                    where=where,
+                    option=option,
+                    value=name,
+                    hint=hint,
+                )
+
+    def batch(self, frame: Any, number: int = 0) -> Batch:
+        """Return the rows of a frame of polars, pandas or pyarrow, which is batch `number` of all."""
+        self.check(list(map(str, frame.schema.names if _is_arrow(frame) else frame.columns)), "the table")
+
+        def column(name: str) -> NDArray[Any]:
+            return _column(frame, name)
+
+        p = self.prediction
+        return Batch(
+            None if self.y is None else values_of(self.y, column),
+            p.of(column) if isinstance(p, FromColumns) else values_of(p, column),
+            None if self.weights is None else column(self.weights),
+            {name: as_labels(_native(frame, name), name=name) for name in self.groups} or None,
+            number,
+        )
+
+    def pieces(self, frame: Any) -> tuple[Batch, ...]:
+        """Return the rows of a frame of polars in the pieces they lie in, without copying; none if that cannot be.
+
+        They are numbers of one outcome and one prediction, without weights and groups.
+        """
+        plain = isinstance(self.y, str) and isinstance(self.prediction, str) and self.weights is None
+        if not plain or self.groups or type(frame).__module__.partition(".")[0] != "polars":
+            return ()
+        y, p = frame.get_column(self.y), frame.get_column(self.prediction)
+        if not (y.dtype.is_numeric() and p.dtype.is_float()) or y.null_count() or p.null_count():
+            return ()
+        if y.chunk_lengths() != p.chunk_lengths():
+            return ()
+        return tuple(
+            Batch(outcomes.to_numpy(), scores.to_numpy())
+            for outcomes, scores in zip(y.get_chunks(), p.get_chunks(), strict=True)
+        )
+
+
+def _column(frame: Any, name: str) -> NDArray[Any]:
+    """Return a column as an array; one of lists as a matrix."""
+    values = as_array(_native(frame, name), name=name)
+    if values.dtype.kind != "O" or not len(values) or not isinstance(values[0], (list, tuple, np.ndarray)):
+        return values
+    kind = getattr(values[0], "dtype", np.dtype(np.float64))
+    try:
+        return np.array(values.tolist(), dtype=kind if kind.kind == "f" else np.float64)
+    except (TypeError, ValueError):
+        lengths = sorted({len(entry) for entry in values if entry is not None})
+        seen = f"lists of lengths {shown(lengths)}" if len(lengths) > 1 else "lists that are not all numbers"
+        raise InputError(f"column {name!r} holds {seen}; expected as many numbers in each row") from None
+
+
+def _native(frame: Any, name: str) -> Any:
+    return frame.column(name) if _is_arrow(frame) else frame[name]
+
+
+def _is_arrow(frame: Any) -> bool:
+    return type(frame).__module__.partition(".")[0] == "pyarrow"

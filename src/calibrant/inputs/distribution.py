@@ -1,0 +1,182 @@
+"""What every predictive law can be asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray, locked, refuse_where
+
+if TYPE_CHECKING:
+    from calibrant.inputs.intervals import Intervals
+    from calibrant.inputs.quantiles import Quantiles
+
+Selection = NDArray[np.intp] | NDArray[np.bool_] | slice
+
+
+class Law(ABC):
+    """One predictive distribution per row.
+
+    A law of real outcomes (`shape` is ``()``) is asked at points `x` of shape ``(n,)`` or ``(n, k)``: row i at
+    ``x[i]``. A single number is asked of every row. A law of vectors (`shape` is ``(D,)``) is asked for its density at
+    points of shape ``(n, D)`` or ``(n, k, D)``. What a law cannot answer raises a `NotApplicableError`.
+
+    Your own law is a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`, `log_density` and
+    `sample` that are to be used. `sf` and `isf` are asked for in the upper tail, so they are not left to ``1 - cdf``.
+    `calibrant.testing.check_law` says whether they agree.
+
+    Examples
+    --------
+    Waiting times with the chance of an event the same at every moment: half of them end before log(2) / rate.
+
+    >>> class WaitingTime(Law):
+    ...     def __init__(self, rate):
+    ...         self.rate = np.asarray(rate, dtype=float)
+    ...
+    ...     @property
+    ...     def n(self):
+    ...         return len(self.rate)
+    ...
+    ...     def take(self, rows):
+    ...         return WaitingTime(self.rate[rows])
+    ...
+    ...     def cdf(self, x):
+    ...         rate = self.rate[:, None] if np.ndim(x) > 1 else self.rate  # beside points (n, k) a column
+    ...         return -np.expm1(-rate * np.maximum(x, 0))
+    >>> law = WaitingTime([1.0, 2.0])
+    >>> law.cdf(np.log(2))
+    array([0.5 , 0.75])
+    >>> law.take([1]).n
+    1
+    >>> law.log_density(0.0)
+    Traceback (most recent call last):
+    calibrant.errors.NotApplicableError: WaitingTime has no log_density(...). Define it in the class...
+    """
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one outcome: ``()`` for real outcomes, ``(D,)`` for vectors."""
+        return ()
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    @abstractmethod
+    def take(self, rows: Selection) -> Law:
+        """Return the law of these rows alone (row numbers, a slice or a mask)."""
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return P(Y <= x)."""
+        raise self._lacks("cdf")
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return P(Y > x), accurate where it is small."""
+        raise self._lacks("sf")
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the smallest x with P(Y <= x) >= q."""
+        raise self._lacks("ppf")
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the smallest x with P(Y > x) <= q, accurate where q is small."""
+        raise self._lacks("isf")
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of the density at x."""
+        raise self._lacks("log_density")
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` independent draws of every row, of shape ``(n, size, *shape)``."""
+        raise self._lacks("sample")
+
+    def interval(self, level: Any) -> Intervals:
+        """Return the central intervals of one level, or of several."""
+        from calibrant.inputs.intervals import Intervals
+        from calibrant.inputs.options import read_levels
+
+        levels, single = read_levels(level)
+        tail = np.broadcast_to((1 - levels) / 2, (self.n, levels.size))
+        low, high = self.ppf(tail), self.isf(tail)
+        return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
+
+    def quantiles(self, levels: Any) -> Quantiles:
+        """Return the quantiles of these levels, which must increase."""
+        from calibrant.inputs.options import read_levels
+        from calibrant.inputs.quantiles import Quantiles
+
+        found, single = read_levels(levels, "levels")
+        values = self.ppf(np.broadcast_to(found, (self.n, found.size)))
+        return Quantiles(values[:, 0], levels) if single else Quantiles(values, found)
+
+    def _lacks(self, method: str) -> NotApplicableError:
+        reason = (
+            f"Its outcomes are vectors of {self.shape[0]} coordinates"
+            if self.shape and method not in ("log_density", "sample")
+            else "Define it in the class, or describe the law by draws: Samples(draws)"
+        )
+        return NotApplicableError(f"{type(self).__name__} has no {method}(...). {reason}")
+
+    def _refuse_vectors(self, method: str) -> None:
+        """Raise the error of a method that only real outcomes have."""
+        if self.shape:
+            raise self._lacks(method)
+
+    def _points(self, x: Any) -> FloatArray:
+        """Return x as float64; refuse a shape that gives no row its points."""
+        points = np.asarray(x, dtype=np.float64)
+        cut = points.ndim - len(self.shape)
+        lead, one = points.shape[: max(cut, 0)], points.shape[max(cut, 0) :]
+        if one == self.shape and (lead in ((), (self.n,)) or (len(lead) == 2 and lead[0] in (1, self.n))):
+            return points
+        D = "".join(f", {size}" for size in self.shape)
+        raise InputError(
+            f"points must have shape ({self.n}{D or ','}) or ({self.n}, k{D}), those of row i at place i; "
+            f"got shape {points.shape}. The same points for all rows have shape (1, k{D})"
+        )
+
+    def _levels(self, q: Any) -> FloatArray:
+        """Return probabilities q as float64; refuse those outside [0, 1]."""
+        levels = self._points(q)
+        bad = ~((levels >= 0) & (levels <= 1))
+        refuse_where(bad, levels, "q must lie in [0, 1]", "It is a probability", axes=("row", "column")[: levels.ndim])
+        return levels
+
+    def _hold(self, **fields: Any) -> None:
+        """Set checked fields of a frozen law."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _made(self, **fields: Any) -> Self:
+        """Return a law of the same class that holds these fields, which are known to be legal."""
+        law = object.__new__(type(self))
+        law._hold(**fields)
+        return law
+
+
+def described(law: Law, what: str = "") -> str:
+    """Return the `repr` of a law: how many rows, and what else there is to say, but no parameters."""
+    coordinates = f" of {law.shape[0]} coordinates" if law.shape else ""
+    return f"{type(law).__name__}({law.n:,} row{'' if law.n == 1 else 's'}{what}{coordinates})"
+
+
+def beside(parameter: FloatArray, x: Any) -> FloatArray:
+    """Return one number per row in a shape that broadcasts against points x of shape (), (n,) or (n, k).
+
+    >>> beside(np.array([1.0, 2.0]), np.zeros((2, 5))).shape
+    (2, 1)
+    """
+    return parameter[:, None] if np.ndim(x) > 1 else parameter
+
+
+def rows_of(array: FloatArray, rows: Selection) -> FloatArray:
+    """Return these rows of an array, read-only."""
+    return locked(array[rows])

@@ -1,0 +1,214 @@
+"""Mixtures of laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import FloatArray, locked, read_array, refuse_not_finite, refuse_where
+from calibrant.inputs.distribution import Law, Selection, beside, described, rows_of
+from calibrant.inputs.options import check_count, generator
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Mixture(Law):
+    """A weighted mixture of laws per row.
+
+    Parameters
+    ----------
+    components : sequence of Law
+        Laws of the same n rows and the same kind of outcome. A component that is a mixture is spread out.
+    weights : array_like of shape (C,) for all rows, or (n, C)
+        Probability of each component; they sum to 1 within 1e-6.
+
+    Examples
+    --------
+    Two bumps, the left one three times as likely: a quarter of the mass lies right of the gap.
+
+    >>> from calibrant.inputs.laws import Normal
+    >>> law = Mixture([Normal([-50.0, 0.0], 1.0), Normal([50.0, 0.0], 1.0)], [0.75, 0.25])
+    >>> law.sf(0.0)
+    array([0.25, 0.5 ])
+    >>> law.ppf([0.375, 0.5])
+    array([-50.,   0.])
+    """
+
+    components: tuple[Law, ...]
+    weights: FloatArray  # (n, C)
+
+    def __init__(self, components: Iterable[Law], weights: Any) -> None:
+        laws = _read_components(components)
+        self._hold(**_spread(laws, _read_weights(weights, laws[0].n, len(laws))))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one outcome."""
+        return self.components[0].shape
+
+    def __repr__(self) -> str:
+        return described(self, f", {len(self.components)} components")
+
+    def take(self, rows: Selection) -> Mixture:
+        """Return the law of these rows alone."""
+        components = tuple(law.take(rows) for law in self.components)
+        return self._made(components=components, weights=rows_of(self.weights, rows))
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return P(Y <= x)."""
+        self._refuse_vectors("cdf")
+        points = self._points(x)
+        return self._summed(points, [law.cdf for law in self.components])
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return P(Y > x), accurate where it is small."""
+        self._refuse_vectors("sf")
+        points = self._points(x)
+        return self._summed(points, [law.sf for law in self.components])
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the smallest x with P(Y <= x) >= q, to the last digit."""
+        self._refuse_vectors("ppf")
+        levels = self._levels(q)
+        low, high = self._bracket(levels, [law.ppf for law in self.components])
+        found = _first(low, high, lambda x: self.cdf(x) >= levels)
+        return np.where(levels == 0, low, np.where(levels == 1, high, found))
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the smallest x with P(Y > x) <= q, to the last digit."""
+        self._refuse_vectors("isf")
+        levels = self._levels(q)
+        low, high = self._bracket(levels, [law.isf for law in self.components])
+        found = _first(low, high, lambda x: self.sf(x) <= levels)
+        return np.where(levels == 1, low, np.where(levels == 0, high, found))
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of the density at x."""
+        points = self._points(x)
+        total = np.array(-np.inf)
+        for law, weight in zip(self.components, self.weights.T, strict=True):
+            part = law.log_density(points)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weighted = np.where(beside(weight, part) > 0, beside(np.log(weight), part) + part, -np.inf)
+            total = np.logaddexp(total, weighted)
+        return total
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` independent draws of every row, of shape (n, size, *shape)."""
+        source = generator(rng)
+        u = source.random((self.n, check_count("size", size)))
+        ends = np.cumsum(self.weights, axis=1)
+        ends /= ends[:, -1:]  # so that a last component of weight 0 is never drawn
+        draws = np.array(self.components[0].sample(size, source), dtype=np.float64)
+        for c, law in enumerate(self.components[1:]):
+            later = u >= ends[:, c, None]  # (n, size): drawn from component c + 1 or a later one
+            draws[later] = law.sample(size, source)[later]
+        return draws
+
+    def _summed(self, points: FloatArray, parts: list[Callable[[Any], FloatArray]]) -> FloatArray:
+        total = beside(self.weights[:, 0], points) * parts[0](points)
+        for weight, part in zip(self.weights.T[1:], parts[1:], strict=True):
+            total += beside(weight, points) * part(points)
+        return total
+
+    def _bracket(
+        self, levels: FloatArray, quantiles: list[Callable[[Any], FloatArray]]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the greatest quantile of the components that have any weight."""
+        low, high = np.array(np.inf), np.array(-np.inf)
+        for weight, quantile in zip(self.weights.T, quantiles, strict=True):
+            x, present = quantile(levels), beside(weight, levels) > 0
+            low = np.where(present, np.minimum(low, x), low)
+            high = np.where(present, np.maximum(high, x), high)
+        return low, high
+
+
+def _first(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
+    """Return the smallest double in [low, high] at which the monotone condition `reached` holds.
+
+    The bisection runs over the order numbers of the doubles, so that 64 steps end it wherever the root lies.
+    """
+    a, b = _order_number(low), _order_number(high)
+    while (a < b).any():
+        middle = (a >> 1) + (b >> 1) + (a & b & 1)  # no overflow
+        there = reached(_double(middle))
+        b = np.where(there, middle, b)
+        a = np.where(there, a, np.minimum(middle + 1, b))
+    return _double(b)
+
+
+def _order_number(x: FloatArray) -> NDArray[np.int64]:
+    size = np.abs(x).view(np.int64)
+    return np.where(x < 0, -size, size)
+
+
+def _double(number: NDArray[np.int64]) -> FloatArray:
+    size = np.abs(number).view(np.float64)
+    return np.where(number < 0, -size, size)
+
+
+def _read_components(components: Any) -> tuple[Law, ...]:
+    if isinstance(components, Law) or not isinstance(components, Iterable):
+        raise InputError(
+            f"components must be a list of laws, such as [Normal(0, 1), Normal(3, 1)]; got {shown(components)}"
+        )
+    laws = tuple(components)
+    if not laws:
+        raise InputError("components is empty; at least one law is needed")
+    for c, law in enumerate(laws):
+        if not isinstance(law, Law):
+            raise InputError(
+                f"components must be laws, such as Normal(mean, std); component {c} is {shown(law)} "
+                f"({type(law).__name__})"
+            )
+        if law.n != laws[0].n:
+            raise InputError(
+                f"components must have the same number of rows; component 0 has {laws[0].n} and component {c} has "
+                f"{law.n}. Give each component one value per row"
+            )
+        if law.shape != laws[0].shape:
+            raise InputError(
+                f"components must have outcomes of the same shape; component 0 has {laws[0].shape} and component {c} "
+                f"has {law.shape}"
+            )
+    return laws
+
+
+def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
+    array = read_array(weights, "weights")
+    if array.shape not in ((C,), (n, C)):
+        raise InputError(
+            f"weights must have shape (C,) = ({C},) for all rows or (n, C) = ({n}, {C}); got shape {array.shape}. "
+            "Give one weight for each component"
+        )
+    axes = ("row", "component")[-array.ndim :]
+    refuse_not_finite(array, "weights", axes=axes)
+    refuse_where(
+        ~(array >= 0), array, "weights must be at least 0", "Leave out components that do not occur", axes=axes
+    )
+    sums = array.sum(axis=-1)
+    expected = f"the sum of weights must be 1 within {SUM_TOLERANCE:g}"
+    refuse_where(np.abs(sums - 1) > SUM_TOLERANCE, sums, expected, "Divide the weights by it", axes=axes[:-1])
+    return np.broadcast_to(array, (n, C))
+
+
+def _spread(laws: tuple[Law, ...], weights: FloatArray) -> dict[str, Any]:
+    """Return components none of which is a mixture, and their weights."""
+    flat: list[Law] = []
+    columns: list[FloatArray] = []
+    for law, weight in zip(laws, weights.T, strict=True):
+        inner = law if isinstance(law, Mixture) else None
+        flat += inner.components if inner else [law]
+        columns += list(weight * inner.weights.T) if inner else [weight]
+    return {"components": tuple(flat), "weights": locked(np.stack(columns, axis=1))}

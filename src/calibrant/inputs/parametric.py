@@ -1,0 +1,378 @@
+"""Parametric predictive distributions: Normal, Laplace and multivariate Normal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log, pi
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import (
+    FloatArray,
+    locked,
+    read_array,
+    read_columns,
+    refuse_not_finite,
+    refuse_not_positive,
+    refuse_where,
+)
+from calibrant.inputs.distribution import Law, Selection, beside, rows_of
+from calibrant.inputs.options import check_count, generator
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Normal(Law):
+    """A normal distribution per row.
+
+    Parameters
+    ----------
+    mean, std : array_like of shape (n,), or a number for all rows
+        Mean and standard deviation; `std` is positive and not a variance.
+
+    Examples
+    --------
+    >>> law = Normal([0.0, 10.0], 2.0)
+    >>> law
+    Normal(2 rows)
+    >>> law.cdf([0.0, 10.0])
+    array([0.5, 0.5])
+    >>> law.ppf(0.5)
+    array([ 0., 10.])
+    >>> law.isf([[0.5, 0.025], [0.5, 0.025]]).round(2)
+    array([[ 0.  ,  3.92],
+           [10.  , 13.92]])
+    """
+
+    mean: FloatArray  # (n,)
+    std: FloatArray  # (n,)
+
+    def __init__(self, mean: Any, std: Any) -> None:
+        means, stds = read_columns(mean=mean, std=std)
+        refuse_not_positive(stds, "std")
+        self._hold(mean=means, std=stds)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.mean)
+
+    def take(self, rows: Selection) -> Normal:
+        """Return the law of these rows alone."""
+        return self._made(mean=rows_of(self.mean, rows), std=rows_of(self.std, rows))
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return P(Y <= x)."""
+        return _phi(self._standardised(x))
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return P(Y > x), accurate where it is small."""
+        return _phi(-self._standardised(x))
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the x with P(Y <= x) = q."""
+        z = _quantile(self._levels(q))
+        return beside(self.mean, z) + beside(self.std, z) * z
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the x with P(Y > x) = q, accurate where q is small."""
+        z = _quantile(self._levels(q))
+        return beside(self.mean, z) - beside(self.std, z) * z
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of the density at x."""
+        z = self._standardised(x)
+        with np.errstate(over="ignore"):
+            square = z * z
+        return -0.5 * square - beside(np.log(self.std), z) - 0.5 * log(2 * pi)
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` independent draws of every row, of shape (n, size)."""
+        draws = generator(rng).standard_normal((self.n, check_count("size", size)))
+        draws *= self.std[:, None]
+        draws += self.mean[:, None]
+        return draws
+
+    def _standardised(self, x: Any) -> FloatArray:
+        points = self._points(x)
+        with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
+            z: FloatArray = (points - beside(self.mean, points)) / beside(self.std, points)
+        return z
+
+
+def _phi(z: FloatArray) -> FloatArray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def _quantile(q: FloatArray) -> FloatArray:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(q))
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Laplace(Law):
+    """A Laplace (double exponential) distribution per row, with density exp(-abs(x - loc) / scale) / (2 scale).
+
+    Parameters
+    ----------
+    loc, scale : array_like of shape (n,), or a number for all rows
+        Median and scale; `scale` is positive. The standard deviation is sqrt(2) times the scale.
+
+    Examples
+    --------
+    >>> law = Laplace([0.0, 1.0], 1.0)
+    >>> law.cdf([0.0, 1.0 - np.log(2)])
+    array([0.5 , 0.25])
+    >>> law.sf(1.0 + np.log(2)).round(3)
+    array([0.092, 0.25 ])
+    >>> Laplace(0.0, 0.5).log_density(3.0)
+    array([-6.])
+    """
+
+    loc: FloatArray  # (n,)
+    scale: FloatArray  # (n,)
+
+    def __init__(self, loc: Any, scale: Any) -> None:
+        locs, scales = read_columns(loc=loc, scale=scale)
+        refuse_not_positive(scales, "scale")
+        self._hold(loc=locs, scale=scales)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.loc)
+
+    def take(self, rows: Selection) -> Laplace:
+        """Return the law of these rows alone."""
+        return self._made(loc=rows_of(self.loc, rows), scale=rows_of(self.scale, rows))
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return P(Y <= x)."""
+        return _below(self._standardised(x))
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return P(Y > x), accurate where it is small."""
+        return _below(-self._standardised(x))
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the x with P(Y <= x) = q."""
+        z = _quantile_laplace(self._levels(q))
+        return beside(self.loc, z) + beside(self.scale, z) * z
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the x with P(Y > x) = q, accurate where q is small."""
+        z = _quantile_laplace(self._levels(q))
+        return beside(self.loc, z) - beside(self.scale, z) * z
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of the density at x."""
+        z = self._standardised(x)
+        return -np.abs(z) - beside(np.log(self.scale), z) - log(2)
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` independent draws of every row, of shape (n, size)."""
+        draws = generator(rng).laplace(size=(self.n, check_count("size", size)))
+        draws *= self.scale[:, None]
+        draws += self.loc[:, None]
+        return draws
+
+    def _standardised(self, x: Any) -> FloatArray:
+        points = self._points(x)
+        with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
+            z: FloatArray = (points - beside(self.loc, points)) / beside(self.scale, points)
+        return z
+
+
+def _below(z: FloatArray) -> FloatArray:
+    tail: FloatArray = 0.5 * np.exp(-np.abs(z))
+    return np.where(z < 0, tail, 1 - tail)
+
+
+def _quantile_laplace(q: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):  # log(0) = -inf at q = 0 and q = 1
+        tail: FloatArray = np.log(2 * np.minimum(q, 1 - q))  # 1 - q is exact where it is the smaller one
+    return np.where(q < 0.5, tail, -tail)
+
+
+ASYMMETRY = 1e-6  # of the product of the two standard deviations: what float32 leaves
+SINGULAR = 4 * np.finfo(np.float64).eps  # times D: a share of variance that is rounding
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MvNormal(Law):
+    """A normal distribution of vectors per row.
+
+    Parameters
+    ----------
+    mean : array_like of shape (n, D)
+        Mean vectors.
+    cov : array_like of shape (n, D, D), or (D, D) for all rows
+        Covariance matrices: symmetric and positive definite.
+
+    Examples
+    --------
+    >>> law = MvNormal([[0.0, 0.0], [1.0, 2.0]], [[4.0, 0.0], [0.0, 1.0]])
+    >>> law.n, law.shape, law.is_shared, law.is_diagonal
+    (2, (2,), True, True)
+
+    The density at the mean is 1 / (2 pi sqrt(det)), and each standard deviation lowers its logarithm by 1/2.
+
+    >>> law.log_density(law.mean) + np.log(2 * np.pi * 2)
+    array([0., 0.])
+    >>> law.log_density([[2.0, 0.0], [1.0, 2.0]]) + np.log(2 * np.pi * 2)
+    array([-0.5,  0. ])
+    """
+
+    mean: FloatArray  # (n, D)
+    cov: FloatArray  # (n, D, D); a covariance shared by all rows takes the memory of one
+
+    def __init__(self, mean: Any, cov: Any) -> None:
+        means = _read_mean(mean)
+        self._hold(mean=means, cov=_read_cov(cov, *means.shape))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.mean)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one outcome: ``(D,)``."""
+        return (self.mean.shape[1],)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether one covariance was given for all rows."""
+        return bool(self.cov.strides[0] == 0)
+
+    @cached_property
+    def is_diagonal(self) -> bool:
+        """Whether the coordinates of every row are independent."""
+        each = self._each_cov
+        return bool(np.count_nonzero(each) == len(each) * self.shape[0])  # variances are never 0
+
+    def take(self, rows: Selection) -> MvNormal:
+        """Return the law of these rows alone."""
+        mean = rows_of(self.mean, rows)
+        cov = _repeated(self._each_cov, len(mean)) if self.is_shared else rows_of(self.cov, rows)
+        return self._made(mean=mean, cov=cov)
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of the density at x, of shape (n, D) or (n, k, D)."""
+        points = self._points(x)
+        several = points.ndim == 3
+        L = self._factor()
+        residual: FloatArray = (points if several else points[..., None, :]) - self.mean[:, None, :]
+        z = _solved(L, residual)  # (n, k, D)
+        half_log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        with np.errstate(over="ignore"):
+            square = (z * z).sum(axis=2)
+        value: FloatArray = -0.5 * square - half_log_det[:, None] - 0.5 * self.shape[0] * log(2 * pi)
+        return value if several else value[:, 0]
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` independent draws of every row, of shape (n, size, D)."""
+        noise = generator(rng).standard_normal((self.n, check_count("size", size), self.shape[0]))
+        draws: FloatArray = noise @ self._factor().swapaxes(1, 2)
+        draws += self.mean[:, None, :]
+        return draws
+
+    def _factor(self) -> FloatArray:
+        """Return L with L L^T = cov, of shape (n, D, D), or (1, D, D) when it is shared."""
+        return np.asarray(np.linalg.cholesky(self._each_cov), dtype=np.float64)
+
+    @property
+    def _each_cov(self) -> FloatArray:
+        """The covariances that differ: one of them when it is shared."""
+        return self.cov[:1] if self.is_shared else self.cov
+
+
+def _read_mean(mean: Any) -> FloatArray:
+    array = read_array(mean, "mean")
+    if array.ndim != 2:
+        remedy = {
+            0: "A real outcome has the law Normal(mean, std)",
+            1: "For one row pass mean[None, :], for one coordinate mean[:, None]",
+        }.get(array.ndim, "Reshape it")
+        raise InputError(f"mean must have shape (n, D), one vector per row; got shape {array.shape}. {remedy}")
+    refuse_not_finite(array, "mean", axes=("row", "coordinate"))
+    return array
+
+
+def _read_cov(cov: Any, n: int, D: int) -> FloatArray:
+    array = read_array(cov, "cov")
+    if array.shape == (n, D, D):
+        return _symmetric(array)
+    if array.shape == (D, D):
+        return _repeated(_symmetric(array)[None], n)
+    remedy = "Reshape it"
+    if array.shape in ((n, D), (D,)):
+        remedy = "For independent coordinates with these variances pass cov[..., None] * numpy.eye(D)"
+    elif array.ndim == 3 and array.shape[1:] == (D, D):
+        remedy = "mean and cov must have the same number of rows"
+    raise InputError(
+        f"cov must have shape (n, D, D) = {(n, D, D)}, one matrix per row, or (D, D) = {(D, D)} for all rows; "
+        f"got shape {array.shape}. {remedy}"
+    )
+
+
+def _symmetric(cov: FloatArray) -> FloatArray:
+    """Return exactly symmetric matrices, one or one per row, or name the first that is no covariance."""
+    axes = ("row", "line", "column")[-cov.ndim :]
+    refuse_not_finite(cov, "cov", axes=axes)
+    variance = np.diagonal(cov, axis1=-2, axis2=-1)
+    expected = "cov must have positive variances on its diagonal"
+    refuse_where(~(variance > 0), variance, expected, "Drop coordinates that do not vary", axes=axes[:-1])
+    std = np.sqrt(variance)
+    turned = cov.swapaxes(-2, -1)
+    off = np.abs(cov - turned) > ASYMMETRY * (std[..., :, None] * std[..., None, :])
+    if off.any():
+        place = np.unravel_index(int(np.argmax(off)), off.shape)
+        where = ", ".join(f"{axis} {int(i)}" for axis, i in zip(axes, place, strict=True))
+        raise InputError(
+            f"cov must be symmetric; {where} is {shown(cov[place])} but across the diagonal {shown(turned[place])}. "
+            "If only rounding differs, pass (cov + cov.swapaxes(-1, -2)) / 2"
+        )
+    if (cov != turned).any():
+        cov = locked(cov / 2 + turned / 2)
+    _refuse_indefinite(cov, std)
+    return cov
+
+
+def _refuse_indefinite(cov: FloatArray, std: FloatArray) -> None:
+    limit = SINGULAR * cov.shape[-1]
+    try:
+        L = np.linalg.cholesky(cov)
+    except np.linalg.LinAlgError:
+        correlation = cov / std[..., :, None] / std[..., None, :]
+        left = np.linalg.eigvalsh(correlation)[..., 0]
+    else:  # what is left of each variance once the coordinates before it are known
+        left = ((np.diagonal(L, axis1=-2, axis2=-1) / std) ** 2).min(axis=-1)
+        if left.min() > limit:
+            return
+    row = int(np.argmax(left <= max(limit, left.min())))
+    smallest = np.linalg.eigvalsh(cov if cov.ndim == 2 else cov[row])[0]
+    raise InputError(
+        f"cov must be positive definite; the smallest eigenvalue of {'it' if cov.ndim == 2 else '{row}'} is "
+        "{smallest:.6g}. Drop coordinates that others determine, or add the variance of the noise to the diagonal",
+        row=row,
+        smallest=smallest,
+    )
+
+
+def _repeated(cov: FloatArray, n: int) -> FloatArray:
+    return np.broadcast_to(cov[0], (n, *cov.shape[1:])) if len(cov) else cov
+
+
+def _solved(L: FloatArray, r: FloatArray) -> FloatArray:
+    """Return z with L z = r by forward substitution: L is (n or 1, D, D), r is (n, k, D)."""
+    z = np.empty_like(r)
+    for j in range(r.shape[2]):
+        known = (L[:, None, j, :j] * z[:, :, :j]).sum(axis=2)
+        z[:, :, j] = (r[:, :, j] - known) / L[:, None, j, j]
+    return z

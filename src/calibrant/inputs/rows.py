@@ -1,0 +1,294 @@
+"""Outcomes judged by predictive laws: real numbers or vectors at the boundary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import (
+    FloatArray,
+    as_array,
+    is_unit,
+    read_numbers,
+    read_weights,
+    take_weights,
+    unit_weights,
+)
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.intervals import Intervals, refuse_rounded
+from calibrant.inputs.labels import Rows, read_columns
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.samples import Samples, float_type
+from calibrant.inputs.sets import Sets
+
+DOUBLE = np.dtype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class LawRows:
+    """Outcomes y, the law that was predicted for each of them, weights w: one per row, all legal."""
+
+    y: FloatArray  # (n, *law.shape)
+    law: Law
+    w: FloatArray
+    keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
+    dtype: np.dtype[Any] = DOUBLE  # the coarser type of outcomes and draws, in which they are compared
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def take(self, rows: Rows) -> LawRows:
+        """Return these rows alone."""
+        return LawRows(self.y[rows], self.law.take(rows), take_weights(self.w, rows), None, self.dtype)
+
+
+def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
+    """Return checked rows of outcomes and their laws; rows of weight 0 are dropped.
+
+    >>> from calibrant.inputs.laws import Normal
+    >>> rows = read_outcomes([0.5, 1.5, 2.5], Normal([0, 1, 2], 1.0), weights=[1, 0, 2])
+    >>> rows.n, rows.law.mean.tolist()
+    (2, [0.0, 2.0])
+    """
+    if not isinstance(law, Law):
+        raise InputError(
+            "prediction must be a law, such as Normal(mean, std), MvNormal(mean, cov) or Samples(draws); "
+            f"got {shown(law)} ({type(law).__name__})"
+        )
+    if law.n == 0:
+        raise InputError("there are no rows: prediction is empty; at least one row is needed")
+    outcomes = read_numbers(y, "y")
+    _check_shape(outcomes, law)
+    w = read_weights(weights, law.n)
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
+        values = outcomes.astype(np.float64, copy=False)
+    if is_unit(w) or w.min() > 0:
+        refuse_rounded(outcomes, "y")
+        refuse_not_finite_outcome(values, None)
+        return LawRows(values, law, w, None, _coarser(outcomes, law))
+    rows = np.flatnonzero(w)
+    refuse_rounded(outcomes[rows], "y", rows)
+    refuse_not_finite_outcome(values[rows], rows)
+    return LawRows(values[rows], law.take(rows), w[rows], w > 0, _coarser(outcomes, law))
+
+
+def _coarser(y: NDArray[Any], law: Law) -> np.dtype[Any]:
+    draws = law.held.dtype if isinstance(law, Samples) else DOUBLE
+    return min(float_type(y.dtype), draws, key=lambda dtype: dtype.itemsize)
+
+
+def _check_shape(y: NDArray[Any], law: Law) -> None:
+    expected = (law.n, *law.shape)
+    if y.shape == expected:
+        return
+    raise InputError(
+        f"y must have shape {expected}, {'one vector' if law.shape else 'one number'} for each of the {law.n} rows of "
+        f"{type(law).__name__}; got shape {y.shape}. {_shape_remedy(y, law)}"
+    )
+
+
+def _shape_remedy(y: NDArray[Any], law: Law) -> str:
+    if y.ndim and isinstance(law, Samples) and y.shape[0] == law.M != law.n:
+        return (
+            "The axes of draws look swapped: draws must be (n, M) or (n, M, D), the draws of outcome i in draws[i]. "
+            "Pass numpy.swapaxes(draws, 0, 1)"
+        )
+    if y.ndim and y.shape[0] != law.n:
+        return "Take outcomes and law from the same table"
+    if not law.shape and y.shape == (law.n, 1):
+        return "Pass its one column as y[:, 0]"
+    if not law.shape and y.ndim == 2:
+        return "Vectors are judged by a law of vectors, such as MvNormal(mean, cov)"
+    if y.ndim == 1 and law.shape == (1,):
+        return "Pass y[:, None], vectors of one coordinate"
+    if y.ndim == 1:
+        return "Pass one vector per row"
+    return "Take outcomes and law from the same table"
+
+
+def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
+    """Raise an error that shows the first missing or infinite outcome; `rows` are the caller's row numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(y.sum()):  # then all are; one pass that writes nothing
+            return
+    bad = ~np.isfinite(y)
+    if not bad.any():
+        return
+    place = np.unravel_index(int(np.argmax(bad)), y.shape)
+    row = int(place[0] if rows is None else rows[place[0]])
+    raise InputError(
+        "y must be finite; {row}{coordinate} is {value}{missing}. Drop or repair such rows",
+        row=row,
+        coordinate="" if y.ndim == 1 else f", coordinate {int(place[1])}",
+        value=y[place],
+        missing=" (missing)" if np.isnan(y[place]) else "",
+    )
+
+
+AS_INTERVALS = {
+    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
+    "laws": "Call .interval(level) on it",
+    "samples": "Call .interval(level) on it",
+}
+"""What verbs of intervals advise for other kinds of prediction."""
+
+J = TypeVar("J", bound="Judged")
+Prediction = Intervals | Sets | Quantiles | CdfValues
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Outcomes y, what was predicted for them, weights w: one per row, all legal.
+
+    `keep` marks which of the caller's rows these are, None if all of them: what else the caller gives per row, such as
+    groups, is cut by it. Rows taken later do not know it.
+    """
+
+    y: NDArray[Any]
+    prediction: Any
+    w: FloatArray
+    keep: NDArray[np.bool_] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.prediction.n)
+
+    def take(self, rows: Rows | slice) -> Self:
+        """Return these rows alone; a slice shares memory."""
+        w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
+        return type(self)(self.y[rows], self.prediction.take(rows), w)
+
+
+class IntervalRows(Judged):
+    """Real outcomes and prediction intervals."""
+
+    prediction: Intervals
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the outcome lies in the interval, bounds included, (n, L)."""
+        y = self.y[:, None]
+        return np.asarray((self.prediction.lower <= y) & (y <= self.prediction.upper))
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Width of each interval, (n, L); infinite if a bound is."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.prediction.upper - self.prediction.lower)
+
+
+class QuantileRows(Judged):
+    """Real outcomes and quantile forecasts."""
+
+    prediction: Quantiles
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the outcome is at most the quantile, (n, Q)."""
+        return np.asarray(self.y[:, None] <= self.prediction.values)
+
+
+class SetRows(Judged):
+    """Labels as column numbers, and prediction sets."""
+
+    prediction: Sets
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the outcome is in the set, (n, L)."""
+        return np.asarray(self.prediction.mask[np.arange(self.n), self.y])
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Number of labels in each set, (n, L)."""
+        return self.prediction.sizes.astype(np.float64)
+
+
+class CdfRows(Judged):
+    """Values of a distribution function; y is not needed and holds nothing."""
+
+    prediction: CdfValues
+
+
+def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> Judged:
+    """Return checked rows; rows of weight 0 are dropped."""
+    n = _rows_of(prediction)
+    w = read_weights(weights, n)
+    rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
+    if isinstance(prediction, Sets):
+        return _read_sets(y, prediction, w, rows, classes)
+    if classes is not None:
+        raise InputError(
+            "{classes=} is for labels; the outcomes of {kind} are numbers",
+            kind=type(prediction).__name__,
+            option="classes",
+        )
+    if isinstance(prediction, CdfValues):
+        if y is not None:
+            raise InputError("CdfValues hold the outcome already; pass None for y")
+        return _kept(CdfRows(np.zeros((n, 0)), prediction, w), rows)
+    outcomes = read_numbers(y, "y")
+    _check_length(outcomes, prediction)
+    refuse_rounded(outcomes if rows is None else outcomes[rows], "y", rows)
+    with np.errstate(over="ignore"):
+        values = outcomes.astype(np.float64, copy=False)
+    kind: type[Judged] = IntervalRows if isinstance(prediction, Intervals) else QuantileRows
+    kept = _kept(kind(values, prediction, w), rows)
+    refuse_not_finite_outcome(kept.y, rows)
+    return kept
+
+
+def without_outcome(prediction: Any, *, weights: Any = None) -> Judged:
+    """Return rows of predictions alone, for measurements that look at no outcome."""
+    n = _rows_of(prediction)
+    w = read_weights(weights, n)
+    rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
+    kinds: dict[type, type[Judged]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
+    return _kept(kinds.get(type(prediction), Judged)(np.zeros((n, 0)), prediction, w), rows)
+
+
+def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: Any) -> SetRows:
+    outcomes = as_array(y, name="y")
+    _check_length(outcomes, sets)
+    labels = read_columns(outcomes if rows is None else outcomes[rows], rows, K=sets.K, classes=classes)
+    if rows is None:
+        return SetRows(labels, sets, w)
+    return SetRows(labels, sets.take(rows), _weights_of(w, rows), w > 0)
+
+
+def _rows_of(prediction: Any) -> int:
+    if prediction.n == 0:
+        raise InputError("there are no rows: prediction is empty; at least one row is needed")
+    return int(prediction.n)
+
+
+def _kept(judged: J, rows: Rows | None) -> J:
+    if rows is None:
+        return judged
+    kept = judged.take(rows)
+    return type(kept)(kept.y, kept.prediction, _weights_of(judged.w, rows), judged.w > 0)
+
+
+def _weights_of(w: FloatArray, rows: Rows) -> FloatArray:
+    chosen = take_weights(w, rows)
+    return unit_weights(chosen.size) if (chosen == 1).all() else chosen
+
+
+def _check_length(y: NDArray[Any], prediction: Prediction) -> None:
+    name = type(prediction).__name__
+    if y.ndim != 1:
+        remedy = "Pass its one column as y[:, 0]" if y.ndim == 2 and y.shape[1] == 1 else "Pass one outcome per row"
+        raise InputError(f"y must be 1-D, one outcome per row; got shape {y.shape}. {remedy}")
+    if y.shape[0] != prediction.n:
+        raise InputError(
+            f"y and {name} must have the same number of rows; got {y.shape[0]} outcomes and {prediction.n} "
+            "predictions. Take both from the same table"
+        )

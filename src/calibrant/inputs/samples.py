@@ -1,0 +1,264 @@
+"""Draws that stand for a law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_where
+from calibrant.inputs.distribution import Law, Selection, rows_of
+from calibrant.inputs.options import check_count, generator
+
+if TYPE_CHECKING:
+    from calibrant.inputs.intervals import Intervals
+
+BLOCK = 1 << 18  # numbers that are looked at together
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Samples(Law):
+    """Draws of the predictive law of each row: an ensemble, posterior draws.
+
+    Parameters
+    ----------
+    draws : array_like of shape (n, M), or (n, M, D) for vectors
+        M draws per row, in that order of axes: ``draws[i]`` belongs to outcome i. An array of shape (M, n, D) is
+        turned with ``numpy.swapaxes(draws, 0, 1)``; where n = M nobody but you can see which it is. Infinite draws
+        are legal where only their order counts. Arrays of floats are not copied: leave them as they are while the
+        samples are in use.
+    log_density : array_like of shape (n, M), optional
+        Log density of the predictive law at each draw, where the model can tell it. Held as `log_densities`.
+
+    Notes
+    -----
+    As a law this is the empirical one, with mass 1/M on each draw of the row; it has no density. Draws of one
+    parameter pushed through all rows make the rows dependent, which tests do not allow for.
+
+    Examples
+    --------
+    >>> law = Samples([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]])
+    >>> law.n, law.M
+    (2, 4)
+    >>> law.cdf(2.0)
+    array([0.5, 0.5])
+    >>> law.ppf([0.75, 0.75])
+    array([3., 5.])
+    """
+
+    held: NDArray[Any]  # (n, M) or (n, M, D), float16, float32 or float64, perhaps infinite
+    log_densities: NDArray[Any] | None  # (n, M), of such a type too
+    finite: bool
+
+    def __init__(self, draws: Any, log_density: Any = None) -> None:
+        array = _read_draws(draws)
+        log_densities = _read_log_densities(log_density, array.shape[:2])
+        self._hold(held=array, log_densities=log_densities, finite=_is_finite(array))
+
+    @cached_property
+    def draws(self) -> FloatArray:
+        """The draws as finite float64 numbers, to compute with; infinite ones are refused."""
+        if not self.finite:
+            place = _first(self.held, np.isinf)
+            raise InputError(
+                "draws must be finite here, where more than their order counts; {row}{member} is {value}. "
+                "ranks, pit and coverage take infinite draws",
+                row=place[0] if place else 0,
+                member=_member(place),
+                value=self.held[place],
+            )
+        return locked(self.held.astype(np.float64, copy=False))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.held)
+
+    @property
+    def M(self) -> int:
+        """Number of draws per row."""
+        return int(self.held.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one outcome."""
+        return self.held.shape[2:]
+
+    def __repr__(self) -> str:
+        vectors = f" of {self.shape[0]} coordinates" if self.shape else ""
+        return f"Samples({self.n} rows, {self.M} draws{vectors})"
+
+    def take(self, rows: Selection) -> Samples:
+        """Return the law of these rows alone."""
+        known = self.log_densities
+        log_densities = None if known is None else rows_of(known, rows)
+        held = rows_of(self.held, rows)
+        return self._made(held=held, log_densities=log_densities, finite=self.finite or _is_finite(held))
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return the share of draws <= x."""
+        self._refuse_vectors("cdf")
+        return self._share(x, np.less_equal)
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return the share of draws > x."""
+        self._refuse_vectors("sf")
+        return self._share(x, np.greater)
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the smallest draw x with P(Y <= x) >= q."""
+        self._refuse_vectors("ppf")
+        levels = self._levels(q)
+        k = np.ceil(levels * self.M)
+        k -= (k - 1) / self.M >= levels  # the product may have been rounded up
+        k += k / self.M < levels
+        return self._kth(k)
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the smallest draw x with P(Y > x) <= q."""
+        self._refuse_vectors("isf")
+        levels = self._levels(q)
+        above = np.floor(levels * self.M)  # the most draws that may lie above x
+        above += (above + 1) / self.M <= levels
+        above -= above / self.M > levels
+        return self._kth(self.M - above)
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Refuse: draws do not tell a density."""
+        raise NotApplicableError(
+            "Samples has no log_density(...): draws do not tell a density. Use a law that has one, such as Normal; "
+            "densities known at the draws are held as log_densities"
+        )
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
+        chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
+        drawn = np.take_along_axis(self.held, chosen[..., None] if self.shape else chosen, axis=1)
+        return drawn.astype(np.float64, copy=False)
+
+    def interval(self, level: Any) -> Intervals:
+        """Return intervals between order statistics that exchangeable draws cover with at least the level.
+
+        [x_(a), x_(b)] with a = ⌊(M + 1) α/2⌋ and b = ⌈(M + 1)(1 - α/2)⌉, where x_(0) = -inf and x_(M+1) = inf, covers
+        with probability (b - a)/(M + 1). The products are rounded to 1e-10 first: 20 · 0.05 is to be 1.
+        """
+        from calibrant.inputs.intervals import Intervals
+        from calibrant.inputs.options import read_levels
+
+        self._refuse_vectors("interval")
+        levels, single = read_levels(level)
+        a = np.floor(((self.M + 1) * (1 - levels) / 2).round(10)).astype(np.intp)
+        b = np.ceil(((self.M + 1) * (1 + levels) / 2).round(10)).astype(np.intp)
+        ends = np.full((self.n, 1), np.inf)
+        ordered = np.concatenate([-ends, np.sort(self.held, axis=1), ends], axis=1)
+        low, high = ordered[:, a], ordered[:, b]
+        return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
+
+    def _share(self, x: Any, holds: np.ufunc) -> FloatArray:
+        points = self._points(x)
+        columns = self._columns(points)
+        shares = np.empty(columns.shape)
+        for j, column in enumerate(columns.T):  # one point per row at a time, so that memory does not grow with k
+            shares[:, j] = np.count_nonzero(holds(self.held, column[:, None]), axis=1)
+        shares /= self.M
+        return shares if points.ndim == 2 else shares[:, 0]
+
+    def _kth(self, k: FloatArray) -> FloatArray:
+        """Return the k-th smallest draw of each row, counted from 1."""
+        place = np.clip(k, 1, self.M).astype(np.intp) - 1
+        found = np.take_along_axis(np.sort(self.held, axis=1), self._columns(place), axis=1)
+        found = found.astype(np.float64, copy=False)
+        return found if place.ndim == 2 else found[:, 0]
+
+    def _columns(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return points of shape (), (n,), (1, k) or (n, k) as (n, k)."""
+        columns = points if points.ndim == 2 else np.atleast_1d(points)[:, None]
+        return np.broadcast_to(columns, (self.n, columns.shape[1]))
+
+
+def _read_draws(draws: Any) -> NDArray[Any]:
+    array = read_numbers(draws, "draws")
+    if array.size == 0:
+        raise InputError(f"draws is empty (shape {array.shape}); at least one value is needed")
+    if array.ndim not in (2, 3):
+        remedy = (
+            "For one draw per row pass draws[:, None], for one row draws[None, :]" if array.ndim == 1 else "Reshape it"
+        )
+        raise InputError(
+            "draws must have shape (n, M), M draws per row, or (n, M, D) for vectors of D coordinates; "
+            f"got shape {array.shape}. {remedy}"
+        )
+    _refuse_rounded(array, "draws")
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite
+        held: NDArray[Any] = np.ascontiguousarray(array, dtype=float_type(array.dtype)).view()
+    held.flags.writeable = False
+    place = _first(held, np.isnan)
+    if place is not None:
+        raise InputError(
+            "draws must not be missing; {row}{member} is nan. Drop or repair such rows",
+            row=place[0],
+            member=_member(place),
+        )
+    return held
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which numbers of a type are held: floats of up to 8 bytes as they are, all else as float64.
+
+    >>> float_type(np.dtype(">f4")), float_type(np.dtype(int))
+    (dtype('float32'), dtype('float64'))
+    """
+    return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize < 8 else np.dtype(np.float64)
+
+
+def _refuse_rounded(array: NDArray[Any], name: str) -> None:
+    from calibrant.inputs.intervals import refuse_rounded
+
+    refuse_rounded(array, name)
+
+
+def _is_finite(held: NDArray[Any]) -> bool:
+    return _first(held, np.isinf) is None
+
+
+def _first(held: NDArray[Any], strange: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, ...] | None:
+    """Return the place of the first strange number; sums find out whether there is one, block by block."""
+    size = max(1, BLOCK // held[0].size) if len(held) else 1
+    for start in range(0, len(held), size):
+        block = held[start : start + size]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(block.sum(dtype=np.float32 if block.dtype == np.float16 else None)):
+                continue
+        found = strange(block)
+        if found.any():
+            row, *others = np.unravel_index(int(np.argmax(found)), found.shape)
+            return (start + int(row), *map(int, others))
+    return None
+
+
+def _member(place: tuple[int, ...] | None) -> str:
+    """Return which number of its row is meant."""
+    return "".join(f", {axis} {i}" for axis, i in zip(("draw", "coordinate"), (place or ())[1:], strict=False))
+
+
+def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any] | None:
+    if log_density is None:
+        return None
+    numbers = read_numbers(log_density, "log_density")
+    _refuse_rounded(numbers, "log_density")
+    with np.errstate(over="ignore"):
+        array = locked(numbers.astype(float_type(numbers.dtype), order="C", copy=True))
+    if array.shape != shape:
+        raise InputError(
+            f"log_density must have one value per draw: shape (n, M) = {shape}; got shape {array.shape}. "
+            "It is the joint density of all coordinates of a draw"
+        )
+    bad = ~(array < np.inf)  # minus infinity is a density of 0
+    remedy = "Drop or repair such rows"
+    refuse_where(bad, array, "log_density must be below infinity and not missing", remedy, axes=("row", "draw"))
+    return array

@@ -1,0 +1,147 @@
+"""Laws of scipy.stats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray, locked, read_numbers
+from calibrant.inputs.distribution import Law, Selection, beside, described, rows_of
+from calibrant.inputs.options import check_count, generator
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class ScipyLaw(Law):
+    """A frozen univariate distribution of `scipy.stats`, with one value of each parameter per row or for all rows.
+
+    Parameters
+    ----------
+    frozen : frozen distribution
+        Such as ``scipy.stats.gamma(a=[2.0, 3.0], scale=0.5)``.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> law = ScipyLaw(stats.uniform(loc=[0.0, 10.0], scale=4.0))
+    >>> law.n
+    2
+    >>> law.cdf([1.0, 13.0])
+    array([0.25, 0.75])
+    >>> law.take([1]).ppf(0.5)
+    array([12.])
+    """
+
+    dist: Any
+    args: tuple[NDArray[Any], ...]  # each (n,)
+    kwds: dict[str, NDArray[Any]]
+
+    def __init__(self, frozen: Any) -> None:
+        if not all(hasattr(frozen, name) for name in ("dist", "args", "kwds")):
+            raise InputError(
+                "ScipyLaw expects a frozen univariate distribution with one value per row, such as "
+                f"scipy.stats.gamma(a=[2.0, 3.0]); got {shown(frozen)} ({type(frozen).__name__})"
+            )
+        args = [_read_parameter(value, f"parameter {i}") for i, value in enumerate(frozen.args)]
+        kwds = {name: _read_parameter(value, name) for name, value in frozen.kwds.items()}
+        if not args and not kwds:
+            kwds = {"loc": np.array(0.0)}  # every distribution has it, and it tells the number of rows
+        columns = _stretched([*args, *kwds.values()])
+        given = tuple(columns[: len(args)])
+        named = dict(zip(kwds, columns[len(args) :], strict=True))
+        _refuse_illegal(frozen.dist, given, named)
+        self._hold(dist=frozen.dist, args=given, kwds=named)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(next(iter((*self.args, *self.kwds.values()))))
+
+    def __repr__(self) -> str:
+        return described(self, f" of {self.dist.name}")
+
+    def take(self, rows: Selection) -> ScipyLaw:
+        """Return the law of these rows alone."""
+        args = tuple(rows_of(column, rows) for column in self.args)
+        return self._made(dist=self.dist, args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return P(Y <= x)."""
+        return self._asked("cdf", self._points(x))
+
+    def sf(self, x: Any) -> FloatArray:
+        """Return P(Y > x), accurate where it is small."""
+        return self._asked("sf", self._points(x))
+
+    def ppf(self, q: Any) -> FloatArray:
+        """Return the smallest x with P(Y <= x) >= q."""
+        return self._asked("ppf", self._levels(q))
+
+    def isf(self, q: Any) -> FloatArray:
+        """Return the smallest x with P(Y > x) <= q, accurate where q is small."""
+        return self._asked("isf", self._levels(q))
+
+    def log_density(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of the density at x."""
+        if not hasattr(self.dist, "logpdf"):
+            raise NotApplicableError(f"ScipyLaw of the discrete {self.dist.name} has no density")
+        return self._asked("logpdf", self._points(x))
+
+    def sample(self, size: int, rng: Any) -> FloatArray:
+        """Return `size` independent draws of every row, of shape (n, size)."""
+        shape = (self.n, check_count("size", size))
+        args, kwds = self._beside(np.empty((1, 1)))
+        draws = self.dist.rvs(*args, **kwds, size=shape, random_state=generator(rng))
+        return np.asarray(draws, dtype=np.float64)
+
+    def _asked(self, method: str, points: FloatArray) -> FloatArray:
+        args, kwds = self._beside(points)
+        return np.asarray(getattr(self.dist, method)(points, *args, **kwds), dtype=np.float64)
+
+    def _beside(self, points: FloatArray) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
+        return [beside(a, points) for a in self.args], {k: beside(v, points) for k, v in self.kwds.items()}
+
+
+def _read_parameter(values: Any, name: str) -> NDArray[Any]:
+    array = read_numbers(values, name)
+    if array.ndim > 1:
+        raise InputError(
+            f"{name} of the distribution must be one number per row, or one for all rows; got shape {array.shape}. "
+            "Vector outcomes have the law MvNormal"
+        )
+    if array.size == 0:
+        raise InputError(f"{name} of the distribution is empty; at least one row is needed")
+    return array
+
+
+def _stretched(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return copies of one length; whole numbers stay whole, as some distributions need them."""
+    lengths = {len(column) for column in columns if column.ndim == 1}
+    if len(lengths) > 1:
+        raise InputError(
+            f"the parameters of the distribution must have the same number of rows; got {sorted(lengths)}. "
+            "A single number, not in a list, stands for all rows"
+        )
+    n = max(lengths, default=1)
+    return [locked(np.broadcast_to(column, (n,)).copy()) for column in columns]
+
+
+def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, NDArray[Any]]) -> None:
+    with np.errstate(invalid="ignore"):
+        low, high = (np.atleast_1d(end) for end in dist.support(*args, **kwds))
+    bad = np.isnan(low) | np.isnan(high)  # scipy's answer to parameters outside their range
+    for column in (*args[dist.numargs :], *(kwds[name] for name in ("loc", "scale") if name in kwds)):
+        bad = bad | ~np.isfinite(column)  # shape parameters may be infinite: t(df=inf) is the normal law
+    if bad.any():
+        row = int(np.argmax(bad))
+        values = [*(shown(a[row]) for a in args), *(f"{name}={shown(v[row])}" for name, v in kwds.items())]
+        raise InputError(
+            "the distribution must have parameters in their range; {row} is {name}({values}). "
+            "Scales are positive, locations finite, and no parameter is missing",
+            row=row,
+            name=dist.name,
+            values=", ".join(values),
+        )

@@ -1,0 +1,1 @@
+"""Kernel calibration errors of every kind of prediction, and their tests."""

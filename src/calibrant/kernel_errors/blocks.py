@@ -1,0 +1,214 @@
+"""Block statistics of the squared kernel calibration error: what a stream of rows leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant.core import summary as codec
+from calibrant.core.dispatch import CHUNK_ROWS
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, SummaryError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import LawRows
+from calibrant.kernel_errors.fitted import Chance, KernelRows, form_of
+from calibrant.kernel_errors.sums import block_sums
+from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, kept
+from calibrant.kernels.kernel import Delta, Exponential, JointKernel, Product
+from calibrant.kernels.point_kernels import kernel_of, text_of
+from calibrant.progress import steps
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blocks(Summary):
+    """Number, mean and spread of the sums S_b = Σ w_i w_j h_ij over the pairs of rows within blocks of m rows.
+
+    `pairs` is the sum over blocks of (Σw)² - Σw² (of (Σw)² if not `unbiased`: then a row is paired with itself too),
+    `weight` is Σw of the rows used, `variance` Σw²v of their outcome variances v under calibration, `heaviest` the
+    largest weight. `left` holds the rows after the last full block, fewer than m of them: merged with those of another
+    summary they fill further blocks.
+    """
+
+    kernel: Product | JointKernel
+    m: int
+    unbiased: bool
+    draws: int | None
+    kind: str  # "binary", "3 classes", "law Normal", "coverage of Sets at 0.9"; "": no rows yet
+    blocks: int
+    mean: float
+    spread: float
+    pairs: float
+    weight: float
+    variance: float
+    heaviest: float
+    left: tuple[Summary, ...]
+
+    @classmethod
+    def of(cls, rows: KernelRows, kernel: Product | JointKernel, m: int, unbiased: bool, chance: Chance) -> Self:
+        """Sum h over the blocks of these rows, for kernels whose length scales are numbers."""
+        full = rows.n // m * m
+        left = rows.take(np.arange(full, rows.n))
+        rest: tuple[Summary, ...] = (kept(left),) if left.n else ()
+        kind = _kind_of(rows)
+        total = replace(cls.zero(), kernel=kernel, m=m, unbiased=unbiased, draws=chance.draws, kind=kind)
+        size = max(m, CHUNK_ROWS // m * m)
+        for start, stop in steps(full, size=size, label="summing blocks of rows"):
+            total = total._with(rows.take(np.arange(start, stop)), chance)
+        return replace(total, left=rest)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows."""
+        kernel = Exponential(1.0) * Delta()
+        return cls(kernel, 0, True, None, "", 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ())
+
+    def merged(self, other: Self) -> Self:
+        """Add the blocks of both, and those that the left-over rows of both fill together."""
+        if not self.kind or not other.kind:
+            return other if not self.kind else self
+        if (self.m, self.unbiased, self.kind) != (other.m, other.unbiased, other.kind):
+            advice = (
+                "Give blocksize as a number: a function of n differs from batch to batch"
+                if self.kind == other.kind
+                else "Summarize each kind of prediction alone"
+            )
+            raise SummaryError(
+                f"blocks of {self.m} rows ({self.kind}, unbiased={self.unbiased}) do not merge with "
+                f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). {advice}"
+            )
+        if self.draws is not None or other.draws is not None:
+            raise SummaryError(
+                "blocks of a law whose means are taken over draws do not merge; pass all rows in one call"
+            )
+        if self.kernel != other.kernel:
+            raise SummaryError(
+                f"blocks summed with {self.kernel!r} do not merge with blocks summed with {other.kernel!r}. "
+                'Give the length scales as numbers: "median" differs from batch to batch'
+            )
+        total = self._added(other)
+        left = [*self.left, *other.left]
+        if len(left) < 2:
+            return replace(total, left=tuple(left))
+        rows = self._rows(left[0] + left[1])
+        more = type(self).of(rows, self.kernel, self.m, self.unbiased, Chance(None, np.random.default_rng(0)))
+        return replace(total._added(more), left=more.left)
+
+    @property
+    def n(self) -> int:
+        """Number of rows, with those left over."""
+        return self.used + sum(part.n for part in self.left)
+
+    @property
+    def used(self) -> int:
+        """Number of rows in full blocks."""
+        return self.blocks * self.m
+
+    @property
+    def estimate(self) -> float:
+        """The squared kernel calibration error: the mean over blocks, weighted by their pairs."""
+        return self.blocks * self.mean / self.pairs
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the plain mean over blocks, in units of the mean."""
+        return float(np.sqrt(self.spread / (self.blocks * (self.blocks - 1))))
+
+    def _with(self, rows: KernelRows, chance: Chance) -> Self:
+        form = form_of(rows, self.kernel, chance)
+        w = np.asarray(rows.w)
+        S = 2 * block_sums(form, w, self.m)
+        by_block = w.reshape(-1, self.m)
+        if self.unbiased:  # as sums of positive terms
+            pairs = 2 * (by_block[:, 1:] * np.cumsum(by_block[:, :-1], axis=1)).sum(axis=1)
+        else:
+            pairs = by_block.sum(axis=1) ** 2
+            S = S + (w * w * form.diagonal()).reshape(-1, self.m).sum(axis=1)
+        if not np.isfinite(S).all():
+            raise InputError("the kernel gave a value that is not a finite number; check its profile and distance")
+        return self._added(
+            replace(
+                self,
+                blocks=S.size,
+                mean=float(S.mean()),
+                spread=float(np.square(S - S.mean()).sum()),
+                pairs=float(pairs.sum()),
+                weight=float(w.sum()),
+                variance=float((w * w * outcome_variance(rows)).sum()),
+                heaviest=float(w.max()),
+                left=(),
+            )
+        )
+
+    def _added(self, other: Self) -> Self:
+        """Return the statistics of the blocks of both (Chan, Golub and LeVeque 1983)."""
+        if not self.blocks or not other.blocks:
+            return other if not self.blocks else self
+        blocks, apart = self.blocks + other.blocks, other.mean - self.mean
+        return replace(
+            self,
+            blocks=blocks,
+            mean=self.mean + apart * other.blocks / blocks,
+            spread=self.spread + other.spread + apart * apart * self.blocks * other.blocks / blocks,
+            pairs=self.pairs + other.pairs,
+            weight=self.weight + other.weight,
+            variance=self.variance + other.variance,
+            heaviest=max(self.heaviest, other.heaviest),
+        )
+
+    def _rows(self, left: Summary) -> KernelRows:
+        assert isinstance(left, (Kept, KeptLaws, KeptCoverage))
+        if isinstance(left, Kept) and self.kind == "binary":
+            return Binary(left.y.astype(np.uint8), left.P[:, 1], left.w)
+        return left.rows
+
+    def to_bytes(self) -> bytes:
+        """Return bytes that `from_bytes` reads back; kernels of one's own are refused."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return codec.encode(type(self).__name__, {**values, "kernel": text_of(self.kernel)})
+
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        if not isinstance(values.get("kernel"), str):
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
+        left = tuple(Summary.from_bytes(part) for part in values.get("left", ()))
+        if "left" in values:
+            values = {**values, "left": left}
+        found = super()._checked({**values, "kernel": kernel_of(values["kernel"])})
+        counts = (found.m, found.blocks) if found.draws is None else (found.m, found.blocks, found.draws)
+        sums = [found.mean, found.spread, found.pairs, found.weight, found.variance, found.heaviest]
+        if (
+            not all(type(count) is int and count >= 0 for count in counts)
+            or not all(type(value) is float and np.isfinite(value) for value in sums)
+            or (type(found.unbiased), type(found.kind)) != (bool, str)
+        ):
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: its values are no such numbers")
+        return found
+
+
+def _kind_of(rows: KernelRows) -> str:
+    if isinstance(rows, Classes):
+        return f"{rows.K} classes"
+    if isinstance(rows, CoverageRows):
+        return f"coverage of {rows.kind} at {', '.join(f'{level:.10g}' for level in rows.levels)}"
+    if isinstance(rows, LawRows):
+        return f"law {type(rows.law).__name__}{list(rows.law.shape) or ''}"
+    return "binary"
+
+
+def outcome_variance(rows: KernelRows) -> FloatArray:
+    """Return the variance of each row's outcome if calibrated: p(1 - p), or half of 1 - Σp²; 1 for laws.
+
+    For intervals, sets and quantiles that of a hit, in the mean over levels.
+    """
+    if isinstance(rows, Binary):
+        p = rows.p.astype(np.float64)
+        return np.asarray(p * (1 - p))
+    if isinstance(rows, Classes):
+        return np.asarray(0.5 * (1 - np.square(rows.P.astype(np.float64)).sum(axis=1)))
+    if isinstance(rows, CoverageRows):
+        return np.full(rows.n, float((rows.levels * (1 - rows.levels)).mean()))
+    return np.ones(rows.n)

@@ -1,0 +1,285 @@
+"""A kernel fitted to rows: first its length scales, then h, ready to be summed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.probabilities import Binary, Classes, two_columns
+from calibrant.inputs.rows import LawRows
+from calibrant.inputs.samples import Samples
+from calibrant.kernels.composed import (
+    Distance,
+    LineDistance,
+    Rows,
+    VectorDistance,
+    commute,
+    coverage_kernel,
+    distance_of_points,
+    law_kernel,
+    probability_kernel,
+    target_matrix,
+)
+from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.expectations import target_means
+from calibrant.kernels.expected_points import SampledMeans, quantile_points
+from calibrant.kernels.forms import Form, JointForm, LawForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.median import median_lengthscale, median_rows
+from calibrant.kernels.target_means import TargetMeans, squared_embedding_distance
+
+
+def wasserstein(law: Law) -> Distance:
+    """Return the 2-Wasserstein distance of the rows of a law."""
+    if isinstance(law, MvNormal) and not commute(law):
+        return NormalWasserstein(law)
+    return VectorDistance(coordinates(law), "euclidean")
+
+
+def coordinates(law: Law) -> FloatArray:
+    """Return coordinates (n, c) whose Euclidean distance is the 2-Wasserstein distance.
+
+    W² = (μ - μ')² + (σ - σ')² for normal laws, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
+    commuting covariances, the mean squared difference of sorted draws, and ∫ (F⁻¹ - F'⁻¹)² otherwise.
+    """
+    if isinstance(law, Normal):
+        return np.column_stack([law.mean, law.std])
+    if isinstance(law, Laplace):
+        return np.column_stack([law.loc, np.sqrt(2) * law.scale])
+    if isinstance(law, MvNormal):
+        return np.concatenate([law.mean, _roots(law).reshape(law.n, -1)], axis=1)
+    if isinstance(law, Samples):
+        return np.asarray(np.sort(law.draws, axis=1) / np.sqrt(law.draws.shape[1]))
+    points, weights = quantile_points(law)
+    return np.asarray(points * np.sqrt(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalWasserstein:
+    """W² = |μ - μ'|² + tr(Σ + Σ' - 2 (Σ^½ Σ' Σ^½)^½) of normal laws in several dimensions."""
+
+    law: MvNormal
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        """Σ^½ of each row."""
+        return _roots(self.law)
+
+    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+        """Return the distances of rows i and j."""
+        mean, cov = self.law.mean, self.law.cov
+        root = self.roots[i]
+        inner = np.linalg.eigvalsh(root @ cov[j] @ root)
+        trace = np.trace(cov, axis1=1, axis2=2)
+        square = np.square(mean[i] - mean[j]).sum(axis=-1) + trace[i] + trace[j]
+        square -= 2 * np.sqrt(np.maximum(inner, 0)).sum(axis=-1)
+        return np.asarray(np.sqrt(np.maximum(square, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingDistance:
+    """d² = E2(p, p) - 2 E2(p, p') + E2(p', p'): the distance of mean embeddings, E2 of the kernel on targets."""
+
+    means: TargetMeans
+
+    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+        """Return the distances of rows i and j."""
+        return np.sqrt(squared_embedding_distance(self.means, i, j))
+
+
+def _roots(law: MvNormal) -> FloatArray:
+    if law.is_diagonal:
+        return np.sqrt(law.cov)
+    values, vectors = np.linalg.eigh(law.cov[:1] if law.is_shared else law.cov)
+    roots = (vectors * np.sqrt(np.maximum(values, 0))[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    return np.broadcast_to(roots, law.cov.shape)
+
+
+AnyKernel = Kernel | Product | JointKernel | None
+DrawnRows = Binary | Classes | LawRows
+"""Rows whose predictions say how outcomes are drawn."""
+KernelRows = DrawnRows | CoverageRows
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Draws of a law without a closed form, and the one source of chance of a call."""
+
+    draws: int | None
+    rng: np.random.Generator
+
+
+def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | JointKernel:
+    """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
+    if isinstance(rows, LawRows):
+        return _resolved_for_laws(rows, kernel, chance)
+    if isinstance(rows, CoverageRows):
+        return _resolved_for_coverage(rows, kernel, chance)
+    if isinstance(kernel, JointKernel):
+        return kernel
+    product = probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
+    if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
+        return product
+    few = rows.take(median_rows(rows.n, chance.rng))
+    points = few.p if isinstance(few, Binary) else few.P
+    prediction = _with_median(
+        product.prediction, distance_of_points(points.astype(np.float64), product.prediction.distance or "tv"), few.n
+    )
+    labels = few.y.astype(np.float64)
+    target = _with_median(product.target, distance_of_points(labels, product.target.distance or "labels"), few.n, True)
+    return Product(prediction, target)
+
+
+def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
+    """Tell whether the length scale on targets is found from the outcomes, so that it changes with them."""
+    if isinstance(kernel, JointKernel) or isinstance(rows, CoverageRows):
+        return False
+    if isinstance(rows, LawRows):
+        return law_kernel(kernel, rows.law).target.lengthscale == "median"
+    return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K).target.lengthscale == "median"
+
+
+def form_of(rows: KernelRows, kernel: Product | JointKernel, chance: Chance) -> Form:
+    """Return h of these rows for resolved kernels."""
+    if isinstance(rows, LawRows):
+        assert isinstance(kernel, Product)
+        return _form_of_laws(rows, kernel, chance)
+    if isinstance(rows, CoverageRows):
+        assert isinstance(kernel, Product)
+        return _form_of_coverage(rows, kernel.prediction)
+    if isinstance(kernel, JointKernel):
+        P = rows.P.astype(np.float64) if isinstance(rows, Classes) else two_columns(rows.p)
+        joint = JointForm(P, rows.y.astype(np.intp), kernel)
+        _check_joint(joint)
+        return joint
+    if isinstance(rows, Binary):
+        x = rows.p.astype(np.float64)
+        return LineForm(x, rows.y - x, kernel.prediction, binary_factor(kernel.target))
+    return VectorForm.of(rows.P, rows.y, kernel.prediction, target_matrix(kernel.target, rows.K))
+
+
+def binary_factor(target: Kernel) -> float:
+    """Return k(0,0) - k(0,1) - k(1,0) + k(1,1), by which residuals of one probability are multiplied."""
+    G = target_matrix(target, 2)
+    return 2.0 if G is None else float(G[0, 0] - G[0, 1] - G[1, 0] + G[1, 1])
+
+
+def _resolved_for_laws(rows: LawRows, kernel: AnyKernel, chance: Chance) -> Product:
+    product = law_kernel(kernel, rows.law)
+    if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
+        return product
+    few = rows.take(median_rows(rows.n, chance.rng))
+    outcomes = LineDistance(few.y) if few.y.ndim == 1 else VectorDistance(few.y, "euclidean")
+    target = _with_median(product.target, outcomes, few.n, True)
+    if product.prediction.lengthscale != "median":
+        return Product(product.prediction, target)
+    form = _form_of_laws(few, Product(product.prediction.with_lengthscale(1.0), target), chance)
+    forms = form.forms if isinstance(form, MeanForm) else (form,)
+    distances = [part.distance for part in forms if isinstance(part, LawForm)]
+    scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
+    return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), target)
+
+
+def _resolved_for_coverage(rows: CoverageRows, kernel: AnyKernel, chance: Chance) -> Product:
+    """Return the kernels; the median distance is taken per level, and the mean of these."""
+    product = coverage_kernel(kernel)
+    if product.prediction.lengthscale != "median":
+        return product
+    few = rows.take(median_rows(rows.n, chance.rng))
+    scales = [
+        median_lengthscale(VectorDistance(few.points[:, k], "euclidean"), np.arange(few.n))
+        for k in range(few.levels.size)
+    ]
+    scale = sum(scales) / len(scales)
+    if not np.isfinite(scale):
+        raise NotApplicableError(
+            'lengthscale="median" finds no scale: distances of the predictions are too large for floating point. '
+            "Give numbers in other units, or a length scale"
+        )
+    return Product(product.prediction.with_lengthscale(scale), product.target)
+
+
+def _form_of_coverage(rows: CoverageRows, kernel: Kernel) -> Form:
+    forms: list[Form] = []
+    for k in range(rows.levels.size):
+        points, e = rows.points[:, k], rows.e[:, k]
+        if points.shape[1] == 1:
+            forms.append(LineForm(np.ascontiguousarray(points[:, 0]), e, kernel, 2.0))
+        else:
+            R = np.column_stack([np.sqrt(2) * e, np.zeros(rows.n)])
+            forms.append(VectorForm(np.ascontiguousarray(points), np.zeros(rows.n, np.intp), R, R, None, kernel))
+    return forms[0] if len(forms) == 1 else MeanForm(*forms)
+
+
+def _with_median(kernel: Kernel, distance: Distance, n: int, target: bool = False) -> Kernel:
+    if kernel.lengthscale != "median":
+        return kernel
+    what = "the outcomes" if target else "the predictions"
+    return kernel.with_lengthscale(median_lengthscale(distance, np.arange(n), what))
+
+
+def _form_of_laws(rows: LawRows, kernel: Product, chance: Chance) -> Form:
+    if isinstance(rows.law, Samples):
+        return _split(rows, rows.law, kernel)
+    means = target_means(rows.law, kernel.target, draws=chance.draws, rng=chance.rng)
+    distance = _distance(rows.law, kernel, means, chance)
+    return LawForm(rows.y, distance, kernel.prediction, kernel.target, means)
+
+
+def _distance(law: Law, kernel: Product, means: TargetMeans, chance: Chance) -> Distance:
+    if kernel.prediction.distance == "wasserstein":
+        return wasserstein(law)
+    if isinstance(means, SampledMeans):
+        # The draws that enter k_P must not be those that enter h_Y.
+        other = Samples(law.sample(means.draws.shape[1], chance.rng))
+        return EmbeddingDistance(target_means(other, kernel.target))
+    return EmbeddingDistance(means)
+
+
+def _split(rows: LawRows, law: Samples, kernel: Product) -> Form:
+    """Return the mean of k_P of the even draws with h_Y of the odd ones, and the other way round.
+
+    With the same draws in both the error of a calibrated prediction would be biased upwards.
+    """
+    M = law.draws.shape[1]
+    if M < 2:
+        raise InputError(f"a kernel error of Samples needs at least 2 draws per row, half for each kernel; got {M}")
+    halves = [Samples(law.draws[:, start::2]) for start in (0, 1)]
+    means = [target_means(half, kernel.target) for half in halves]
+    distances = [
+        wasserstein(half) if kernel.prediction.distance == "wasserstein" else EmbeddingDistance(mean)
+        for half, mean in zip(halves, means, strict=True)
+    ]
+    first, second = (LawForm(rows.y, distances[k], kernel.prediction, kernel.target, means[1 - k]) for k in (0, 1))
+    return MeanForm(first, second)
+
+
+def _check_joint(form: JointForm, most: int = 24) -> None:
+    """Refuse a kernel that is not finite or not symmetric on some of the rows, with classes in turn."""
+    rows = np.unique(np.linspace(0, form.n - 1, min(form.n, most)).astype(np.intp))
+    i, j = (side.reshape(-1) for side in np.meshgrid(rows, rows, indexing="ij"))
+    K = form.P.shape[1]
+    a, b = i % K, (j + 1) % K
+    # Copies, so that the kernel may do what it likes with them.
+    k = np.asarray(form.kernel(form.P[i], a.copy(), form.P[j], b.copy()))
+    back = np.asarray(form.kernel(form.P[j], b.copy(), form.P[i], a.copy()))
+    if k.shape != i.shape or k.dtype.kind not in "fiub":
+        raise InputError(
+            f"the kernel must return one real number per pair: expected shape {i.shape}, got shape {k.shape} and type "
+            f"{k.dtype}"
+        )
+    at = int(np.argmax(~np.isfinite(k)))
+    if not np.isfinite(k[at]):
+        raise InputError(f"the kernel must be finite; rows {int(i[at])} and {int(j[at])} give {k[at]}")
+    at = int(np.argmax(np.abs(k - back)))
+    if abs(k[at] - back[at]) > 1e-10 * float(np.abs(k).max()):
+        raise InputError(
+            f"the kernel must be symmetric, k((p, a), (q, b)) = k((q, b), (p, a)); rows {int(i[at])} and "
+            f"{int(j[at])} give {k[at]:.6g} one way and {back[at]:.6g} the other"
+        )

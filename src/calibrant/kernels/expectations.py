@@ -1,0 +1,269 @@
+"""Means of a target kernel under predictive laws: E k(Z, t) and E k(Z, Z')."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.mixture import Mixture
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.samples import Samples
+from calibrant.kernels.composed import Rows
+from calibrant.kernels.expected_line import SINGLE, LineMeans
+from calibrant.kernels.expected_points import PointMeans, SampledMeans, SampleMeans, quadrature_means
+from calibrant.kernels.kernel import Delta, Gaussian, Kernel
+from calibrant.kernels.target_means import TargetMeans, by_pieces
+
+FARTHEST = 1e100  # in length scales, so that squares stay finite
+
+
+@dataclass(frozen=True, eq=False)
+class MvNormalMeans(TargetMeans):
+    """Means of a Gaussian kernel under an MvNormal law."""
+
+    law: MvNormal
+    kernel: Kernel
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.law.n
+
+    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+        """Return E k(Z, t)."""
+        mean = self.law.mean[i]
+        if self.law.is_diagonal:
+            return self._independent(mean, t, self.variances[i])
+        if self.law.is_shared:
+            return self._shared(mean, t, self.covariances[0])
+        return self._whitened(mean, t, *(part[i] for part in self._factors))
+
+    def double(self, i: Rows, j: Rows) -> FloatArray:
+        """Return E k(Z, Z')."""
+        return self.beside(self, i, j)
+
+    def beside(self, other: MvNormalMeans, i: Rows, j: Rows) -> FloatArray:
+        """Return E k(Z, Z') with Z' from the law of another's row j."""
+        mean, mean_ = self.law.mean, other.law.mean
+        if self.law.is_shared and other.law.is_shared:
+            return self._shared(mean[i], mean_[j], self.covariances[0] + other.covariances[0])
+        if self.law.is_diagonal and other.law.is_diagonal:
+            return self._independent(mean[i], mean_[j], self.variances[i], other.variances[j])
+
+        def pairs(i: Rows, j: Rows) -> FloatArray:
+            return _factored(self._steps(mean[i], mean_[j]), self._covariance(i) + other._covariance(j))
+
+        return by_pieces(pairs, i, j, cost=(self.law.shape[0] + 1) ** 2)
+
+    @cached_property
+    def covariances(self) -> FloatArray:
+        """Covariances that differ, in squared length scales: (n, D, D), or (1, D, D) when one is shared."""
+        each = self.law.cov[:1] if self.law.is_shared else self.law.cov
+        return each / self.kernel.length / self.kernel.length
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Variances of the coordinates in squared length scales, (n, D)."""
+        each = np.diagonal(self.covariances, axis1=1, axis2=2)
+        return np.broadcast_to(each, self.law.mean.shape)
+
+    @cached_property
+    def _factors(self) -> tuple[FloatArray, FloatArray]:
+        """Inverse Cholesky factors of I + Σ, and half their log-determinants."""
+        D = self.law.shape[0]
+        W = np.linalg.inv(np.linalg.cholesky(np.eye(D) + self.covariances))
+        return W, np.log(np.diagonal(W, axis1=1, axis2=2)).sum(axis=1)
+
+    def _covariance(self, i: Rows) -> FloatArray:
+        return self.covariances[np.zeros_like(i) if self.law.is_shared else i]
+
+    def _steps(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return x - y in length scales."""
+        with np.errstate(over="ignore"):
+            return np.clip((x - y) / self.kernel.length, -FARTHEST, FARTHEST)
+
+    def _independent(self, x: FloatArray, y: FloatArray, *variances: FloatArray) -> FloatArray:
+        """Return the product over coordinates, which is never formed for all coordinates at once."""
+        square: FloatArray = np.zeros(())
+        factor: FloatArray = np.ones(())
+        for k in range(self.law.shape[0]):
+            v = 1 + sum(variance[..., k] for variance in variances)
+            step = self._steps(x[..., k], y[..., k])
+            square = square + step * step / v
+            factor = factor / np.sqrt(v)
+        return np.asarray(factor * np.exp(-0.5 * square))
+
+    def _shared(self, x: FloatArray, y: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Whiten both sides by the one factor before they meet."""
+        W = np.linalg.inv(np.linalg.cholesky(np.eye(len(covariance)) + covariance))
+        origin = self.law.mean[0]  # so that a common shift costs no digits
+        u, v = self._steps(x, origin) @ W.T, self._steps(y, origin) @ W.T
+        square = sum(np.square(u[..., k] - v[..., k]) for k in range(len(W)))
+        return np.asarray(np.exp(np.log(np.diagonal(W)).sum() - 0.5 * square))
+
+    def _whitened(self, x: FloatArray, y: FloatArray, W: FloatArray, log_factor: FloatArray) -> FloatArray:
+        """Apply the triangular factor of each x to x - y, coordinate by coordinate."""
+        D = self.law.shape[0]
+        steps = [self._steps(x[..., k], y[..., k]) for k in range(D)]
+        square: FloatArray = np.zeros(())
+        for k in range(D):
+            square = square + np.square(sum(W[..., k, m] * steps[m] for m in range(k + 1)))
+        return np.asarray(np.exp(log_factor - 0.5 * square))
+
+
+def _factored(d: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return |A|^(-1/2) exp(-d'A⁻¹d / 2), A = I + covariance, for pairs (m, D) and (m, D, D).
+
+    The last row of the Cholesky factor of [[A, d], [d', c]] is L⁻¹d, so that one batched call gives both parts; any
+    c > d'A⁻¹d does, and d'A⁻¹d <= |d|².
+    """
+    m, D = d.shape
+    bordered = np.empty((m, D + 1, D + 1))
+    bordered[:, :D, :D] = covariance + np.eye(D)
+    bordered[:, D, :D] = bordered[:, :D, D] = d
+    bordered[:, D, D] = 2 * (1 + np.square(d).sum(axis=1))
+    L = np.linalg.cholesky(bordered)
+    log_root = np.log(np.diagonal(L, axis1=1, axis2=2)[:, :D]).sum(axis=1)
+    return np.asarray(np.exp(-0.5 * np.square(L[:, D, :D]).sum(axis=1) - log_root))
+
+
+Pair = Callable[[TargetMeans, TargetMeans, Rows, Rows], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureMeans(TargetMeans):
+    """E1 = Σ_c w_c E1_c and E2 = Σ_cc' w_c w'_c' E2_cc' over all pairs of components."""
+
+    parts: tuple[TargetMeans, ...]
+    weights: FloatArray  # (n, C)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+        """Return E k(Z, t)."""
+        total: FloatArray = np.zeros(())
+        for c, part in enumerate(self.parts):
+            total = total + self.weights[i, c] * part.single(i, t)
+        return np.asarray(total)
+
+    def double(self, i: Rows, j: Rows) -> FloatArray:
+        """Return E k(Z, Z')."""
+        return self._summed(i, j, between)
+
+    def alone(self, i: Rows) -> FloatArray:
+        """Return E k(Z, Z') of two independent draws of row i."""
+        return self._summed(i, i, lambda a, b, i, j: a.alone(i) if a is b else between(a, b, i, j))
+
+    def _summed(self, i: Rows, j: Rows, pair: Pair) -> FloatArray:
+        total: FloatArray = np.zeros(())
+        for c, first in enumerate(self.parts):
+            for d, second in enumerate(self.parts):
+                total = total + self.weights[i, c] * self.weights[j, d] * pair(first, second, i, j)
+        return np.asarray(total)
+
+
+def between(first: TargetMeans, second: TargetMeans, i: Rows, j: Rows) -> FloatArray:
+    """Return E k(Z, Z') with Z from row i of the first law and Z' from row j of the second."""
+    if first is second:
+        return first.double(i, j)
+    if isinstance(first, LineMeans) and isinstance(second, LineMeans):
+        return first.beside(second, i, j)
+    if isinstance(first, MvNormalMeans) and isinstance(second, MvNormalMeans):
+        return first.beside(second, i, j)
+    if isinstance(first, PointMeans) and isinstance(second, PointMeans):
+        return first.beside(second, i, j)
+    if isinstance(first, PointMeans):
+        return between(second, first, j, i)
+    assert isinstance(second, PointMeans)
+    total: FloatArray = np.zeros(())
+    for m, weight in enumerate(second.weights.tolist()):
+        total = total + weight * first.single(i, second.points[j, m])
+    return np.asarray(total)
+
+
+__all__ = ["TargetMeans", "target_means"]
+
+
+def target_means(law: Law, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
+    """Return the means of a target kernel under a predictive law.
+
+    Parameters
+    ----------
+    law
+        One law per row.
+    kernel
+        A kernel of the Euclidean distance of outcomes with a number as length scale.
+    draws, rng
+        How many draws per row to take (an even number), and with which generator, where there is no other way. Where
+        there is a closed form or a quadrature rule, that is used and `draws` is not.
+
+    Notes
+    -----
+    Closed forms: Normal and Laplace with Gaussian and Exponential, MvNormal with Gaussian, Samples with every kernel,
+    and mixtures of these. By quadrature: other laws of real outcomes with a quantile function, with Gaussian,
+    if the length scale is not far below their spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.kernels import Gaussian
+    >>> means = target_means(Normal([0.0, 1.0], [0.0 + 1e-9, 3**0.5]), Gaussian(1.0))
+    >>> rows = np.arange(2)
+    >>> means.single(rows, np.array([0.0, 1.0]))
+    array([1. , 0.5])
+    """
+    exact = exact_means(law, kernel)
+    if exact is not None:
+        return exact
+    if draws is None:
+        raise NotApplicableError(
+            f"{_named(law)} with the target kernel {shown(kernel)} has no closed form and no quadrature rule. "
+            "Pass draws= (an even number such as 100) and rng= for means over draws, or use another target kernel"
+        )
+    return SampledMeans.of(law, kernel, draws, rng)
+
+
+def exact_means(law: Law, kernel: Kernel) -> TargetMeans | None:
+    """Return the means by a closed form or quadrature; None where there is neither."""
+    if isinstance(kernel, Delta):
+        raise NotApplicableError(
+            f"Delta() is for targets with finitely many values, such as classes, and not for {_named(law)}. "
+            "Use Gaussian or Exponential"
+        )
+    if isinstance(law, Samples):
+        return SampleMeans.of(law, kernel)
+    if isinstance(law, (Normal, Laplace)):
+        return LineMeans(law, kernel) if (type(law), type(kernel)) in SINGLE else None
+    if isinstance(law, Mixture):
+        parts = [exact_means(component, kernel) for component in law.components]
+        found = tuple(part for part in parts if part is not None)
+        return MixtureMeans(found, law.weights) if len(found) == len(parts) else None
+    if type(kernel) is not Gaussian:
+        return None
+    if isinstance(law, MvNormal):
+        return MvNormalMeans(law, kernel)
+    return _by_quantiles(law, kernel)
+
+
+def _by_quantiles(law: Law, kernel: Kernel) -> TargetMeans | None:
+    if law.shape:
+        return None
+    try:
+        return quadrature_means(law, kernel)
+    except NotApplicableError:
+        return None
+
+
+def _named(law: Law) -> str:
+    name = type(law).__name__
+    return f"{name} of {', '.join(sorted({_named(c) for c in law.components}))}" if isinstance(law, Mixture) else name

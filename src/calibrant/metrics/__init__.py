@@ -1,1 +1,0 @@
-"""Measurements that return a number or a record of numbers."""

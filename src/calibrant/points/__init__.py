@@ -1,0 +1,1 @@
+"""Two sets of points: distances between them, tests and a comparison."""

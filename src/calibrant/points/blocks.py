@@ -1,0 +1,285 @@
+"""MMD² of blocks of two sets of points: what a stream of both leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant.core import summary as codec
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.kernels.composed import distance_of_points
+from calibrant.kernels.kernel import Kernel
+from calibrant.kernels.pair_sums import by_products, centred, multiplies
+from calibrant.kernels.point_kernels import (
+    PointKernel,
+    Polynomial,
+    check_kernel_values,
+    point_kernel,
+    point_kernel_of,
+    text_of_point_kernel,
+)
+from calibrant.points.inputs import PointSets, read_point_sets
+from calibrant.progress import steps
+
+MOST = 1 << 20  # kernel values, or coordinates, at once
+LABEL = "summing blocks of points"
+
+
+def linear_terms(y: FloatArray, points: FloatArray, kernel: PointKernel) -> FloatArray:
+    """Return h = k(y, y') + k(x, x') - k(y, x') - k(y', x) of consecutive pairs (y, y') and (x, x') of two sets.
+
+    Both have the same even number of points.
+    """
+    found = np.empty(len(y) // 2)
+    for start, stop in steps(found.size, size=max(1, MOST // (4 * y.shape[1])), label=LABEL):
+        a, c, b, d = (  # (pairs, 1, coordinates)
+            side[2 * start + odd : 2 * stop : 2, None, :] for side in (y, points) for odd in (0, 1)
+        )
+        found[start:stop] = (
+            _values(a, c, kernel) + _values(b, d, kernel) - _values(a, d, kernel) - _values(c, b, kernel)
+        )[:, 0, 0]
+    return found
+
+
+def block_terms(y: FloatArray, points: FloatArray, kernel: PointKernel, b: int) -> FloatArray:
+    """Return the unbiased MMD² of every block of b points of each set; both have the same number of whole blocks."""
+    Y, X = (side.reshape(-1, b, side.shape[1]) for side in (y, points))
+    found = np.empty(len(Y))
+    for start, stop in steps(len(Y), size=max(1, MOST // (b * max(b, y.shape[1]))), label=LABEL):
+        A, B = Y[start:stop], X[start:stop]
+        within = _off_diagonal(_values(A, A, kernel)) + _off_diagonal(_values(B, B, kernel))
+        found[start:stop] = within / (b * (b - 1)) - 2 * _values(A, B, kernel).mean(axis=(1, 2))
+    return found
+
+
+def _off_diagonal(K: FloatArray) -> FloatArray:
+    """Return the sums of each matrix without its diagonal."""
+    b = K.shape[1]
+    K[:, np.arange(b), np.arange(b)] = 0.0
+    return np.asarray(K.sum(axis=(1, 2)))
+
+
+def _values(A: FloatArray, B: FloatArray, kernel: PointKernel) -> FloatArray:
+    """Return k of all points of A (blocks, a, d) with those of the same block of B (blocks, c, d): (blocks, a, c)."""
+    if isinstance(kernel, Polynomial):
+        return kernel.of_products(A @ B.swapaxes(1, 2), A.shape[2])
+    if callable(kernel.distance):
+        return _own_values(A, B, kernel)
+    squared = kernel.distance == "euclidean"
+    if multiplies(kernel.distance, A.shape[2]) and A.shape[1] > 1:
+        D = _by_products(A, B)
+    else:
+        D = np.zeros((len(A), A.shape[1], B.shape[1]))
+        for k in range(A.shape[2]):
+            apart = A[:, :, None, k] - B[:, None, :, k]
+            D += apart * apart if squared else np.abs(apart)
+    return kernel.of_distance(np.sqrt(D) if squared else D)
+
+
+def _by_products(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return squared distances within blocks from matrix products of centred points."""
+    both = centred(np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])]))
+    P, Q = both[: A.shape[0] * A.shape[1]].reshape(A.shape), both[A.shape[0] * A.shape[1] :].reshape(B.shape)
+    return by_products(P, Q, np.square(P).sum(axis=2), np.square(Q).sum(axis=2))
+
+
+def _own_values(A: FloatArray, B: FloatArray, kernel: Kernel) -> FloatArray:
+    Z = np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])])
+    distance = distance_of_points(Z, kernel.distance or "euclidean")
+    i = np.arange(A.shape[0] * A.shape[1]).reshape(A.shape[:2])[:, :, None]
+    j = np.arange(len(Z) - B.shape[0] * B.shape[1], len(Z)).reshape(B.shape[:2])[:, None, :]
+    return kernel.of_distance(distance(i, j))
+
+
+ESTIMATORS = ("linear", "block")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointBlocks(Summary):
+    """Number, mean and spread of the squared maximum mean discrepancies of blocks of m points of each set.
+
+    `mmd`, `mmd_test` and `interval` read it. `left_y` and `left_points` hold the points after the last block that both
+    sets filled: merged with those of another summary they fill further ones. `estimator` is ``"block"``, or
+    ``"linear"`` with m = 2.
+    """
+
+    kernel: PointKernel
+    estimator: str
+    m: int
+    blocks: int
+    mean: float
+    spread: float
+    left_y: FloatArray
+    left_points: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if problem := _misfit(self):
+            raise SummaryError(f"PointBlocks holds the MMD² of blocks, and the points that fill none; {problem}")
+
+    @classmethod
+    def of(
+        cls,
+        y: Any,
+        points: Any,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: Any = "median",
+        estimator: str = "block",
+        blocksize: int | None = None,
+        rng: Any = 0,
+    ) -> Self:
+        """Return the summary of two sets of points, with the options of `mmd`.
+
+        Summaries of batches merge if bandwidth and blocksize are numbers; those found from the points differ from
+        batch to batch.
+        """
+        sets = read_point_sets(y, points, least=1)
+        check_choice("estimator", estimator, *ESTIMATORS)
+        m = block_rows(estimator, blocksize, sets)
+        return cls.of_sets(sets, point_kernel(kernel, bandwidth, sets.pooled, generator(rng)), estimator, m)
+
+    @classmethod
+    def of_sets(cls, sets: PointSets, kernel: PointKernel, estimator: str, m: int) -> Self:
+        """Return the summary for a kernel whose length scale is a number."""
+        blocks = min(sets.n, sets.m) // m
+        full = blocks * m
+        left = [side[full:].copy() for side in (sets.y, sets.points)]
+        empty = replace(cls.zero(), kernel=kernel, estimator=estimator, m=m, left_y=left[0], left_points=left[1])
+        if not blocks:
+            return empty
+        y, points = sets.y[:full], sets.points[:full]
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            terms = linear_terms(y, points, kernel) if estimator == "linear" else block_terms(y, points, kernel, m)
+            mean = float(terms.mean())
+            spread = float(np.square(terms - mean).sum())
+        check_kernel_values(terms, mean, spread)
+        return replace(empty, blocks=blocks, mean=mean, spread=spread)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no points."""
+        none = np.zeros((0, 0))
+        return cls(Polynomial(), "block", 0, 0, 0.0, 0.0, none, none)
+
+    def merged(self, other: Self) -> Self:
+        """Add the blocks of both, and those that the left-over points of both fill together."""
+        if not self.m or not other.m:
+            return other if not self.m else self
+        if (self.m, self.estimator, self.d) != (other.m, other.estimator, other.d):
+            raise SummaryError(
+                f"{self.estimator} MMD² of {self.m} points with {self.d} coordinates does not merge with "
+                f"{other.estimator} MMD² of {other.m} points with {other.d}. Give blocksize as a number: the default "
+                "differs from batch to batch"
+            )
+        if self.kernel != other.kernel:
+            raise SummaryError(
+                f"blocks summed with {self.kernel!r} do not merge with blocks summed with {other.kernel!r}. "
+                'Give one bandwidth, as a number, for all: "median" differs from batch to batch'
+            )
+        left = PointSets(
+            np.concatenate([self.left_y, other.left_y]), np.concatenate([self.left_points, other.left_points])
+        )
+        more = type(self).of_sets(left, self.kernel, self.estimator, self.m)
+        return replace(self._added(other)._added(more), left_y=more.left_y, left_points=more.left_points)
+
+    @property
+    def n(self) -> int:
+        """Number of points of both sets together, with those left over."""
+        return 2 * self.m * self.blocks + len(self.left_y) + len(self.left_points)
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return int(self.left_y.shape[1])
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of `mean`; NaN for fewer than two blocks."""
+        if self.blocks < 2:
+            return float("nan")
+        return float(np.sqrt(self.spread / (self.blocks * (self.blocks - 1))))
+
+    def _added(self, other: Self) -> Self:
+        """Return the statistics of the blocks of both (Chan, Golub and LeVeque 1983)."""
+        blocks = self.blocks + other.blocks
+        if not blocks:
+            return self
+        apart, share = other.mean - self.mean, other.blocks / blocks
+        return replace(
+            self,
+            blocks=blocks,
+            mean=self.mean + apart * share,
+            spread=self.spread + other.spread + apart * apart * self.blocks * share,
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return bytes that `from_bytes` reads back; kernels of one's own are refused."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return codec.encode(type(self).__name__, {**values, "kernel": text_of_point_kernel(self.kernel)})
+
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        if not isinstance(values.get("kernel"), str):
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
+        return super()._checked({**values, "kernel": point_kernel_of(values["kernel"])})
+
+
+def block_rows(estimator: str, blocksize: Any, sets: PointSets) -> int:
+    """Return the points of a block of each set: √n, or what the caller wants; 2 for pairs."""
+    if estimator == "linear":
+        if blocksize is not None:
+            raise InputError('blocksize= is for estimator="block"; the linear estimator takes pairs')
+        return 2
+    if blocksize is None:
+        return max(2, int(np.sqrt(min(sets.n, sets.m))))
+    return check_count("blocksize", blocksize, least=2)
+
+
+def _misfit(blocks: PointBlocks) -> str:
+    """Say what makes these values no blocks of points."""
+    if not isinstance(blocks.kernel, Polynomial) and not (
+        isinstance(blocks.kernel, Kernel) and isinstance(blocks.kernel.lengthscale, float)
+    ):
+        return f"its kernel must be one of points, with a number as its length scale; got {shown(blocks.kernel)}"
+    if not isinstance(blocks.estimator, str) or blocks.estimator not in ESTIMATORS:
+        return f"its estimator must be one of {', '.join(ESTIMATORS)}; got {shown(blocks.estimator)}"
+    return _no_counts(blocks.m, blocks.blocks, blocks.estimator) or _no_statistics(blocks) or _no_left_over(blocks)
+
+
+def _no_counts(m: Any, blocks: Any, estimator: str) -> str:
+    for name, count in (("m", m), ("blocks", blocks)):
+        if type(count) is not int or count < 0:
+            return f"{name} must be a whole number of at least 0; got {shown(count)}"
+    if m == 1 or (estimator == "linear" and m > 2) or (not m and blocks):
+        return f"{blocks} {estimator} blocks cannot have {m} points of each set"
+    return ""
+
+
+def _no_statistics(blocks: PointBlocks) -> str:
+    for name, value in (("mean", blocks.mean), ("spread", blocks.spread)):
+        if type(value) is not float or not np.isfinite(value):
+            return f"its {name} must be a finite number; got {shown(value)}. Give the points in other units"
+    if blocks.spread < 0:
+        return f"its spread is a sum of squares; got {blocks.spread:.6g}"
+    return ""
+
+
+def _no_left_over(blocks: PointBlocks) -> str:
+    left = {"left_y": blocks.left_y, "left_points": blocks.left_points}
+    for name, points in left.items():
+        if not isinstance(points, np.ndarray) or points.dtype != np.float64 or points.ndim != 2:
+            return f"its {name} must be an array (n, d) of float64; got {shown(points)}"
+        if not np.isfinite(points).all():
+            return f"its {name} must be finite numbers"
+    (n, d), (m, e) = (points.shape for points in left.values())
+    if d != e or bool(d) != bool(blocks.m):
+        return f"its left_y and left_points must have the same columns; got shapes {(n, d)} and {(m, e)}"
+    if blocks.m and min(n, m) >= blocks.m:
+        return f"{n} and {m} points are left over, which fill a block of {blocks.m}"
+    return ""

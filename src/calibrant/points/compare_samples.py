@@ -1,0 +1,350 @@
+"""`compare_samples`: from sets of points to what differs, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calibrant.auditing.audit import Audit
+from calibrant.auditing.names import coordinate_names, displayed, report_names
+from calibrant.core.findings import Figure, Findings, Section, Table, Verdict
+from calibrant.core.pvalues import normal_quantile
+from calibrant.core.words import POWER, pvalue_words
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_count, check_level, generator
+from calibrant.points.coordinates import coordinate_look
+from calibrant.points.inputs import PointSets, check_names, column_names, point_order, read_point_sets, read_points
+from calibrant.points.looks import (
+    Asked,
+    Compared,
+    PointLook,
+    classifier_look,
+    dependence_sentences,
+    diversity_look,
+    kernel_look,
+    neighbour_look,
+)
+from calibrant.version import __version__
+
+NOTABLE = 0.5  # shift of one coordinate, in sd, that must have been visible for "no evidence"
+
+
+def point_verdict(
+    compared: Mapping[str, Compared],
+    looks: Mapping[str, Sequence[PointLook]],
+    more: Callable[[Compared, Sequence[str]], tuple[str, ...]] = lambda about, said: (),
+) -> Verdict:
+    """Return the verdict on one or more generated sets against one real set.
+
+    `more` has further words on a set that differs, given what the first look, at coordinates, said of it.
+    """
+    said: list[str] = []
+    different = []
+    for name, found in looks.items():
+        about = compared[name]
+        if not any(look.pvalue is not None and about.is_found(look.pvalue) for look in found):
+            continue
+        different.append(name)
+        first_said, *others = (
+            look.sentences if look.pvalue is not None and about.is_found(look.pvalue) else () for look in found
+        )
+        words = [*first_said, *more(about, first_said), *(text for sentences in others for text in sentences)]
+        said += [text if about.alone else f"{name}: {text}" for text in words or [_only_whole(about)]]
+    first = next(iter(compared.values()))
+    p = min(
+        min(1.0, look.pvalue * first.tests) for found in looks.values() for look in found if look.pvalue is not None
+    )
+    if different:
+        return Verdict("different", _headline(first, different, len(looks), p), tuple(said))
+    shift = max(unseen_shift(about) for about in compared.values())
+    unseen = f"A shift of one coordinate by less than {shift:.2g} sd would likely go unseen at this number of points."
+    if shift > NOTABLE:
+        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({pvalue_words(p)}).", (unseen,))
+    headline = f"No evidence that {_sets(first)} differ ({pvalue_words(p)})."
+    return Verdict("no evidence", headline, (f"{unseen} Not finding a difference is no proof that there is none.",))
+
+
+def unseen_shift(compared: Compared) -> float:
+    """Return the shift of one coordinate, in sd, that is found 4 times in 5 beside all other tests."""
+    sets = compared.sets
+    tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
+    return float((normal_quantile(1 - tail) + normal_quantile(POWER)) * (1 / sets.n + 1 / sets.m) ** 0.5)
+
+
+def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
+    says = pvalue_words(p)
+    if first.alone:
+        return f"The generated points differ from the real ones ({says})."
+    says = f"the smallest {says}"
+    if len(different) == many:
+        return f"All {many} generated sets differ from the real points ({says})."
+    named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
+    differ = "differs" if len(different) == 1 else "differ"
+    return f"Of {many} generated sets {named} {differ} from the real points ({says})."
+
+
+def _sets(first: Compared) -> str:
+    return "the two sets" if first.alone else "the generated sets and the real one"
+
+
+def _only_whole(compared: Compared) -> str:
+    alone = (
+        ""
+        if compared.sets.d == 1
+        else " No coordinate was found to do so alone: look at their shapes, and at how they depend on each other."
+    )
+    return f"The two sets differ as a whole.{alone}"
+
+
+def no_truth(scores: Mapping[str, float]) -> Verdict:
+    """Return what there is to say without real points: which set is more diverse."""
+    if len(scores) == 1:
+        ((name, score),) = scores.items()
+        headline = f"There are no real points to compare {name} with: it is worth {score:.3g} different points."
+        return Verdict("no truth", headline, (DIVERSE,))
+    ordered = sorted(scores, key=lambda name: -scores[name])
+    said = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
+    headline = f"There are no real points to compare with: only the diversity of {len(scores)} sets can be told."
+    return Verdict("no truth", headline, (f"Effective numbers of different points: {said}.", DIVERSE))
+
+
+DIVERSE = "Diverse is not the same as right: noise is diverse too. Small differences may be chance."
+
+
+REAL = "real"
+GENERATED = "generated"
+PARTS = ("accuracy",)  # what may stand between the name of a verb and that of a set: c2st, c2st.accuracy
+FIELDS = ("value", "expected", "pvalue", "low", "high")  # what may follow the name of a measurement
+
+
+def set_labels(names: Sequence[Any]) -> tuple[str, ...]:
+    r"""Return the names of sets as they are shown.
+
+    >>> set_labels(["first", "run\n2"])
+    ('first', 'run\\n2')
+    """
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or name == REAL:
+            raise InputError(f"names of sets must be texts, other than {REAL!r}; got {shown(name)}")
+    found = displayed(names)
+    for a in found:
+        for b in (*(f"{part}.{a}" for part in PARTS), *(f"{a}.{field}" for field in FIELDS)):
+            if b in found:
+                raise InputError(
+                    f"sets called {a!r} and {b!r} would have measurements of one name, such as "
+                    f"{_measurement(a, b)}; rename one of them"
+                )
+    return found
+
+
+def _measurement(a: str, b: str) -> str:
+    return f"'mmd_test.{b}'" if b.startswith(a) else f"'c2st.{b}'"
+
+
+LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
+Titled = TypeVar("Titled", Figure, Table)
+DIVISIONS = 499
+
+
+def compare_samples(
+    y: Any,
+    points: Any,
+    *,
+    columns: Any = None,
+    level: float = 0.95,
+    resamples: int | None = None,
+    names: Mapping[str, str] | None = None,
+    rng: Any = 0,
+) -> Audit:
+    """Compare generated points with real ones, and say in words what differs.
+
+    Four looks are taken: at location and spread of each coordinate, at the whole by the maximum mean discrepancy
+    (`mmd_test` with twenty kernels), at whether a classifier tells the sets apart (`c2st`), and at neighbours (missing,
+    invented and memorised points). Beside them stand `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage`
+    and the diversity of each set (`vendi_score`).
+
+    Parameters
+    ----------
+    y
+        Real points, (n, d); None if there are none: then sets are compared by their diversity alone.
+    points
+        Generated points, (m, d); or a mapping from names to such sets, each of which is compared with y.
+    columns
+        Names of the d coordinates; without them those of a data frame y, or numbers.
+    level
+        Confidence level of the tests.
+    resamples
+        Random divisions of the pooled points behind the tests, times the number of generated sets. None for 499, or as
+        many as `level` needs: with fewer than 16/(1 - level) no number of copies could be found.
+    names
+        What the report calls things, such as ``{"source": "run 7"}``.
+    rng
+        A Generator or a whole number. It divides points at random, and draws a part of very many.
+
+    Returns
+    -------
+    Audit
+        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`. The status of
+        the verdict is ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
+
+    Notes
+    -----
+    The sets are called different when one of the four looks rejects that they have one law; its p-values are multiplied
+    by four, and by the number of generated sets, so that all together hold `level`. What a look says (which coordinate
+    is shifted, that points are missing) is said only where the p-value of that very statement is small enough, with all
+    others allowed for. Where sets are different, rank correlations of pairs of coordinates are compared too, so that a
+    wrong dependence has a name; this adds words, and never makes sets different. "Cannot tell" means that not even a
+    shift of one coordinate by half a standard deviation would be found 4 times in 5.
+
+    Random divisions need points that are independent: thin the draws of a Markov chain first. Distances depend on
+    units: scale coordinates that have different ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(2)
+    >>> real = rng.normal(size=(300, 2))
+    >>> shifted = compare_samples(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
+    >>> shifted.verdict.headline
+    'The generated points differ from the real ones (p < 0.001).'
+    >>> shifted.verdict.sentences[0]
+    'Location: the generated points are shifted in weight by 1 sd upwards.'
+    >>> compare_samples(real, rng.normal(size=(300, 2))).verdict.status
+    'no evidence'
+    """
+    level, chance = check_level(level), generator(rng)
+    B = _divisions(resamples, level)
+    called = report_names(names, "{'source': 'run 7'}")
+    generated = _read_sets(points)
+    if y is None:
+        return _without_truth(generated, level, called, chance)
+    real = _read(y, "y")
+    _check_frames(y, points)
+    sets = {name: _paired(real, name, given) for name, given in generated.items()}
+    labels = coordinate_names(columns, column_names(y), real.shape[1])
+    tests = len(LOOKS) * len(sets)
+    compared = {
+        name: Compared(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
+        for name, pair in sets.items()
+    }
+    looks: dict[str, list[PointLook]] = {name: [look(about) for look in LOOKS] for name, about in compared.items()}
+    diversity = diversity_look({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
+    every = [look for found in looks.values() for look in found]
+    verdict = point_verdict(
+        compared, looks, dependence_sentences
+    )  # the last to use chance: numbers do not depend on it
+    findings = Findings(
+        kind="points",
+        n=len(real) + sum(pair.m for pair in sets.values()),
+        level=level,
+        verdict=verdict,
+        sections=(*_sections(looks), diversity.section),
+        caveats=tuple(dict.fromkeys(text for look in (*every, diversity) for text in look.caveats)) + CAVEATS,
+        names=called,
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+CAVEATS = (
+    "Points are taken to be independent of each other; draws of a Markov chain must be thinned first.",
+    "Distances mix coordinates: one in small units counts more. Scale coordinates that have different units.",
+)
+
+
+def _divisions(resamples: int | None, level: float) -> int:
+    """Return the number of divisions, enough for the smallest p-value they can give to be small enough."""
+    least = math.ceil(len(LOOKS) * len(Asked._fields) / (1 - level) - 1e-9) - 1
+    if resamples is None:
+        return max(DIVISIONS, least)
+    given = check_count("resamples", resamples)
+    if given < least:
+        raise InputError(
+            f"resamples must be at least {least:,} at level={level:g}, so that a difference can be found at all; got "
+            f"{given:,}"
+        )
+    return given
+
+
+def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
+    """Return a section for each look, or where there are several sets one for each set."""
+    if len(looks) == 1:
+        return tuple(look.section for found in looks.values() for look in found if look.section.measurements)
+    return tuple(
+        Section(
+            f"set {name}",
+            name,
+            f"How does {name} differ from the real points?",
+            tuple(measurement for look in found for measurement in look.section.measurements),
+            tuple(_of_set(figure, name) for look in found for figure in look.section.figures),
+            tuple(_of_set(table, name) for look in found for table in look.section.tables),
+        )
+        for name, found in looks.items()
+    )
+
+
+def _of_set(part: Titled, name: str) -> Titled:
+    """Return a figure or a table whose title says which set it is about: no two on a page have the same."""
+    return replace(part, title=f"{name}: {part.title[0].lower()}{part.title[1:]}")
+
+
+def _without_truth(
+    generated: Mapping[str, FloatArray], level: float, called: Mapping[str, str], rng: np.random.Generator
+) -> Audit:
+    look = diversity_look(generated, rng)
+    findings = Findings(
+        kind="points",
+        n=sum(map(len, generated.values())),
+        level=level,
+        verdict=no_truth({name: m.value for name, m in zip(generated, look.section.measurements, strict=True)}),
+        sections=(look.section,),
+        caveats=look.caveats,
+        names=called,
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+def _read_sets(points: Any) -> dict[str, FloatArray]:
+    """Return the generated sets by their names."""
+    if not isinstance(points, Mapping):
+        return {GENERATED: _read(points, "points")}
+    if not points:
+        raise InputError("points must hold at least one set; got an empty mapping")
+    labels = set_labels(list(points))
+    found = {name: _read(given, f"points[{name!r}]") for name, given in zip(labels, points.values(), strict=True)}
+    first = next(iter(found))
+    for name, array in found.items():
+        if array.shape[1] != found[first].shape[1]:
+            raise InputError(
+                f"all sets must have the same number of columns; {first!r} has {found[first].shape[1]} and {name!r} "
+                f"{array.shape[1]}"
+            )
+    return found
+
+
+def _check_frames(y: Any, points: Any) -> None:
+    """Refuse frames whose columns have other names than those of y, or another order."""
+    if not isinstance(points, Mapping):
+        check_names(y, points)
+        return
+    for name, given in points.items():
+        check_names(y, given, f"points[{shown(name)}]")
+
+
+def _read(values: Any, name: str) -> FloatArray:
+    """Return a set of points in an order that is not theirs, so that chance does not draw by the order of the rows."""
+    points = read_points(values, name)
+    return points[point_order(points)]
+
+
+def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
+    try:
+        return read_point_sets(real, given)
+    except InputError as problem:
+        raise problem if name == GENERATED else problem.within("", " (set {name})", name=repr(name)) from None

@@ -1,0 +1,315 @@
+"""Which coordinates of two sets of points differ in location or spread, judged together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import chunks
+from calibrant.core.findings import Figure, Section, Table
+from calibrant.core.null import resampled_pvalue
+from calibrant.core.pvalues import normal_quantile, normal_sf
+from calibrant.core.results import Curve
+from calibrant.inputs.arrays import FloatArray
+from calibrant.points.inputs import PointSets
+from calibrant.points.looks import Compared, PointLook, measured, point_view
+from calibrant.points.sums import Divisions, observed_division, relabellings
+
+MOST_RELABELLED = 20_000  # points of both sets; of more the normal law is as good
+SMALLEST = 1e-7  # variance, in units of the pooled one, below which rounding leaves no fourth moment
+FLAT = 1e-14  # range of a coordinate, in units of its largest number, that rounding alone may give
+LEAST_KURTOSIS = 1.2  # that of two values equally often is 1, and their spread would have no standard error
+AT_ONCE = 1 << 22  # numbers
+
+
+class Differences(NamedTuple):
+    """Differences of coordinates, (d,) each, and what chance alone would do.
+
+    `location` is (mean of points - mean of y) / sd of y, `spread` the ratio of the standard deviations; p-values hold
+    for all coordinates and both questions together. `location_reach` and `spread_reach` are the limits within which
+    |location| and |log spread| stay jointly, at the level asked for, if both sets have one law.
+    """
+
+    location: FloatArray
+    spread: FloatArray
+    location_pvalue: FloatArray
+    spread_pvalue: FloatArray
+    location_reach: FloatArray
+    spread_reach: FloatArray
+    method: str
+
+    @property
+    def pvalue(self) -> float:
+        """Of all together."""
+        return float(min(self.location_pvalue.min(), self.spread_pvalue.min()))
+
+
+class Statistics(NamedTuple):
+    """Of some coordinates (d,) and some divisions (B,) of the pooled points, (B, d) each."""
+
+    z: FloatArray
+    u: FloatArray
+    mean_error: FloatArray
+    """Standard error of the difference of the means."""
+    log_error: FloatArray
+    """Standard error of the difference of the logarithms of the variances."""
+
+    @property
+    def largest(self) -> FloatArray:
+        """Of all coordinates and both questions, (B,)."""
+        return np.asarray(np.maximum(np.abs(self.z), np.abs(self.u)).max(axis=1))
+
+
+def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: np.random.Generator) -> Differences:
+    r"""Compare means and standard deviations coordinate by coordinate.
+
+    .. math:: z_j = \frac{\bar x_j - \bar y_j}{\sqrt{s_{y,j}^2/n + s_{x,j}^2/m}}, \qquad
+              u_j = \frac{\log (s_{x,j}^2 / s_{y,j}^2)}{\sqrt{(\kappa_j - 1)(1/n + 1/m)}}, \qquad
+              \kappa_j = \frac{n \kappa_{y,j} + m \kappa_{x,j}}{n + m},
+
+    with the kurtosis of each set about its own mean: that of the pooled points is small where the means differ, and a
+    shift would pass for a difference in spread. The largest of all :math:`|z_j|, |u_j|` of each of `resamples` random
+    divisions of the pooled points is the law that every one of them is compared with (Westfall and Young 1993): if
+    both sets have one law, the probability of any p-value below α is at most α. Above 20,000 points the normal law
+    and Bonferroni's factor take the place of the divisions.
+    """
+    Z = _scaled(sets)
+    parts = [found for _, found in _statistics(Z, observed_division(sets.n, sets.m), sets)]
+    z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
+    if len(Z) <= MOST_RELABELLED:
+        divisions = relabellings(sets.n, sets.m, resamples, rng)
+        largest = np.zeros(resamples)
+        for rows, part in _statistics(Z, divisions, sets):
+            largest[rows] = np.maximum(largest[rows], part.largest)
+        p_location, p_spread = (_tail(np.abs(values), largest) for values in (z, u))
+        place = min(resamples, int(np.ceil(level * (resamples + 1)))) - 1
+        reach = float(np.sort(largest)[place])
+        method = f"largest of all coordinates, {resamples:,} random divisions of the pooled points"
+    else:
+        tests = 2 * 2 * sets.d  # two-sided, two questions
+        p_location, p_spread = (
+            np.array([min(1.0, tests * normal_sf(abs(float(value)))) for value in values]) for values in (z, u)
+        )
+        reach = normal_quantile(1 - (1 - level) / tests)
+        method = "normal law, Bonferroni over coordinates"
+    unit, ratio = _units(sets)
+    difference, of_chance = z * mean_error * unit, reach * mean_error * unit
+    return Differences(difference, ratio, p_location, p_spread, of_chance, reach * log_error / 2, method)
+
+
+def _scaled(sets: PointSets) -> FloatArray:
+    """Return the pooled points with mean 0 and variance 1; coordinates without variance are 0."""
+    Z = sets.pooled
+    Z -= Z.mean(axis=0)
+    Z -= Z.mean(axis=0)
+    flat = ~_varies(Z, sets)
+    Z /= np.where(flat, 1.0, np.abs(Z).max(axis=0))
+    sd = Z.std(axis=0)
+    return np.asarray(np.where(flat, 0.0, Z / np.where(sd > 0, sd, 1.0)))
+
+
+def _units(sets: PointSets) -> tuple[FloatArray, FloatArray]:
+    """Return what a pooled sd is in units of locations, and the ratios of sds.
+
+    The unit is the sd of y, where it has none the pooled one; 0 is returned where there is neither.
+    """
+    pooled, first, second = (
+        np.where(_varies(Z, sets), Z.std(axis=0, ddof=ddof), 0.0)
+        for Z, ddof in ((sets.pooled, 0), (sets.y, 1), (sets.points, 1))
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where((first == 0) & (second == 0), 1.0, second / first)
+        return np.where(pooled > 0, pooled / np.where(first > 0, first, pooled), 0.0), ratio
+
+
+def _varies(Z: FloatArray, sets: PointSets) -> NDArray[np.bool_]:
+    """Tell which coordinates of some of the points differ by more than rounding."""
+    largest = np.maximum(np.abs(sets.y).max(axis=0), np.abs(sets.points).max(axis=0))
+    return np.asarray(np.ptp(Z, axis=0) > FLAT * largest)
+
+
+def _statistics(Z: FloatArray, divisions: Divisions, sets: PointSets) -> Iterator[tuple[slice, Statistics]]:
+    """Yield which divisions, and their statistics: all of some coordinates, then all of the next ones."""
+    for columns in chunks(sets.d, max(1, AT_ONCE // (4 * len(Z)))):
+        powers = np.concatenate([Z[:, columns] ** k for k in range(1, 5)], axis=1)
+        for rows in chunks(len(divisions), max(1, AT_ONCE // len(Z))):
+            yield rows, _of_divisions(divisions[rows].astype(np.float64), powers, sets.n, sets.m)
+
+
+def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statistics:
+    """Return the statistics for each row of V, which marks the first set; powers hold Z, Z², Z³ and Z⁴."""
+    first = V @ powers
+    mean_y, variance_y, kurtosis_y = _moments(first / n)
+    mean_x, variance_x, kurtosis_x = _moments((powers.sum(axis=0) - first) / m)
+    mean_error = np.sqrt(variance_y / (n - 1) + variance_x / (m - 1))
+    kurtosis = np.maximum((n * kurtosis_y + m * kurtosis_x) / (n + m), LEAST_KURTOSIS)
+    log_error = np.sqrt((kurtosis - 1) * (1 / n + 1 / m))
+    ratio = variance_x / variance_y * (m / (m - 1)) * ((n - 1) / n)
+    varies = np.any(powers[:, : mean_y.shape[1]], axis=0)  # a coordinate that is the same everywhere differs in nothing
+    return Statistics(
+        (mean_x - mean_y) / mean_error, np.where(varies, np.log(ratio), 0.0) / log_error, mean_error, log_error
+    )
+
+
+def _moments(raw: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean, variance (divisor n) and kurtosis from the means of the first four powers."""
+    a, b, c, e = np.split(raw, 4, axis=1)
+    variance = np.maximum(b - a**2, SMALLEST)
+    return a, variance, (e - 4 * a * c + 6 * a**2 * b - 3 * a**4) / variance**2
+
+
+def _tail(found: FloatArray, largest: FloatArray) -> FloatArray:
+    """Return the share of divisions whose largest statistic reaches each of these, the one at hand among them."""
+    extreme = (largest[:, None] >= found * (1 - 1e-9)).sum(axis=0)
+    return np.asarray(resampled_pvalue(extreme, largest.size), dtype=np.float64)
+
+
+SHOWN = 20  # coordinates in a figure
+SAID = 3  # coordinates in a sentence
+
+
+def coordinate_look(compared: Compared) -> PointLook:
+    """Compare means and spreads."""
+    sets = compared.sets
+    found = coordinate_differences(sets, compared.level, compared.resamples, compared.rng)
+    order = np.lexsort((-np.abs(found.location), np.minimum(found.location_pvalue, found.spread_pvalue)))
+    shift = float(np.linalg.norm(sets.points.mean(axis=0) - sets.y.mean(axis=0)))
+    spread = _total_variance(sets.points) / (_total_variance(sets.y) or np.nan)
+    section = Section(
+        "coordinates",
+        "Location and spread",
+        "Do the points lie in the same place, and reach as far, in each coordinate?",
+        (
+            measured(
+                compared,
+                "location",
+                "distance of the means (p-value: of all coordinates)",
+                shift,
+                pvalue=float(found.location_pvalue.min()),
+                method=found.method,
+            ),
+            measured(
+                compared,
+                "spread",
+                "total variance, generated over real (p-value: of all coordinates)",
+                spread,
+                expected=1.0,
+                pvalue=float(found.spread_pvalue.min()),
+                method=found.method,
+            ),
+        ),
+        (point_view(compared), *_figures(compared, found, order[:SHOWN])),
+        (_table(compared, found, order),),
+    )
+    return PointLook(section, found.pvalue, _sentences(compared, found))
+
+
+def _total_variance(points: FloatArray) -> float:
+    return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
+
+
+def _sentences(compared: Compared, found: Differences) -> tuple[str, ...]:
+    """Name the coordinates that differ, those with the smallest p-values first."""
+    location = [
+        f"{compared.columns[j]} by {abs(found.location[j]):.2g} sd {'up' if found.location[j] > 0 else 'down'}wards"
+        for j in np.lexsort((-np.abs(found.location), found.location_pvalue))
+        if compared.is_found(found.location_pvalue[j])
+    ]
+    spread = [
+        f"{_times(found.spread[j])} as far in {compared.columns[j]}"
+        for j in np.lexsort((-_apart(found.spread), found.spread_pvalue))
+        if compared.is_found(found.spread_pvalue[j])
+    ]
+    said = []
+    if location:
+        said.append(f"Location: the generated points are shifted in {_listed(location)}.")
+    if spread:
+        said.append(f"Spread: the generated points reach {_listed(spread)} as the real ones.")
+    return tuple(said)
+
+
+def _apart(ratio: FloatArray) -> FloatArray:
+    """Return how far ratios are from 1, either way."""
+    with np.errstate(divide="ignore"):
+        return np.abs(np.log(ratio))
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g} times" if np.isfinite(ratio) else "infinitely many times"
+
+
+def _listed(items: list[str]) -> str:
+    shown, more = items[:SAID], len(items) - SAID
+    if more > 0:
+        return f"{', '.join(shown)} and {more:,} more coordinate{'s' if more > 1 else ''}"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+
+
+def _table(compared: Compared, found: Differences, order: np.ndarray) -> Table:
+    sets = compared.sets
+    columns = {
+        "coordinate": tuple(compared.columns[j] for j in order),
+        "mean real": tuple(sets.y.mean(axis=0)[order].tolist()),
+        "mean generated": tuple(sets.points.mean(axis=0)[order].tolist()),
+        "shift in sd": tuple(found.location[order].tolist()),
+        "pvalue shift": tuple(found.location_pvalue[order].tolist()),
+        "spread ratio": tuple(found.spread[order].tolist()),
+        "pvalue spread": tuple(found.spread_pvalue[order].tolist()),
+    }
+    note = "P-values hold for all coordinates and both questions together."
+    return Table("coordinates", "Coordinates, the most different first", columns, note)
+
+
+OF_CHANCE = "The bars hold what chance alone gives, for all coordinates and both questions together."
+
+
+def _figures(compared: Compared, found: Differences, shown: np.ndarray) -> tuple[Figure, ...]:
+    ratio = found.spread[shown]
+    some = shown[np.isfinite(ratio) & (ratio > 0)]
+    location = _location_figure(compared, found, shown)
+    return (location, _spread_figure(compared, found, some, some.size < shown.size)) if some.size else (location,)
+
+
+def _location_figure(compared: Compared, found: Differences, shown: np.ndarray) -> Figure:
+    reach, reading = found.location_reach[shown], f"Right of the line: generated points lie higher. {OF_CHANCE}"
+    curve = _coordinates(
+        found.location[shown],
+        -reach,
+        reach,
+        compared,
+        found.method,
+        names=tuple(compared.columns[j] for j in shown),
+        axis="shift, in sd of the real points",
+        reference=0.0,
+        logarithmic=False,
+    )
+    return Figure("location", "Shift of each coordinate", reading, curve)
+
+
+def _spread_figure(compared: Compared, found: Differences, shown: np.ndarray, left_out: bool) -> Figure:
+    reach, reading = found.spread_reach[shown], f"Right of the line: generated points reach farther. {OF_CHANCE}"
+    curve = _coordinates(
+        found.spread[shown],
+        np.exp(-reach),
+        np.exp(reach),
+        compared,
+        found.method,
+        names=tuple(compared.columns[j] for j in shown),
+        axis="ratio of standard deviations",
+        reference=1.0,
+        logarithmic=True,
+    )
+    if left_out:
+        reading += " A coordinate that is constant in one set alone has no place here."
+    return Figure("spread", "Spread of each coordinate", reading, curve)
+
+
+def _coordinates(
+    value: FloatArray, low: FloatArray, high: FloatArray, compared: Compared, method: str, **details: Any
+) -> Curve:
+    columns = {"place": np.arange(value.size, dtype=np.float64), "value": value, "low": low, "high": high}
+    n = compared.sets.n + compared.sets.m
+    return Curve("coordinates", columns, method, n, {**details, "level": compared.level})

@@ -1,0 +1,186 @@
+"""Pictures of two sets of points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.core import palette
+from calibrant.core.pictures import Mark, Picture
+from calibrant.core.plot_style import dress, legend_inside, shortened
+
+LOOKS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
+
+
+def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw the points of both sets; those of the second are crosses, so that both are seen where they overlap."""
+    for number, (colour, marker) in enumerate(LOOKS):
+        here = np.asarray(columns["set"]) == number
+        ax.plot(
+            np.asarray(columns["first"])[here],
+            np.asarray(columns["second"])[here],
+            linestyle="none",
+            marker=marker,
+            markersize=3.2,
+            markeredgewidth=0.7 if marker == "x" else 0.0,
+            color=colour,
+            alpha=0.55,
+            label=_name(details, number),
+        )
+    ax.set(xlabel=_escaped(details["axes"][0]), ylabel=_escaped(details["axes"][1]))
+    dress(ax)
+    legend_inside(ax, "best")
+
+
+def marks_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the middle of each set."""
+    found = []
+    for number in range(len(LOOKS)):
+        here = np.asarray(columns["set"]) == number
+        x, y = (float(np.asarray(columns[name])[here].mean()) for name in ("first", "second"))
+        found.append(Mark(x, y, f"middle of {details['names'][number]}\n{x:.3g}, {y:.3g}"))
+    return found
+
+
+def describe_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say where the middles are and how far the points reach."""
+    said = []
+    for number, mark in enumerate(marks_cloud(columns, details)):
+        here = np.asarray(columns["set"]) == number
+        spread = [float(np.asarray(columns[name])[here].std()) for name in ("first", "second")]
+        said.append(
+            f"{details['names'][number]}: {np.count_nonzero(here):,} points around {mark.x:.3g} and {mark.y:.3g}, "
+            f"standard deviations {spread[0]:.3g} and {spread[1]:.3g}"
+        )
+    return f"Scatter of {details['axes'][0]} and {details['axes'][1]}. {'; '.join(said)}."
+
+
+def _name(details: Mapping[str, Any], number: int) -> str:
+    name = details["names"][number]
+    return _escaped(f"set {name}" if name.startswith("_") else name)
+
+
+def _escaped(text: str) -> str:
+    """Return text in which a dollar sign begins no formula."""
+    return text.replace("$", r"\$")
+
+
+CLOUD = Picture(draw_cloud, marks_cloud, describe_cloud, thinned=("first", "second"), lines="set", scattered=True)
+
+
+LONGEST = 18  # letters of a name
+RATIOS = (
+    (0.01, 0.1, 1, 10, 100),
+    (0.25, 0.5, 1, 2, 4),
+    (0.5, 0.7, 1, 1.4, 2),
+    (0.8, 0.9, 1, 1.1, 1.25),
+    (0.9, 0.95, 1, 1.05, 1.1),
+    (0.96, 0.98, 1, 1.02, 1.04),
+)  # that have ticks, coarse ones first
+
+
+def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw a dot per coordinate, the first at the top, on the bar of its range."""
+    place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
+    level = f"{100 * details['level']:g} %"
+    ax.barh(
+        place,
+        high - low,
+        left=low,
+        height=0.6,
+        color=(palette.BAND, 0.45),
+        edgecolor=palette.EDGE,
+        linewidth=0.7,
+        label=f"{level} by chance, joint",
+    )
+    ax.axvline(details["reference"], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference")
+    ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label="observed")
+    names = [shortened(name, LONGEST).replace("$", r"\$") for name in details["names"]]
+    limits = _limits(np.concatenate([value, low, high, [details["reference"]]]), details["logarithmic"])
+    if details["logarithmic"]:
+        ax.set_xscale("log")
+    ax.set(xlim=limits, ylim=(place.max() + 0.6, place.min() - 0.6), xlabel=details["axis"])
+    dress(ax)
+    ax.set_yticks(place, [names[int(k)] for k in place])
+    if details["logarithmic"]:
+        ax.minorticks_off()
+        ax.set_xticks(_ticks(limits))
+    legend_inside(ax, "best")
+
+
+def _ticks(limits: tuple[float, float]) -> list[float]:
+    """Return ratios with few digits between the limits, the coarsest that are three or more."""
+    for ratios in RATIOS:
+        found = [tick for tick in ratios if limits[0] <= tick <= limits[1]]
+        if len(found) > 2:
+            break
+    return found
+
+
+def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:
+    """Return ends of the axis with some room beside the outermost values."""
+    found = np.log(values) if logarithmic else values
+    room = 0.08 * (found.max() - found.min()) or 1.0
+    ends = found.min() - room, found.max() + room
+    low, high = np.exp(ends) if logarithmic else ends
+    return float(low), float(high)
+
+
+def marks_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return each dot."""
+    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("place", "value", "low", "high")), strict=True)
+    return [
+        Mark(value, place, f"{details['names'][int(place)]}: {value:.3g}\nby chance {low:.3g} to {high:.3g}")
+        for place, value, low, high in rows
+    ]
+
+
+def describe_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say which coordinates lie outside of their range."""
+    place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
+    outside = np.flatnonzero((value < low) | (value > high))
+    named = ", ".join(f"{details['names'][int(place[k])]} ({value[k]:.3g})" for k in outside[:5])
+    more = f" and {outside.size - 5} more" if outside.size > 5 else ""
+    found = f"Outside of the range of chance: {named}{more}." if outside.size else "None lies outside of that range."
+    many = f"{place.size:,} coordinate{'s' if place.size > 1 else ''}"
+    return f"{details['axis']} of {many} with the range that chance alone gives. {found}"
+
+
+COORDINATES = Picture(draw_coordinates, marks_coordinates, describe_coordinates, thinned=("place", "value"))
+
+
+def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw both as steps."""
+    names = [name.replace("$", r"\$") for name in details["names"]]
+    looks = ((palette.OBSERVED, "-"), (palette.SECOND, (0, (6, 2))))
+    for column, name, (colour, dash) in zip(("first", "second"), names, looks, strict=True):
+        label = f"set {name}" if name.startswith("_") else name
+        ax.step(
+            columns["value"], columns[column], where="post", color=colour, linestyle=dash, linewidth=1.6, label=label
+        )
+    ax.set(ylim=(-0.02, 1.02), xlabel=details["axis"].replace("$", r"\$"), ylabel="share up to here")
+    dress(ax)
+    legend_inside(ax, "lower right")
+
+
+def marks_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return both shares at each value, on the upper line."""
+    first, second = details["names"]
+    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("value", "first", "second")), strict=True)
+    return [Mark(x, max(a, b), f"up to {x:.3g}\n{first} {a:.1%}\n{second} {b:.1%}") for x, a, b in rows]
+
+
+def describe_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say where the two are farthest apart."""
+    value, a, b = (np.asarray(columns[name]) for name in ("value", "first", "second"))
+    k = int(np.abs(a - b).argmax())
+    first, second = details["names"]
+    return (
+        f"Distribution functions of {first} and {second}. They are farthest apart at {value[k]:.3g}, up to which there "
+        f"are {a[k]:.1%} of {first} and {b[k]:.1%} of {second}."
+    )
+
+
+TWO_ECDFS = Picture(draw_two_ecdfs, marks_two_ecdfs, describe_two_ecdfs, thinned=("value", "first", "second"))

@@ -1,0 +1,266 @@
+"""Sums of a kernel over pairs of points, within sets and between them: no array of n × n numbers ever exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import FEW_COORDINATES, chunks, on_threads, on_tiles, takes_fast_double_sum
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
+from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
+from calibrant.kernels.pair_sums import Tile, centred, each_block, kernel_tile, multiplies
+from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kernel_values
+from calibrant.kernels.profile import EXP_TERMS, Profile, has_profile, profile_of
+from calibrant.progress import steps
+
+TILE = 256  # points: what a tile needs stays in the cache
+BLOCK = 1024  # points that meet as many in one matrix product, on the threads of BLAS
+LABEL = "summing pairs of points"
+
+
+class Part(NamedTuple):
+    """Neighbouring rows of one set."""
+
+    rows: slice
+    set: int
+
+
+def pair_sums(
+    Z: FloatArray,
+    kernel: PointKernel,
+    sizes: Sequence[int],
+    w: FloatArray | None = None,
+    *,
+    squared: bool = False,
+) -> FloatArray:
+    """Return sums of a kernel over all pairs of points, one for each pair of sets.
+
+    Parameters
+    ----------
+    Z
+        Points (N, d), those of one set after those of another.
+    kernel
+        With a number as its length scale.
+    sizes
+        Points of each set.
+    w
+        A weight for each point: terms are w_i w_j k(z_i, z_j). None for 1.
+    squared
+        Whether k² is summed in place of k.
+
+    Returns
+    -------
+    ndarray (g, g)
+        Entry (a, a) is the sum over pairs i < j of set a, entry (a, b), a < b, that over all pairs of set a and
+        set b. Below the diagonal there is 0.
+    """
+    weights = unit_weights(len(Z)) if w is None else w
+    multiplied = isinstance(kernel, Polynomial) or multiplies(kernel.distance, Z.shape[1])
+    if isinstance(kernel, Kernel) and _takes_fast_body(Z, kernel, squared):
+        profile = _squared(profile_of(kernel)) if squared else profile_of(kernel)
+        if multiplied:
+            return _summed(_fast_products(centred(Z), profile, sizes, weights), len(sizes))
+        return _summed(_fast_differences(Z, profile, sizes, weights), len(sizes))
+    return _summed(_reference(Z, kernel, sizes, weights, squared, multiplied), len(sizes))
+
+
+def _takes_fast_body(Z: FloatArray, kernel: Kernel, squared: bool) -> bool:
+    known = has_profile(kernel) and (not squared or type(kernel) in (Gaussian, Exponential))
+    return known and takes_fast_double_sum(len(Z), min(Z.shape[1], FEW_COORDINATES) + EXP_TERMS)
+
+
+def _squared(profile: Profile) -> Profile:
+    """Return the profile of k² of an exponential of a distance or of its square."""
+    return profile._replace(rate=2 * profile.rate)
+
+
+def _summed(parts: Iterator[FloatArray], g: int) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        found = sum(parts, np.zeros((g, g)))
+    check_kernel_values(found)
+    return found
+
+
+def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
+    """Return the rows of sets that stand one after another, in parts of at most `size` rows of one set."""
+    found, start = [], 0
+    for number, many in enumerate(sizes):
+        found += [Part(slice(start + s.start, start + s.stop), number) for s in chunks(many, size)]
+        start += many
+    return found
+
+
+def _reference(
+    Z: FloatArray, kernel: PointKernel, sizes: Sequence[int], w: FloatArray, squared: bool, multiplied: bool
+) -> Iterator[FloatArray]:
+    tile, unit = kernel_tile(Z, kernel), is_unit(w)
+    parts = parts_of(sizes, BLOCK if multiplied else TILE)
+
+    def work(tiles: NDArray[np.intp]) -> FloatArray:
+        total = np.zeros((len(sizes), len(sizes)))
+        for a, b in tiles.tolist():
+            first, second = parts[a], parts[b]
+            k = tile(first.rows, second.rows)
+            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
+                if squared:
+                    k = k * k
+                if a == b:
+                    k = np.triu(k, 1)
+                total[first.set, second.set] += float(k.sum() if unit else w[first.rows] @ (k @ w[second.rows]))
+        return total
+
+    if not multiplied:
+        yield from on_tiles(work, len(parts), label=LABEL)
+        return
+    pairs = np.array([(a, b) for a in range(len(parts)) for b in range(a, len(parts))])
+    for start, stop in steps(len(pairs), size=1, label=LABEL):  # BLAS has threads of its own
+        yield work(pairs[start:stop])
+
+
+def _fast_differences(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
+    """Yield sums over tiles, whose distances are sums of differences: compiled."""
+    parts = parts_of(sizes, TILE)
+    panels, weights = np.zeros((len(parts), Z.shape[1], TILE)), np.zeros((len(parts), TILE))
+    for k, part in enumerate(parts):
+        many = part.rows.stop - part.rows.start
+        panels[k, :, :many] = Z[part.rows].T
+        weights[k, :many] = w[part.rows]
+    sets = np.array([part.set for part in parts])
+    kernel = _compiled_differences()
+
+    def work(tiles: NDArray[np.intp]) -> FloatArray:
+        total = np.zeros((len(sizes), len(sizes)))
+        kernel(tiles, panels, weights, sets, total, *profile)
+        return total
+
+    return on_tiles(work, len(parts), label=LABEL)
+
+
+def _fast_products(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
+    """Yield sums over blocks, whose squared distances come from a matrix product; the rest is compiled."""
+    parts, lengths = parts_of(sizes, BLOCK), np.einsum("ij,ij->i", Z, Z)
+    weights, kernel = np.array(w), _compiled_products()
+    pairs = [(a, b) for a in range(len(parts)) for b in range(a, len(parts))]
+    for at, _ in steps(len(pairs), size=1, label=LABEL):
+        first, second = (parts[k] for k in pairs[at])
+        G, same = Z[first.rows] @ Z[second.rows].T, first == second
+        lines = lengths[first.rows], lengths[second.rows], weights[first.rows], weights[second.rows]
+
+        def work(part: slice, G: FloatArray = G, lines: tuple[FloatArray, ...] = lines, same: bool = same) -> float:
+            return float(kernel(part.start, part.stop, G, *lines, same, *profile[1:]))
+
+        total = np.zeros((len(sizes), len(sizes)))
+        total[first.set, second.set] = sum(on_threads(work, len(G), size=BLOCK // 4))
+        yield total
+
+
+def _compiled_differences() -> Any:
+    from calibrant.kernels.profile_loops import sum_differences
+
+    return sum_differences
+
+
+def _compiled_products() -> Any:
+    from calibrant.kernels.profile_loops import sum_products
+
+    return sum_products
+
+
+Divisions = NDArray[np.uint8]
+"""(B, N): 1 where a point belongs to the first set, 0 where to the second."""
+
+MOST_KEYS = 1 << 21  # random numbers at once
+MOST_BYTES = 1 << 31  # of all divisions, two gigabytes
+NUMBERS = 1 << 10  # bytes of the numbers that a test of many statistics holds for each division
+
+
+def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> Divisions:
+    """Return for each of `resamples` random divisions which n of n + m points belong to the first set.
+
+    >>> relabellings(1, 2, 4, np.random.default_rng(0)).sum(axis=1).tolist()
+    [1, 1, 1, 1]
+    """
+    check_divisions(resamples, n + m)
+    found = np.zeros((resamples, n + m), dtype=np.uint8)
+    for part in chunks(resamples, max(1, MOST_KEYS // (n + m))):
+        keys = rng.random((part.stop - part.start, n + m))
+        first = np.argpartition(keys, n - 1, axis=1)[:, :n]
+        np.put_along_axis(found[part], first, np.uint8(1), axis=1)
+    return found
+
+
+def check_divisions(resamples: int, N: int) -> None:
+    """Refuse more divisions than memory holds, N labels for each of them; 0 if labels are not kept."""
+    most = MOST_BYTES // (N + NUMBERS)
+    if resamples > most:
+        raise InputError(
+            f"{resamples:,} random divisions of the points are more than are held at once, {most:,} for these points. "
+            "Pass fewer resamples; where level decides their number, a level further from 1"
+        )
+
+
+def observed_division(n: int, m: int) -> Divisions:
+    """Return the division of pooled points that they came in, (1, n + m).
+
+    >>> observed_division(1, 2).tolist()
+    [[1, 0, 0]]
+    """
+    return (np.arange(n + m) < n).astype(np.uint8)[None]
+
+
+LABEL_PERMUTED_SUMS = "summing pairs of points for permutations"
+FEW = 64  # splits that become numbers at once where a product needs all rows of them
+MANY = 4096  # splits that become numbers at once where it needs those of a block
+
+
+class PermutedSums(NamedTuple):
+    """Sums over pairs i ≠ j of each of g kernels K, for each of B splits v."""
+
+    a: FloatArray
+    """vᵀKv, the pairs within the first set, (g, B)."""
+    b: FloatArray
+    """vᵀK1, the pairs of the first set with all rows, (g, B)."""
+    s: FloatArray
+    """1ᵀK1, all pairs, (g,)."""
+    squares: FloatArray
+    """The sum of k² over all pairs, (g,)."""
+
+
+def permuted_sums(
+    tile: Tile, V: Divisions, kernels: Sequence[Callable[[FloatArray], FloatArray]] | None = None
+) -> PermutedSums:
+    """Return the sums of kernels that a permutation test of two sets is made of.
+
+    Parameters
+    ----------
+    tile
+        Values of two ranges of rows, symmetric: a kernel's, or distances if there are `kernels`.
+    V
+        Splits (B, N), 1 for the rows of the first set.
+    kernels
+        Functions of a block of distances. None: the values are those of one kernel.
+
+    Notes
+    -----
+    A block above the diagonal is formed once and serves all splits and kernels; no array of N × N numbers ever exists.
+    """
+    B, N = V.shape
+    g = 1 if kernels is None else len(kernels)
+    within, squares, sums = np.zeros((g, B)), np.zeros(g), np.zeros((g, N))
+    for rows, columns, values in each_block(tile, N, label=LABEL_PERMUTED_SUMS, threads=False):
+        for number in range(g):
+            K = values if kernels is None else kernels[number](values)
+            if rows == columns:
+                K = np.triu(K, 1)
+            sums[number, rows] += K.sum(axis=1)
+            sums[number, columns] += K.sum(axis=0)
+            squares[number] += 2 * np.vdot(K, K)
+            for some in chunks(B, MANY):
+                left, right = V[some, rows].astype(np.float64), V[some, columns].astype(np.float64)
+                within[number, some] += 2 * np.einsum("bj,bj->b", left @ K, right)
+    touching = np.concatenate([sums @ V[few].T.astype(np.float64) for few in chunks(B, FEW)], axis=1)
+    return PermutedSums(within, touching, sums.sum(axis=1), squares)

@@ -1,0 +1,1 @@
+"""Probabilities of one event or of classes: binned errors, reliability, cumulative curves and their tests."""

@@ -1,0 +1,186 @@
+"""Where a reliability curve would lie if the predictions were calibrated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.bins import BinTable, IndexArray, bin_of
+from calibrant.core.grid import Grid
+from calibrant.core.isotonic import isotonic_fit
+from calibrant.core.null import redraw_events
+from calibrant.core.ordered import Ordered
+from calibrant.inputs.arrays import FloatArray
+
+EXACT_ROWS = 2000
+SKEWED = 100.0  # below this variance three cumulants do not describe the law
+MOST_CELLS = 4096
+ROUNDING = 1e-12  # a tail that equals the level but for rounding counts as equal
+
+
+def count_band(p: FloatArray, count: NDArray[np.int64], level: float) -> tuple[int, int]:
+    """Return the quantiles (1 ± level)/2 of the number of events among rows with probabilities p, count times each.
+
+    Exact up to 2000 rows. Beyond that by the first three cumulants (Cornish-Fisher), rounded outwards to a count, or,
+    where few events or few non-events are expected, by the law with the scores pooled into at most 4096 cells.
+    `p` is ascending.
+    """
+    tail = (1 - level) / 2
+    if count.sum() <= EXACT_ROWS:
+        return _quantiles_poisson_binomial(law(np.repeat(p, count)), tail)
+    if float((count * p * (1 - p)).sum()) >= SKEWED:
+        return _cornish_fisher(p, count, tail)
+    return _rare(p, count, tail)
+
+
+def law(p: FloatArray) -> FloatArray:
+    """Return P(number of events = k), k = 0..n, by convolving halves: sums of positive terms only."""
+    if p.size == 0:
+        return np.ones(1)
+    parts = list(np.stack([1 - p, p], axis=1))
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        parts = [*(np.convolve(a, b) for a, b in pairs), *parts[len(parts) // 2 * 2 :]]
+    return np.asarray(parts[0])
+
+
+def _quantiles_poisson_binomial(mass: FloatArray, tail: float) -> tuple[int, int]:
+    below = np.cumsum(mass)
+    above = np.cumsum(mass[::-1])[::-1] - mass  # P(X > k)
+    return int(np.argmax(below >= tail - ROUNDING)), int(np.argmax(above <= tail + ROUNDING))
+
+
+def _cornish_fisher(p: FloatArray, count: NDArray[np.int64], tail: float) -> tuple[int, int]:
+    from scipy.special import ndtri
+
+    n, v = int(count.sum()), count * p * (1 - p)
+    mean, variance, third = float((count * p).sum()), float(v.sum()), float((v * (1 - 2 * p)).sum())
+    z = -float(ndtri(tail))
+    skew, half = third * (z * z - 1) / (6 * variance), z * math.sqrt(variance)
+    return max(0, math.floor(mean - half + skew)), min(n, math.ceil(mean + half + skew))
+
+
+def _rare(p: FloatArray, count: NDArray[np.int64], tail: float) -> tuple[int, int]:
+    """Return the quantiles where almost every outcome is the more probable one, by the law of the exceptions."""
+    high = int(np.searchsorted(p, 0.5, side="right"))
+    events = _few(p[:high], count[:high])  # among rows where none is probable
+    misses = _few(1 - p[high:], count[high:])  # among rows where an event is probable
+    mass = np.convolve(events, misses[::-1])
+    shift = int(count[high:].sum()) - (misses.size - 1)
+    low, top = _quantiles_poisson_binomial(mass, tail)
+    return max(0, low + shift), min(int(count.sum()), top + shift)
+
+
+def _few(q: FloatArray, count: NDArray[np.int64]) -> FloatArray:
+    """Return the law of the number of exceptions of small probabilities q, from its generating function."""
+    if q.size == 0:
+        return np.ones(1)
+    starts = np.unique(np.linspace(0, q.size, MOST_CELLS, endpoint=False).astype(np.intp))
+    rows: Any = np.add.reduceat(count, starts)
+    mean: Any = np.add.reduceat(count * q, starts) / rows
+    expected = float((rows * mean).sum())
+    length = math.ceil(expected + 12 * math.sqrt(expected) + 40)  # beyond is less than rounding
+    z = np.exp(2j * np.pi * np.arange(length) / length)
+    generating = np.exp((rows[:, None] * np.log1p(mean[:, None] * (z - 1))).sum(axis=0))
+    mass = np.maximum(np.fft.fft(generating).real, 0.0)
+    return np.asarray(mass / mass.sum())
+
+
+POOLED = 1e-9  # of the variance: a smaller difference is rounding, and no scores differ
+MOST_SCORES = 10_000  # beyond so many different scores the isotonic region is computed on that many mass bins
+
+Band = tuple[FloatArray, FloatArray, str]
+
+
+def binned_band(
+    summary: Ordered, starts: IndexArray, table: BinTable, level: float, resamples: int, rng: np.random.Generator
+) -> Band:
+    """Return the quantiles (1 ± level)/2 of each bin's frequency given its scores, and how they were found.
+
+    `starts` has the first entry of each bin, and the number of entries.
+    """
+    if not summary.has_equal_weights:
+        low, high = _resampled(summary, starts, table, level, resamples, rng)
+        return low, high, f"from {resamples} redraws"
+    low, high = np.full((2, table.count.size), np.nan)
+    for b in np.flatnonzero(table.count):
+        rows = slice(starts[b], starts[b + 1])
+        low[b], high[b] = count_band(summary.score[rows], summary.count[rows], level)
+    exact = int(table.count.max()) <= EXACT_ROWS
+    how = "exact" if exact else f"exact up to {EXACT_ROWS} rows per bin, by three cumulants beyond"
+    with np.errstate(invalid="ignore"):
+        return low / table.count, high / table.count, how
+
+
+def grid_rounding(grid: Grid, table: BinTable, level: float) -> float:
+    """Return by how much the band moves if scores of equal weight are pooled in the cells of a grid.
+
+    Pooling keeps the mean number of events of a bin and raises its variance V by D = Σ(p - p̄)², which a grid knows; the
+    third cumulant, Σp(1 - p)(1 - 2p), moves by at most 3D. For bins of many rows, whose band comes from these
+    cumulants, the bound follows, with one row for rounding to a count. For the others it was never seen exceeded.
+    """
+    from scipy.special import ndtri
+
+    cells = grid.cells()
+    n, p = cells.count, np.nan_to_num(cells.mean_predicted)
+    spread = np.where(n > 0, n * p * (1 - p) - cells.wv / grid.weight_max, 0.0)
+    D: FloatArray = np.add.reduceat(spread, np.searchsorted(cells.lower, table.lower))
+    V: FloatArray = table.wv / grid.weight_max
+    pooled = D > POOLED * V
+    if not pooled.any():
+        return 0.0
+    D, V, rows = D[pooled], V[pooled], table.count[pooled]
+    z = float(ndtri((1 - level) / 2))
+    moved = abs(z) * (np.sqrt(V + D) - np.sqrt(V)) + abs(z * z - 1) / 6 * 4 * D / V
+    return float(((1 + moved) / rows).max())
+
+
+def _resampled(
+    summary: Ordered,
+    starts: IndexArray,
+    table: BinTable,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    filled = np.flatnonzero(table.count)
+    draws = np.concatenate(
+        [
+            np.add.reduceat(events * summary.weight, starts[filled], axis=1)
+            for events in redraw_events(summary.pool, resamples, rng)
+        ]
+    )
+    low, high = np.full((2, table.count.size), np.nan)
+    low[filled], high[filled] = _quantiles(draws, level) / table.w[filled]
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random.Generator) -> Band:
+    """Return pointwise quantiles of isotonic fits to redrawn outcomes, one per different score."""
+    cells = summary.at_most(MOST_SCORES)
+    low, high = _refits(cells, resamples, level, rng)
+    if cells is summary:
+        return low, high, f"from {resamples} redraws"
+    edges = summary.edges(MOST_SCORES, "mass")
+    place = np.searchsorted(bin_of(cells.score, edges), bin_of(summary.unique_scores, edges))
+    return low[place], high[place], f"from {resamples} redraws on {cells.score.size} mass bins"
+
+
+def _refits(summary: Ordered, resamples: int, level: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w, starts = summary.weight_by_score, summary.starts()
+    fits = np.concatenate(
+        [
+            [isotonic_fit(row, w) for row in np.add.reduceat(events * summary.weight, starts, axis=1)]
+            for events in redraw_events(summary.pool, resamples, rng)
+        ]
+    )
+    low, high = _quantiles(fits, level)
+    return low, high
+
+
+def _quantiles(draws: FloatArray, level: float) -> FloatArray:
+    tail = (1 - level) / 2
+    return np.quantile(draws, [tail, 1 - tail], axis=0)

@@ -1,0 +1,230 @@
+"""A test of calibration from any metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.catalogue import AnyRows, Entry, find, is_verb
+from calibrant.core.null import reaches, redraw_centre, redraw_events, redraw_rows, resampled_pvalue
+from calibrant.core.ordered import Ordered
+from calibrant.core.results import Decomposition, Direction, TestResult
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.probabilities import Binary, read_probabilities
+from calibrant.inputs.rows import Judged, LawRows, read_outcomes
+from calibrant.kernel_errors.fitted import DrawnRows
+from calibrant.kernels.row_order import canonical_order
+from calibrant.progress import steps
+
+Measure = Callable[[DrawnRows], float]
+
+
+def consistency_test(
+    y: Any,
+    prediction: Any,
+    *,
+    metric: Any,
+    resamples: int = 999,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    rng: Any = 0,
+    **options: Any,
+) -> TestResult:
+    r"""Test calibration by any metric that grows with miscalibration.
+
+    Outcomes are redrawn from the predictions (y* ~ p, independently), the metric T is recomputed with predictions, bins
+    and weights held fixed, and
+
+    .. math:: p = \frac{1 + \#\{T^*_b \ge T\}}{B + 1}
+
+    is an exact p-value for every metric, any n and any number of classes.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`: one probability per row, or class probabilities (n, K); or a predictive law, for metrics such as
+        `skce` that judge one.
+    metric
+        A metric of calibrant or its name (of `decompose` the `mcb` is used), or a function
+        ``metric(y, prediction)``, which gets outcomes as 0 and 1 or as column numbers (and ``weights=`` if there are
+        any) and returns a number.
+    resamples
+        Number of redraws, B.
+    rng
+        A Generator or a whole number.
+    **options
+        Options of the metric, such as ``bins=10``.
+
+    Returns
+    -------
+    TestResult
+        `statistic` and `estimate` are the metric's value. `details` has `expected`, its mean if calibrated, and
+        `resamples`.
+
+    Notes
+    -----
+    Drawing the predictions with replacement as well (Bröcker and Smith 2007; CalibrationTests.jl) creates ties that
+    shrink a binned error under the null: with 10 classes and 250 rows a calibrated model is then rejected always
+    (Widmann, Lindsten and Zachariah 2019). Predictions stay fixed here. Rows must be independent given the
+    predictions.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    >>> p = [0.9] * 10
+    >>> consistency_test(y, p, metric="ece").pvalue
+    0.001
+    """
+    B, rng = check_count("resamples", resamples), generator(rng)
+    if isinstance(y, Summary):
+        raise InputError("consistency_test redraws the outcomes of rows; pass y and prediction, not a summary")
+    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+    if isinstance(metric, str) or is_verb(metric):
+        entry = find(metric)
+        rows, measure = _with_law(entry.read(y, prediction, **given)), _of_entry(entry, options)
+    else:
+        rows, measure = _read(y, prediction, **given), _of_function(metric, options)
+    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
+    T = measure(rows)
+    if np.isnan(T):
+        raise InputError(f"{name} is nan for these data; the test needs a number")
+    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, rng, name)])
+    if np.isnan(redrawn).any():
+        raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
+    extreme = int(np.count_nonzero(reaches(redrawn, T)))
+    return TestResult(
+        statistic=T,
+        pvalue=resampled_pvalue(extreme, B),
+        estimate=T,
+        method=f"consistency test of {name}; {B} redraws of the outcomes, predictions fixed",
+        n=rows.n,
+        details={"expected": float(redrawn.mean()), "resamples": B},
+    )
+
+
+def _with_law(rows: AnyRows) -> DrawnRows:
+    if isinstance(rows, Judged):
+        raise NotApplicableError(
+            f"{type(rows.prediction).__name__} do not say how outcomes are drawn, so that they cannot be redrawn; "
+            "consistency_test needs probabilities or a law"
+        )
+    return rows
+
+
+def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> DrawnRows:
+    if isinstance(prediction, Law):
+        return read_outcomes(y, prediction, weights=weights)
+    return read_probabilities(y, prediction, weights=weights, **labels)
+
+
+def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:
+    """Yield the rows with redrawn outcomes, drawn in an order that does not depend on that of the rows."""
+    order = canonical_order(rows)
+    ordered, back = redraw_centre(rows.take(order), rng), np.argsort(order)
+    for _ in steps(B, size=1, label=f"redrawing outcomes for {name}"):
+        yield redraw_rows(ordered, rng).take(back)
+
+
+def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
+    if entry.kind != "metric":
+        raise InputError(f"metric must be a number that grows with miscalibration; {entry.name} is a {entry.kind}")
+    completed = entry.completed(options)
+
+    def measure(rows: DrawnRows) -> float:
+        value = entry.of_rows(rows, completed)
+        if isinstance(value, Direction):
+            raise InputError(
+                "direction returns several numbers; pass one of them as a function, such as "
+                "metric=lambda y, p: direction(y, p).over"
+            )
+        return _number(value.mcb if isinstance(value, Decomposition) else value, entry.name)
+
+    return measure
+
+
+def _of_function(function: Any, options: dict[str, Any]) -> Measure:
+    if not callable(function):
+        raise InputError(f"metric must be a verb of calibrant, its name, or a function; got {shown(function)}")
+
+    def measure(rows: DrawnRows) -> float:
+        # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
+        weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
+        if isinstance(rows, LawRows):
+            return _number(function(rows.y.copy(), rows.law, **weighted, **options), "the metric")
+        prediction = rows.p if isinstance(rows, Binary) else rows.P
+        return _number(function(rows.y.astype(np.int64), prediction.copy(), **weighted, **options), "the metric")
+
+    return measure
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must return one number; got {shown(value)}") from None
+
+
+MOST_ENTRIES = 4_000  # beyond so many, counts are drawn per cell of that many mass bins
+
+Measures = Sequence[Callable[[Ordered], Mapping[str, float]]]
+"""Functions that give one or more named numbers."""
+
+Batched = Mapping[str, Callable[[Ordered, NDArray[Any]], FloatArray]]
+"""Functions that give a named number for each row of redrawn event counts."""
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """A metric's mean over the redraws, and the p-value of its observed value; large values count against."""
+
+    expected: float
+    pvalue: float
+
+
+def redrawn_metrics(
+    summary: Ordered,
+    measures: Measures,
+    batched: Batched | None = None,
+    *,
+    width_bins: int,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Redrawn], str]:
+    """Return expectation and p-value of each number, and how they were found.
+
+    Beyond 4,000 entries the redraws are made on cells: mass bins, cut at the edges of the given width bins so that
+    errors of those bins are the same on cells. The observed value is then taken on the cells too, so that like is
+    compared with like.
+    """
+    batched = batched or {}
+    cells, how = summary.at_most(MOST_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
+    if cells is not summary:
+        how += f" on {cells.score.size:,} cells"
+    found = {
+        **_values(cells, measures),
+        **{name: float(of_events(cells, cells.events[None])[0]) for name, of_events in batched.items()},
+    }
+    observed = np.array(list(found.values()), dtype=np.float64)
+    pieces = []
+    for events in redraw_events(cells.pool, resamples, rng):
+        counts = events.astype(np.int64)
+        one_by_one = [list(_values(replace(cells, events=row), measures).values()) for row in counts]
+        pieces.append(np.column_stack([one_by_one, *(of_events(cells, counts) for of_events in batched.values())]))
+    redrawn = np.concatenate(pieces)
+    extreme = np.count_nonzero(reaches(redrawn, observed), axis=0)
+    pvalues = resampled_pvalue(extreme, resamples)
+    rows = zip(found, redrawn.mean(axis=0), pvalues, strict=True)
+    return {name: Redrawn(float(mean), float(pvalue)) for name, mean, pvalue in rows}, how
+
+
+def _values(summary: Ordered, measures: Measures) -> dict[str, float]:
+    return {name: value for measure in measures for name, value in measure(summary).items()}

@@ -1,0 +1,320 @@
+"""Pictures of probabilities: reliability, isotonic and cumulative curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.core import palette
+from calibrant.core.pictures import Mark, Picture
+from calibrant.core.plot_style import dress, legend_inside
+
+SAID = (
+    "mean_predicted",
+    "mean_observed",
+    "interval_low",
+    "interval_high",
+    "consistency_low",
+    "consistency_high",
+    "count",
+)
+STRIP = -0.15  # the shares of rows stand in a strip of their own, under the frequency 0
+
+
+def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw observed frequency against mean prediction, its intervals, the consistency band and the counts."""
+    column = _filled(columns)
+    level = f"{100 * details['level']:g} %"
+    width = column["upper"] - column["lower"]
+    middle = (column["upper"] + column["lower"]) / 2
+    ax.bar(
+        middle,
+        0.12 * column["weight"] / column["weight"].max(),
+        bottom=STRIP,
+        width=0.9 * width,
+        color=palette.COUNTS,
+        edgecolor=palette.OBSERVED,
+        linewidth=0.5,
+        label="share of rows (scaled)",
+        zorder=1,
+    )
+    ax.bar(
+        middle,
+        column["consistency_high"] - column["consistency_low"],
+        bottom=column["consistency_low"],
+        width=0.9 * width,
+        facecolor=(palette.BAND, 0.45),
+        edgecolor=palette.EDGE,
+        linewidth=0.7,
+        label=f"{level} band if calibrated",
+        zorder=2,
+    )
+    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated", zorder=3)
+    ax.errorbar(
+        column["mean_predicted"],
+        column["mean_observed"],
+        yerr=np.stack(
+            [
+                column["mean_observed"] - column["interval_low"],
+                column["interval_high"] - column["mean_observed"],
+            ]
+        ),
+        fmt="o",
+        markersize=5,
+        color=palette.OBSERVED,
+        elinewidth=1.3,
+        capsize=2.5,
+        label=f"observed, {level} interval",
+        zorder=4,
+    )
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(STRIP - 0.01, 1.02),
+        yticks=np.linspace(0, 1, 6),
+        xlabel="predicted probability",
+        ylabel="observed frequency",
+        aspect="equal",
+    )
+    dress(ax)
+    ax.spines["left"].set_bounds(0, 1)
+    legend_inside(ax, "upper left")
+
+
+def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the point of each bin that holds rows."""
+    column = _filled(columns)
+    level = f"{100 * details['level']:g} %"
+    return [
+        Mark(
+            x,
+            y,
+            f"predicted {x:.3f}, observed {y:.3f}\n{level} interval {low:.3f} to {high:.3f}\n"
+            f"if calibrated {band_low:.3f} to {band_high:.3f}\n{count:,} rows",
+        )
+        for x, y, low, high, band_low, band_high, count in zip(*(column[name].tolist() for name in SAID), strict=True)
+    ]
+
+
+def describe_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say how many bins are off, and which is the most."""
+    column = _filled(columns)
+    x, y = column["mean_predicted"], column["mean_observed"]
+    outside = int(np.sum(column["outside"]))
+    worst = int(abs(y - x).argmax())
+    return (
+        f"Observed frequency against predicted probability in {len(x)} bins with rows; {outside} of them lie outside "
+        f"the {100 * details['level']:g} % band of calibrated predictions. "
+        f"The largest gap is at predicted {x[worst]:.3f}, observed {y[worst]:.3f}."
+    )
+
+
+def _filled(columns: Mapping[str, Any]) -> dict[str, Any]:
+    shown = np.asarray(columns["count"]) > 0
+    return {name: np.asarray(values)[shown] for name, values in columns.items()}
+
+
+RELIABILITY = Picture(
+    draw_reliability, marks_reliability, describe_reliability, thinned=("lower", "mean_observed", "weight")
+)
+
+
+def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw the isotonic fit against the score, and the region where it would lie if calibrated."""
+    ax.fill_between(
+        columns["p"],
+        columns["consistency_low"],
+        columns["consistency_high"],
+        facecolor=(palette.BAND, 0.45),
+        edgecolor=palette.EDGE,
+        linewidth=0.7,
+        label=f"{100 * details['level']:g} % band if calibrated",
+    )
+    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
+    ax.plot(columns["p"], columns["fitted"], color=palette.OBSERVED, linewidth=2, label="isotonic fit")
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
+        xlabel="predicted probability",
+        ylabel="recalibrated probability",
+        aspect="equal",
+    )
+    dress(ax)
+    legend_inside(ax, "upper left")
+
+
+def marks_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the fit at each score."""
+    names = ("p", "fitted", "consistency_low", "consistency_high")
+    return [
+        Mark(p, fitted, f"predicted {p:.3f}, recalibrated {fitted:.3f}\nif calibrated {low:.3f} to {high:.3f}")
+        for p, fitted, low, high in zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+    ]
+
+
+def describe_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say where the fit departs most from the score."""
+    p, fitted = np.asarray(columns["p"]), np.asarray(columns["fitted"])
+    worst = int(abs(fitted - p).argmax())
+    return (
+        f"Recalibrated against predicted probability, for predictions from {p[0]:.3f} to {p[-1]:.3f}. "
+        f"The largest gap is at predicted {p[worst]:.3f}, recalibrated {fitted[worst]:.3f}; calibrated predictions "
+        f"would give {columns['consistency_low'][worst]:.3f} to {columns['consistency_high'][worst]:.3f} there."
+    )
+
+
+ISOTONIC = Picture(
+    draw_isotonic, marks_isotonic, describe_isotonic, thinned=("p", "fitted", "consistency_low", "consistency_high")
+)
+
+
+TICKS = 6
+
+
+def draw_cumulative(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw the walk, the height one standard deviation of its end would have, and the scores along the axis."""
+    A, C, scale = columns["abscissa"], columns["difference"], details["scale"]
+    ax.fill_between(
+        [0, 1],
+        -2 * scale,
+        2 * scale,
+        facecolor=(palette.BAND, 0.45),
+        edgecolor=palette.EDGE,
+        linewidth=0.7,
+        label="± 2 scale",
+    )
+    ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--")
+    ax.plot(A, C, color=palette.OBSERVED, linewidth=1.6, label="cumulative difference")
+    ax.set(xlim=(0, 1), xlabel="share of rows, by score", ylabel="cumulative observed minus predicted")
+    dress(ax)
+    legend_inside(ax, "best")
+    _mark_scores(ax, A, columns["score"])
+
+
+def marks_cumulative(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return each point of the walk but the first, which has no score."""
+    A, C, score = (np.asarray(columns[name])[1:].tolist() for name in ("abscissa", "difference", "score"))
+    return [
+        Mark(a, c, f"{a:.1%} of rows, score up to {s:.3g}\ncumulative difference {c:.4g}")
+        for a, c, s in zip(A, C, score, strict=True)
+    ]
+
+
+def describe_cumulative(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say how far the walk goes, and where."""
+    C, score = np.asarray(columns["difference"]), np.asarray(columns["score"])
+    low, high = int(C.argmin()), int(C.argmax())
+    return (
+        "Cumulative observed minus predicted, rows in the order of their score. "
+        f"It is highest with {C[high]:.4g}{_at(score[high])}, lowest with {C[low]:.4g}{_at(score[low])}, "
+        f"and ends at {C[-1]:.4g}; twice the scale is {2 * details['scale']:.4g}."
+    )
+
+
+def _at(score: float) -> str:
+    return " at the start" if np.isnan(score) else f" at score {score:.3g}"
+
+
+def _mark_scores(ax: Any, A: Any, score: Any) -> None:
+    """Write the score at a few shares of rows, on a second axis."""
+    last = len(A) - 1
+    places = sorted({min(max(1, int(np.searchsorted(A, k / (TICKS - 1)))), last) for k in range(TICKS)})
+    top = ax.secondary_xaxis("top")
+    top.set_xticks([A[k] for k in places], _written([score[k] for k in places]))
+    top.set_xlabel("score", color=palette.INK, labelpad=6)
+    top.spines["top"].set(color=palette.EDGE, linewidth=0.8)
+    top.tick_params(color=palette.EDGE, labelcolor=palette.INK, length=3)
+
+
+def _written(scores: list[float]) -> list[str]:
+    """Write scores with as few decimals, from two to four, as tell them apart."""
+    for decimals in (2, 3):
+        texts = [f"{score:.{decimals}f}" for score in scores]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [f"{score:.4f}" for score in scores]
+
+
+CUMULATIVE = Picture(draw_cumulative, marks_cumulative, describe_cumulative, thinned=("abscissa", "difference"))
+
+
+NAMES = ("forecast", "recalibrated_low", "recalibrated_high")
+FAINTEST = 0.35
+MOST_LABELS = 7
+
+
+def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw for each level the recalibrated quantiles against the forecast, darker for higher levels."""
+    levels = list(_by_level(columns))
+    ends = _finite(np.concatenate([np.asarray(columns[name], dtype=float) for name in NAMES]))
+    if ends.size:
+        line = [ends.min(), ends.max()]
+        ax.plot(line, line, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
+    labelled = set(np.linspace(0, len(levels) - 1, min(len(levels), MOST_LABELS)).round().astype(int).tolist())
+    for k, (level, forecast, low, high) in enumerate(levels):
+        alpha = 1.0 if len(levels) == 1 else FAINTEST + (1 - FAINTEST) * k / (len(levels) - 1)
+        ax.fill_between(forecast, low, high, facecolor=(palette.OBSERVED, 0.2 * alpha), linewidth=0)
+        ax.plot(
+            forecast,
+            (low + high) / 2,
+            color=palette.OBSERVED,
+            alpha=alpha,
+            linewidth=1.6,
+            marker="o" if forecast.size == 1 else None,
+            label=f"level {level:g}" if k in labelled else None,
+        )
+    ax.set(xlabel="forecast quantile", ylabel="recalibrated quantile")
+    dress(ax)
+    legend_inside(ax, "upper left")
+
+
+def marks_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return each different forecast of each level."""
+    names = ("level", *NAMES, "count")
+    return [
+        Mark(
+            q,
+            (low + high) / 2,
+            f"level {level:g}: forecast {q:.4g}\nrecalibrated {_range(low, high)}\n{count:,} rows",
+        )
+        for level, q, low, high, count in zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+        if np.isfinite(q)
+    ]
+
+
+def describe_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say for how many levels there is a curve, and where the recalibrated quantile is farthest from the forecast."""
+    level, q, low, high = (np.asarray(columns[name], dtype=float) for name in ("level", *NAMES))
+    gap = np.where(np.isfinite(q), np.maximum(np.maximum(low - q, q - high), 0.0), -1.0)
+    worst = int(gap.argmax())
+    return (
+        f"Recalibrated against forecast quantiles of {np.unique(level).size} levels. The largest gap is at level "
+        f"{level[worst]:g}, forecast {q[worst]:.4g}, recalibrated {_range(low[worst], high[worst])}."
+    )
+
+
+def _by_level(columns: Mapping[str, Any]) -> Iterator[tuple[float, Any, Any, Any]]:
+    """Yield the finite forecasts of each level and their recalibrated values."""
+    levels = np.asarray(columns["level"])
+    for level in np.unique(levels):
+        q, low, high = (np.asarray(columns[name], dtype=float)[levels == level] for name in NAMES)
+        shown = np.isfinite(q)
+        yield float(level), q[shown], low[shown], high[shown]
+
+
+def _finite(values: Any) -> Any:
+    return values[np.isfinite(values)]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+QUANTILE_RELIABILITY = Picture(
+    draw_quantile_reliability,
+    marks_quantile_reliability,
+    describe_quantile_reliability,
+    thinned=("forecast", "recalibrated_low", "recalibrated_high"),
+    lines="level",
+)

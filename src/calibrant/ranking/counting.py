@@ -1,0 +1,217 @@
+"""Integer ranks of outcomes among what was predicted for them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.bins import bin_of, width_edges
+from calibrant.core.dispatch import on_threads, takes_fast_body
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.mixture import Mixture
+from calibrant.inputs.options import generator
+from calibrant.inputs.parametric import MvNormal, Normal
+from calibrant.inputs.rows import CdfRows, LawRows, QuantileRows
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.scipy_distribution import ScipyLaw
+
+Counts = NDArray[np.int64]
+
+BLOCK = 1 << 18  # draws that are compared at a time: they and the comparisons stay in the cache
+FEW = 255  # draws whose number fits into a byte
+
+
+def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
+    """Return #{draws < y} and #{draws = y} of each row, (n,) for draws (n, M) and (n, D) for (n, M, D).
+
+    Both are compared as `dtype`, the coarser of their types, so that a number and its rounding are equal.
+
+    >>> less, equal = rank_counts(np.array([2.0]), np.array([[1.0, 2.0, 2.0, 5.0]]), np.dtype(np.float64))
+    >>> less, equal
+    (array([1]), array([2]))
+    """
+    n, M = draws.shape[:2]
+    points = as_compared(y, dtype).reshape(n, -1)
+    members = draws.reshape(n, M, -1)
+    less, equal = np.empty((2, *points.shape), np.int64)
+    count = _fast() if takes_fast_body(draws.size) else reference_counts
+
+    def work(part: slice) -> None:
+        count(points[part], as_compared(members[part], dtype), less[part], equal[part])
+
+    for _ in on_threads(work, n, size=max(1, BLOCK // max(1, members[:1].size))):
+        pass
+    return less.reshape(y.shape), equal.reshape(y.shape)
+
+
+def as_compared(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return values rounded to `dtype`, infinite beyond its range; float16 as float32, which compiled code knows.
+
+    >>> as_compared(np.array([0.1, 1e6]), np.dtype(np.float16))
+    array([0.09997559,        inf], dtype=float32)
+    """
+    with np.errstate(over="ignore"):
+        rounded = values.astype(dtype, copy=False)
+    return rounded.astype(np.float32) if dtype == np.float16 else rounded
+
+
+def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, equal: Counts) -> None:
+    """Write the counts of points (n, D) among members (n, M, D)."""
+    lines = np.ascontiguousarray(members.transpose(0, 2, 1))  # sums along memory are quicker
+    for out, compare in ((less, np.less), (equal, np.equal)):
+        out[...] = 0
+        for start in range(0, lines.shape[2], FEW):
+            holds = compare(lines[:, :, start : start + FEW], points[:, :, None])
+            out[...] += np.add.reduce(holds.view(np.uint8), axis=2, dtype=np.uint8)
+
+
+def _fast() -> Any:
+    from calibrant.ranking.loops import compiled_counts
+
+    return compiled_counts()
+
+
+class Ranked(NamedTuple):
+    """Ranks 0 to M: one column, (n,), or several, (n, C).
+
+    `names` are those of the columns, `tied` is the number of rows of each column whose rank chance has decided, and
+    `cells` tells that the ranks are cells of values in [0, 1], and `outward` that high ones are outlying outcomes.
+    """
+
+    rank: NDArray[np.int64]
+    M: int
+    names: tuple[str, ...]  # (C,); ("",) for one column without a name
+    tied: NDArray[np.int64]  # (C,)
+    cells: bool = False
+    outward: bool = False
+
+
+def ranked(less: Counts, equal: Counts, rng: Any, *, names: tuple[str, ...] | None = None, M: int) -> Ranked:
+    """Return less + U with U uniform on the whole numbers 0 to equal: uniform on 0 to M if all members are alike.
+
+    >>> ranked(np.array([3, 0]), np.array([0, 2]), rng=0, M=4).rank.tolist()[0]
+    3
+    >>> ranked(np.array([3, 0]), np.array([0, 2]), rng=None, M=4)
+    Traceback (most recent call last):
+    calibrant.errors.InputError: the outcome equals draws in 1 of 2 ranks, and chance decides its place among them; ...
+    """
+    ties = equal > 0
+    tied = np.atleast_1d(np.count_nonzero(ties, axis=0)).astype(np.int64)
+    rank = less.astype(np.int64, copy=True)
+    if ties.any():
+        if rng is None:
+            raise InputError(
+                f"the outcome equals draws in {int(tied.sum()):,} of {less.size:,} ranks, and chance decides its place "
+                "among them; pass rng=, a numpy Generator or a whole number"
+            )
+        rank[ties] += generator(rng).integers(0, equal[ties], endpoint=True)
+    return Ranked(rank, M, names or column_names(rank), tied)
+
+
+def column_names(rank: NDArray[Any]) -> tuple[str, ...]:
+    """Return the numbers of the columns as their names; one column without an axis has no name."""
+    return ("",) if rank.ndim == 1 else tuple(str(d) for d in range(rank.shape[1]))
+
+
+Bounds = tuple[FloatArray, FloatArray]
+
+
+def pit_bounds(rows: LawRows | QuantileRows | CdfRows) -> Bounds:
+    """Return the ends of [F(y-), F(y)], each (n,), or (n, D) for outcomes that are vectors.
+
+    They are the same where F has no jump at y. If the predictions are right, a value drawn evenly between them is
+    uniform on [0, 1]. Draws give [#{x < y}, #{x <= y} + 1] / (M + 1): the outcome is one more draw. Quantiles give the
+    cell of their levels, 0 and 1 added, that holds y.
+
+    >>> from calibrant.inputs.rows import read_outcomes
+    >>> low, high = pit_bounds(read_outcomes([2.0, 9.0], Samples([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))
+    >>> low, high
+    (array([0.25, 0.75]), array([0.75, 1.  ]))
+    """
+    if isinstance(rows, CdfRows):
+        return rows.prediction.below, rows.prediction.at
+    if isinstance(rows, QuantileRows):
+        return _of_quantiles(rows)
+    if isinstance(rows.law, Samples):
+        less, equal = rank_counts(rows.y, rows.law.held, rows.dtype)
+        return less / (rows.law.M + 1), (less + equal + 1) / (rows.law.M + 1)
+    return _of_law(rows.law, rows.y)
+
+
+def _of_quantiles(rows: QuantileRows) -> Bounds:
+    levels = np.concatenate(([0.0], rows.prediction.levels, [1.0]))
+    less, at_most = np.zeros((2, rows.n), dtype=np.intp)
+    for column in rows.prediction.values.T:
+        less += column < rows.y
+        at_most += column <= rows.y
+    # An outcome equal to a quantile belongs to the cells below it, of all tied quantiles.
+    return levels[less], levels[np.where(at_most > less, at_most, at_most + 1)]
+
+
+def _of_law(law: Law, y: FloatArray) -> Bounds:
+    """Return F(y-) and F(y) of the law itself; a law of one's own is taken to have no jumps."""
+    if isinstance(law, Samples):
+        less, equal = rank_counts(y, law.held, law.held.dtype)
+        return less / law.M, (less + equal) / law.M
+    if isinstance(law, Mixture):
+        parts = [_of_law(component, y) for component in law.components]
+        return _mixed(law, [low for low, _ in parts]), _mixed(law, [high for _, high in parts])
+    if isinstance(law, MvNormal):
+        at = np.stack([_marginal(law, d).cdf(y[:, d]) for d in range(law.shape[0])], axis=1)
+        return at, at
+    at = law.cdf(y)
+    if isinstance(law, ScipyLaw) and not hasattr(law.dist, "logpdf"):  # discrete
+        return law.cdf(np.nextafter(y, -np.inf)), at
+    return at, at
+
+
+def _marginal(law: MvNormal, d: int) -> Normal:
+    return Normal(law.mean[:, d], np.sqrt(law.cov[:, d, d]))
+
+
+def _mixed(law: Mixture, parts: list[FloatArray]) -> FloatArray:
+    total = np.zeros(parts[0].shape)
+    for part, weight in zip(parts, law.weights.T, strict=True):
+        total += (weight[:, None] if part.ndim == 2 else weight) * part
+    return np.minimum(total, 1.0)  # the weights may add up to 1 and a rounding
+
+
+CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted
+
+
+def marginal_ranks(rows: LawRows | QuantileRows | CdfRows, rng: Any) -> Ranked:
+    """Return the ranks among draws; of other predictions the cell of F(y) among 1000, which is a rank with M = 999.
+
+    >>> from calibrant.inputs.rows import read_outcomes
+    >>> marginal_ranks(read_outcomes([2.5], Samples([[1.0, 2.0, 3.0]])), None).rank
+    array([2])
+    """
+    if rng is not None:
+        generator(rng)  # refuses what is none, whether it is needed or not
+    if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
+        less, equal = rank_counts(rows.y, rows.law.held, rows.dtype)
+        return ranked(less, equal, rng, M=rows.law.M)
+    low, high = pit_bounds(rows)
+    wide = high > low
+    if not wide.any():
+        return cells(high, np.zeros(high.shape, bool))
+    if rng is None:
+        raise InputError(
+            f"the distribution function jumps at the outcome in {np.count_nonzero(wide):,} of {wide.size:,} values, "
+            "and chance decides between its ends; pass rng=, a numpy Generator or a whole number"
+        )
+    return cells(low + generator(rng).random(low.shape) * (high - low), wide)
+
+
+def cells(u: FloatArray, drawn: Any) -> Ranked:
+    """Return values of [0, 1] as ranks with M = 999: their cells of width 1/1000, right-closed, 0 in the first.
+
+    `drawn` tells which of them chance has decided.
+    """
+    rank = bin_of(u.ravel(), width_edges(CELLS)).reshape(u.shape).astype(np.int64)
+    tied = np.atleast_1d(np.count_nonzero(drawn, axis=0)).astype(np.int64)
+    return Ranked(rank, CELLS - 1, column_names(rank), tied, cells=True)

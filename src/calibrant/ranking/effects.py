@@ -1,0 +1,269 @@
+"""What uneven ranks say about predictions, in units of the predictive standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import pi, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.pvalues import holm
+from calibrant.core.results import TestResult
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_count, generator
+from calibrant.ranking.bands import counts_test
+from calibrant.ranking.summary import Ranks
+
+DEGREES = 4
+
+
+def legendre(M: int) -> FloatArray:
+    r"""Return φ_1 to φ_4 (fewer if M < 4) at the ranks 0 to M: shape (degrees, M + 1).
+
+    Discrete Legendre polynomials of x = r - M/2, positive at r = M. If the rank is uniform each has mean 0 and variance
+    1 exactly, and they are uncorrelated. The first sees a shift, the second spread, the third skewness, the fourth
+    tails.
+
+    >>> legendre(1)
+    array([[-1.,  1.]])
+    >>> bool(np.allclose(legendre(9) @ legendre(9).T / 10, np.eye(4)))
+    True
+    """
+    m = M + 1
+    x = np.arange(m) - M / 2
+    s = x * x
+    q = float(m) ** 2
+    found = np.stack(
+        [
+            x,
+            s - (q - 1) / 12,
+            x * (s - (3 * q - 7) / 20),
+            s * s - s * (3 * q - 13) / 14 + 3 * (q - 1) * (q - 9) / 560,
+        ]
+    )[: min(DEGREES, M)]
+    return np.asarray(found / np.sqrt(np.mean(found * found, axis=1, keepdims=True)))
+
+
+SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
+SPREAD = pi / sqrt(15)  # log spread per mean of φ_2
+
+
+class Effect(NamedTuple):
+    """Components of the ranks and what they mean, one entry per column.
+
+    `shift` is in predictive standard deviations, positive if predictions are too high. `spread` is the factor that the
+    predictive spread needs: above 1 if predictions are too narrow.
+    """
+
+    Z: FloatArray  # (K, C): Σ w φ_k(r) / sqrt(Σ w²), of mean 0 and variance 1 if ranks are uniform
+    shift: FloatArray  # (C,)
+    spread: FloatArray  # (C,), NaN if M = 1, where two ranks tell nothing of it
+
+
+def rank_effect(ranks: Ranks) -> Effect:
+    r"""Return the components Z of the ranks and the shift and spread that they stand for.
+
+    With φ_k of `legendre` and n rows of weight 1,
+
+    .. math:: Z_k = \frac1{\sqrt n} \sum_i \varphi_k(r_i), \qquad
+              \text{shift} = -\sqrt{\pi/3}\, Z_1/\sqrt n, \qquad
+              \text{spread} = \exp\bigl((\pi/\sqrt{15})\, Z_2/\sqrt n\bigr),
+
+    exact to first order if predictions are Gaussian and draws many. With weights n is (Σw)²/Σw². For few draws or large
+    errors see `normal_errors`, which has intervals too.
+
+    >>> found = rank_effect(Ranks.of([0, 1, 2, 3], M=3))
+    >>> float(abs(found.shift[0])), float(found.spread[0].round(12))
+    (0.0, 1.0)
+    """
+    total, squares = ranks.weight[:, 0].sum(), ranks.weight2[:, 0].sum()
+    phi = legendre(ranks.M)
+    Z = phi @ ranks.weight / np.sqrt(squares)  # (K, C)
+    root_n = float(total / np.sqrt(squares))
+    shift = -SHIFT * Z[0] / root_n
+    log_spread = SPREAD * Z[1] / root_n if len(phi) > 1 else np.full(ranks.C, np.nan)
+    return Effect(Z, shift, np.exp(log_spread))
+
+
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "not adjusted"}
+LEAST = float(np.finfo(np.float64).tiny)  # a p-value that float64 cannot hold is not 0
+
+
+class Found(NamedTuple):
+    """What a test found, column by column: `columns` are details of each in their last axis, `shared` those of all."""
+
+    statistic: FloatArray  # (C,)
+    pvalue: FloatArray  # (C,)
+    words: str
+    columns: Mapping[str, Any]
+    shared: Mapping[str, Any]
+
+
+def rank_result(ranks: Ranks, found: Found, pvalue: FloatArray, correction: str) -> TestResult:
+    """Return the result of a test of these ranks; `pvalue` is adjusted for the number of columns."""
+    effect, single = rank_effect(ranks), ranks.single
+    columns = f"; {ranks.C:,} columns" if ranks.C > 1 else ""
+    return TestResult(
+        statistic=shaped(found.statistic, single),
+        pvalue=shaped(np.maximum(pvalue, LEAST), single),
+        estimate=(shaped(effect.shift, single), shaped(effect.spread, single)),
+        method=f"{found.words}; {ranks_in_words(ranks)}{columns}{correction and ', '}{correction}",
+        n=ranks.n,
+        details={
+            "names": ranks.names,
+            "pvalue_each": shaped(np.maximum(found.pvalue, LEAST), single),
+            "M": ranks.M,
+            "tied": shaped(ranks.tied, single),
+            **{name: shaped(values, single) for name, values in found.columns.items()},
+            **found.shared,
+        },
+    )
+
+
+def shaped(values: Any, single: bool) -> Any:
+    """Return values (..., C) as they are, or without their last axis if one column came without one."""
+    if not single:
+        return values
+    column = values[..., 0]
+    return column.item() if column.ndim == 0 else column
+
+
+def ranks_in_words(ranks: Ranks) -> str:
+    """Say what the ranks are among."""
+    return f"cells of F(y), {ranks.M + 1:,} of them" if ranks.cells else f"ranks among {ranks.M:,} draws"
+
+
+def adjusted(pvalue: FloatArray, multiplicity: str) -> FloatArray:
+    """Return p-values adjusted for their number; NaN is none."""
+    if multiplicity == "holm":
+        return holm(pvalue.ravel()).reshape(pvalue.shape)
+    if multiplicity == "bonferroni":
+        return np.asarray(np.minimum(1.0, pvalue * np.count_nonzero(~np.isnan(pvalue))))
+    return pvalue
+
+
+class BandTest(NamedTuple):
+    """γ of each column, (C,), its exact p-value, and the t at which it is reached first."""
+
+    gamma: FloatArray
+    pvalue: FloatArray
+    where: FloatArray
+
+
+def band_test(ranks: Ranks) -> BandTest:
+    """Return the smallest two-sided pointwise p-value γ of #{rank < j} ~ Binomial(n, j/(M + 1)) and P(γ* <= γ)."""
+    t = ranks.points / (ranks.M + 1)
+    gamma, pvalue, place = counts_test(below(ranks.counts, ranks.points), ranks.n, t)
+    return BandTest(gamma, pvalue, t[place])
+
+
+def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return #{rank < j} at the points j, (T, C), of counts (M + 1, C)."""
+    return np.asarray(np.cumsum(counts, axis=0)[points - 1])
+
+
+def own_stream(rng: Any) -> np.random.Generator:
+    """Return chance for what comes after ties were broken with the same `rng`; None counts as 0.
+
+    A Generator goes on where it stands. A whole number would start again with the very numbers that have decided the
+    ties, so that a child of its stream is taken.
+
+    >>> float(own_stream(0).random()) == float(np.random.default_rng(0).random())
+    False
+    """
+    source = generator(0 if rng is None else rng)
+    return source if source is rng else source.spawn(1)[0]
+
+
+MOST, FEWEST = 20, 5  # bins by default
+ROWS_PER_BIN = 20
+ENOUGH = 5.0  # least expected count for which the chi-square limit is used
+RESAMPLES = 999
+LEAST_RANK_BINS = float(np.finfo(np.float64).tiny)  # no p-value is 0
+TIE = 1e-10  # counts in another order may sum to a statistic that differs by its rounding
+
+
+def default_bins(n: int, M: int) -> int:
+    """Return a number of bins for n ranks 0 to M: at most 20 and M + 1, some 20 rows each, and even bins if possible.
+
+    The largest divisor of M + 1 between half of what these rules allow and all of it, else all of it.
+
+    >>> default_bins(10_000, 99), default_bins(100, 99), default_bins(10_000, 100), default_bins(50, 1)
+    (20, 5, 20, 2)
+    """
+    m = M + 1
+    start = min(MOST, max(FEWEST, n // ROWS_PER_BIN), m)
+    return next((k for k in range(start, 0, -1) if m % k == 0 and 2 * k >= start), start)
+
+
+def read_bins(bins: Any, n: int, M: int) -> int:
+    """Return the number of bins that was asked for, 2 to M + 1; the default if it is None."""
+    if bins is None:
+        return default_bins(n, M)
+    found = check_count("bins", bins, least=2)
+    if found > M + 1:
+        raise InputError(f"bins must be at most {M + 1:,}, the number of ranks 0 to M = {M:,}; got {found:,}")
+    return found
+
+
+def rank_bins(M: int, bins: int) -> NDArray[np.int64]:
+    """Return how many of the ranks 0 to M fall into each bin; rank r falls into bin ((r + 1) bins - 1) // (M + 1).
+
+    This is right-closed in (r + 1)/(M + 1). Bins that do not divide M + 1 differ by one rank.
+
+    >>> rank_bins(99, 7)
+    array([14, 14, 14, 15, 14, 14, 15])
+    """
+    return np.diff(_starts(M, bins), append=M + 1)
+
+
+def bin_counts(counts: NDArray[Any], bins: int) -> NDArray[Any]:
+    """Return counts of ranks (M + 1, C) summed over bins: (bins, C).
+
+    >>> bin_counts(np.array([[1], [2], [3], [4]]), 2)[:, 0]
+    array([3, 7])
+    """
+    return np.asarray(np.add.reduceat(counts, _starts(len(counts) - 1, bins), axis=0))
+
+
+def chi2(
+    counts: NDArray[np.int64], expected: FloatArray, rng: Any, *, resamples: int = RESAMPLES
+) -> tuple[FloatArray, FloatArray]:
+    """Return Σ_k (count_k - expected_k)² / expected_k of each column of counts (bins, C), and its p-value.
+
+    Chi-square with bins - 1 degrees of freedom; if an expected count is below 5, simulated multinomial counts and
+    (1 + #{T* >= T}) / (resamples + 1). Without `rng` the simulation starts from 0.
+
+    >>> statistic, pvalue = chi2(np.array([[30], [10]]), np.array([20.0, 20.0]), None)
+    >>> float(statistic[0]), round(float(pvalue[0]), 6)
+    (10.0, 0.001565)
+    """
+    from scipy.special import chdtrc
+
+    statistic = pearson(counts, expected)
+    if is_large(expected):
+        return statistic, np.maximum(chdtrc(expected.size - 1, statistic), LEAST_RANK_BINS)
+    n = int(counts[:, 0].sum())
+    share = expected / expected.sum()
+    drawn = own_stream(rng).multinomial(n, share, size=resamples)
+    redrawn = np.sort(pearson(drawn.T, expected))
+    extreme = resamples - np.searchsorted(redrawn, statistic * (1 - TIE))
+    return statistic, (1 + extreme) / (resamples + 1)
+
+
+def is_large(expected: FloatArray) -> bool:
+    """Tell whether every expected count is large enough for the chi-square limit."""
+    return bool(expected.min() >= ENOUGH)
+
+
+def pearson(counts: NDArray[np.int64], expected: FloatArray) -> FloatArray:
+    """Return Σ_k (count_k - expected_k)² / expected_k of each column of counts (bins, C)."""
+    return np.asarray(((counts - expected[:, None]) ** 2 / expected[:, None]).sum(axis=0))
+
+
+def _starts(M: int, bins: int) -> NDArray[np.int64]:
+    """Return the first rank of each bin: the least r with (r + 1) bins > k (M + 1)."""
+    return np.arange(bins) * (M + 1) // bins

@@ -1,0 +1,187 @@
+"""Ranks of outcomes among their draws by the density that was predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import chunks
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_where
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.intervals import refuse_rounded
+from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.rows import LawRows
+from calibrant.inputs.samples import Samples, float_type
+from calibrant.ranking.counting import Ranked, cells, rank_counts
+from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
+from calibrant.ranking.verbs import rank_verb
+
+
+def density_level(law: Law, y: FloatArray) -> FloatArray | None:
+    r"""Return u = P(q(X) > q(y)), the mass of the smallest region of highest density that holds y; None without a form.
+
+    Normal: :math:`|2 \Phi(z) - 1|`. Laplace: :math:`1 - e^{-|z|}`. MvNormal: the chi-square distribution function
+    with D degrees of freedom at the squared Mahalanobis distance.
+
+    >>> density_level(Laplace(0.0, 1.0), np.array([-np.log(2)]))
+    array([0.5])
+    """
+    from scipy.special import erf, gammainc
+
+    with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
+        if isinstance(law, Normal):
+            return np.asarray(erf(np.abs(y - law.mean) / law.std / np.sqrt(2)))
+        if isinstance(law, Laplace):
+            return np.asarray(-np.expm1(-np.abs(y - law.loc) / law.scale))
+        if isinstance(law, MvNormal):
+            return np.asarray(gammainc(law.shape[0] / 2, _squared_distances(law, y) / 2))
+    return None
+
+
+def _squared_distances(law: MvNormal, y: FloatArray) -> FloatArray:
+    """Return (y - μ)' Σ⁻¹ (y - μ), as the square of the solution of L z = y - μ with Σ = L L'."""
+    residual = y - law.mean
+    if law.is_shared:
+        z = np.linalg.solve(np.linalg.cholesky(law.cov[0]), residual.T).T
+    else:
+        z = np.linalg.solve(np.linalg.cholesky(law.cov), residual[:, :, None])[:, :, 0]
+    return np.asarray((z * z).sum(axis=1))
+
+
+def read_log_density_y(log_density_y: Any, rows: LawRows) -> NDArray[Any]:
+    """Return one log density per row that stayed at the boundary, in the type it came; minus infinity is legal."""
+    array = read_numbers(log_density_y, "log_density_y")
+    expected = rows.n if rows.keep is None else rows.keep.size
+    if array.shape != (expected,):
+        raise InputError(
+            f"log_density_y must have one value per row: shape ({expected},); got shape {array.shape}. It is the joint "
+            "density of all coordinates"
+        )
+    refuse_rounded(array, "log_density_y")
+    bad = ~(array < np.inf) if rows.keep is None else ~(array < np.inf) & rows.keep
+    refuse_where(bad, array, "log_density_y must be below infinity and not missing", "Drop or repair such rows")
+    return array if rows.keep is None else array[rows.keep]
+
+
+DRAWS = 999
+WHAT = "the density"
+
+
+@rank_verb(predictions=("samples", "laws"))
+def energy_ranks(rows: LawRows, *, log_density_y: Any = None, draws: int | None = None, rng: Any = None) -> Ranked:
+    r"""Number of draws at which the predicted density is higher than at the outcome: uniform if predictions are right.
+
+    .. math:: r_i = \#\{j : \log q_i(x_{ij}) > \log q_i(y_i)\}
+
+    With the energy :math:`-\log q_i` this is the rank of the outcome from low energy to high. A high rank is an outcome
+    in an improbable place.
+
+    Parameters
+    ----------
+    y
+        Outcomes, numbers (n,) or vectors (n, D).
+    prediction
+        ``Samples(draws, log_density=...)`` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``, with the log
+        density at each of them, (n, M); or a law, which tells it itself.
+    log_density_y : array_like of shape (n,)
+        For `Samples`: the log density of row i at outcome i. Log densities, not energies: no minus sign. A constant
+        that is the same for the draws and the outcome of a row may be missing; minus infinity is legal.
+    draws
+        For laws without a closed form: how many draws of the law the outcome is ranked among, 999 if not given.
+    rng
+        Generator or seed; for ties, and for laws that are drawn from.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Notes
+    -----
+    r/M is the level of the smallest region of highest density that holds the outcome, and the distribution function of
+    the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
+    ``summarize(energy_ranks, y, prediction)`` makes the counts that tests and curves of ranks take.
+
+    `Normal`, `Laplace` and `MvNormal` have closed forms of this level, :math:`|2 \Phi(z) - 1|`, :math:`1 - e^{-|z|}`
+    and the chi-square distribution function at the squared Mahalanobis distance. They need no chance, and the rank is
+    the cell of the level among 1000. Other laws, mixtures too, are drawn from.
+
+    Strong on spread, nearly blind to a small bias, and blind to its direction: never use it alone. Regions of highest
+    density are not the same after a change of variables, so say in which space the density was taken. Draws of the
+    right marginal law that tell nothing about the row pass.
+
+    References
+    ----------
+    Hermans, Delaunoy, Rozet, Wehenkel, Begy and Louppe (2022), A trust crisis in simulation-based inference? Your
+    posterior approximations can be unfaithful.
+
+    Examples
+    --------
+    Two of three draws are in a more probable place than the outcome:
+
+    >>> from calibrant import Laplace, Samples
+    >>> found = Samples([[0.0, 0.5, 3.0]], log_density=[[-1.0, -1.5, -4.0]])
+    >>> energy_ranks([2.0], found, log_density_y=[-3.0])
+    array([2])
+
+    Half of a Laplace law is nearer to its median than log 2:
+
+    >>> energy_ranks([0.6931], Laplace(0.0, 1.0))
+    array([499])
+    """
+    return _ranked(rows, log_density_y, draws, rng)._replace(outward=True)
+
+
+def _ranked(rows: LawRows, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
+    if isinstance(rows.law, Samples):
+        return _of_samples(rows, rows.law, log_density_y, draws, rng)
+    if log_density_y is not None:
+        raise InputError(f"log_density_y is for Samples; {type(rows.law).__name__} tells its density itself")
+    level = density_level(rows.law, rows.y)
+    if level is None:
+        return _of_draws(rows.law, rows.y, DRAWS if draws is None else check_count("draws", draws), rng)
+    if draws is not None:
+        raise InputError(f"draws= has no use for {type(rows.law).__name__}, which has a closed form; leave it out")
+    return cells(level, np.zeros(rows.n, bool))
+
+
+def _of_samples(rows: LawRows, law: Samples, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
+    Members.of(rows)  # refuses infinite draws, at which there is no density
+    if law.log_densities is None or log_density_y is None:
+        raise InputError(
+            "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
+            "{log_density_y=}; {which} is missing. joint_ranks needs none",
+            which="the first" if law.log_densities is None else "the second",
+            option="log_density_y",
+        )
+    if draws is not None:
+        raise InputError(f"draws= is for laws; these are {law.M} draws already. Leave it out")
+    q_y, q = read_log_density_y(log_density_y, rows), law.log_densities
+    coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
+    below, equal = rank_counts(q_y, q, coarser)
+    return tie_broken(law.M - below - equal, equal, rng, M=law.M, what=WHAT)
+
+
+def _of_draws(law: Law, y: FloatArray, M: int, rng: Any) -> Ranked:
+    if rng is None:
+        raise InputError(
+            f"energy_ranks has no closed form for {type(law).__name__} and draws from it; pass rng=, a numpy Generator "
+            "or a whole number"
+        )
+    chance = generator(rng)
+    less, equal = np.empty((2, law.n), np.int64)
+    D = law.shape[0] if law.shape else 1
+    for part in chunks(law.n, max(1, BLOCK // (M * D))):
+        block = law.take(part)
+        z = np.concatenate([y[part, None], block.sample(M, chance)], axis=1)  # one call for outcome and draws alike
+        q = np.asarray(block.log_density(z))
+        if np.isnan(q).any():
+            row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
+            raise InputError(
+                "the log_density of {law} must be a number; {row} has one that is nan", law=type(law).__name__, row=row
+            )
+        less[part], equal[part] = outcome_counts(-q)
+    return tie_broken(less, equal, chance, M=M, what=WHAT)

@@ -1,0 +1,194 @@
+"""Coverage of the regions that draws define, against their nominal level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.catalogue import AnyRows, curve
+from calibrant.core.mean_interval import exact_limits
+from calibrant.core.results import Curve
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.options import as_number, check_choice
+from calibrant.ranking.curves import (
+    JUDGED,
+    by_column,
+    check_columns,
+    details_of,
+    judge,
+    nearest,
+    rank_summary,
+    said_of_columns,
+)
+from calibrant.ranking.summary import MOST_RANK_POINTS as MOST
+from calibrant.ranking.summary import Ranks
+
+INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")
+
+
+def summarise(rows: AnyRows, *, region: str, rng: Any, **_: Any) -> Ranks:
+    """Count the ranks of outcomes, coordinate by coordinate; they know nothing of densities."""
+    check_choice("region", region, "central", "hpd", None)
+    if region == "hpd":
+        raise InputError(
+            'region="hpd" ranks outcomes by their density, which their place among the draws does not tell; '
+            'pass expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")'
+        )
+    return rank_summary(rows, rng=rng)
+
+
+@curve(reads=(Ranks,), summarise=summarise, predictions=JUDGED, instead=INSTEAD)
+def expected_coverage(
+    ranks: Ranks,
+    *,
+    region: str | None = None,
+    levels: Any = None,
+    confidence: float = 0.95,
+    multiplicity: str = "bonferroni",
+    rng: Any = None,
+) -> Curve:
+    r"""How often the regions of predictions hold the outcome, against how often they should.
+
+    With :math:`r_i` the rank of outcome i among its M draws and :math:`m = M + 1`:
+
+    ``"central"``
+        The interval between the a-th smallest and the a-th largest draw holds the outcome if
+        :math:`a \le r_i \le M - a`, which has probability :math:`(m - 2a)/m`.
+    ``"hpd"``
+        Of energy ranks, which are high where the density is low: the region of highest density with mass :math:`j/m`
+        holds the outcome if :math:`r_i < j`.
+
+    Both are exact if outcome and draws are exchangeable; no quantile is interpolated.
+
+    Parameters
+    ----------
+    y
+        Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
+    prediction
+        For central intervals: `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles`
+        or `CdfValues`. What has no draws is counted in the 1000 cells of F(y).
+    weights
+        Refused unless all are equal: weighted counts have no exact law.
+    region
+        ``"central"``, of ranks along a line, or ``"hpd"``, of a summary of energy ranks:
+        ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: what the ranks are for, ``"hpd"`` if high
+        ones are outlying outcomes.
+    levels
+        Nominal levels in (0, 1). Each is moved to the nearest that so many draws attain, the higher of two; that one is
+        returned. None: all of them, at most 999.
+    confidence
+        Of the interval at each level, and of the band of all levels.
+    multiplicity
+        For several columns. ``"bonferroni"``: each band has confidence 1 - (1 - confidence)/C, and p-values are
+        adjusted (Holm). ``"none"``: each column for itself.
+    rng
+        Generator or seed that breaks ties between outcome and draws; needed if there are any.
+
+    Returns
+    -------
+    Curve
+        `level`, nominal and attained by the draws; `coverage`, the share of rows whose region holds the outcome, (T,)
+        or (T, C) for C columns; `low` and `high`, the pointwise Clopper-Pearson interval of the coverage; `lower` and
+        `upper`, the simultaneous band in which the coverages of calibrated predictions lie.
+
+        Details: `gamma`, the smallest doubled binomial tail of a coverage, and `where`, its level; `pvalue_each`,
+        exact, and `pvalue`, adjusted for the columns; `gamma_band` and `attained`, the tail at which a band was cut
+        and the probability it attains; `region`, `confidence`, `n`, `M`, `names` of the columns, `tied`, ranks that
+        chance has decided, and `cells`, whether F(y) was counted.
+
+    Notes
+    -----
+    Below the diagonal: over-confident, the regions hold less than they promise; above: under-confident. `low` and
+    `high` are for one level chosen beforehand. Whether a whole curve is off is said by the band: it leaves the band
+    exactly when its p-value is at most 1 minus the confidence of the band. M draws attain the central levels
+    (m - 2a)/m only, with M = 19 these are 0.9, 0.8 and so on. Central coverage hides errors that cancel, such as too
+    many outcomes below and too few above; `ecdf_difference` shows them. If calibrated, the mean of abs(coverage -
+    level) is about 0.313/sqrt(n), not 0.
+
+    Examples
+    --------
+    Ranks 0, 0, 1, 2 and 4 among four draws. The outer interval, 3/5, holds ranks 1 to 3, the inner one, 1/5, rank 2:
+
+    >>> from calibrant import Ranks
+    >>> curve = expected_coverage(Ranks.of([0, 0, 1, 2, 4], M=4))
+    >>> curve.level.tolist(), curve.coverage.tolist()
+    ([0.2, 0.6], [0.2, 0.4])
+
+    As energy ranks, the region of mass 4/5 holds ranks 0 to 3:
+
+    >>> curve = expected_coverage(Ranks.of([0, 0, 1, 2, 4], M=4), region="hpd", levels=[0.8])
+    >>> curve.level.tolist(), curve.coverage.tolist()
+    ([0.8], [0.8])
+    """
+    confidence = _read_confidence(confidence)
+    check_choice("region", region, "central", "hpd", None)
+    region = region or ("hpd" if ranks.outward else "central")
+    check_columns("expected_coverage", ranks, multiplicity)
+    N, m = ranks.n, ranks.M + 1
+    possible = _central(ranks) if region == "central" else np.arange(1, m)
+    if levels is None:
+        q = _even_steps(ranks.points, m) if region == "central" else ranks.points
+    else:
+        q = nearest(levels, possible, m, name="levels")
+    points, back = np.unique(q, return_inverse=True)
+    hits = _hits(ranks, points, region)
+    found = judge(hits, ranks, points / m, confidence, multiplicity)
+    low, high = exact_limits(hits.astype(np.float64), np.full(hits.shape, float(N)), confidence)
+    columns = {
+        "level": points / m,
+        "coverage": by_column(hits / N, ranks),
+        "low": by_column(low, ranks),
+        "high": by_column(high, ranks),
+        "lower": found.band.lower / N,
+        "upper": found.band.upper / N,
+    }
+    return Curve(
+        kind="expected_coverage",
+        columns={name: column[back] for name, column in columns.items()},
+        method=f"pointwise clopper-pearson intervals; exact simultaneous band at {points.size:,} levels"
+        f"{said_of_columns(ranks, multiplicity)}",
+        n=N,
+        details={
+            "region": region,
+            "confidence": confidence,
+            "attained": found.band.coverage,
+            **details_of(found, ranks),
+        },
+    )
+
+
+def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
+    """Return how many rows the region of q ranks holds, (T, C)."""
+    m = ranks.M + 1
+    below = np.concatenate((np.zeros_like(ranks.counts[:1]), np.cumsum(ranks.counts, axis=0)))  # #{r < j}
+    if region == "hpd":
+        return below[q]
+    a = (m - q) // 2
+    return below[m - a] - below[a]
+
+
+def _central(ranks: Ranks) -> NDArray[np.int64]:
+    """Return how many ranks the central intervals hold, m - 2a, in ascending order."""
+    m = ranks.M + 1
+    if m < 3:
+        raise NotApplicableError("a central interval needs at least 2 draws per row; got 1")
+    return np.arange(m - 2 * (ranks.M // 2), m, 2)
+
+
+def _even_steps(j: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+    """Return those of the numbers j that differ from m by an even number, as central intervals do.
+
+    Of more than 1000 ranks some are looked at, and those that do not are moved by one.
+    """
+    odd = (m - j) % 2
+    q = j[odd == 0] if m <= MOST else np.unique(j - odd)
+    return q[q > 0]
+
+
+def _read_confidence(confidence: Any) -> float:
+    found = as_number(confidence)
+    if not 0 < found < 1:
+        raise InputError(f"confidence must lie strictly between 0 and 1, such as 0.95; got {shown(confidence)}")
+    return found

@@ -1,0 +1,265 @@
+"""What ranks say about predictions, in words."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.catalogue import read
+from calibrant.core.pvalues import holm
+from calibrant.core.summarizing import summarize
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs.arrays import FloatArray, read_array
+from calibrant.inputs.options import check_choice, check_level
+from calibrant.inputs.parametric import MvNormal
+from calibrant.inputs.rows import LawRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.curves import JUDGED, nearest, rank_summary
+from calibrant.ranking.effects import LEAST, band_test
+from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, sentence
+from calibrant.ranking.failures import (
+    NONE,
+    UNINFORMATIVE,
+    failures_of,
+    normal_errors,
+    outward_failure,
+    smallest_effects,
+)
+from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.spread import contraction as contraction_of
+from calibrant.ranking.summary import Ranks
+
+LEVELS = (0.5, 0.9)
+LITTLE = 0.05  # contraction that is about none
+CHEAP = 10_000_000  # numbers among the draws, which are ranked within a few seconds
+
+
+def explain(
+    y: Any,
+    prediction: Any = None,
+    *,
+    level: float = 0.95,
+    outward: bool | None = None,
+    joint: Any = None,
+    contraction: Any = None,
+    rng: Any = None,
+) -> Explanation:
+    r"""Say in words what is wrong with predictions, by how much, and what this many rows could have seen.
+
+    Whether something is wrong is decided by the exact test of the simultaneous band of `ecdf_difference`, for all
+    columns together (Holm). What it is, by the components of the ranks, means of orthonormal polynomials:
+
+    =============  ==============================================  =============================================
+    component      negative                                        positive
+    =============  ==============================================  =============================================
+    first          predictions too high                            predictions too low
+    second         too wide (a dome)                               too narrow (a U)
+    third          lower tail too short, upper too long            upper tail too short, lower too long
+    fourth         tails too long, or (large) two modes averaged   tails too short
+    =============  ==============================================  =============================================
+
+    The last two after what the shift and spread of normal predictions explain of them.
+
+    Parameters
+    ----------
+    y
+        Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
+    prediction
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or `CdfValues`.
+    level
+        Confidence of what is said, for all columns together, and of each interval.
+    outward
+        Whether high ranks mean outlying outcomes. None: as the verb says that made the ranks; those of `energy_ranks`
+        and most `joint_ranks` do.
+    joint
+        A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
+        wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
+        numbers among draws of vectors, and energy ranks for `MvNormal`.
+    contraction
+        The value of `contraction`, one per column, with a summary: are predictions calibrated and uninformative? Found
+        by `explain` itself from outcomes and draws or laws.
+    rng
+        Generator or seed for ties; needed if outcomes equal draws. Without it ties of `joint_ranks` have the seed 0.
+
+    Returns
+    -------
+    Explanation
+        ``print(explain(...))`` shows the sentences. Texts and numbers of one column, tuples and arrays of several.
+
+    Notes
+    -----
+    `shift` and `spread` are those of normal predictions whose ranks have the same first two components: exact for them
+    at any M and any size. `uniformity_test` gives the first order of this for many draws. Their words are "about" for
+    every other law. Coverage is that of central intervals between draws at attainable levels, as observed.
+
+    "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
+    law of all outcomes together: contraction tells them apart, and where it is at most 0.05, or within a standard error
+    of 0, predictions that pass are called no sharper than the marginal law. Errors that cancel between groups of rows
+    are not seen: `uniformity_test` with `groups`. No departure seen is not proof of calibration, hence the smallest
+    shift and spread that a test at 5 % sees four times in five.
+
+    Examples
+    --------
+    Draws that are twice as wide as they should be:
+
+    >>> import numpy as np
+    >>> from calibrant import Samples
+    >>> rng = np.random.default_rng(0)
+    >>> found = explain(rng.normal(size=1000), Samples(2 * rng.normal(size=(1000, 99))))
+    >>> found.failure, round(found.spread, 1)
+    ('too wide', 0.5)
+    >>> print(found)
+    Too wide (under-confident): a 90 % interval holds the outcome 99.8 % of the time; multiply the spread by about ...
+    """
+    level = check_level(level)
+    check_choice("outward", outward, None, False, True)
+    ranks, rows = _ranks_of(y, prediction, rng)
+    if not ranks.has_equal_weights:
+        raise InputError("explain refuses unequal weights: the exact law of ranks has no weighted form; leave them out")
+    together = joint if joint is not None else _joint_of(rows, y, prediction, rng)
+    shrunk = _contraction_of(contraction, ranks, rows, prediction)
+    pvalues, point = _pvalues(ranks)
+    joint_p = None if together is None else float(_pvalues(_one_column(together))[0][0])
+    adjusted = holm(np.append(pvalues, np.nan if joint_p is None else joint_p))
+    out = ranks.outward if outward is None else bool(outward)
+    tail = (1 - level) / (ranks.C + (joint_p is not None))
+    smallest = (np.nan, np.nan) if out else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=tail)
+    columns = [
+        _found(ranks, c, level, out, smallest, float(adjusted[c]), int(point[c]), shrunk) for c in range(ranks.C)
+    ]
+    return _explanation(ranks, columns, level, None if joint_p is None else float(adjusted[-1]))
+
+
+def _found(
+    ranks: Ranks,
+    c: int,
+    level: float,
+    outward: bool,
+    smallest: tuple[float, float],
+    pvalue: float,
+    point: int,
+    contractions: FloatArray | None,
+) -> Found:
+    counts, shrunk = ranks.counts[:, c], None if contractions is None else float(contractions[c])
+    errors = normal_errors(counts, level)
+    if pvalue > 1 - level:
+        little = shrunk is not None and shrunk <= max(LITTLE, sqrt(2 / max(ranks.n - 1, 1)))
+        failures: tuple[str, ...] = (UNINFORMATIVE if little else NONE,)
+    else:
+        failures = (outward_failure(counts),) if outward else failures_of(counts, errors)
+    if outward:  # a shift and a spread are those of single coordinates
+        errors = errors._replace(
+            shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
+        )
+    coverage = _coverage(counts, outward)
+    return Found(failures, counts, ranks.cells, outward, errors, coverage, smallest, pvalue, level, point, shrunk)
+
+
+def _explanation(ranks: Ranks, columns: list[Found], level: float, joint_p: float | None) -> Explanation:
+    def each(values: list[Any]) -> Any:
+        if ranks.single:
+            return values[0]
+        return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
+
+    alone = all(column.failures[0] in (NONE, UNINFORMATIVE) for column in columns)
+    joint_failure, joint = ("", "") if joint_p is None else joint_sentence(joint_p, level, alone)
+    names = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
+    return Explanation(
+        sentence=each([sentence(column) for column in columns]),
+        failure=each([column.failures[0] for column in columns]),
+        **{name: each([getattr(column.errors, name) for column in columns]) for name in names},
+        coverage={held: each([column.coverage[held] for column in columns]) for held in columns[0].coverage},
+        smallest_shift=columns[0].smallest[0],
+        smallest_spread=columns[0].smallest[1],
+        pvalue=each([column.pvalue for column in columns]),
+        n=ranks.n,
+        M=ranks.M,
+        level=level,
+        names=ranks.names,
+        joint=joint,
+        joint_failure=joint_failure,
+        joint_pvalue=joint_p,
+    )
+
+
+def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
+    """Return the share of outcomes in regions of about 50 and 90 %, by the nearest level that M draws have."""
+    m = counts.size
+    possible = np.arange(1, m) if outward else np.arange(m - 2, 0, -2)[::-1]
+    if not possible.size:
+        return {}
+    found = {}
+    for j in nearest(LEVELS, possible, m, name="levels").tolist():
+        a = 0 if outward else (m - j) // 2
+        found[j / m] = float(counts[a : a + j].sum() / counts.sum())
+    return found
+
+
+def _pvalues(ranks: Ranks) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return the exact p-values of the columns and the ranks j at which #{rank < j} is most unlikely."""
+    found = band_test(ranks)
+    return np.maximum(found.pvalue, LEAST), np.rint(found.where * (ranks.M + 1)).astype(np.int64)
+
+
+def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, LawRows | None]:
+    if isinstance(y, Summary):
+        if not isinstance(y, Ranks):
+            raise SummaryError(
+                f"explain reads a summary of kind Ranks; got {type(y).__name__}. "
+                "Make one with summarize('ranks', y, prediction)"
+            )
+        if prediction is not None:
+            raise InputError("prediction cannot be given with a summary, which holds the rows already")
+        if y.n == 0:
+            raise InputError("there are no rows: the summary is empty; at least one row is needed")
+        return y, None
+    if prediction is None:
+        raise InputError(
+            "explain needs outcomes and their prediction, or a summary; ranks alone do not tell how many draws there "
+            "were: pass Ranks.of(ranks, M)"
+        )
+    rows = read("explain", JUDGED, y, prediction)
+    return rank_summary(rows, rng=rng), rows if isinstance(rows, LawRows) else None
+
+
+def _one_column(joint: Any) -> Ranks:
+    if not isinstance(joint, Ranks) or joint.C != 1 or joint.n == 0:
+        raise InputError(
+            "joint must be a Ranks summary of one column, such as summarize(joint_ranks, y, samples); "
+            f"got {shown(joint)}"
+        )
+    if not joint.has_equal_weights:
+        raise InputError("explain refuses unequal weights; leave them out of the joint ranks too")
+    return joint
+
+
+def _joint_of(rows: LawRows | None, y: Any, prediction: Any, rng: Any) -> Ranks | None:
+    """Return ranks of all coordinates together, where they cost little; average ranks see wrong dependence best."""
+    if rows is None or rows.law.shape in ((), (1,)):
+        return None
+    if isinstance(rows.law, MvNormal):
+        return cast(Ranks, summarize(energy_ranks, y, prediction))
+    if not isinstance(rows.law, Samples) or not rows.law.finite:
+        return None
+    if rows.law.held.size > CHEAP:
+        return None
+    return cast(Ranks, summarize(joint_ranks, y, prediction, method="average", rng=0 if rng is None else rng))
+
+
+def _contraction_of(given: Any, ranks: Ranks, rows: LawRows | None, prediction: Any) -> FloatArray | None:
+    if given is not None:
+        values = np.atleast_1d(read_array(given, "contraction"))
+        if values.shape != (ranks.C,) or np.isnan(values).any():
+            raise InputError(f"contraction must be one number per column, {ranks.C}; got {shown(given)}")
+        return values
+    if rows is None:
+        return None
+    try:
+        return np.atleast_1d(contraction_of(rows.y, prediction))
+    except InputError:  # laws without a variance, infinite draws, one draw, outcomes that are all alike
+        return None

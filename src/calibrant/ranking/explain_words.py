@@ -1,0 +1,342 @@
+"""Sentences about ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.ranking import failures as kinds
+from calibrant.ranking.failures import NormalErrors
+
+NOTABLE = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
+MANY = 1000  # rows, from which on a share has a decimal
+LOOKS_THE_SAME = "Bias that changes sign between rows looks the same: split them by a covariate"
+
+
+class Found(NamedTuple):
+    """What is known of one column of ranks."""
+
+    failures: tuple[str, ...]  # the largest first
+    counts: NDArray[np.int64]  # (M + 1,)
+    cells: bool  # of values in [0, 1], not ranks among draws
+    outward: bool  # high ranks are outlying outcomes
+    errors: NormalErrors
+    coverage: Mapping[float, float]
+    smallest: tuple[float, float]
+    pvalue: float
+    level: float
+    point: int  # the j at which #{rank < j} is farthest from its law
+    contraction: float | None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def M(self) -> int:
+        """Number of draws."""
+        return self.counts.size - 1
+
+
+def sentence(found: Found) -> str:
+    """Return what a person is told of a column."""
+    first, *others = found.failures
+    if first in (kinds.NONE, kinds.UNINFORMATIVE):
+        return _calm(found)
+    told = [_OF[first](found), *(f"Predictions are also {_ALSO[name](found)}" for name in others)]
+    remark = [LOOKS_THE_SAME] if kinds.NARROW in found.failures else []
+    return f"{'. '.join(told + remark)}. Exact {pvalue_words(found.pvalue)}."
+
+
+def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
+    """Return failure and sentence of the ranks of all columns together; `alone`: every column passed."""
+    p = pvalue_words(pvalue)
+    if pvalue > 1 - level:
+        return kinds.NONE, f"The joint ranks show no departure beyond chance ({p})."
+    if alone:
+        return "dependence wrong", f"Each variable is right alone; their dependence is wrong (joint ranks, {p})."
+    return (
+        kinds.OTHER,
+        f"The joint ranks are uneven too ({p}), as errors of single variables make them: mend these first.",
+    )
+
+
+def pvalue_words(p: float) -> str:
+    """Return a p-value as it is written."""
+    return f"p = {p:.2g}" if p >= 1e-300 else "p < 1e-300"
+
+
+def _calm(found: Found) -> str:
+    calm = f"No departure beyond chance (joint {_percent(found.level)}; {pvalue_words(found.pvalue)})"
+    if found.failures[0] == kinds.UNINFORMATIVE and found.contraction is not None:
+        said = "calibrated, but" if found.smallest[1] <= NOTABLE else "too few rows to call them calibrated, and"
+        return (
+            f"{calm}: {said} no sharper than the marginal law. The predictive variance is "
+            f"{1 - found.contraction:.2f} times that of all outcomes together (contraction {found.contraction:.2f})."
+        )
+    if found.outward:
+        return f"{calm}."
+    shift, spread = found.smallest
+    error = 100 * (spread - 1)
+    spread_words = f"a spread error under {error:.{0 if error >= 10 else 1}f} % or " if spread < np.inf else ""
+    return (
+        f"{calm}. At {found.n:,} rows {spread_words}a shift under {shift:.2g} predictive standard deviations would go "
+        "unseen."
+    )
+
+
+def _narrow(found: Found) -> str:
+    return f"Too narrow (over-confident): {_held(found)}{_factor(found)}"
+
+
+def _wide(found: Found) -> str:
+    if found.outward:
+        return f"Too wide: outcomes lie in probable places too often; {_held(found)}".removesuffix("; ")
+    return f"Too wide (under-confident): {_held(found)}{_factor(found)}"
+
+
+def _shifted(found: Found) -> str:
+    held = _held(found).removesuffix("; ")
+    return f"Predictions sit {_by(found)}{'; ' if held else ''}{held}"
+
+
+def _skewed(found: Found) -> str:
+    return f"Wrong shape, skewed: {_tails(found)}"
+
+
+def _heavy(found: Found) -> str:
+    core = "the core of the predictions is too narrow and their tails are too long"
+    if found.errors.parts[1] <= 0:
+        core = "the tails of the predictions are too long"
+    return f"Wrong shape: {core}. {_coverage(found)}. No factor of the spread mends this: look at the 99 % coverage"
+
+
+def _light(found: Found) -> str:
+    core = " and their core too wide" if found.errors.parts[1] < 0 else ""
+    return f"Wrong shape: the tails of the predictions are too short{core}. {_outside(found)}. {_coverage(found)}"
+
+
+def _modes(found: Found) -> str:
+    return f"The outcome avoids the centre of the predictions: two modes are averaged. {_coverage(found)}"
+
+
+def _spikes(found: Found) -> str:
+    thin = "" if found.cells else ", or draws are dependent (keep every k-th, draws[:, ::k])"
+    return f"{_outside(found)}, and evenly inside: the support of the predictions is cut off{thin}"
+
+
+def _improbable(found: Found) -> str:
+    return (
+        "Outcomes lie in improbable places too often: predictions are too narrow, or biased in a direction that these "
+        f"ranks do not show; {_held(found)}"
+    ).removesuffix("; ")
+
+
+def _other(found: Found) -> str:
+    t, share = found.point / (found.M + 1), found.counts[: found.point].sum() / found.n
+    place = f"in the most probable {_percent(t)}" if found.outward else f"below the {_percent(t)} point"
+    return (
+        "The ranks are uneven in a way that is neither bias, spread, skewness nor tails: the outcome falls "
+        f"{place} of its prediction {_share(share, found)} of the time"
+    )
+
+
+def _by(found: Found) -> str:
+    errors = found.errors
+    side, sign = ("above", 1) if errors.shift > 0 else ("below", -1)
+    unit = "predictive standard deviations"
+    if not errors.measurable:
+        return f"{side} the outcomes by {sign * errors.shift:.2g} {unit} or more"
+    low, high = sorted((sign * errors.shift_low, sign * errors.shift_high))
+    return f"{side} the outcomes by about {sign * errors.shift:.2f} {unit} ({_interval(low, high, found)})"
+
+
+Part = Callable[[Found], str]
+_OF: dict[str, Part] = {
+    kinds.NARROW: _narrow,
+    kinds.WIDE: _wide,
+    kinds.HIGH: _shifted,
+    kinds.LOW: _shifted,
+    kinds.SKEWED: _skewed,
+    kinds.HEAVY: _heavy,
+    kinds.LIGHT: _light,
+    kinds.MODES: _modes,
+    kinds.OUTSIDE: _spikes,
+    kinds.OTHER: _other,
+    kinds.OUTWARD_HIGH: _improbable,
+}
+_ALSO: dict[str, Part] = {
+    kinds.NARROW: lambda found: f"too narrow: {_factor(found)}",
+    kinds.WIDE: lambda found: f"too wide: {_factor(found)}",
+    kinds.HIGH: _by,
+    kinds.LOW: _by,
+    kinds.SKEWED: lambda found: f"skewed: {_tails(found)}",
+    kinds.HEAVY: lambda found: "too long in their tails",
+    kinds.LIGHT: lambda found: "too short in their tails",
+}
+
+
+def _factor(found: Found) -> str:
+    errors = found.errors
+    if not errors.measurable:
+        return f"multiply the spread by {errors.spread:.2g} or {'more' if errors.spread > 1 else 'less'}"
+    interval = _interval(errors.spread_low, errors.spread_high, found)
+    return f"multiply the spread by about {errors.spread:.2f} ({interval})"
+
+
+def _interval(low: float, high: float, found: Found) -> str:
+    return f"{_percent(found.level)} interval {low:.2f} to {high:.2f}"
+
+
+def _held(found: Found) -> str:
+    """Return what the widest interval holds, ready for what follows; nothing if draws make no interval."""
+    if not found.coverage:
+        return ""
+    level = max(found.coverage)
+    region = "region" if found.outward else "interval"
+    article = "an" if _percent(level).startswith(("8", "11 ", "11.", "18 ", "18.")) else "a"
+    share = _share(found.coverage[level], found)
+    return f"{article} {_percent(level)} {region} holds the outcome {share} of the time; "
+
+
+def _coverage(found: Found) -> str:
+    first, *others = [(_percent(level), _share(held, found)) for level, held in found.coverage.items()]
+    more = "".join(f" and {level} intervals {held}" for level, held in others)
+    return f"{first[0]} intervals hold {first[1]} of the outcomes{more}"
+
+
+def _tails(found: Found) -> str:
+    """Return which tail is too short, and what lies beyond their points of 5 %."""
+    lower, upper = ("short", "long") if found.errors.rest[0] < 0 else ("long", "short")
+    m = found.M + 1
+    j = max(1, round(m / 20))
+    below, above = (part.sum() / found.n for part in (found.counts[:j], found.counts[-j:]))
+    return (
+        f"the lower tail of the predictions is too {lower} and the upper too {upper}. The outcome falls below their "
+        f"{_percent(j / m)} point {_share(below, found)} of the time and above their {_percent(1 - j / m)} point "
+        f"{_share(above, found)}"
+    )
+
+
+def _outside(found: Found) -> str:
+    m = found.M + 1
+    below, above = found.counts[0] / found.n, found.counts[-1] / found.n
+    place = f"the central {_percent(1 - 2 / m)} interval" if found.cells else f"all {found.M:,} draws"
+    return (
+        f"The outcome lies outside {place} {_share(below + above, found)} of the time where {_percent(2 / m)} is "
+        f"expected ({_share(below, found)} below, {_share(above, found)} above)"
+    )
+
+
+def _share(share: float, found: Found) -> str:
+    return f"{100 * share:.{1 if found.n >= MANY else 0}f} %".replace(".0 %", " %")
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %"
+
+
+Numbers = float | NDArray[np.float64]
+MOST = 12  # columns that are printed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What ranks say about predictions, in words and in the user's units. `print` it.
+
+    Of one column everything below is one text or number; of C columns texts are tuples and numbers arrays (C,), in the
+    order of `names`.
+
+    Attributes
+    ----------
+    sentence
+        What a person reads.
+    failure
+        Its short form: ``"none"``, ``"too narrow"``, ``"too wide"``, ``"too high"``, ``"too low"``, ``"skewed"``,
+        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"``, ``"uninformative"`` or ``"other"``; the
+        largest error where there are several. Of outward ranks also ``"too narrow or biased"``.
+    shift, shift_low, shift_high
+        By how many predictive standard deviations predictions are too high, with an interval of confidence `level`.
+    spread, spread_low, spread_high
+        The factor that the predictive spread needs; above 1 if predictions are too narrow.
+    coverage
+        Nominal level of an interval to the share of outcomes it holds, at about 50 and 90 %.
+    smallest_shift, smallest_spread
+        The smallest shift, and factor of the spread, that this many rows show four times in five at 5 %.
+    pvalue
+        Of uniform ranks: the exact test of the simultaneous band, corrected for the number of columns (Holm).
+    n, M
+        Number of rows; of draws, or cells less one.
+    level
+        Confidence of intervals, and of the statement that something is wrong, for all columns together.
+    names
+        Names of the columns.
+    joint, joint_failure, joint_pvalue
+        The same for ranks of all columns together: a sentence, ``"none"``, ``"dependence wrong"`` or ``"other"``, and a
+        p-value. Empty, empty and None if nobody looked.
+    """
+
+    sentence: str | tuple[str, ...]
+    failure: str | tuple[str, ...]
+    shift: Numbers
+    shift_low: Numbers
+    shift_high: Numbers
+    spread: Numbers
+    spread_low: Numbers
+    spread_high: Numbers
+    coverage: Mapping[float, Numbers]
+    smallest_shift: float
+    smallest_spread: float
+    pvalue: Numbers
+    n: int
+    M: int
+    level: float
+    names: tuple[str, ...] = ("",)
+    joint: str = ""
+    joint_failure: str = ""
+    joint_pvalue: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coverage", MappingProxyType(dict(self.coverage)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+        values = (getattr(self, f.name) for f in fields(self))
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.failure!r}, n={self.n}, M={self.M})"
+
+    def __str__(self) -> str:
+        joint = [self.joint] if self.joint else []
+        return "\n".join([*self._sentences(), *joint, *self._effects()])
+
+    def _sentences(self) -> list[str]:
+        if isinstance(self.sentence, str):
+            return [self.sentence]
+        shown = np.argsort(self.pvalue, kind="stable")[:MOST].tolist()  # worst first
+        more = len(self.names) - len(shown)
+        left = [f"{more:,} further columns have larger p-values."] if more else []
+        return [f"{self.names[c]}: {self.sentence[c]}" for c in shown] + left
+
+    def _effects(self) -> list[str]:
+        """Return a line with shift, spread, and the smallest that could have been seen."""
+        if np.isnan(self.smallest_shift):
+            return []
+        factor = "" if np.isnan(self.smallest_spread) else f", spread x {self.smallest_spread:.2f}"
+        seen = f"smallest visible at {self.n:,} rows: shift {self.smallest_shift:.2g}{factor}."
+        if not isinstance(self.sentence, str) or np.isinf(self.shift_low):
+            return [f"{seen[0].upper()}{seen[1:]}"]
+        shift = "{:+.2f} ({:+.2f} to {:+.2f})".format(*map(_rounded, (self.shift, self.shift_low, self.shift_high)))
+        spread = f"{self.spread:.2f} ({self.spread_low:.2f} to {self.spread_high:.2f})"
+        needed = f", spread to be multiplied by {spread}" if factor else ""
+        return [f"Shift {shift} predictive sd{needed}; {seen}"]
+
+
+def _rounded(value: Any) -> float:
+    return round(float(value), 2) + 0.0  # no minus before a zero

@@ -1,0 +1,381 @@
+"""Which ranks an audit of draws looks at: those of each coordinate, of the whole, and against what was known."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import chunks
+from calibrant.core.findings import Grouped, Measurement, Setting, Table, Verdict
+from calibrant.core.pvalues import holm
+from calibrant.core.results import TestResult
+from calibrant.core.words import NAMED, percent, pvalue_words, rows_needed
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.groups import Grouping
+from calibrant.inputs.rows import LawRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.counting import marginal_ranks
+from calibrant.ranking.covariates import RankCovariates
+from calibrant.ranking.effects import band_test
+from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.explain_words import Explanation
+from calibrant.ranking.failures import NONE, UNINFORMATIVE, normal_errors
+from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.summary import Ranks
+from calibrant.ranking.tarp_ranks import tarp_ranks
+from calibrant.ranking.uniformity_methods import FEWEST_RANK_GROUPS as FEWEST
+from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.ranking.verbs import RANKINGS, RankVerb
+
+COMPARED = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
+
+
+class Look(NamedTuple):
+    """One look at all rows: its ranks, if it has some of its own, and its test."""
+
+    name: str
+    label: str
+    ranks: Ranks | None
+    statistic: float
+    pvalue: float
+    method: str
+    conditional: bool = False  # it uses what was known of each row
+
+    @property
+    def measurement(self) -> Measurement:
+        """The look as a line of the table."""
+        return Measurement(self.name, self.label, self.statistic, pvalue=self.pvalue, method=self.method)
+
+
+def judged_by_ranks(rows: LawRows) -> bool:
+    """Tell whether these are draws of rows of one weight; weighted ranks have no exact law."""
+    w = rows.w
+    return isinstance(rows.law, Samples) and (is_unit(w) or bool(w.min() == w.max()))
+
+
+def coordinate_ranks(rows: LawRows, setting: Setting) -> Ranks:
+    """Return the ranks of each coordinate, by the names the user has for them."""
+    found = marginal_ranks(rows, setting.rng)
+    if setting.columns and found.rank.ndim == 2:
+        found = found._replace(names=setting.columns)
+    return Ranks.of_ranked(found, rows.w)
+
+
+def marginal_look(ranks: Ranks) -> Look:
+    """Return the test of all coordinates, by the one that is off most."""
+    found = uniformity_test(ranks)
+    gamma, p = np.atleast_1d(found.statistic), np.atleast_1d(found.pvalue)
+    worst = "" if ranks.C == 1 else f", worst of {ranks.C:,} coordinates"
+    label = f"smallest tail γ of the curve of ranks{worst}"
+    return Look("uniformity_test", label, ranks, float(gamma.min()), float(p.min()), found.method)
+
+
+def joint_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]:
+    """Return the looks at vectors as a whole, and what was left out."""
+    law = rows.law
+    if not isinstance(law, Samples):
+        return [], []
+    looks, missing = [], []
+    D = law.shape[0] if law.shape else 1
+    if setting.log_density_y is not None and law.finite:
+        looks.append(_look(energy_ranks, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
+    elif law.log_densities is not None:
+        missing.append("The densities of the draws are not used: pass log_density_y=, that of the outcomes.")
+    if D < 2:
+        return looks, missing
+    if not law.finite:
+        return looks, [*missing, "Coordinates are not judged together: some draws are infinite."]
+    if not looks and rows.n * law.M**2 * D <= COMPARED:
+        looks.append(_look(joint_ranks, "ranks by mean distance", rows, setting, method="mean_distance"))
+    elif not looks:
+        missing.append(
+            "Ranks by mean distance are left out: their time grows with the square of the draws. "
+            "Pass fewer, such as draws[:, ::10]."
+        )
+    looks.append(_look(joint_ranks, "ranks by average rank", rows, setting, method="average"))
+    return looks, missing
+
+
+def _look(verb: RankVerb, label: str, rows: LawRows, setting: Setting, **options: Any) -> Look:
+    ranking = RANKINGS[verb.__name__]
+    found = ranking.rank(rows, rng=setting.rng, **options)
+    ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
+    test = band_test(ranks)
+    name = f"{ranking.name}.{options['method']}" if "method" in options else ranking.name
+    method = "curve of the ranks against its simultaneous band; exact"
+    return Look(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
+
+
+def conditional_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]:
+    """Return the looks at ranks against covariates, and what did not apply."""
+    x = setting.covariates
+    if x is None:
+        return [], []
+    looks, missing = [], []
+    try:
+        found: TestResult = uniformity_test(
+            RankCovariates.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x), covariates=x
+        )
+        pvalues = np.atleast_1d(found.pvalue)
+        statistic, p = float(np.atleast_1d(found.statistic)[pvalues.argmin()]), float(pvalues.min())
+        looks.append(Look("uniformity_test.score", "ranks against covariates", None, statistic, p, found.method, True))
+    except NotApplicableError as reason:
+        missing.append(f"Ranks are not compared with covariates: {reason}.")
+    if isinstance(rows.law, Samples) and rows.law.finite:
+        try:
+            looks.append(_look(tarp_ranks, "ranks by distance to a fit", rows, setting, covariates=x))
+        except NotApplicableError as reason:
+            missing.append(f"tarp_ranks does not apply: {reason}.")
+    return looks, missing
+
+
+def together(looks: list[Look]) -> Ranks | None:
+    """Return the ranks of several looks as columns of one summary."""
+    parts = [look.ranks for look in looks if look.ranks is not None]
+    if not parts:
+        return None
+
+    def beside(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts], axis=-1)
+
+    names = tuple(part.names[0] for part in parts)
+    tables = (beside("counts"), beside("weight"), beside("weight2"))
+    return Ranks(*tables, names, False, beside("tied"), parts[0].cells, all(part.outward for part in parts))
+
+
+NOTABLE = 1.25  # a spread that is wrong by a quarter
+CALM = (NONE, UNINFORMATIVE)
+
+
+def sample_verdict(
+    explained: Explanation, marginal: Look, joint: list[Look], conditional: list[Look], setting: Setting
+) -> Verdict:
+    """Return the verdict on draws: every look counts, and all together hold the level.
+
+    `explained` says what is wrong with each coordinate at the level that this leaves to it.
+    """
+    looks = [marginal, *joint, *conditional]
+    tests = len(looks) * setting.families
+    p = min(1.0, tests * min(look.pvalue for look in looks))
+    if p < 1 - setting.level:
+        sentences = [
+            *_of_coordinates(explained),
+            *_of_whole(joint, tests, explained, setting),
+            *_of_covariates(conditional, joint, tests, explained, setting),
+            *_uninformative(explained),
+        ]
+        return Verdict("miscalibrated", f"These draws are not calibrated ({pvalue_words(p)}).", tuple(sentences))
+    seen = explained.smallest_spread
+    idle = _uninformative(explained)
+    if seen <= NOTABLE:
+        return Verdict(
+            "no evidence",
+            f"Nothing speaks against these draws ({pvalue_words(p)}).",
+            (
+                *idle,
+                f"A spread that is wrong by {percent(seen - 1)} would have been found 4 times in 5 with this many "
+                "rows. That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
+            ),
+        )
+    return Verdict(
+        "cannot tell",
+        f"There are too few {'rows' if explained.M > 1 else 'draws'} to tell ({_size(explained)}; {pvalue_words(p)}).",
+        (*idle, _unseen(explained)),
+    )
+
+
+def _size(explained: Explanation) -> str:
+    return f"{explained.n:,}" if explained.M > 1 else "1 per row"
+
+
+def _unseen(explained: Explanation) -> str:
+    """Say what so few rows could have shown."""
+    seen = explained.smallest_spread
+    if math.isnan(seen):
+        return "One draw per row shows no error of the spread, however many rows there are."
+    if seen == math.inf:
+        return "No error of the spread would have been found 4 times in 5: collect more rows, or more draws per row."
+    needed = rows_needed(explained.n * (math.log(seen) / math.log(NOTABLE)) ** 2)
+    return (
+        f"Only a spread that is wrong by a factor of {seen:.2g} would have been found 4 times in 5. "
+        f"To see {percent(NOTABLE - 1)}, collect about {needed:,} rows."
+    )
+
+
+def _of_coordinates(explained: Explanation) -> list[str]:
+    """Return the sentences on coordinates that are off, worst first."""
+    if isinstance(explained.sentence, str):
+        return [] if explained.failure in CALM else [explained.sentence]
+    off = [c for c in range(len(explained.names)) if explained.failure[c] not in CALM]
+    off.sort(key=lambda c: float(explained.pvalue[c]))  # type: ignore[index]
+    said = [f"{_named(explained.names[c])}: {explained.sentence[c]}" for c in off[:NAMED]]
+    more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
+    return [*said, *more]
+
+
+def _of_whole(joint: list[Look], tests: int, explained: Explanation, setting: Setting) -> list[str]:
+    off = [look for look in joint if tests * look.pvalue < 1 - setting.level]
+    if not off:
+        return []
+    alone = isinstance(explained.sentence, str) or not _of_coordinates(explained)
+    listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
+    if alone and not isinstance(explained.sentence, str):
+        return [f"Each coordinate is right alone; their dependence is wrong ({listed})."]
+    return [f"The whole is off as well ({listed}); mend single coordinates first."]
+
+
+def _of_covariates(
+    conditional: list[Look], joint: list[Look], tests: int, explained: Explanation, setting: Setting
+) -> list[str]:
+    """Say that covariates were not used well; nothing where other errors make these ranks uneven too."""
+
+    def found(looks: list[Look]) -> list[Look]:
+        return [look for look in looks if tests * look.pvalue < 1 - setting.level]
+
+    off = found(conditional)
+    if not off or _of_coordinates(explained) or found(joint):
+        return []
+    listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
+    if any(look.ranks is None for look in off):
+        told = "What was known of a row tells where its outcome falls among the draws"
+        return [f"{told} ({listed}): it was not used well."]
+    return [f"Outcomes are not as far from what the covariates predict as the draws are ({listed})."]
+
+
+def _uninformative(explained: Explanation) -> list[str]:
+    """Say which coordinates are calibrated and nothing more."""
+    if isinstance(explained.failure, str):
+        return [explained.sentence] if explained.failure == UNINFORMATIVE else []  # type: ignore[list-item]
+    idle = [name for name, kind in zip(explained.names, explained.failure, strict=True) if kind == UNINFORMATIVE]
+    if not idle:
+        return []
+    listed = ", ".join(idle[:NAMED]) + (f" and {len(idle) - NAMED:,} more" if len(idle) > NAMED else "")
+    calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE else "No"
+    return [f"{calm} sharper than the marginal law: {listed}."]
+
+
+def _named(name: str) -> str:
+    return f"Coordinate {name}" if name.isdigit() else name
+
+
+SMALL = 0.1  # predictive standard deviations, and of the logarithm of a spread: not worth a word
+
+
+def sample_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+    """Return the band test of each group and coordinate, adjusted over all of them, worst first."""
+    lines: list[dict[str, Any]] = []
+    for grouping in groupings:
+        for g, name in enumerate(grouping.names):
+            part = rows.take(np.flatnonzero(grouping.code == g))
+            lines += _lines(name, coordinate_ranks(part, setting), setting.level)
+    adjusted = holm(np.array([line["pvalue"] for line in lines]))
+    for line, p in zip(lines, adjusted.tolist(), strict=True):
+        line["pvalue_adjusted"] = p
+    lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
+    how = {line["group"]: _how(line) for line in reversed(lines)}  # the worst line of a group speaks for it
+    columns = {name: tuple(_plain(line[name]) for line in lines) for name in lines[0]}
+    if len(set(columns["coordinate"])) == 1:
+        del columns["coordinate"]
+    note = (
+        "The exact band test of the ranks of each group"
+        f"{' and coordinate' if 'coordinate' in columns else ''}; adjusted p-values hold for all of them (Holm). "
+        f"Groups of fewer than {FEWEST} rows are not tested."
+    )
+    return Grouped(Table("groups", "Groups", columns, note), how)
+
+
+def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
+    pvalues = band_test(ranks).pvalue if ranks.n >= FEWEST else np.full(ranks.C, np.nan)
+    errors = [normal_errors(column, level) for column in ranks.counts.T]
+    return [
+        {
+            "group": group,
+            "coordinate": ranks.names[c],
+            "n": ranks.n,
+            "shift": errors[c].shift,
+            "spread": errors[c].spread,
+            "pvalue": float(pvalues[c]),
+        }
+        for c in range(ranks.C)
+    ]
+
+
+def _how(line: dict[str, Any]) -> str:
+    shift, spread = line["shift"], line["spread"]
+    words = []
+    if abs(shift) > SMALL:
+        words.append(f"too {'high' if shift > 0 else 'low'} by {abs(shift):.2f} sd")
+    if not np.isnan(spread) and abs(np.log(spread)) > SMALL:
+        words.append(f"spread needs the factor {spread:.2f}")
+    where = f"{line['coordinate']}: " if line["coordinate"] else ""
+    return where + (", ".join(words) or "ranks uneven")
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+BLOCK = 1 << 17  # draws whose spectra are taken together
+FEWEST_AUTOCORRELATION = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
+
+
+def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
+    r"""Return τ of draws (n, M, D) along their second axis for each coordinate, (D,), or (1,) for draws (n, M).
+
+    .. math:: \tau = 1 + 2 \sum_{k \ge 1} \rho_k ,
+
+    the number of successive draws that tell as much as one independent draw. :math:`\rho_k` is the mean over rows of
+    the autocorrelation at lag k, and the sum ends before the first pair :math:`\rho_{2t} + \rho_{2t+1}` that is not
+    positive (Geyer 1992), at the latest at M/3. What the unknown mean of each row takes away is added again (Wolff
+    2004). Rows without spread are left out; 1 where nothing can be told, as with fewer than 4 draws.
+
+    For independent draws the value is 1 on average, with a standard error of about 3/√(nM). If M is less than about
+    20τ it is too low: thin the draws by it and look again. Draws that were sorted seem to depend on each other, though
+    ranks do not mind.
+
+    Every draw twice, which makes ρ_1 = ½:
+
+    >>> draws = np.random.default_rng(0).normal(size=(2000, 50))
+    >>> autocorrelation_time(np.repeat(draws, 2, axis=1)).round(1)
+    array([2.])
+    """
+    columns = draws[:, :, None] if draws.ndim == 2 else draws
+    return np.array([_time(columns[:, :, d]) for d in range(columns.shape[2])])
+
+
+def _time(draws: NDArray[Any]) -> float:
+    M = int(draws.shape[1])
+    rho = _autocorrelations(draws) if M >= FEWEST_AUTOCORRELATION else None
+    if rho is None:
+        return 1.0
+    pairs = rho[: 2 * max(1, M // 6)].reshape(-1, 2).sum(axis=1)
+    positive = int(np.argmin(np.append(pairs > 0, False)))
+    L = max(1, 2 * positive)  # lags 0 to L - 1 are summed
+    width = 2 * L - 1  # on both sides
+    total = float(2 * rho[:L].sum() - 1)
+    missing = total / (M - width)  # the variance of a row's mean, by which each lag is too low
+    return (total + width * missing) / (1 + missing)
+
+
+def _autocorrelations(draws: NDArray[Any]) -> FloatArray | None:
+    """Return the mean over rows of ρ_0, ρ_1, ..; None if no row varies."""
+    n, M = draws.shape
+    power, rows = np.zeros(M + 1), 0
+    for part in chunks(n, max(1, BLOCK // M)):
+        x = draws[part].astype(np.float64)
+        x = x[x.max(axis=1) > x.min(axis=1)]
+        x /= np.abs(x).max(axis=1, keepdims=True)  # squares stay in range
+        x -= x.mean(axis=1, keepdims=True)
+        size = np.sqrt((x * x).sum(axis=1, keepdims=True))
+        x = x[size[:, 0] > 0] / size[size[:, 0] > 0]
+        spectrum = np.fft.rfft(x, 2 * M, axis=1)
+        power += (spectrum.real**2 + spectrum.imag**2).sum(axis=0)
+        rows += len(x)
+    if rows == 0:
+        return None
+    sums = np.fft.irfft(power, 2 * M)[:M] / rows
+    return np.asarray(sums * M / (M - np.arange(M)))  # as many products at every lag

@@ -1,0 +1,83 @@
+"""The compiled body of counts of draws below an outcome: one look at each draw."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+
+
+@cache
+def compiled_counts() -> Any:
+    """Return a function that writes the counts of points (n, D) among members (n, M, D)."""
+    import numba
+
+    @numba.njit(nogil=True, cache=True)
+    def line(y, members, less, equal):  # type: ignore[no-untyped-def]  # pragma: no cover
+        for i in range(members.shape[0]):
+            below = at = 0
+            point = y[i]
+            for j in range(members.shape[1]):
+                below += members[i, j] < point
+                at += members[i, j] == point
+            less[i], equal[i] = below, at
+
+    @numba.njit(nogil=True, cache=True)
+    def vectors(y, members, less, equal):  # type: ignore[no-untyped-def]  # pragma: no cover
+        less[:] = 0
+        equal[:] = 0
+        for i in range(members.shape[0]):
+            for j in range(members.shape[1]):
+                for d in range(members.shape[2]):
+                    less[i, d] += members[i, j, d] < y[i, d]
+                    equal[i, d] += members[i, j, d] == y[i, d]
+
+    def counts(points: Any, members: Any, less: Any, equal: Any) -> None:
+        if members.shape[2] == 1:
+            line(points[:, 0], members[:, :, 0], less[:, 0], equal[:, 0])
+        else:
+            vectors(points, members, less, equal)
+
+    return counts
+
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc"})
+def total_of(q):  # pragma: no cover
+    """Return the sum of whole numbers, which is the same in any order."""
+    total = 0.0
+    for j in range(q.size):
+        total += q[j]
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def fill(x, unit, sums):  # pragma: no cover
+    """Add the sums of distances between members (r, D, m) to `sums`."""
+    r, D, m = x.shape
+    buffer = np.empty(m)
+    for row in range(r):
+        for i in range(m - 1):
+            q = buffer[i + 1 :]
+            q[:] = 0.0
+            for d in range(D):
+                point, others = x[row, d, i], x[row, d, i + 1 :]
+                for j in range(q.size):
+                    step = others[j] - point
+                    q[j] += step * step
+            later = sums[row, i + 1 :]
+            for j in range(q.size):
+                q[j] = np.rint(np.sqrt(q[j]) * unit)
+                later[j] += q[j]
+            sums[row, i] += total_of(q)
+
+
+def compiled_sums(x: Any, unit: float) -> Any:
+    """Return Σ_j |x_i - x_j| in units, (r, m), of members x (r, m, D); `unit` is the number of units in 1."""
+    sums = np.zeros(x.shape[:2])
+    fill(np.ascontiguousarray(x.transpose(0, 2, 1)), unit, sums)
+    return sums

@@ -1,0 +1,246 @@
+"""Probability integral transform."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.bins import width_edges
+from calibrant.core.catalogue import AnyRows, curve, part_of, read
+from calibrant.core.dispatch import CHUNK_ROWS, chunks
+from calibrant.core.moments import Moments
+from calibrant.core.results import Curve
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
+from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.rows import CdfRows, LawRows, QuantileRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.counting import Bounds, as_compared, pit_bounds
+
+JUDGED = ("samples", "laws", "quantiles", "cdf")
+FEW = 50.0  # effective draws, below which the mean weight stands badly for the weight of the outcome
+
+
+def pit(
+    y: Any,
+    prediction: Any,
+    *,
+    draw_weights: Any = None,
+    y_weight: Any = None,
+    rng: Any = None,
+) -> FloatArray:
+    r"""Value of the predicted distribution function at the outcome: uniform on [0, 1] if predictions are calibrated.
+
+    .. math:: u_i = F_i(y_i) \qquad\text{or}\qquad
+              u_i = F_i(y_i-) + V_i \bigl(F_i(y_i) - F_i(y_i-)\bigr), \quad V_i \sim \mathrm{U}(0, 1),
+
+    the second where the distribution function jumps at the outcome.
+
+    Parameters
+    ----------
+    y
+        Outcomes; None for `CdfValues`, which hold them already.
+    prediction
+        A law, `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
+    draw_weights : array_like of shape (n, M), optional
+        Importance weights of the draws of each row, target over proposal, on one scale with `y_weight`.
+    y_weight : array_like of shape (n,), optional
+        The same at the outcome. Without it the mean weight of the draws stands for it, which is approximate.
+    rng
+        Generator or seed for V. Needed as soon as one row has a jump; draws and quantiles always have.
+
+    Returns
+    -------
+    ndarray of shape (n,), or (n, D) for vectors, coordinate by coordinate
+
+    Notes
+    -----
+    For M draws u falls on [#{x < y}, #{x <= y} + 1]/(M + 1): the rank of the outcome among its draws, exactly uniform
+    if they are exchangeable, which #/M is not. For quantiles it falls on the cell of levels that holds y; nothing is
+    interpolated, because interpolated values are not uniform, and rows beyond the outer quantiles are spread over the
+    outer cells. Weighted draws: :math:`(\sum_{x<y} \omega + V(\omega(y) + \sum_{x=y} \omega)) / (\sum \omega +
+    \omega(y))`, exactly uniform if both weights are known (Tibshirani et al. 2019). A law of one's own is taken to have
+    no jumps; give one that has as `CdfValues`. `pit_histogram` needs no randomness.
+
+    Examples
+    --------
+    >>> from calibrant import Normal, Samples
+    >>> pit([0.0, 1.0], Normal([0.0, 1.0], 1.0))
+    array([0.5, 0.5])
+
+    The outcome lies above one of three draws, so in the second of four cells:
+
+    >>> (pit([1.5], Samples([[1.0, 2.0, 3.0]]), rng=0) * 4).astype(int)
+    array([1])
+    """
+    rows = read("pit", JUDGED, y, prediction)
+    low, high = _bounds(cast("LawRows | QuantileRows | CdfRows", rows), draw_weights, y_weight)
+    wide = np.count_nonzero(high > low)
+    if not wide:
+        return np.array(high)
+    if rng is None:
+        raise InputError(
+            f"{wide} of {low.size} values are intervals, between which chance decides; pass rng=, a numpy Generator or "
+            "a whole number. pit_histogram needs none"
+        )
+    return np.asarray(low + generator(rng).random(low.shape) * (high - low))
+
+
+def _bounds(rows: LawRows | QuantileRows | CdfRows, draw_weights: Any, y_weight: Any) -> Bounds:
+    if draw_weights is None:
+        if y_weight is not None:
+            raise InputError("y_weight goes with draw_weights, on one scale; give both or neither")
+        return pit_bounds(rows)
+    if not isinstance(rows, LawRows) or not isinstance(rows.law, Samples):
+        got = type(rows.law if isinstance(rows, LawRows) else rows.prediction).__name__
+        raise InputError(f"draw_weights are for Samples; leave them out for {got}")
+    weights = _read(draw_weights, "draw_weights", (rows.n, rows.law.M), ("row", "draw"))
+    own = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
+    largest = weights.max(axis=1) if own is None else np.maximum(weights.max(axis=1), own)
+    refuse_where(largest == 0, largest, "the weights of a row must not all be 0", "Drop such rows")
+    power = -np.frexp(largest)[1]  # weights of a row times a power of two, so that sums and squares stay in float64
+    weights = np.ldexp(weights, power[:, None])
+    own = _mean_weight(weights) if own is None else np.ldexp(own, power)
+    return _weighted_bounds(rows, rows.law, weights, own)
+
+
+def _weighted_bounds(rows: LawRows, law: Samples, weights: FloatArray, own: FloatArray) -> Bounds:
+    total = weights.sum(axis=1) + own
+    draws, y = as_compared(law.held, rows.dtype), as_compared(rows.y, rows.dtype)
+    if not law.shape:
+        return _between(draws, y, weights, own, total)
+    parts = [_between(draws[:, :, d], y[:, d], weights, own, total) for d in range(law.shape[0])]
+    low, high = (np.stack(side, axis=1) for side in zip(*parts, strict=True))
+    return low, high
+
+
+def _between(draws: NDArray[Any], y: NDArray[Any], weights: FloatArray, own: FloatArray, total: FloatArray) -> Bounds:
+    less = np.where(draws < y[:, None], weights, 0.0).sum(axis=1)
+    at_most = np.where(draws <= y[:, None], weights, 0.0).sum(axis=1)
+    return less / total, np.minimum((at_most + own) / total, 1.0)
+
+
+def _mean_weight(weights: FloatArray) -> FloatArray:
+    effective = weights.sum(axis=1) ** 2 / (weights * weights).sum(axis=1)
+    if effective.min() < FEW:
+        warnings.warn(
+            f"the weighted draws of a row are worth only {effective.min():.3g} equal ones: without y_weight the values "
+            "are uniform only to one or two over that number. Pass y_weight",
+            stacklevel=4,
+        )
+    return np.asarray(weights.mean(axis=1))
+
+
+def _read(values: Any, name: str, shape: tuple[int, ...], axes: tuple[str, ...]) -> FloatArray:
+    array = read_array(values, name)
+    if array.shape != shape:
+        wanted = "one weight per draw, shape (n, M)" if len(shape) == 2 else "one weight per row, shape (n,)"
+        raise InputError(f"{name} must have {wanted} = {shape}; got shape {array.shape}")
+    bad = ~(np.isfinite(array) & (array >= 0))
+    refuse_where(bad, array, f"{name} must be finite and at least 0", "Drop or repair such rows", axes=axes)
+    return array
+
+
+MOST_BINS = 1000
+
+
+def bin_shares(rows: AnyRows, *, bins: int) -> Moments:
+    """Return the moments of the share of each row that falls into each bin."""
+    m = check_count("bins", bins)
+    if m > MOST_BINS:
+        raise InputError(f"bins must be at most {MOST_BINS}; got {m}")
+    total = Moments.zero()
+    for part in chunks(rows.n, max(1, CHUNK_ROWS // m)):
+        piece = part_of(rows, part)
+        low, high = pit_bounds(piece)
+        if low.ndim > 1:
+            raise InputError(
+                f"pit_histogram shows one number per row; the outcomes are vectors of {low.shape[1]} coordinates. "
+                "Pass one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
+            )
+        names = [_name(k, m) for k in range(m)]
+        total += Moments.of(dict(zip(names, _shares((low, high), width_edges(m)), strict=True)), piece.w)
+    return total
+
+
+@curve(reads=(Moments,), summarise=bin_shares, predictions=("samples", "laws", "quantiles", "cdf"))
+def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
+    r"""Histogram of the probability integral transform, without randomness.
+
+    A row whose transform is the interval [F(y-), F(y)] is spread evenly over it (Czado, Gneiting and Held 2009), so
+    that bin (a, b] has the share
+
+    .. math:: \bar F(b) - \bar F(a), \qquad
+              \bar F(t) = \frac1W \sum_i w_i \min\Bigl(1, \max\Bigl(0, \frac{t - F_i(y_i-)}{F_i(y_i) - F_i(y_i-)}
+              \Bigr)\Bigr) .
+
+    Parameters
+    ----------
+    y, weights
+        Outcomes and importance weights; y is None for `CdfValues`.
+    prediction
+        A law, `Samples` (draws (n, M), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
+    bins
+        Number of bins of equal width, right-closed, 0 in the first.
+
+    Returns
+    -------
+    Curve
+        `lower`, `upper` (edges), `share` of the rows, `expected` share if calibrated, 1/bins, and `density`, their
+        ratio.
+
+    Notes
+    -----
+    Flat if the predictions are calibrated, up to chance. A U: too narrow; a dome: too wide; a slope: biased, upwards if
+    it falls to the right. A flat histogram does not show that predictions are sharp, nor that they are right for every
+    kind of row. Heights are judged by a test, not by eye.
+
+    Examples
+    --------
+    A law with mass 1/2 on each of two values is spread over both halves:
+
+    >>> from calibrant import CdfValues
+    >>> curve = pit_histogram(None, CdfValues([0.5, 1.0, 1.0], below=[0.0, 0.5, 0.0]), bins=4)
+    >>> (curve.share * 12).round(9).tolist()
+    [3.0, 3.0, 3.0, 3.0]
+    """
+    m = check_count("bins", bins)
+    share = np.array([summary.mean_of(_name(k, m)) for k in range(m)])
+    edges = width_edges(m)
+    expected = np.full(m, 1 / m)
+    return Curve(
+        kind="pit_histogram",
+        columns={
+            "lower": edges[:-1],
+            "upper": edges[1:],
+            "share": share,
+            "expected": expected,
+            "density": share / expected,
+        },
+        method="each row spread evenly over [F(y-), F(y)]",
+        n=summary.n,
+        details={},
+    )
+
+
+def _shares(bounds: Bounds, edges: FloatArray) -> list[FloatArray]:
+    """Return for each bin the share of every row that falls into it."""
+    low, high = bounds
+    wide = high > low
+    length = np.where(wide, high - low, 1.0)
+
+    def below(t: float) -> FloatArray:
+        return np.where(wide, np.clip((t - low) / length, 0.0, 1.0), high <= t)
+
+    found, last = [], np.zeros(low.size)
+    for t in edges[1:-1]:
+        found.append(below(float(t)) - last)
+        last = last + found[-1]
+    return [*found, 1.0 - last]
+
+
+def _name(k: int, m: int) -> str:
+    return f"pit_histogram[bin {k} of {m}]"

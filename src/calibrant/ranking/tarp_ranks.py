@@ -1,0 +1,223 @@
+"""Ranks of outcomes among their draws by the distance to a reference point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
+from calibrant.inputs.options import generator
+from calibrant.inputs.rows import LawRows
+from calibrant.ranking.counting import Ranked
+from calibrant.ranking.covariates import covariate_columns, read_covariates
+from calibrant.ranking.members import Members, Score, coordinate_scale, member_ranks
+from calibrant.ranking.verbs import rank_verb
+
+FOLDS = 3
+
+
+def other_outcomes(y: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the outcome of another row for each row: y (n, D) moved round by a random number of rows.
+
+    >>> other_outcomes(np.array([[1.0], [2.0]]), np.random.default_rng(0)).tolist()
+    [[2.0], [1.0]]
+    """
+    n = len(y)
+    if n < 2:
+        raise NotApplicableError('references="other" are outcomes of other rows, and there is one row; pass an array')
+    return np.roll(y, int(rng.integers(1, n)), axis=0)
+
+
+def fitted_outcomes(y: FloatArray, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return what the covariates x (n, q) tell of y (n, D), plus noise of the same size.
+
+    The rows are put into thirds at random. Each third is predicted by least squares from the next one, the last from
+    the first, and a residual of that one, drawn at random, is added. Two halves that predict each other would make the
+    ranks of both go the same way: with 20 rows and 3 covariates a test at 5 % then rejects 6.4 %.
+    """
+    n, needed = len(y), FOLDS * (x.shape[1] + 1)
+    if n < needed:
+        raise NotApplicableError(
+            f'references="covariates" fits outcomes on thirds of the rows and needs {needed} rows or more for '
+            f"{x.shape[1]} covariates; got {n}. Pass fewer covariates, or references as an array"
+        )
+    centre = x.min(axis=0) / 2 + x.max(axis=0) / 2
+    half = x.max(axis=0) / 2 - x.min(axis=0) / 2
+    design = np.column_stack([np.ones(n), (x - centre) / np.where(half > 0, half, 1.0)])  # in [-1, 1]
+    order = rng.permutation(n)
+    references = np.empty(y.shape)
+    thirds = np.array_split(order, FOLDS)
+    for own, other in zip(thirds, [*thirds[1:], thirds[0]], strict=True):
+        coefficients = np.linalg.lstsq(design[other], y[other], rcond=None)[0]
+        residuals = y[other] - design[other] @ coefficients
+        references[own] = design[own] @ coefficients + residuals[rng.integers(len(other), size=len(own))]
+    return references
+
+
+SMALLEST = 1e-290  # square that has lost nothing to the end of float64
+NEVER = -(1 << 20)  # an exponent below that of every number
+DRAWN = {"laws": "Pass draws of it, Samples(law.sample(999, rng))"}
+
+
+@rank_verb(predictions=("samples",), instead=DRAWN)
+def tarp_ranks(
+    rows: LawRows, *, references: Any = None, covariates: Any = None, scale: Any = "pooled", rng: Any = None
+) -> Ranked:
+    r"""Number of draws nearer to a reference point than the outcome: uniform on 0 to M if they are exchangeable.
+
+    .. math:: r_i = \#\{j : \lVert x_{ij} - t_i \rVert < \lVert y_i - t_i \rVert\}
+
+    Parameters
+    ----------
+    y
+        Outcomes, numbers (n,) or vectors (n, D).
+    prediction
+        `Samples` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``.
+    references
+        The points :math:`t_i`. The one of row i must not be made of :math:`y_i`.
+
+        ``"covariates"``
+            What the covariates tell of the outcome, with its noise: each third of the rows, drawn at random, is
+            predicted by least squares from another third, plus a residual of that one. The default if there are
+            covariates.
+        ``"other"``
+            The outcome of another row: y moved round by a random number of rows. The default without covariates.
+        array of the shape of y
+            Points of one's own.
+        function of (covariates, rng)
+            It returns such an array. It gets the covariates of the rows as an array, None if there are none, and a
+            numpy Generator.
+    covariates
+        What the predictions were made from, for ``"covariates"`` numbers of shape (n,) or (n, q).
+    scale
+        What coordinates are divided by before distances are taken. ``"pooled"``: the standard deviation of all
+        outcomes and draws of all rows; None: nothing; or an array (D,).
+    rng
+        Generator or seed; needed unless references are an array, and then for ties.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Notes
+    -----
+    These ranks over M are the credibility levels of TARP, tests of accuracy with random points (Lemos et al. 2023), and
+    the curve of expected coverage is their distribution function. ``summarize(tarp_ranks, y, samples, rng=0)`` makes
+    the counts that `ecdf_difference` and `uniformity_test` take, with exact bands and p-values. Do not test the values
+    of a curve, and do not bootstrap it.
+
+    Only references that depend on what the predictions were made from tell whether the whole predictive law is right.
+    Without them (``"other"``, points drawn at random) the ranks cannot see an uninformative forecaster: draws of the
+    marginal law of the outcomes, the same for every row, pass. Points drawn evenly over the range of the outcomes
+    are not offered: they use y and see little.
+
+    References
+    ----------
+    Lemos, Coogan, Hezaveh and Perreault-Levasseur (2023), Sampling-based accuracy testing of posterior estimators for
+    general inference.
+
+    Examples
+    --------
+    The outcome is 2 away from the reference, the draws 1, 3 and 4:
+
+    >>> from calibrant import Samples
+    >>> tarp_ranks([2.0], Samples([[1.0, -3.0, 4.0]]), references=[0.0])
+    array([1])
+    """
+    members = Members.of(rows)
+    chance = None if rng is None else generator(rng)
+    points = _references(references, covariates, rows, members, chance)
+    score = _distances(members, points, coordinate_scale(scale, members))
+    what = "the distance to the reference"
+    return member_ranks(score, members.n, chance, M=members.M, size=members.size, what=what)
+
+
+def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score:
+    """Return the squared distances to the reference; in rows whose squares leave float64 the distances themselves."""
+
+    def score(part: slice) -> FloatArray:
+        z, t = members.columns(part), points[part].T[:, :, None]
+        with np.errstate(over="ignore"):
+            square = _squares((z - t) / scale[:, None, None])
+        lost = (square == np.inf) | ((square < SMALLEST) & (z != t).any(axis=0))
+        rows = np.flatnonzero(lost.any(axis=1))
+        if rows.size:
+            square[rows] = _extreme_distances(z[:, rows], t[:, rows], scale)
+        return square
+
+    return score
+
+
+def _extreme_distances(z: FloatArray, t: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return distances over a power of two of each row, so that the largest step is about 1."""
+    mantissa, exponent = np.frexp(scale[:, None, None])
+    step = (z / 2 - t / 2) / (2 * mantissa)  # halves, as the difference may be beyond float64
+    power = np.where(step != 0, np.frexp(step)[1] - exponent, NEVER)
+    step = np.ldexp(step, -exponent - power.max(axis=(0, 2), keepdims=True))
+    return np.asarray(np.hypot.reduce(step, axis=0) if len(step) > 1 else np.abs(step[0]))
+
+
+def _squares(steps: FloatArray) -> FloatArray:
+    """Return the sum of squares over the first axis, one by one, in the same order for every member."""
+    square = np.square(steps[0])
+    for step in steps[1:]:
+        square += step * step
+    return np.asarray(square)
+
+
+def _references(
+    references: Any, covariates: Any, rows: LawRows, members: Members, rng: np.random.Generator | None
+) -> FloatArray:
+    """Return the reference points, (n, D)."""
+    if references is None:
+        references = "other" if covariates is None else "covariates"
+    if not isinstance(references, str) and not callable(references):
+        _refuse_covariates(covariates, "an array")
+        return _read(references, "references", rows, rows.keep)
+    if callable(references):
+        given = None if covariates is None else read_covariates(covariates, rows.n, rows.keep)
+        return _read(references(given, _needed(rng)), "what references(covariates, rng) returns", rows, None)
+    if references == "other":
+        _refuse_covariates(covariates, '"other"')
+        return other_outcomes(members.y, _needed(rng))
+    if references != "covariates":
+        raise InputError(
+            'references must be "covariates", "other", an array of the shape of y, or a function of (covariates, rng); '
+            f"got {shown(references)}"
+        )
+    if covariates is None:
+        raise InputError(
+            'references="covariates" needs {covariates=}, what the predictions were made from', option="covariates"
+        )
+    return fitted_outcomes(members.y, covariate_columns(covariates, rows.n, rows.keep), _needed(rng))
+
+
+def _read(points: Any, name: str, rows: LawRows, keep: NDArray[np.bool_] | None) -> FloatArray:
+    array = read_array(points, name)
+    shape = (rows.n if keep is None else keep.size, *rows.law.shape)
+    if array.shape != shape:
+        raise InputError(f"{name} must have the shape of y, one point per row, {shape}; got shape {array.shape}")
+    bad = ~np.isfinite(array) if keep is None else ~np.isfinite(array) & keep.reshape(-1, *[1] * (array.ndim - 1))
+    axes = ("row", "coordinate")[: array.ndim]
+    refuse_where(bad, array, f"{name} must be finite", "Drop or repair such rows", axes=axes)
+    found = array if keep is None else array[keep]
+    if rows.n > 1 and np.array_equal(found, rows.y):
+        raise InputError(f"{name} must not be the outcomes themselves, from which no draw can be nearer to them")
+    return found.reshape(rows.n, -1)
+
+
+def _needed(rng: np.random.Generator | None) -> np.random.Generator:
+    if rng is None:
+        raise InputError(
+            "tarp_ranks draws the references at random; pass rng=, a numpy Generator or a whole number, or references "
+            "as an array"
+        )
+    return rng
+
+
+def _refuse_covariates(covariates: Any, references: str) -> None:
+    if covariates is not None:
+        raise InputError(f"covariates= has no use with references that are {references}; leave one of them out")

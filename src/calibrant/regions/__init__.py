@@ -1,0 +1,1 @@
+"""Prediction intervals, sets and quantiles: coverage, width and their tests."""

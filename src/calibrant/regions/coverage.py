@@ -1,0 +1,323 @@
+"""Coverage of intervals, sets and quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.catalogue import AnyRows, folded, mean_metric, metric
+from calibrant.core.interval_sums import IntervalSums, hits_of_quantiles, sums_in_one_pass, sums_of_levels
+from calibrant.core.moments import Moments
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.groups import RowLabels, read_row_labels
+from calibrant.inputs.options import DIGITS, as_number, check_choice
+from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
+from calibrant.regions.hits import HitTable
+
+
+def fused(rows: IntervalRows | SetRows | QuantileRows) -> list[IntervalSums] | None:
+    """Return the sums of many intervals or quantiles in one pass."""
+    if isinstance(rows, SetRows):
+        return None
+    found = hits_of_quantiles(rows) if isinstance(rows, QuantileRows) else sums_of_levels(rows, "hits")
+    return [sums.of_hits for sums in found]
+
+
+@mean_metric(
+    predictions=("intervals", "sets", "quantiles"),
+    range=(0.0, 1.0),
+    perfect=1.0,
+    returns="float | FloatArray",
+    fused=fused,
+    instead={kind: advice for kind, advice in AS_INTERVALS.items() if kind != "quantiles"},
+)
+def coverage(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
+    r"""Share of outcomes that lie in the predicted interval or set, or at most at the predicted quantile.
+
+    .. math:: \hat c_l = \frac{1}{W} \sum_i w_i\, 1\{\text{lower}_{il} \le y_i \le \text{upper}_{il}\},
+
+    for sets :math:`1\{y_i \in S_{il}\}`, for quantiles :math:`1\{y_i \le q_{il}\}`. Both bounds are part of the
+    interval.
+
+    Parameters
+    ----------
+    y
+        Outcomes: numbers for `Intervals` and `Quantiles`, labels (column numbers, or `classes`) for `Sets`; or the
+        summary made by `summarize`.
+    prediction
+        `Intervals`, `Sets` or `Quantiles`.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+    classes
+        With `Sets`: the labels in the order of the columns.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several.
+
+    Notes
+    -----
+    Compare with the nominal level, and mind chance: `coverage_test` and ``interval(coverage, ...)`` say how much of the
+    difference it explains. Right coverage on average does not mean right coverage for every kind of row:
+    `size_stratified_coverage`, `coverage_gap` and `worst_slab_coverage` look there. Wide intervals cover, so read it
+    next to `width` or, in one number, `interval_score`.
+
+    Examples
+    --------
+    Two of three outcomes lie inside, the first on a bound:
+
+    >>> from calibrant import Intervals
+    >>> round(coverage([1.0, 2.0, 9.0], Intervals([1.0, 0.0, 3.0], [2.0, 3.0, 4.0], 0.9)), 4)
+    0.6667
+    """
+    return rows.covered
+
+
+def _summarise(rows: AnyRows, *, groups: Any = None, **_: Any) -> HitTable:
+    rows = cast(IntervalRows | QuantileRows | SetRows, rows)
+    prediction = rows.prediction
+    if prediction.levels is None:
+        raise NotApplicableError("these sets have no level to compare coverage with; pass Sets(mask, level)")
+    labels = _true_classes(rows) if groups is None else read_row_labels(groups, rows.n, keep=rows.keep)
+    return HitTable.of(rows, labels)
+
+
+def _true_classes(rows: AnyRows) -> RowLabels:
+    if not isinstance(rows, SetRows):
+        raise InputError("coverage_gap compares groups of rows; pass groups=, one label per row")
+    values, code = np.unique(rows.y, return_inverse=True)
+    return RowLabels(code.astype(np.intp), tuple(values.tolist()))
+
+
+@metric(
+    reads=(HitTable,),
+    summarise=_summarise,
+    predictions=("intervals", "sets", "quantiles"),
+    range=(0.0, 1.0),
+    mean=True,
+)
+def coverage_gap(table: HitTable, *, groups: Any = None, average: str = "macro") -> float | FloatArray:
+    r"""Average distance between coverage and its level, over groups of rows.
+
+    .. math:: \sum_g a_g\, |\hat c_g - level|, \qquad \hat c_g = \frac{\sum_{i \in g} w_i c_i}{\sum_{i \in g} w_i},
+
+    where :math:`c_i` is 1 if row i is covered, and :math:`a_g` is one over the number of groups ("macro") or the share
+    of the group in the weight of all rows ("weighted"). "max" is the largest distance. A fraction, not percent.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes
+        As in `coverage`.
+    groups
+        One label per row, of any kind that can be told apart. For `Sets` the default is the true class.
+    average
+        "macro", "weighted" or "max".
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several.
+
+    Notes
+    -----
+    Groups without rows do not exist. The coverage of a small group is far from its level by chance, always to the
+    outside, so that the gap of many small groups is biased upwards; ``coverage_curve(..., groups=groups)`` has the
+    p-values that take this into account. Coverage within each true class cannot be known before the outcome: a gap
+    there says for whom predictions fail, not which predictions.
+
+    References
+    ----------
+    Ding, Angelopoulos, Bates, Jordan and Tibshirani (2023), Class-conditional conformal prediction with many classes.
+
+    Examples
+    --------
+    Both rows of group a are covered and one of group b's: gaps 0.25 and 0.25.
+
+    >>> from calibrant import Intervals
+    >>> forecast = Intervals([0.0, 0.0, 1.0, 4.0], [1.0, 2.0, 2.0, 5.0], 0.75)
+    >>> coverage_gap([0.0, 1.0, 2.0, 3.0], forecast, groups=["a", "a", "b", "b"])
+    0.25
+    """
+    check_choice("average", average, "macro", "weighted", "max")
+    gap = np.abs(table.coverage - table.nominal)
+    values = []
+    for k in range(table.levels.size):
+        here = (table.level == k) & (table.count > 0)
+        share = table.w[here] / table.w[here].sum() if average == "weighted" else 1 / np.count_nonzero(here)
+        values.append(float(gap[here].max() if average == "max" else (share * gap[here]).sum()))
+    return values[0] if table.single else np.array(values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntervalMoments(Summary):
+    """Moments of coverage and width at each level, least and greatest outcome."""
+
+    levels: FloatArray  # (L,)
+    single: bool
+    moments: tuple[Moments, ...]  # one; in a tuple, as it travels as bytes of its own
+    extremes: FloatArray  # (2,)
+
+    @classmethod
+    def of(cls, rows: IntervalRows) -> Self:
+        """Return the moments of these rows."""
+        columns = [*rows.covered.T, *rows.sizes.T]
+        moments = Moments.of(dict(zip(_names(rows), columns, strict=True)), rows.w)
+        return cls._made(rows, moments, rows.y.min(), rows.y.max())
+
+    @classmethod
+    def in_one_pass(cls, rows: IntervalRows) -> Self:
+        """Return the moments of many rows of weight 1."""
+        sums = sums_of_levels(rows, "width", "hits", "range")
+        moments = Moments.of_sums(_names(rows), [*(s.of_hits for s in sums), *sums])
+        return cls._made(rows, moments, sums[0].low, sums[0].high)
+
+    @classmethod
+    def _made(cls, rows: IntervalRows, moments: Moments, low: float, high: float) -> Self:
+        return cls(rows.prediction.levels, rows.prediction.single, (moments,), np.array([low, high]))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the moments of no rows, of no levels."""
+        return cls(np.zeros(0), True, (Moments.zero(),), np.array([np.inf, -np.inf]))
+
+    def merged(self, other: Self) -> Self:
+        """Return the moments of the rows of both."""
+        if not self.n or not other.n:
+            return other if not self.n else self
+        low, high = np.minimum(self.extremes, other.extremes)[0], np.maximum(self.extremes, other.extremes)[1]
+        moments = self.moments[0] + other.moments[0]
+        return type(self)(self.levels, self.single and other.single, (moments,), np.array([low, high]))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.moments[0].n
+
+    @property
+    def coverage(self) -> FloatArray:
+        """Σwc/Σw at each level."""
+        return self._means("coverage")
+
+    @property
+    def width(self) -> FloatArray:
+        """Mean width at each level, infinite if one is."""
+        return self._means("width")
+
+    def _means(self, what: str) -> FloatArray:
+        moments = self.moments[0]
+        return np.array([moments.mean_of(name) for name in moments.names if name.startswith(what)])
+
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        """Build from decoded values, reading the nested moments."""
+        moments = tuple(Moments.from_bytes(part) for part in values.get("moments", ()))
+        return super()._checked({**values, "moments": moments})
+
+
+def _names(rows: IntervalRows) -> list[str]:
+    return [f"{what} {level:.10g}" for what in ("coverage", "width") for level in rows.prediction.levels]
+
+
+ETA = {"jensen": 30.0, "khosravi": 50.0}
+
+
+def summarise(rows: IntervalRows, *, variant: str, eta: Any, normalizer: Any) -> IntervalMoments:
+    """Return coverage, width and the range of the outcomes."""
+    _check(variant, eta, normalizer)
+    if sums_in_one_pass(rows.n, rows.w):
+        return IntervalMoments.in_one_pass(rows)
+    return folded(rows, IntervalMoments.of, IntervalMoments.zero())
+
+
+@metric(reads=(IntervalMoments,), summarise=summarise, predictions=("intervals",), mean=True, instead=AS_INTERVALS)
+def coverage_width_criterion(
+    summary: IntervalMoments, *, variant: str = "jensen", eta: float | None = None, normalizer: float | None = None
+) -> float | FloatArray:
+    r"""Coverage and relative width of intervals in one number.
+
+    With the coverage :math:`\hat c`, the nominal level c and r = mean width / normalizer,
+
+    .. math::
+
+        \begin{aligned}
+        \text{jensen} &= (1 - r)\, e^{-\eta (\hat c - c)^2} && \text{higher is better} \\
+        \text{khosravi} &= r\, \bigl(1 + 1\{\hat c < c\}\, e^{-\eta (\hat c - c)}\bigr) && \text{lower is better}
+        \end{aligned}
+
+    (Jensen, Bianchi and Anfinsen 2022; Khosravi, Nahavandi and Creighton 2010).
+
+    Parameters
+    ----------
+    y
+        Outcomes, one number per row; or the summary made by `summarize`.
+    prediction
+        `Intervals`.
+    variant
+        ``"jensen"`` or ``"khosravi"``.
+    eta
+        How much wrong coverage costs, at least 0; default 30 for ``"jensen"``, 50 for ``"khosravi"``.
+    normalizer
+        What widths are divided by, in the unit of the outcome; default the range of the outcomes.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several. An infinite width gives -inf
+        (jensen) or inf (khosravi).
+
+    Notes
+    -----
+    Use `interval_score` first: it is a proper score and this is not, so that a forecaster can gain by predicting what
+    he does not believe. Its value depends on `eta`, and by default on the two most extreme outcomes. With r > 1
+    ``"jensen"`` is negative, and a larger `eta` then raises it.
+
+    Examples
+    --------
+    One of two outcomes is covered, as stated; the mean width 1 is a quarter of the range of y:
+
+    >>> from calibrant import Intervals
+    >>> coverage_width_criterion([0.0, 4.0], Intervals([0.0, 0.0], [1.0, 1.0], 0.5))
+    0.75
+    """
+    eta = _check(variant, eta, normalizer)
+    unit = _range_of(summary) if normalizer is None else float(normalizer)
+    c, level = summary.coverage, summary.levels
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite r times a vanishing power is settled below
+        r = summary.width / unit
+        if variant == "jensen":
+            values = np.where(np.isinf(r), -np.inf, (1 - r) * np.exp(-eta * (c - level) ** 2))
+        else:
+            short = c.round(DIGITS) < level.round(DIGITS)
+            factor = 1 + np.where(short, np.exp(-eta * (c - level)), 0.0)
+            values = np.where(r == 0, 0.0, r * factor)
+    return float(values[0]) if summary.single else values
+
+
+def _check(variant: Any, eta: Any, normalizer: Any) -> float:
+    """Refuse options that make no sense; return eta."""
+    check_choice("variant", variant, *ETA)
+    if eta is not None and not 0 <= as_number(eta) < np.inf:
+        raise InputError(
+            f"eta must be a finite number of at least 0; got {shown(eta)}. A negative one rewards wrong coverage"
+        )
+    if normalizer is not None and not 0 < as_number(normalizer) < np.inf:
+        raise InputError(f"normalizer must be a finite number above 0; got {shown(normalizer)}")
+    return ETA[variant] if eta is None else float(eta)
+
+
+def _range_of(summary: IntervalMoments) -> float:
+    low, high = summary.extremes.tolist()
+    if not 0 < high - low < np.inf:
+        raise InputError(
+            f"the range of y, by which widths are divided, is {shown(high - low)} (from {shown(low)} to "
+            f"{shown(high)}). Pass normalizer=, in the unit of y"
+        )
+    return float(high - low)

@@ -1,0 +1,287 @@
+"""Counts of hits per group and level: for whatever does not depend on the order of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.summary import Summary
+from calibrant.errors import SummaryError
+from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.groups import Label, RowLabels, label_order
+from calibrant.inputs.options import DIGITS
+from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
+
+
+def first_not_nested(rows: IntervalRows | SetRows | QuantileRows) -> int | None:
+    """Return the first row that is not nested.
+
+    >>> from calibrant.inputs.intervals import Intervals
+    >>> from calibrant.inputs.rows import read_judged
+    >>> both = Intervals([[0.0, -1.0], [0.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
+    >>> first_not_nested(read_judged([0.0, 0.0], both))
+    1
+    """
+    bad = not_nested(rows)
+    return int(np.argmax(bad)) if bad.any() else None
+
+
+def not_nested(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
+    """Tell in which rows the prediction at some level does not lie within that at the next higher level."""
+    levels = rows.prediction.levels
+    bad = np.zeros(rows.n, dtype=bool)
+    if isinstance(rows, QuantileRows) or levels is None:
+        return bad
+    for inner, outer in pairwise(np.argsort(levels).tolist()):
+        if isinstance(rows, SetRows):
+            mask = rows.prediction.mask
+            bad |= (mask[:, :, inner] & ~mask[:, :, outer]).any(axis=1)
+        else:
+            lower, upper = rows.prediction.lower, rows.prediction.upper
+            bad |= (lower[:, outer] > lower[:, inner]) | (upper[:, outer] < upper[:, inner])
+    return bad
+
+
+ALL = "all"  # the one group of all rows
+SUMS = ("count", "w", "w2", "hits", "wc", "w2c", "below")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HitTable(Summary):
+    """One entry per group and level, group by group: rows, hits c, and the sums of w, w², wc, w²c.
+
+    `below` is Σw over the rows with y < q of quantiles, NaN for other kinds. `nested` tells whether every row's
+    prediction at a level lies within those at higher levels.
+    """
+
+    kind: str  # of the prediction, such as "Intervals"; "": no rows yet
+    levels: FloatArray  # (L,), in the given order; NaN without a nominal level
+    single: bool  # one level, given as a number
+    rows: int
+    weight: float
+    weight_max: float
+    nested: bool
+    grouped: bool  # labels of rows were given
+    group: tuple[Label, ...]  # (R,)
+    level: NDArray[np.int64]  # (R,), places in `levels`
+    count: NDArray[np.int64]  # (R,), as are all that follow
+    w: FloatArray
+    w2: FloatArray
+    hits: NDArray[np.int64]
+    wc: FloatArray
+    w2c: FloatArray
+    below: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if any(column.shape != (len(self.group),) for column in (self.level, *self._sums)):
+            raise SummaryError("the columns of a HitTable must have one length")
+
+    @classmethod
+    def of(cls, rows: IntervalRows | SetRows | QuantileRows, labels: RowLabels | None = None) -> Self:
+        """Count the hits of these rows in each group; without labels all rows are one group."""
+        prediction, covered = rows.prediction, rows.covered
+        L = covered.shape[1]
+        groups = (ALL,) if labels is None else labels.values
+        code = None if labels is None else labels.code
+        below = rows.y[:, None] < rows.prediction.values if isinstance(rows, QuantileRows) else None
+        parts = [
+            _sums(covered[:, k], None if below is None else below[:, k], rows.w, code, len(groups)) for k in range(L)
+        ]
+        return cls(
+            type(prediction).__name__,
+            np.full(L, np.nan) if prediction.levels is None else prediction.levels,
+            prediction.single,
+            rows.n,
+            float(rows.w.sum()),
+            float(rows.w.max()),
+            first_not_nested(rows) is None,
+            labels is not None,
+            tuple(group for group in groups for _ in range(L)),
+            np.tile(np.arange(L, dtype=np.int64), len(groups)),
+            *(np.stack([part[k] for part in parts], axis=1).ravel() for k in range(len(SUMS))),
+        )
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the table of no rows."""
+        none, counts = np.zeros(0), np.zeros(0, np.int64)
+        return cls("", none, False, 0, 0.0, 0.0, True, False, (), counts, counts, none, none, counts, none, none, none)
+
+    def merged(self, other: Self) -> Self:
+        """Add up entry by entry; a group of one of the two stays as it is."""
+        if not self.kind or not other.kind:
+            return other if not self.kind else self
+        same = self.kind == other.kind and self.single == other.single
+        if not same or not np.array_equal(self.levels.round(DIGITS), other.levels.round(DIGITS), equal_nan=True):
+            raise SummaryError(
+                f"hits of {self.kind} at {self.levels.tolist()} do not merge with hits of {other.kind} "
+                f"at {other.levels.tolist()}"
+            )
+        if self.grouped != other.grouped:
+            raise SummaryError(
+                "hits counted in groups do not merge with hits of all rows together. "
+                "Make both summaries with groups=, or both without"
+            )
+        groups = list(dict.fromkeys([*self.group, *other.group]))
+        groups = [groups[k] for k in label_order(groups)]
+        L = self.levels.size
+        place = {group: L * k for k, group in enumerate(groups)}
+
+        def total(mine: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
+            column = np.zeros(L * len(groups), dtype=mine.dtype)
+            for table, part in ((self, mine), (other, added)):
+                column[[place[g] + k for g, k in zip(table.group, table.level.tolist(), strict=True)]] += part
+            return column
+
+        return type(self)(
+            self.kind,
+            self.levels,
+            self.single,
+            self.rows + other.rows,
+            self.weight + other.weight,
+            max(self.weight_max, other.weight_max),
+            self.nested and other.nested,
+            self.grouped,
+            tuple(group for group in groups for _ in range(L)),
+            np.tile(np.arange(L, dtype=np.int64), len(groups)),
+            *(total(mine, added) for mine, added in zip(self._sums, other._sums, strict=True)),
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.rows
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows have one weight, up to rounding."""
+        return bool(np.isclose(self.weight, self.weight_max * self.rows, rtol=1e-12, atol=0))
+
+    @property
+    def nominal(self) -> FloatArray:
+        """The nominal level of each entry."""
+        return np.asarray(self.levels[self.level])
+
+    @property
+    def coverage(self) -> FloatArray:
+        """Σwc/Σw of each entry."""
+        return np.asarray(self.wc / self.w)
+
+    @property
+    def _sums(self) -> tuple[NDArray[Any], ...]:
+        return tuple(getattr(self, name) for name in SUMS)
+
+
+def _sums(
+    covered: NDArray[np.bool_],
+    below: NDArray[np.bool_] | None,
+    w: FloatArray,
+    code: NDArray[np.intp] | None,
+    G: int,
+) -> tuple[NDArray[Any], ...]:
+    """Return the columns named by SUMS of one level, (G,) each."""
+
+    def total(values: NDArray[Any]) -> NDArray[Any]:
+        return np.array([values.sum()]) if code is None else np.bincount(code, values, minlength=G)
+
+    count = np.array([covered.size]) if code is None else np.bincount(code, minlength=G)
+    hits = total(covered)
+    if is_unit(w):
+        sums = (count, count, hits, hits)
+    else:
+        hit = w * covered
+        sums = (total(w), total(w * w), total(hit), total(w * hit))
+    under = np.full(G, np.nan) if below is None else total(below if is_unit(w) else w * below)
+    weight, weight2, wc, w2c = (column.astype(np.float64) for column in sums)
+    return count.astype(np.int64), weight, weight2, hits.astype(np.int64), wc, w2c, under.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hits(Summary):
+    """Hits (n, L) as 0 and 1, one column per level, in the order in which the rows came.
+
+    `series` names the series each row belongs to, as a number among `names`, which ascend; rows of one series may stand
+    apart, their order is that of the rows. Merging puts one batch after the other, so a series goes on in the next
+    batch. All rows have one weight: what depends on their order has no weighted form. It grows with the rows: n (L + 1)
+    numbers.
+    """
+
+    hits: NDArray[np.int64]  # (n, L)
+    levels: FloatArray  # (L,)
+    kind: str  # of the prediction, such as "Intervals"; "": no rows yet
+    series: NDArray[np.int64]  # (n,)
+    names: tuple[Label, ...]
+    weight: float = 1.0
+    named: bool = False  # series were given
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hits.shape != (self.series.size, self.levels.size):
+            raise SummaryError("the hits must have one row per series number and one column per level")
+
+    @classmethod
+    def of(
+        cls,
+        covered: NDArray[np.bool_],
+        levels: FloatArray,
+        kind: str,
+        series: NDArray[np.intp] | None = None,
+        names: tuple[Label, ...] = ("",),
+        weight: float = 1.0,
+    ) -> Self:
+        """Keep which rows were covered; without `series` all belong to one."""
+        code = np.zeros(len(covered), np.int64) if series is None else series.astype(np.int64)
+        return cls(np.ascontiguousarray(covered, dtype=np.int64), levels, kind, code, names, weight, series is not None)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return no rows, of no levels."""
+        return cls(np.zeros((0, 0), np.int64), np.zeros(0), "", np.zeros(0, np.int64), ())
+
+    def merged(self, other: Self) -> Self:
+        """Return the rows of both, one after the other."""
+        if not self.n or not other.n:
+            return other if not self.n else self
+        if self.kind != other.kind or not np.array_equal(self.levels.round(DIGITS), other.levels.round(DIGITS)):
+            raise SummaryError(
+                f"hits of {self.kind} at {self.levels.tolist()} do not merge with hits of {other.kind} "
+                f"at {other.levels.tolist()}"
+            )
+        if self.weight != other.weight:
+            raise SummaryError(
+                f"hits of weight {self.weight:g} do not merge with hits of weight {other.weight:g}: "
+                "tests of their order take equal weights alone"
+            )
+        if self.named != other.named:
+            raise SummaryError(
+                "hits of named series do not merge with hits of rows without. "
+                "Make both summaries with series=, or both without"
+            )
+        names = list(dict.fromkeys([*self.names, *other.names]))
+        names = [names[k] for k in label_order(names)]
+        place = {name: k for k, name in enumerate(names)}
+        moved = (np.array([place[name] for name in one.names], dtype=np.int64)[one.series] for one in (self, other))
+        return type(self)(
+            np.concatenate([self.hits, other.hits]),
+            self.levels,
+            self.kind,
+            np.concatenate([*moved]),
+            tuple(names),
+            self.weight,
+            self.named,
+        )
+
+    @property
+    def grows(self) -> bool:
+        """Whether it takes more room the more rows it is of."""
+        return True
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.series.size)

@@ -1,0 +1,404 @@
+"""What audits of intervals, sets, quantiles and laws share: coverage line by line, with exact tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.core.catalogue import find
+from calibrant.core.findings import Setting, Verdict
+from calibrant.core.mean_interval import exact_limits, score_limits
+from calibrant.core.pvalues import binomial_tails, bonferroni, holm, normal_quantile, two_sided
+from calibrant.core.results import Curve, TestResult
+from calibrant.core.summary import Summary
+from calibrant.core.words import NOTABLE, POWER, percent, points, pvalue_words, rows_needed
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.groups import Grouping, RowLabels
+from calibrant.inputs.options import DIGITS
+from calibrant.regions.coverage_curve import coverage_curve
+from calibrant.regions.coverage_methods import hit_pvalue
+from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.hits import HitTable
+
+BINOMIAL = "; binomial p-values"
+
+
+def coverage_lines(summary: Summary, setting: Setting, *, alternative: str = "two-sided", **options: Any) -> Curve:
+    """Return the coverage curve of a summary with the p-values that an audit rests on.
+
+    They allow for outcomes that lie on a quantile, and for the size of a conformal calibration set. With
+    ``alternative="less"`` only too low a coverage counts.
+    """
+    entry = find(coverage_curve)
+    curve: Curve = entry.finish(summary, **entry.completed({"level": setting.level, **options}))
+    m = setting.calibration_size
+    if np.isnan(curve.pvalue).all():
+        return replace(curve, method=curve.method.removesuffix(BINOMIAL))
+    if m is not None:
+        pvalue = np.array([_conformal(line, alternative, m) for line in lines_of(curve)])
+        curve = _relabelled(curve, m)
+    elif "below" in curve.columns:
+        pvalue = tied_pvalue(curve.hits, np.rint(curve.below * curve.count), curve.count, curve.nominal)
+    elif alternative == "less":
+        pvalue = np.where(curve.count > 0, binomial_tails(curve.hits, curve.count, curve.nominal)[0], np.nan)
+    else:
+        return curve
+    return replace(curve, columns={**curve.columns, "pvalue": pvalue, "pvalue_holm": holm(pvalue)})
+
+
+def tied_pvalue(hits: Any, inside: Any, count: Any, nominal: Any) -> FloatArray:
+    """Return two-sided p-values where outcomes may lie on the edge: of P(inside) <= nominal <= P(hit).
+
+    `inside` counts the hits that do not lie on the edge. Without outcomes on edges it is the two-sided binomial test.
+
+    >>> float(tied_pvalue(3, 3, 4, 0.5)), float(tied_pvalue(4, 1, 4, 0.5))
+    (0.625, 1.0)
+    """
+    return two_sided(binomial_tails(hits, count, nominal)[0], binomial_tails(inside, count, nominal)[1])
+
+
+def central_lines(table: HitTable, setting: Setting) -> Curve | None:
+    """Return the coverage of the central intervals between quantiles τ and 1 - τ; None if no two levels mirror.
+
+    Hits follow from those of the quantiles: rows at most at the upper one, less the rows below the lower one.
+    """
+    places = _mirrored(table.levels)
+    if not places:
+        return None
+    shape = (-1, table.levels.size)
+    at, below, w, w2 = (column.reshape(shape) for column in (table.wc, table.below, table.w, table.w2))
+    count = table.count.reshape(shape)
+    low, high = (np.array(side) for side in zip(*places, strict=True))
+    n = count[:, low].ravel()
+    coverage = ((at[:, high] - below[:, low]) / w[:, low]).ravel()
+    inside = np.maximum((below[:, high] - at[:, low]) / w[:, low], 0.0).ravel()
+    nominal = np.tile((table.levels[high] - table.levels[low]).round(DIGITS + 2), len(at))
+    hits = np.rint(coverage * n)
+    if table.has_equal_weights:
+        limits = exact_limits(hits, n.astype(np.float64), setting.level)
+        pvalue = tied_pvalue(hits, np.rint(inside * n), n, nominal)
+    else:
+        limits = score_limits(coverage, (w[:, low] ** 2 / w2[:, low]).ravel(), setting.level)
+        pvalue = np.full(n.size, np.nan)
+    groups = np.array(table.group, dtype=object).reshape(shape)[:, low].ravel()
+    return Curve(
+        "coverage",
+        {
+            "nominal": nominal,
+            "group": groups.astype(str),
+            "count": n,
+            "hits": hits.astype(np.int64),
+            "coverage": coverage,
+            "lower": limits[0],
+            "upper": limits[1],
+            "pvalue": pvalue,
+            "pvalue_holm": holm(pvalue),
+        },
+        "central intervals between quantiles; binomial p-values",
+        table.n,
+        {"level": setting.level},
+    )
+
+
+def joint_test(table: HitTable, setting: Setting) -> TestResult | None:
+    """Return the test of all levels together; None where it does not apply."""
+    tied = table.kind == "Quantiles" and not np.array_equal(table.below, table.wc)
+    if (
+        table.levels.size < 2
+        or np.isnan(table.levels).any()
+        or tied
+        or not (table.nested and table.has_equal_weights)
+        or setting.calibration_size is not None
+    ):
+        return None
+    entry = find(coverage_test)
+    options = {"method": "joint", "resamples": setting.resamples, "rng": setting.rng}
+    found: TestResult = entry.finish(table, **entry.completed(options))
+    return found
+
+
+def smallest_seen(n: int, level: float, share: float, calibration_size: int | None) -> float | None:
+    """Return by how much coverage must fall short of a level to be found 4 times in 5; None if no shortfall is.
+
+    The two-sided test at significance `share` rejects for k hits or fewer; the answer solves P(K <= k) = 0.8.
+    """
+    from scipy.special import betaincinv
+
+    low, high = -1, n
+    while low < high:  # the last k at which it rejects
+        k = (low + high + 1) // 2
+        rejects = 2 * hit_pvalue(k, n, level, "less", calibration_size) < share
+        low, high = (k, high) if rejects else (low, k - 1)
+    if low < 0:
+        return None
+    return max(level - float(betaincinv(low + 1, n - low, 1 - POWER)), 0.0)
+
+
+def labels_of(grouping: Grouping) -> RowLabels:
+    """Return a grouping as labels of rows."""
+    return RowLabels(grouping.code, tuple(grouping.names))
+
+
+def level_pvalue(curves: list[Curve], joint: TestResult | None, further: float | None = None) -> float | None:
+    """Return the p-value of all levels: the smallest of Holm's, the joint and a further one, times their number."""
+    found = [float(np.nanmin(curve.pvalue_holm)) for curve in curves if not np.isnan(curve.pvalue_holm).all()]
+    if not found:
+        return further
+    beside = [None if joint is None else joint.pvalue, further]
+    return bonferroni(found + [p for p in beside if p is not None])
+
+
+def lines_of(curve: Curve) -> list[dict[str, Any]]:
+    """Return the columns of a curve line by line."""
+    values = zip(*(column.tolist() for column in curve.columns.values()), strict=True)
+    return [dict(zip(curve.columns, line, strict=True)) for line in values]
+
+
+def _conformal(line: Mapping[str, Any], alternative: str, m: int) -> float:
+    if not line["count"]:
+        return float("nan")
+    return hit_pvalue(line["hits"], line["count"], line["nominal"], alternative, m)
+
+
+def _relabelled(curve: Curve, m: int) -> Curve:
+    """Say that p-values allow for m calibration scores, on which the coverage of conformal prediction depends."""
+    method = f"{curve.method.removesuffix(BINOMIAL)}; beta-binomial p-values for {m:,} calibration scores"
+    return replace(curve, method=method, details={**curve.details, "calibration_size": m})
+
+
+def _mirrored(levels: FloatArray) -> list[tuple[int, int]]:
+    """Return the places of levels τ < 1/2 and 1 - τ, the narrowest interval first."""
+    place = {round(level, DIGITS): k for k, level in enumerate(levels.tolist())}
+    pairs = [(place[t], place.get(round(1 - t, DIGITS))) for t in sorted(place, reverse=True) if t < 0.5]
+    return [(low, high) for low, high in pairs if high is not None]
+
+
+NO_TEST = "Weights are unequal, and coverage then has no exact test."
+
+
+Line = dict[str, Any]
+"""A line of a coverage curve: a level, its coverage, its interval and p-values."""
+
+
+class Words(NamedTuple):
+    """How a kind of prediction is spoken of; `holds` is a sentence with places for level, share, and interval."""
+
+    things: str
+    holds: str
+    too_low: str  # what it means that a level holds too little
+    too_high: str
+    advice: str
+    lines: str = "levels"
+    group: tuple[str, str] = ("covers {share}, below {level}", "covers {share}, above {level}")  # too low, too high
+
+
+INTERVALS = Words(
+    "intervals",
+    "The {level} intervals hold {share} of the outcomes ({confidence})",
+    "they are too narrow",
+    "they are wider than they need to be",
+    "Conformal prediction on held-out rows sets the coverage right; coverage alone does not make intervals good.",
+)
+SETS = INTERVALS._replace(
+    things="sets",
+    holds="The {level} sets hold {share} of the outcomes ({confidence})",
+    too_low="they are too small",
+    too_high="they are larger than they need to be",
+    advice="Conformal prediction on held-out rows sets the coverage right; coverage alone does not make sets good.",
+)
+CENTRAL = INTERVALS._replace(holds="The central {level} intervals hold {share} of the outcomes ({confidence})")
+QUANTILES = Words(
+    "quantiles",
+    "{share} of the outcomes do not exceed the {level} quantile ({confidence})",
+    "it is too low",
+    "it is too high",
+    "",
+    group=("{share} up to the {level} quantile, too few", "{share} up to the {level} quantile, too many"),
+)
+
+
+def coverage_verdict(
+    things: str,
+    judged: list[tuple[Curve, Words]],
+    joint: TestResult | None,
+    setting: Setting,
+    *,
+    advice: str = "",
+    further: float | None = None,
+) -> Verdict:
+    """Return the verdict on the coverage of all levels.
+
+    `judged` are the curves whose levels are tested, with their words, and `further` the p-value of another test of
+    all rows. The p-values of levels are Holm's, times the number of curves and tests beside them, times the families.
+    """
+    curves = [curve for curve, _ in judged]
+    p = level_pvalue(curves, joint, further)
+    if p is None:
+        return Verdict("cannot tell", NO_TEST, tuple(_worst_sentence(*judged[0], setting)))
+    tests = len(curves) + (joint is not None) + (further is not None)
+    corrected = min(1.0, setting.families * p)
+    if corrected < 1 - setting.level:
+        found = _off(judged, tests, setting)
+        return Verdict(
+            "miscalibrated",
+            f"These {things} are not calibrated ({pvalue_words(corrected)}).",
+            (
+                *(found or ["No single level is off by more than chance, but all together are."]),
+                *filter(None, [advice]),
+            ),
+        )
+    return _not_rejected(things, judged, tests, corrected, setting)
+
+
+def _not_rejected(things: str, judged: list[tuple[Curve, Words]], tests: int, p: float, setting: Setting) -> Verdict:
+    curve, words = judged[0]
+    seen = seen_at(curve, tests, setting)
+    n = curve.n
+    if seen is not None and seen <= NOTABLE:
+        return Verdict(
+            "no evidence",
+            f"Nothing speaks against these {things} ({pvalue_words(p)}).",
+            (
+                *_worst_sentence(curve, words, setting),
+                f"Coverage too low by {points(seen)} would have been found 4 times in 5 with this many rows. "
+                "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
+            ),
+        )
+    found = "No shortfall of coverage" if seen is None else f"Only coverage too low by {points(seen)} or more"
+    more = (
+        "A larger calibration set and more rows are needed."
+        if setting.calibration_size is not None
+        else f"To see {points(NOTABLE)}, collect about {_enough(curve, tests, setting):,} rows."
+    )
+    return Verdict(
+        "cannot tell",
+        f"There are too few rows to tell ({n:,}; {pvalue_words(p)}).",
+        (*_worst_sentence(curve, words, setting), f"{found} would have been found 4 times in 5. {more}"),
+    )
+
+
+def kernel_verdict(p: float | None, setting: Setting) -> Verdict:
+    """Return the verdict on laws without a distribution function, which the kernel test alone can judge."""
+    if p is None:
+        return Verdict("cannot tell", "No test applies to these predictive laws.")
+    p = min(1.0, setting.families * p)
+    if p < 1 - setting.level:
+        return Verdict("miscalibrated", f"These predictive laws are not calibrated ({pvalue_words(p)}).")
+    return Verdict("cannot tell", f"The kernel test finds nothing ({pvalue_words(p)}), and no other test applies.")
+
+
+def seen_at(curve: Curve, tests: int, setting: Setting) -> float | None:
+    """Return the shortfall of coverage that is found 4 times in 5 at every level, with the correction for all tests."""
+    share = (1 - setting.level) / (setting.families * tests * curve.nominal.size)
+    levels = np.unique(curve.nominal).tolist()
+    found = [smallest_seen(curve.n, level, share, setting.calibration_size) for level in levels]
+    return None if any(value is None for value in found) else max(value for value in found if value is not None)
+
+
+def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Setting, sentence: str, none: str) -> Verdict:
+    """Return a verdict that also speaks of rows whose predictions are of about one size.
+
+    Where all levels are off already, rows of one size are named only if they differ from the others.
+    """
+    lines = [line for line in lines_of(by_size) if line["count"]]
+    off = [line for line in lines if setting.families * line["pvalue_holm"] < 1 - setting.level]
+    if not off:
+        return replace(verdict, sentences=(*verdict.sentences, none))
+    if verdict.status == "miscalibrated":
+        held = dict(zip(overall.nominal.tolist(), overall.coverage.tolist(), strict=True))
+        off = [line for line in off if not line["lower"] <= held[line["nominal"]] <= line["upper"]]
+        return replace(verdict, sentences=(*verdict.sentences, *(_of_size(_worst(off), sentence) if off else ())))
+    p = min(1.0, setting.families * _worst(off)["pvalue_holm"])
+    headline = f"Some of these predictions are not calibrated ({pvalue_words(p)})."
+    return Verdict("miscalibrated", headline, _of_size(_worst(off), sentence))
+
+
+def _of_size(line: Line, sentence: str) -> tuple[str]:
+    (share,) = shares_apart(line["nominal"], line["coverage"])
+    said = sentence.format(size=line["group"], share=share)
+    return (f"{said} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
+
+
+def how_off(line: Line, words: Words) -> str:
+    """Return in a few words how a group is off.
+
+    >>> how_off({"nominal": 0.9, "coverage": 0.71}, INTERVALS), how_off({"nominal": 0.9, "coverage": 0.96}, QUANTILES)
+    ('covers 71 %, below 90 %', '96 % up to the 90 % quantile, too many')
+    """
+    (share,) = shares_apart(line["nominal"], line["coverage"])
+    return words.group[line["coverage"] > line["nominal"]].format(share=share, level=level_words(line["nominal"]))
+
+
+def _off(judged: list[tuple[Curve, Words]], tests: int, setting: Setting) -> list[str]:
+    """Return the sentence on the level of each curve that is off most, and how many levels of the first are.
+
+    Beside intervals that are off, quantiles are named only if all that are off lie on one side: a shift.
+    """
+    found: list[str] = []
+    for curve, words in judged:
+        lines = lines_of(curve)
+        off = [line for line in lines if setting.families * tests * line["pvalue_holm"] < 1 - setting.level]
+        low = [line["coverage"] < line["nominal"] for line in off]
+        if not off or (found and any(low) and not all(low)):
+            continue
+        meaning = words.too_low if _worst(off)["coverage"] < _worst(off)["nominal"] else words.too_high
+        said = [f"{_said(_worst(off), words, setting)}: {meaning}."]
+        if len(off) > 1 and not found:
+            ways = [way.split(" ", 2)[2] for way in (words.too_low, words.too_high)]
+            which = f"all {ways[0]}" if all(low) else f"some {ways[0]}" if any(low) else f"all {ways[1]}"
+            said.append(f"{len(off):,} of {len(lines):,} {words.lines} are off by more than chance, {which}.")
+        found += said
+    return found
+
+
+def _worst(lines: list[Line]) -> Line:
+    return min(lines, key=lambda line: (line["pvalue_holm"], -abs(line["coverage"] - line["nominal"])))
+
+
+def _worst_sentence(curve: Curve, words: Words, setting: Setting) -> list[str]:
+    lines = lines_of(curve)
+    worst = max(lines, key=lambda line: abs(line["coverage"] - line["nominal"]))
+    return [f"{_said(worst, words, setting)}{', the largest gap of all levels' if len(lines) > 1 else ''}."]
+
+
+def _said(line: Line, words: Words, setting: Setting) -> str:
+    share, low, high = shares_apart(line["nominal"], line["coverage"], line["lower"], line["upper"])
+    confidence = f"{percent(setting.level)} confidence: {low} to {high}"
+    level = level_words(line["nominal"])
+    return words.holds.format(level=level, share=share, confidence=confidence, group=line["group"])
+
+
+def level_words(level: float) -> str:
+    """Return a nominal level in percent, as it was given or with two decimals.
+
+    >>> level_words(0.9), level_words(0.975), level_words(5 / 11), level_words(0.99999)
+    ('90 %', '97.5 %', '45.45 %', '99.999 %')
+    """
+    digits = 2 if 0.0001 <= level <= 0.9999 else 8
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+def shares_apart(nominal: float, *shares: float) -> list[str]:
+    """Return shares in percent, with as many digits as tell the first and the last two from the level and each other.
+
+    >>> shares_apart(0.9, 0.84, 0.81, 0.87), shares_apart(0.9, 0.8993, 0.8987, 0.8999)
+    (['84 %', '81 %', '87 %'], ['89.93 %', '89.87 %', '89.99 %'])
+    """
+    texts: list[str] = []
+    for digits in range(4):
+        texts = [f"{100 * share:.{digits}f} %" for share in shares]
+        level = f"{100 * nominal:.{digits}f} %"
+        if len({*texts[1:], level}) == len(texts) and (texts[0] != level or shares[0] == nominal):
+            break
+    return texts
+
+
+def _enough(curve: Curve, tests: int, setting: Setting) -> int:
+    """Return about how many rows see a notable shortfall at every level: ((z + 0.84)/0.05)² c(1 - c)."""
+    share = (1 - setting.level) / (setting.families * tests * curve.nominal.size)
+    deviations = normal_quantile(1 - share / 2) + normal_quantile(POWER)
+    variance = float(np.max(curve.nominal * (1 - curve.nominal)))
+    return rows_needed((deviations / NOTABLE) ** 2 * max(variance, NOTABLE * (1 - NOTABLE)))

@@ -1,0 +1,106 @@
+"""Findings as text for a terminal, and as a small table for a notebook."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+
+from calibrant.core.findings import Findings, Measurement, Table
+from calibrant.core.words import MISSING, cell, heading, interval, number, pvalue
+from calibrant.core.words import percent_wording as percent
+from calibrant.report.page import MARKS, frame_of, tone_of
+
+WIDTH = 88
+MOST_ROWS = 12
+ROUNDING = "off by at most"
+NARROWEST = 32  # first column: names cut shorter could look alike
+
+
+def as_text(findings: Findings) -> str:
+    """Return the verdict, the tables and the caveats; sentences are at most 88 columns wide."""
+    verdict = findings.verdict
+    tone, _ = tone_of(findings.kind, verdict.status)
+    lines = [f"{MARKS[tone]} {verdict.headline}"]
+    for sentence in verdict.sentences:
+        lines += _wrapped(sentence, "  ", "  ")
+    for section in findings.sections:
+        lines += ["", f"{section.title}: {section.intro}", *_measurements(section.measurements, findings)]
+        for table in section.tables:
+            lines += ["", table.title, *_table(table)]
+    if findings.groups:
+        lines += ["", findings.groups.title, *_table(findings.groups)]
+    lines += ["", "Keep in mind"] if findings.caveats else []
+    for caveat in findings.caveats:
+        lines += _wrapped(caveat, "- ", "  ")
+    return "\n".join(lines)
+
+
+def as_html_fragment(findings: Findings) -> str:
+    """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
+    heading, *lines = _rows(findings.measurements, findings)
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+    sentences = " ".join(findings.verdict.sentences)
+    head = "".join(f"<th>{name}</th>" for name in heading)
+    return (
+        f"<p><strong>{html.escape(findings.verdict.headline)}</strong> {html.escape(sentences)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tuple[str, ...]]:
+    """Return the heading and the cells; a column without anything in it is left out, but not the value's."""
+    columns = {
+        "measurement": [m.label for m in measurements],
+        "value": [number(m.value) for m in measurements],
+        ROUNDING: [number(m.rounding) for m in measurements],
+        f"{percent(findings.level)} interval": [interval(m.interval) for m in measurements],
+        frame_of(findings.kind).expected: [number(m.expected) for m in measurements],
+        "p-value": [pvalue(m.pvalue) for m in measurements],
+    }
+    shown = {
+        name: cells for name, cells in columns.items() if name == "value" or any(cell != MISSING for cell in cells)
+    }
+    return [tuple(shown), *zip(*shown.values(), strict=True)]
+
+
+def _measurements(measurements: tuple[Measurement, ...], findings: Findings) -> list[str]:
+    """Return the table without the column of roundings, which a line below names: a terminal is narrow."""
+    if not measurements:
+        return []
+    heading, *lines = _rows(measurements, findings)
+    kept = [k for k, name in enumerate(heading) if name != ROUNDING]
+    table = _aligned([tuple(row[k] for k in kept) for row in (heading, *lines)])
+    rounded = ", ".join(f"{m.name} {number(m.rounding)}" for m in measurements if m.rounding is not None)
+    return [*table, *(_wrapped(f"Counted in cells, {ROUNDING}: {rounded}.", "  ", "  ") if rounded else [])]
+
+
+def _table(table: Table) -> list[str]:
+    names = list(table.columns)
+    shown = min(table.length, MOST_ROWS)
+    rows = [
+        tuple(map(heading, names)),
+        *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown)),
+    ]
+    lines = _aligned(rows)
+    if table.length > shown:
+        lines.append(f"  ... and {table.length - shown:,} more")
+    return [*lines, *_wrapped(table.note, "  ", "  ")]
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return lines with aligned columns, the first cut where the line would be too wide."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    room = WIDTH - sum(width + 2 for width in widths[1:]) - 2
+    widths[0] = min(widths[0], max(room, NARROWEST))
+    lines = []
+    for first, *others in rows:
+        name = first if len(first) <= widths[0] else f"{first[: widths[0] - 1]}…"
+        cells = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([f"  {name:<{widths[0]}}", *cells]).rstrip())
+    return lines
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    """Wrap a sentence, keeping a number and its percent sign together."""
+    lines = textwrap.wrap(text.replace(" %", "\xa0%"), WIDTH, initial_indent=first, subsequent_indent=rest)
+    return [line.replace("\xa0%", " %") for line in lines]

@@ -1,0 +1,1 @@
+"""Proper scores of every kind of prediction, and their decomposition."""

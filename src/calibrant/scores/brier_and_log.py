@@ -1,0 +1,160 @@
+"""Brier score."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from calibrant.core.catalogue import Rows, Shown, mean_metric
+from calibrant.core.grid import Grid
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import LawRows
+
+
+def _of_grid(grid: Grid, *, half: bool) -> float:
+    _check_half(half, binary=True)
+    return float(grid.cells().wr2.sum()) / grid.total_weight
+
+
+@mean_metric(predictions=("binary", "classes"), range=(0.0, 2.0), of_grid=_of_grid, audit={"": Shown("Brier score")})
+def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
+    r"""Mean squared distance between outcome and prediction.
+
+    .. math:: \frac{1}{W} \sum_i w_i (y_i - p_i)^2
+        \qquad\text{or}\qquad
+        \frac{1}{W} \sum_i w_i \sum_k (1\{y_i = k\} - P_{ik})^2
+
+    for one probability per row (0 to 1), and for class probabilities (the sum over classes, 0 to 2). So a
+    two-column prediction has twice the value of its second column.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`.
+    half
+        Halve the value for class probabilities, so that it lies in 0 to 1.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    A proper score: it rewards calibration and discrimination together, and alone says nothing about either. A value
+    depends on how predictable the outcomes are; `decompose` splits it. A `Grid` of one probability per row has it too.
+
+    Examples
+    --------
+    (0.2² + 0.4²) / 2:
+
+    >>> round(brier_score([0, 1], [0.2, 0.6]), 12)
+    0.1
+    """
+    _check_half(half, binary=isinstance(rows, Binary))
+    if isinstance(rows, Binary):
+        residual: FloatArray = rows.y - rows.p
+        return residual * residual
+    # The true class is taken out first: 1 - P_y loses no digits where P_y is near 1.
+    true = np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0]
+    others = rows.P.copy()
+    np.put_along_axis(others, rows.y[:, None], 0.0, axis=1)
+    score: FloatArray = np.einsum("ik,ik->i", others, others) + (1 - true) ** 2
+    return score / 2 if half else score
+
+
+def _check_half(half: bool, *, binary: bool) -> None:
+    check_choice("half", half, False, True)
+    if half and binary:
+        raise InputError("half=True is for class probabilities of shape (n, K); a 1-D prediction has the half value")
+
+
+@mean_metric(
+    predictions=("binary", "classes", "laws"),
+    range=(-np.inf, np.inf),
+    audit={"": Shown("log score")},
+    instead={"samples": "Draws have no density; crps and energy_score judge them"},
+)
+def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
+    r"""Mean negative logarithm of the probability, or of the density, given to what happened.
+
+    .. math:: -\frac{1}{W} \sum_i w_i \ln P_i(y_i)
+
+    with the density of the predictive law in place of P for laws.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`; or outcomes and a law that has a density, such as `Normal` or `MvNormal`.
+    clip
+        Limit probabilities to [clip, 1 - clip] first, 0 < clip < 0.5. None leaves them as they are. For probabilities
+        only.
+
+    Returns
+    -------
+    float
+        In nats, lower is better. Infinite if an outcome happened that was given probability or density 0. At least 0
+        for probabilities; densities have no largest value, so that of laws may be negative.
+
+    Notes
+    -----
+    The value for a law depends on the units of y: differences between two laws of the same outcomes do not. Draws have
+    no density and are refused; `crps` and `energy_score` judge them.
+
+    Infinity is the right answer for a prediction that ruled out what happened: other packages clip silently and
+    return a number that depends on the precision of the machine (scikit-learn: 2⁻⁵² for float64).
+
+    Examples
+    --------
+    (ln 2 + ln 4) / 2:
+
+    >>> round(log_score([1, 0], [0.5, 0.75]), 6)
+    1.039721
+    >>> log_score([1, 1], [0.0, 0.5])
+    inf
+
+    A standard normal law at its mean, ln √(2π):
+
+    >>> from calibrant import Normal
+    >>> round(log_score([0.0], Normal(0.0, 1.0)), 6)
+    0.918939
+    """
+    limits = None if clip is None else _limits(clip)
+    if isinstance(rows, LawRows):
+        if limits is not None:
+            raise InputError(f"clip= is for probabilities; leave it out for {type(rows.law).__name__}")
+        return _of_law(rows)
+    with np.errstate(divide="ignore"):
+        if isinstance(rows, Binary):
+            # One array is written over and over: fetching new memory would take as long as the logarithm.
+            score: FloatArray = np.negative(rows.p)
+            np.log1p(score, out=score)
+            np.copyto(score, np.log(rows.p), where=rows.y == 1)
+        else:
+            score = np.log(np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0])
+    np.negative(score, out=score)
+    score += 0.0  # -0.0 of a certain and right prediction becomes 0.0
+    return score if limits is None else np.clip(score, *limits)
+
+
+def _of_law(rows: LawRows) -> FloatArray:
+    score: FloatArray = -rows.law.log_density(rows.y)
+    endless = np.isneginf(score)
+    if endless.any():
+        value = rows.y[int(np.argmax(endless))]
+        raise NotApplicableError(
+            f"the density of {type(rows.law).__name__} at the outcome {shown(value)} is infinite, which makes every "
+            "score minus infinity. Use crps, or drop such rows"
+        )
+    return score + 0.0
+
+
+def _limits(clip: Any) -> tuple[float, float]:
+    """Return the limits of the score when a probability is limited to [clip, 1 - clip]."""
+    if isinstance(clip, bool) or not isinstance(clip, (int, float, np.floating)) or not 0 < clip < 0.5:
+        raise InputError(f"clip must be None or lie strictly between 0 and 0.5; got {shown(clip)}")
+    return -math.log1p(-float(clip)), -math.log(float(clip))

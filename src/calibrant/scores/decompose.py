@@ -1,0 +1,345 @@
+"""Miscalibration, discrimination and uncertainty: the parts of a mean score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.binned import bin_table, on_grid
+from calibrant.core.catalogue import AnyRows, Shown, find, metric, ordered
+from calibrant.core.dispatch import chunks
+from calibrant.core.grid import Grid
+from calibrant.core.isotonic import Ranked, grouped, isotonic_blocks, isotonic_quantile, lower_quantile, ranked
+from calibrant.core.ordered import Ordered
+from calibrant.core.quantile_rows import KeptQuantiles
+from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.options import check_bins, check_choice, read_levels
+from calibrant.inputs.rows import LawRows, QuantileRows
+from calibrant.inputs.samples import Samples
+from calibrant.kernels.kept import KeptLaws
+from calibrant.scores.crps import law_crps
+
+
+def decompose_quantiles(summary: KeptQuantiles, *, method: str, levels: Any) -> QuantileDecomposition:
+    """Split the quantile score of each level; see `decompose`."""
+    check_choice("method", method, "isotonic")
+    if levels is not None:
+        raise InputError("levels= is for laws; Quantiles have their own. Select some with .at(level)")
+    outcomes = ranked(summary.y)
+    columns = zip(summary.values.T, summary.levels, strict=True)
+    parts = np.array([level_parts(outcomes, q, summary.w, float(level)) for q, level in columns])
+    with np.errstate(invalid="ignore"):
+        wis = 2 * parts.mean(axis=0)
+    found = (summary.levels, *parts.T)
+    level, score, mcb, dsc, unc = (float(part[0]) if summary.single else part for part in found)
+    return QuantileDecomposition(level, score, mcb, dsc, unc, Decomposition(*wis.tolist()))
+
+
+def level_parts(outcomes: Ranked, q: FloatArray, w: FloatArray, level: float) -> tuple[float, float, float, float]:
+    """Return score, mcb, dsc and unc of the forecasts q of one level."""
+    forecasts = grouped(q)
+    fit = np.empty_like(q)
+    fit[forecasts.order] = np.repeat(isotonic_quantile(outcomes, w, forecasts, level), forecasts.rows)
+    y = outcomes.values[outcomes.place]
+    constant = np.full(1, lower_quantile(outcomes, w, level))
+    score, best, unc = (_mean_score_decompose_quantiles(y, f, w, level) for f in (q, fit, constant))
+    return score, max(score - best, 0.0), max(unc - best, 0.0), unc
+
+
+def _mean_score_decompose_quantiles(y: FloatArray, q: FloatArray, w: FloatArray, level: float) -> float:
+    """Return the mean of ρ(y, q) = max(τ(y - q), (1 - τ)(q - y))."""
+    error = y - q
+    return float((w * np.maximum(level * error, (level - 1) * error)).sum() / w.sum())
+
+
+LEVELS = 99
+
+
+def decompose_crps(summary: KeptLaws, *, method: str, levels: Any) -> CrpsDecomposition:
+    """Split the CRPS of draws or laws; see `decompose`."""
+    check_choice("method", method, "isotonic", "hersbach")
+    rows = summary.rows
+    law = rows.law
+    if law.shape:
+        raise InputError(
+            f"decompose splits the CRPS of numbers; the outcomes are vectors of {law.shape[0]} coordinates. "
+            "Pass one coordinate, such as Samples(draws[:, :, 0])"
+        )
+    if isinstance(law, Samples):
+        if levels is not None:
+            raise InputError("levels= is for laws; draws are their own quantiles. Leave it out for Samples")
+        if method == "hersbach":
+            return hersbach(rows, law)
+        return _isotonic(rows, _order_statistics(law))
+    if method == "hersbach":
+        raise InputError(f'method="hersbach" is for Samples; got {type(law).__name__}. Use method="isotonic"')
+    score = law_crps(law, rows.y)
+    mean = float((rows.w * score).sum() / rows.w.sum())
+    found = _isotonic(rows, _read_at(law, levels))
+    return CrpsDecomposition(mean, found.mcb, found.dsc, found.unc, mean - found.score)
+
+
+def _isotonic(rows: LawRows, quantiles: Iterator[tuple[float, FloatArray]]) -> CrpsDecomposition:
+    """Return twice the mean parts of the quantile scores."""
+    outcomes = ranked(rows.y)
+    parts = [level_parts(outcomes, q, rows.w, level) for level, q in quantiles]
+    return CrpsDecomposition(*(2 * np.mean(parts, axis=0)).tolist())
+
+
+def _order_statistics(law: Samples) -> Iterator[tuple[float, FloatArray]]:
+    ordered = np.sort(law.draws, axis=1)
+    for m in range(law.M):
+        yield (m + 0.5) / law.M, ordered[:, m]
+
+
+def _read_at(law: Law, levels: Any) -> Iterator[tuple[float, FloatArray]]:
+    """Yield the quantiles of one level after the other, so that memory does not grow with their number."""
+    found = (np.arange(LEVELS) + 0.5) / LEVELS if levels is None else read_levels(levels, "levels")[0]
+    for level in found.tolist():
+        yield level, law.ppf(np.full(law.n, level))
+
+
+def hersbach(rows: LawRows, law: Samples) -> CrpsDecomposition:
+    r"""Return the decomposition of Hersbach (2000) into reliability, resolution and uncertainty.
+
+    The ordered draws cut the line into bins 0..M. With the mean lengths :math:`\bar\alpha_i` of bin i below the outcome
+    and :math:`\bar\beta_i` above it, :math:`g_i = \bar\alpha_i + \bar\beta_i` and :math:`o_i = \bar\beta_i / g_i`, the
+    reliability is :math:`\sum g_i (o_i - i/M)^2` and the potential score :math:`\sum g_i o_i (1 - o_i)`. In the outer
+    bins o is the share of outcomes below the first, and below the last, draw.
+    """
+    if rows.w.min() != rows.w.max():
+        raise InputError('method="hersbach" takes no weights; leave them out or use method="isotonic"')
+    x, y, M = np.sort(law.draws, axis=1), rows.y, law.M
+    below, above = np.zeros((2, M + 1))
+    for i in range(1, M):
+        left, right = x[:, i - 1], x[:, i]
+        at = np.clip(y, left, right)
+        below[i], above[i] = (at - left).mean(), (right - at).mean()
+    above[0], below[M] = np.maximum(x[:, 0] - y, 0).mean(), np.maximum(y - x[:, -1], 0).mean()
+    g = below + above
+    o = np.divide(above, g, out=np.zeros(M + 1), where=g > 0)
+    o[0], o[M] = (y < x[:, 0]).mean(), (y < x[:, -1]).mean()
+    g[0] = above[0] / o[0] if o[0] > 0 else 0.0
+    g[M] = below[M] / (1 - o[M]) if o[M] < 1 else 0.0
+    reliability = float((g * (o - np.arange(M + 1) / M) ** 2).sum())
+    potential = float((g * o * (1 - o)).sum())
+    uncertainty = _uncertainty(y)
+    return CrpsDecomposition(reliability + potential, reliability, uncertainty - potential, uncertainty)
+
+
+def _uncertainty(y: FloatArray) -> float:
+    """Return Σ_ij |y_i - y_j| / 2n², the CRPS of the outcomes' own law."""
+    n = y.size
+    z = np.sort(y - y.mean())
+    return float(((2 * np.arange(1, n + 1) - n - 1) * z).sum() / n**2)
+
+
+Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
+
+OF_PROBABILITIES = {"score": "brier", "bins": 15, "strategy": "width"}  # what has no meaning for other predictions
+
+
+def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptLaws:
+    """Return the summary of rows that holds what their decomposition needs, which is all of them."""
+    if isinstance(rows, LawRows):
+        return KeptLaws.of(rows)
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
+
+
+def _on_grid(options: Mapping[str, Any]) -> bool:
+    """Tell whether a `Grid` has the parts of the Brier score: of width bins exactly, of isotonic fits nearly."""
+    return options["score"] == "brier" and (options["method"] == "isotonic" or on_grid(**options))
+
+
+def _rounding(grid: Grid, *, method: str, **_: Any) -> float | dict[str, float]:
+    """Return by how much a fit to the rows may lie below the fit to their cells, never above.
+
+    Let the fit f to the rows rise by d_c in cell c; Σ d_c <= 1. Its mean f̄_c per cell is monotone too, and in a cell
+    of weight W_c Σw(y - f)² >= Σw(y - f̄_c)² - 2Σw(y - ȳ_c)(f - f̄_c), of which the last term is at most W_c d_c times
+    the standard deviation of y (Cauchy-Schwarz; that of f is d_c/2 at most). So what is gained within cells is at most
+    the largest W_c √(ȳ_c(1 - ȳ_c)).
+    """
+    if method == "bins":
+        return 0.0
+    cells = grid.cells()
+    y = np.nan_to_num(cells.mean_observed)
+    most = float((cells.share * np.sqrt(np.maximum(y * (1 - y), 0))).max())
+    return {"score": 0.0, "mcb": most, "dsc": most, "unc": 0.0, "within": 0.0}
+
+
+@metric(
+    reads=(Ordered, KeptQuantiles, KeptLaws, Grid),
+    summarise=decomposed_rows,
+    on_grid=_on_grid,
+    rounding=_rounding,
+    predictions=("binary", "quantiles", "samples", "laws"),
+    mean=True,
+    audit={
+        "mcb": Shown("miscalibration part of the Brier score", grows=True),
+        "dsc": Shown("discrimination part of the Brier score"),
+    },
+)
+def decompose(
+    summary: Ordered | KeptQuantiles | KeptLaws | Grid,
+    *,
+    score: str = "brier",
+    method: str = "isotonic",
+    bins: int | str = 15,
+    strategy: str = "width",
+    levels: Any = None,
+) -> Decomposition | QuantileDecomposition | CrpsDecomposition:
+    r"""Split a mean score into miscalibration, discrimination and uncertainty (CORP).
+
+    With S(f) the mean score of a forecast f, :math:`\hat y` the isotonic regression of the outcomes on the forecasts,
+    and :math:`\bar y` the best constant forecast (the base rate, or a quantile of the outcomes),
+
+    .. math:: \mathrm{mcb} = S(p) - S(\hat y), \quad \mathrm{dsc} = S(\bar y) - S(\hat y), \quad
+              \mathrm{unc} = S(\bar y), \qquad S(p) = \mathrm{mcb} - \mathrm{dsc} + \mathrm{unc}.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`, one probability per row; or outcomes and `Quantiles`, `Samples` or a law.
+    score
+        ``"brier"`` or ``"log"``, for probabilities. Quantiles are split by their quantile scores, draws and laws by
+        their CRPS.
+    method
+        ``"isotonic"`` (Dimitriadis, Gneiting and Jordan 2021; Gneiting et al. 2023 for quantiles).
+        Probabilities have also ``"bins"`` (Murphy 1973, Brier score only): mcb = Σ f(ȳ_b - p̄_b)²,
+        dsc = Σ f(ȳ_b - ȳ)², unc = ȳ(1 - ȳ), and `within` is what is left, so that score = mcb - dsc + unc + within
+        exactly. Draws have also ``"hersbach"`` (Hersbach 2000), without weights.
+    bins, strategy
+        The bins of ``method="bins"``, as in `ece`.
+    levels
+        At which levels a law is read; default (m - ½)/99 for m = 1..99. Draws are their own quantiles, at (m - ½)/M.
+
+    Returns
+    -------
+    Decomposition
+        `score`, `mcb`, `dsc`, `unc`, `within`.
+    QuantileDecomposition
+        For quantiles: `score`, `mcb`, `dsc`, `unc` of each level, and `wis`, twice their means.
+    CrpsDecomposition
+        For draws and laws: `score`, `mcb`, `dsc`, `unc`, and `discretisation`, what the levels of a law leave over.
+
+    Notes
+    -----
+    mcb of isotonic fits is never negative and is biased up in samples: for a calibrated model with 200 uniform scores
+    its mean is 0.015. ``consistency_test(y, p, metric="decompose")`` gives its p-value. An outcome that was given
+    probability 0 makes the log score and its mcb infinite, and so does an infinite quantile to the quantile score; dsc
+    and unc stay finite.
+
+    A `Grid` has score, unc and the parts of up to 100 width bins exactly. Its isotonic fit gives rows of one cell one
+    value, so that mcb and dsc are too small, by at most the largest share of a cell times its √(ȳ(1 - ȳ)). Of the log
+    score a grid knows nothing.
+
+    The isotonic fit of a quantile is the same quantile of the outcomes of a stretch of neighbouring forecasts, and
+    never a mean of quantiles. The CRPS of M draws is exactly 2/M times the sum of the quantile scores of its order
+    statistics, and its parts are sums of theirs. Hersbach's parts compare, between neighbouring order statistics, how
+    often the outcome lies below with the i/M expected; that dsc may be negative.
+
+    Examples
+    --------
+    Scores 0.2, 0.2, 0.8, 0.8 with frequencies 1/2 and 1: the fit is 0.5, 0.5, 1, 1 with S = (0.25 + 0.25)/4 = 0.125,
+    and the base rate 3/4 has S = 0.1875.
+
+    >>> parts = decompose([0, 1, 1, 1], [0.2, 0.2, 0.8, 0.8])
+    >>> round(parts.score, 6), round(parts.mcb, 6), parts.dsc, parts.unc
+    (0.19, 0.065, 0.0625, 0.1875)
+
+    Medians that are the outcomes shifted by 1 lose that 1/2 to miscalibration and discriminate fully:
+
+    >>> from calibrant import Quantiles
+    >>> parts = decompose([0.0, 1.0, 2.0, 5.0], Quantiles([1.0, 2.0, 3.0, 6.0], 0.5))
+    >>> parts.score, parts.mcb, parts.dsc, parts.unc
+    (0.5, 0.5, 0.75, 0.75)
+    """
+    if not isinstance(summary, (Ordered, Grid)):
+        _refuse_options(summary, score=score, bins=bins, strategy=strategy)
+        if isinstance(summary, KeptQuantiles):
+            return decompose_quantiles(summary, method=method, levels=levels)
+        return decompose_crps(summary, method=method, levels=levels)
+    if levels is not None:
+        raise InputError("levels= is for laws; leave it out for probabilities")
+    return _of_probabilities(summary, score, method, bins, strategy)
+
+
+def _refuse_options(summary: KeptQuantiles | KeptLaws, **given: Any) -> None:
+    for name, value in given.items():
+        if value != OF_PROBABILITIES[name]:
+            kind = "Quantiles" if isinstance(summary, KeptQuantiles) else type(summary.law).__name__
+            raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
+
+
+def _of_probabilities(
+    summary: Ordered | Grid, score: str, method: str, bins: int | str, strategy: str
+) -> Decomposition:
+    check_choice("score", score, "brier", "log")
+    check_choice("method", method, "isotonic", "bins")
+    check_bins(bins, strategy)
+    if method == "bins":
+        if score != "brier":
+            raise InputError('method="bins" splits the Brier score only; use method="isotonic" for the log score')
+        return _by_bins(summary, bins, strategy)
+    if score == "log" and isinstance(summary, Grid):
+        raise SummaryError(
+            'a Grid does not have the log score; use score="brier", or pass the rows or their Ordered summary'
+        )
+    w, e = _weights(summary)
+    rule = _brier if score == "brier" else _log
+    blocks = isotonic_blocks(e, w)
+    total, events = w.sum(keepdims=True), e.sum(keepdims=True)
+    of_p, of_fit = _score_of(summary, rule), _mean_score(rule, blocks.fit, blocks.weight, blocks.event_weight)
+    unc = _mean_score(rule, events / total, total, events)
+    of_fit = min(
+        of_fit, of_p, unc
+    )  # p and a constant are monotone fits too; what is above them is rounding, or a cell's
+    return Decomposition(score=of_p, mcb=of_p - of_fit, dsc=unc - of_fit, unc=unc)
+
+
+def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return weight and weight of events of each different score, or of each cell in use."""
+    if isinstance(summary, Ordered):
+        return summary.weight_by_score, summary.event_weight_by_score
+    cells = summary.cells()
+    return cells.w[cells.count > 0], cells.wy[cells.count > 0]
+
+
+def _score_of(summary: Ordered | Grid, rule: Rule) -> float:
+    """Return the mean score of the predictions; of a grid the Brier score."""
+    if isinstance(summary, Grid):
+        return float(find("brier_score").finish(summary, half=False))
+    return _mean_score(rule, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
+
+
+def _by_bins(summary: Ordered | Grid, bins: int | str, strategy: str) -> Decomposition:
+    table = bin_table(summary, bins=bins, strategy=strategy)
+    base = float(table.wy.sum() / table.w.sum())
+    rel = float(np.dot(table.share, table.gap**2))
+    res = float(np.nansum(table.share * (table.mean_observed - base) ** 2))
+    unc = base * (1 - base)
+    total = _score_of(summary, _brier)
+    return Decomposition(score=total, mcb=rel, dsc=res, unc=unc, within=total - rel + res - unc)
+
+
+def _mean_score(rule: Rule, f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
+    """Return the mean score of forecasts f for weights w with event weights e."""
+    parts = (float(rule(f[part], w[part], e[part]).sum()) for part in chunks(f.size))
+    return sum(parts) / float(w.sum()) + 0.0
+
+
+def _brier(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
+    return np.asarray(e * (1 - f) ** 2 + (w - e) * f**2)
+
+
+def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
+    """Return the log scores; 0 ln 0 = 0."""
+    from scipy.special import xlog1py, xlogy
+
+    return np.asarray(-(xlogy(e, f) + xlog1py(w - e, -f)))

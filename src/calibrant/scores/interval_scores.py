@@ -1,0 +1,331 @@
+"""Interval score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.core.catalogue import column_names, mean_metric, metric, moments_of
+from calibrant.core.interval_sums import IntervalSums, Terms, interval_sums, sums_in_one_pass, sums_of_levels
+from calibrant.core.moments import Moments
+from calibrant.errors import InputError, SummaryError
+from calibrant.inputs.arrays import FloatArray, read_numbers
+from calibrant.inputs.distribution import Selection
+from calibrant.inputs.intervals import read_bounds, taken
+from calibrant.inputs.options import DIGITS, check_choice
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, Judged, QuantileRows
+
+PARTS = ("total", "width", "below", "above")
+
+
+def fused(rows: IntervalRows, *, part: str) -> list[IntervalSums]:
+    """Return the sums of many row scores in one pass."""
+    check_choice("part", part, *PARTS)
+    return sums_of_levels(rows, *(PARTS[1:] if part == "total" else (part,)))
+
+
+@mean_metric(
+    predictions=("intervals",),
+    range=(0.0, np.inf),
+    returns="float | FloatArray",
+    fused=fused,
+    instead=AS_INTERVALS,
+)
+def interval_score(rows: IntervalRows, *, part: str = "total") -> FloatArray:
+    r"""Width of an interval plus a penalty for outcomes outside of it; lower is better.
+
+    With :math:`\alpha` = 1 - level,
+
+    .. math:: \mathrm{IS}_\alpha(l, u; y) = (u - l) + \frac{2}{\alpha} (l - y)_+ + \frac{2}{\alpha} (y - u)_+
+
+    (Winkler 1972; Gneiting and Raftery 2007, eq. 43), the mean over rows for each level.
+
+    Parameters
+    ----------
+    y
+        Outcomes, one number per row; or the summary made by `summarize`.
+    prediction
+        `Intervals`.
+    part
+        ``"total"``, or one of the parts that add up to it: ``"width"``, ``"below"`` (outcomes below the interval),
+        ``"above"`` (outcomes above it).
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several. Infinite if a width is; the penalty
+        parts stay finite.
+
+    Notes
+    -----
+    A proper score: on average the central interval of the true law at this level scores best, so that neither wide
+    intervals that cover everything nor narrow ones that miss gain by it. It has the unit of the outcome: compare
+    models on the same rows and at the same level, not values of different data. In terms of the `quantile_score`
+    :math:`\rho` it is :math:`(2/\alpha)\,[\rho_{\alpha/2}(y, l) + \rho_{1 - \alpha/2}(y, u)]`.
+
+    Examples
+    --------
+    The first outcome lies inside an interval of width 2; the second 1 above one of width 3, which costs 2/0.5 = 4:
+
+    >>> from calibrant import Intervals
+    >>> forecast = Intervals([0.0, 0.0], [2.0, 3.0], 0.5)
+    >>> interval_score([1.0, 4.0], forecast)
+    4.5
+    >>> interval_score([1.0, 4.0], forecast, part="above")
+    2.0
+    """
+    check_choice("part", part, *PARTS)
+    if part == "width":
+        return rows.sizes
+    y, lower, upper = rows.y[:, None], rows.prediction.lower, rows.prediction.upper
+    with np.errstate(over="ignore"):
+        # An infinite bound is never beyond an outcome: inf - inf and 0 * inf do not occur.
+        outside = np.zeros_like(lower) if part == "above" else np.maximum(lower - y, 0.0)
+        if part != "below":
+            outside += np.maximum(y - upper, 0.0)
+        outside *= 2 / (1 - rows.prediction.levels)
+        return outside + rows.sizes if part == "total" else outside
+
+
+INSTEAD = {"laws": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"}
+
+
+def fused_quantile_score(rows: QuantileRows) -> list[IntervalSums]:
+    """Return the sums of many row scores in one pass: those of an interval from q to q."""
+    found = []
+    for k, tau in enumerate(rows.prediction.levels):
+        q = rows.prediction.values[:, k : k + 1]
+        terms = Terms(q, q, width=np.zeros(1), below=np.array([1 - tau]), above=np.array([tau]))
+        found.append(interval_sums(rows.y, terms))
+    return found
+
+
+@mean_metric(
+    predictions=("quantiles",),
+    range=(0.0, np.inf),
+    returns="float | FloatArray",
+    fused=fused_quantile_score,
+    instead=INSTEAD,
+)
+def quantile_score(rows: QuantileRows) -> FloatArray:
+    r"""Pinball loss of quantile forecasts; lower is better.
+
+    .. math:: \rho_\tau(y, q) = \max\{\tau (y - q),\; (1 - \tau)(q - y)\},
+
+    the mean over rows for each level. There is no factor 2, and a forecast that is hit scores 0.
+
+    Parameters
+    ----------
+    y
+        Outcomes, one number per row; or the summary made by `summarize`.
+    prediction
+        `Quantiles`.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several. Infinite where a quantile is.
+
+    Notes
+    -----
+    A proper score: the quantile of the true law has the best mean. At level 0.5 it is half the mean absolute error.
+    Values of different levels do not compare; `weighted_interval_score` puts them into one number, and `coverage` tells
+    whether outcomes stay at or below the quantile as often as they should.
+
+    Examples
+    --------
+    The 0.75-quantile 2 is 2 too low for 4, which costs 0.75 each, and 1 too high for 1, which costs 0.25:
+
+    >>> from calibrant import Quantiles
+    >>> quantile_score([4.0, 1.0], Quantiles([2.0, 2.0], 0.75))
+    0.875
+    """
+    tau = rows.prediction.levels
+    with np.errstate(over="ignore"):
+        above = rows.y[:, None] - rows.prediction.values  # y is finite and τ is not 0: no inf - inf, no 0 * inf
+        return np.maximum(tau * above, (tau - 1) * above)
+
+
+PARTS_WEIGHTED_INTERVAL_SCORE = ("total", "dispersion", "below", "above")
+
+
+@dataclass(frozen=True, eq=False)
+class Centred:
+    """Central intervals between quantiles τ and 1 - τ, and a median where there is one."""
+
+    lower: FloatArray  # (n, K)
+    upper: FloatArray  # (n, K)
+    tau: FloatArray  # (K,), below 0.5
+    median: FloatArray | None  # (n,)
+    name: str
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.lower)
+
+    def take(self, rows: Selection) -> Centred:
+        """Return these rows alone; a slice shares memory."""
+        median = None if self.median is None else self.median[rows]
+        return Centred(taken(self.lower, rows), taken(self.upper, rows), self.tau, median, self.name)
+
+
+def row_scores(rows: IntervalRows | QuantileRows, *, median: Any = None, part: str = "total") -> FloatArray:
+    """Return the score of each row, (n,)."""
+    check_choice("part", part, *PARTS_WEIGHTED_INTERVAL_SCORE)
+    return _scores(_centred(rows, median), part)
+
+
+def summarise(rows: IntervalRows | QuantileRows, *, median: Any, part: str) -> Moments:
+    """Return the moments of the row scores."""
+    check_choice("part", part, *PARTS_WEIGHTED_INTERVAL_SCORE)
+    centred = _centred(rows, median)
+    name = f"{_name(part)}{centred.prediction.name}"
+    if sums_in_one_pass(rows.n, rows.w):
+        return Moments.of_sums([name], [interval_sums(centred.y, _terms(centred.prediction, part))])
+    return moments_of(centred, lambda piece: {name: _scores(piece, part)})
+
+
+@metric(
+    reads=(Moments,),
+    summarise=summarise,
+    predictions=("intervals", "quantiles"),
+    range=(0.0, np.inf),
+    mean=True,
+    row_scores=row_scores,
+    instead={"laws": "crps judges it whole", "samples": "crps judges them whole"},
+)
+def weighted_interval_score(summary: Moments, *, median: Any = None, part: str = "total") -> float:
+    r"""Interval scores of several levels in one number; lower is better.
+
+    With K central intervals :math:`[l_k, u_k]` of level :math:`1 - \alpha_k` and the median m,
+
+    .. math:: \mathrm{WIS} = \frac{1}{K + \frac12}
+        \Bigl(\tfrac12 |y - m| + \sum_k \tfrac{\alpha_k}{2}\, \mathrm{IS}_{\alpha_k}(l_k, u_k; y)\Bigr)
+
+    (Bracher et al. 2021), the mean over rows. Without a median the divisor is K. It is twice the mean of the
+    `quantile_score` over all levels.
+
+    Parameters
+    ----------
+    y
+        Outcomes, one number per row; or the summary made by `summarize`.
+    prediction
+        `Quantiles`, in which every level but 0.5 needs its mirror (0.1 and 0.9), or `Intervals`.
+    median
+        With `Intervals`: the predicted medians, one per row. `Quantiles` hold theirs as the level 0.5.
+    part
+        ``"total"``, or one of the parts that add up to it: ``"dispersion"`` (the widths), ``"below"`` (outcomes below
+        the intervals and the median), ``"above"``.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+
+    Returns
+    -------
+    float
+        Infinite if a width or a quantile is.
+
+    Notes
+    -----
+    A proper score, and an approximation of the CRPS that needs quantiles only, better the more levels there are. Values
+    for different sets of levels do not compare. It has the unit of the outcome.
+
+    Examples
+    --------
+    The outcome 5 is 1 above the interval [0, 4] of level 0.5, whose score is 4 + 4 * 1, and 3 above the median:
+    (3/2 + 8/4) / 1.5.
+
+    >>> from calibrant import Intervals, Quantiles
+    >>> round(weighted_interval_score([5.0], Quantiles([[0.0, 2.0, 4.0]], [0.25, 0.5, 0.75])), 4)
+    2.3333
+    >>> round(weighted_interval_score([5.0], Intervals([0.0], [4.0], 0.5), median=[2.0]), 4)
+    2.3333
+    """
+    check_choice("part", part, *PARTS_WEIGHTED_INTERVAL_SCORE)
+    if median is not None and not any("median" in name for name in summary.names):
+        raise SummaryError("median cannot be given with a summary that was made without one")
+    held = [name for name in summary.names if name.startswith(f"{_name(part)}[")]
+    return summary.mean_of(held[0] if held else _name(part))
+
+
+def _name(part: str) -> str:
+    return "weighted_interval_score" + ("" if part == "total" else f"(part={part!r})")
+
+
+def _terms(given: Centred, part: str) -> Terms:
+    """Return the score as terms τ(u - l) + (l - y)₊ + (y - u)₊, with τ = α/2, the median weighing one half."""
+    divisor = given.tau.size + (0.0 if given.median is None else 0.5)
+    one = np.ones(given.tau.size) / divisor
+    width, below, above = (float(part in ("total", name)) for name in PARTS_WEIGHTED_INTERVAL_SCORE[1:])
+    terms = Terms(given.lower, given.upper, width * one * given.tau, below * one, above * one)
+    if given.median is None:
+        return terms
+    return terms._replace(median=given.median, of_median=(below / 2 / divisor, above / 2 / divisor))
+
+
+def _scores(rows: Judged, part: str) -> FloatArray:
+    """Return the scores of the rows, (n,)."""
+    y, terms = rows.y, _terms(rows.prediction, part)
+    total = np.zeros(rows.n)
+    columns = zip(terms.lower.T, terms.upper.T, terms.width, terms.below, terms.above, strict=True)
+    with np.errstate(over="ignore"):
+        for lower, upper, width, below, above in columns:
+            if width:  # both bounds may be the same infinity
+                total += width * np.subtract(upper, lower, where=upper != lower, out=np.zeros(rows.n))
+            if below:
+                total += below * np.maximum(lower - y, 0.0)
+            if above:
+                total += above * np.maximum(y - upper, 0.0)
+        below, above = terms.of_median
+        if below:
+            total += below * np.maximum(terms.median - y, 0.0)
+        if above:
+            total += above * np.maximum(y - terms.median, 0.0)
+    return total
+
+
+def _centred(rows: IntervalRows | QuantileRows, median: Any) -> Judged:
+    """Return the rows with their intervals and medians side by side."""
+    name = column_names(rows, None)[0]
+    if isinstance(rows, QuantileRows):
+        if median is not None:
+            raise InputError("median= is for Intervals; Quantiles hold their median as the level 0.5")
+        return Judged(rows.y, _of_quantiles(rows.prediction, name), rows.w)
+    given = rows.prediction
+    held = None if median is None else _read_median(median, rows)
+    name = name if median is None else f"{name[:-1]} and median]"
+    return Judged(rows.y, Centred(given.lower, given.upper, (1 - given.levels) / 2, held, name), rows.w)
+
+
+def _of_quantiles(quantiles: Quantiles, name: str) -> Centred:
+    levels, pairs = quantiles.levels, quantiles.pairs()
+    middle = np.flatnonzero(levels.round(DIGITS) == 0.5)
+    paired = {k for pair in pairs for k in pair} | set(middle.tolist())
+    alone = [f"{levels[k]:.10g}" for k in range(levels.size) if k not in paired]
+    if alone:
+        raise InputError(
+            f"every level but 0.5 needs its mirror, as 0.1 has 0.9; without one: {', '.join(alone)}. "
+            "Leave these levels out, or use quantile_score, which takes any"
+        )
+    # All levels are paired and in order, so that the lower ones come first and their mirrors last.
+    K, values = len(pairs), quantiles.values
+    median = values[:, middle[0]] if middle.size else None
+    return Centred(values[:, :K], values[:, ::-1][:, :K], levels[:K], median, name)
+
+
+def _read_median(median: Any, rows: IntervalRows) -> FloatArray:
+    array = read_numbers(median, "median")
+    n = rows.n if rows.keep is None else rows.keep.size
+    if array.shape != (n,):
+        raise InputError(
+            f"median must be 1-D, one number for each of the {n} rows; got shape {array.shape}. Pass shape ({n},)"
+        )
+    columns, _, _ = read_bounds(array, "median")
+    return columns[:, 0] if rows.keep is None else columns[rows.keep, 0]

@@ -1,0 +1,271 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.core.findings import SECTIONS, Findings
+
+RNG = np.random.default_rng(7)
+P = RNG.random(3000)
+CALIBRATED = (RNG.random(3000) < P).astype(int)
+OVERCONFIDENT = (RNG.random(3000) < 0.5 + 0.6 * (P - 0.5)).astype(int)
+TIMID = (RNG.random(3000) < np.clip(0.5 + 1.5 * (P - 0.5), 0, 1)).astype(int)
+
+
+def values(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+def test_each_measurement_is_the_one_of_its_verb():
+    found = values(cb.audit(OVERCONFIDENT, P, resamples=99))
+    assert found["ece"].value == pytest.approx(cb.ece(OVERCONFIDENT, P), abs=1e-12)
+    assert found["brier_score"].value == pytest.approx(cb.brier_score(OVERCONFIDENT, P), rel=1e-12)
+    assert found["log_score"].value == pytest.approx(cb.log_score(OVERCONFIDENT, P), rel=1e-12)
+    parts, way = cb.decompose(OVERCONFIDENT, P), cb.direction(OVERCONFIDENT, P)
+    assert found["decompose.mcb"].value == pytest.approx(parts.mcb, rel=1e-12)
+    assert found["decompose.dsc"].value == pytest.approx(parts.dsc, rel=1e-12)
+    for name in ("over", "under", "bias"):
+        assert found[f"direction.{name}"].value == pytest.approx(getattr(way, name), abs=1e-12)
+    for verb in (cb.kuiper_test, cb.kolmogorov_smirnov_test, cb.spiegelhalter_test):
+        test, line = verb(OVERCONFIDENT, P), found[verb.__name__]
+        assert line.value == pytest.approx(test.estimate, abs=1e-12)
+        assert line.pvalue == pytest.approx(test.pvalue, rel=1e-6)
+        assert line.details["statistic"] == pytest.approx(test.statistic, rel=1e-10)
+
+
+def test_expected_values_are_those_of_the_consistency_test():
+    found = values(cb.audit(CALIBRATED, P, resamples=499))
+    test = cb.consistency_test(CALIBRATED, P, metric="ece", resamples=499, rng=1)
+    assert found["ece"].expected == pytest.approx(test.details["expected"], rel=0.05)
+    assert abs(found["ece"].pvalue - test.pvalue) < 0.12
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (OVERCONFIDENT, "too extreme (over-confident)"),
+        (TIMID, "too timid (under-confident)"),
+        ((RNG.random(3000) < 0.7 * P).astype(int), "Predictions are too high"),
+        ((RNG.random(3000) < 0.3 + 0.7 * P).astype(int), "Predictions are too low"),
+    ],
+)
+def test_the_verdict_says_which_way(y, words):
+    verdict = cb.audit(y, P, resamples=99).verdict
+    assert verdict.status == "miscalibrated"
+    assert any(words in sentence for sentence in verdict.sentences), verdict.sentences
+    assert verdict.sentences[0].startswith("When it says ")
+
+
+def test_no_evidence_and_cannot_tell():
+    verdict = cb.audit(CALIBRATED, P, resamples=99).verdict
+    assert verdict.status == "no evidence"
+    assert "not proof" in verdict.sentences[0]
+    # sigma = sqrt(sum p(1-p))/n; an error of 2.8 sigma is seen 4 times in 5
+    small = cb.audit(CALIBRATED[:60], P[:60], resamples=99).verdict
+    assert small.status == "cannot tell"
+    seen = (1.959964 + 0.841621) * math.sqrt((P[:60] * (1 - P[:60])).sum()) / 60
+    assert f"{100 * seen:.1f} percentage points" in small.sentences[0]
+
+
+def test_the_level_of_the_verdict_is_kept():
+    # 3 tests at 5 % with Bonferroni: at most 5 % false alarms; 100 repeats, 3 standard errors above is 11.5 %
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(100):
+        p = rng.random(150)
+        wrong += cb.audit(rng.random(150) < p, p, resamples=59).verdict.status == "miscalibrated"
+    assert wrong <= 11
+
+
+def test_the_level_is_kept_with_classes_and_groups():
+    # three families: at most 5 % false alarms; 60 repeats, 3 standard errors above is 13.4 %
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(60):
+        P4 = rng.dirichlet(np.ones(4), 120)
+        y = (rng.random((120, 1)) > P4.cumsum(axis=1)).sum(axis=1)
+        wrong += cb.audit(y, P4, groups=rng.integers(0, 4, 120), resamples=59).verdict.status == "miscalibrated"
+    assert wrong <= 8
+
+
+def test_a_test_that_does_not_apply_is_left_out_and_named():
+    audit = cb.audit([0, 1] * 30, [0.5] * 60, resamples=19)
+    assert "spiegelhalter_test" not in values(audit)
+    assert any("spiegelhalter_test does not apply" in caveat for caveat in audit.findings.caveats)
+
+
+def test_the_smallest_error_that_is_seen_depends_on_the_level():
+    said = [cb.audit(CALIBRATED, P, level=level, resamples=19).findings.caveats[-1] for level in (0.8, 0.99)]
+    assert said[0] != said[1]
+
+
+def test_errors_on_one_side_of_the_middle_are_not_called_extreme():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    truth = p + 0.08 * ((p > 0.1) & (p < 0.25)) - 0.08 * ((p > 0.3) & (p < 0.45))
+    words = " ".join(cb.audit(rng.random(20_000) < truth, p, resamples=19).verdict.sentences)
+    assert "too high between" in words
+    assert "extreme" not in words
+
+
+def test_caveats():
+    p = np.repeat([0.0, 0.001, 1.0], 200)
+    y = np.zeros(600, int)
+    y[[0, 300]] = 1
+    y[400:] = 1
+    y[599] = 0
+    caveats = " ".join(cb.audit(y, p, resamples=99).findings.caveats)
+    assert "2 outcomes happened that were given probability 0" in caveats
+    assert "3 different scores among 600 rows" in caveats
+    rare = cb.audit([0] * 99 + [1], [0.01] * 100, resamples=99, weights=[1] * 50 + [9] * 50).findings.caveats
+    assert "Only 1 events among 100 rows" in rare[0]
+    # (50 + 450)^2 / (50 + 50 * 81) = 60.98
+    assert any("100 rows count like 61" in caveat for caveat in rare)
+
+
+def test_classes():
+    digits = cb.examples.digits()
+    names = [f"digit {k}" for k in range(10)]
+    audit = cb.audit([names[k] for k in digits.y], digits.P, classes=names, resamples=99)
+    found = values(audit)
+    assert found["ece"].value == pytest.approx(cb.ece(digits.y, digits.P), abs=1e-12)
+    assert found["classes.brier_score"].value == pytest.approx(cb.brier_score(digits.y, digits.P), rel=1e-12)
+    for notion in ("top-label", "classwise"):
+        assert found[f"ece.{notion}"].value == pytest.approx(cb.ece(digits.y, digits.P, notion=notion), abs=1e-12)
+    table = audit.findings.sections[1].tables[0]
+    assert sorted(table.columns["class"]) == names
+    k = names.index(table.columns["class"][0])
+    assert table.columns["pvalue"][0] == pytest.approx(
+        cb.kuiper_test(*cb.one_vs_rest(digits.y, digits.P, k)).pvalue, rel=1e-6
+    )
+    # Holm: the smallest of ten p-values is multiplied by ten
+    assert table.columns["pvalue_adjusted"][0] == pytest.approx(10 * table.columns["pvalue"][0])
+    assert list(table.columns["pvalue_adjusted"]) == sorted(table.columns["pvalue_adjusted"])
+
+
+def test_one_class_off_is_found_though_the_top_label_is_right():
+    rng = np.random.default_rng(1)
+    P3 = np.tile([0.8, 0.15, 0.05], (6000, 1))
+    y = rng.choice(3, p=[0.8, 0.05, 0.15], size=6000)
+    verdict = cb.audit(y, P3, resamples=99).verdict
+    assert verdict.status == "miscalibrated"
+    shares = np.bincount(y, minlength=3) / 6000
+    named = [f"{k} (observed {100 * shares[k]:.0f} %, predicted {p} %)" for k, p in ((2, 5), (1, 15))]
+    assert verdict.sentences[0] == f"2 of 3 classes are off by more than chance: {'; '.join(named)}."
+
+
+def test_a_group_whose_errors_cancel():
+    # 20 % and 80 % are said, 50 % happen: right on average, and at no score
+    p = np.repeat([0.2, 0.8], 500)
+    sentence = cb.audit(np.arange(1000) % 2, p, groups=["a"] * 1000, resamples=99).verdict.sentences[-1]
+    assert sentence.endswith("group = a (observed 50.00 %, predicted 50.00 %, errors both ways).")
+
+
+def test_weighted_means_of_groups():
+    w = np.where(np.arange(1000) < 500, 3.0, 1.0)
+    y, p = np.repeat([1, 0], 500), np.full(1000, 0.5)
+    sentence = cb.audit(y, p, groups=["a"] * 1000, weights=w, resamples=99).verdict.sentences[-1]
+    assert sentence.endswith("group = a (observed 75 %, predicted 50 %).")
+
+
+def test_groups_reach_the_verdict():
+    group = np.where(np.arange(3000) % 10 == 0, "tail <b>", "body")
+    y = np.where(group == "body", CALIBRATED, RNG.random(3000) < np.sqrt(P)).astype(int)
+    audit = cb.audit(y, P, groups={"part": group}, resamples=99)
+    assert audit.findings.groups.columns["group"][0] == "part = tail <b>"
+    assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.001
+    tail = group != "body"
+    means = f"observed {100 * y[tail].mean():.0f} %, predicted {100 * P[tail].mean():.0f} %"
+    assert f"off by more than chance: part = tail <b> ({means})" in " ".join(audit.verdict.sentences)
+    calm = cb.audit(CALIBRATED, P, groups=np.arange(3000) % 2, resamples=99)
+    assert "None of 2 groups" in calm.verdict.sentences[-1]
+    assert (
+        len(
+            cb.audit(y, P, groups={"a": group, "b": P > 0.5}, intersections=2, resamples=99).findings.groups.columns[
+                "n"
+            ]
+        )
+        == 8
+    )
+
+
+def test_groups_follow_rows_of_weight_zero():
+    w = np.ones(3000)
+    w[:1000] = 0
+    group = np.repeat(["gone", "here", "there"], 1000)
+    table = cb.audit(CALIBRATED, P, groups=group, weights=w, resamples=99).findings.groups
+    assert sorted(table.columns["group"]) == ["group = here", "group = there"]
+
+
+def test_ways_to_show_it(tmp_path):
+    audit = cb.audit(OVERCONFIDENT, P, resamples=99, names={"outcome": "<script>alert(1)</script>"})
+    assert "expected calibration error" in str(audit)
+    assert all(len(line) <= 100 for line in str(audit).splitlines())
+    assert "<script>" not in audit._repr_html_()
+    assert "not calibrated" in repr(audit)
+    assert audit.table["name"][0] == "ece"
+    assert len({len(column) for column in audit.table.values()}) == 1
+    found = json.loads(audit.to_json(tmp_path / "a.json").read_text())
+    assert found["verdict"]["status"] == "miscalibrated"
+    assert found["sections"][0]["measurements"][0]["name"] == "ece"
+    assert isinstance(audit.findings, Findings)
+
+
+def test_plot_draws_every_figure():
+    import matplotlib.pyplot as plt
+
+    canvas = cb.audit(OVERCONFIDENT, P, resamples=99).plot()
+    assert len(canvas.axes) >= 3
+    plt.close(canvas)
+
+
+def test_an_infinite_log_score_is_kept():
+    audit = cb.audit([1, 0, 1, 0], [0.0, 0.5, 0.5, 0.5], resamples=19)
+    assert values(audit)["log_score"].value == math.inf
+    assert audit.findings.to_dict()["sections"][0]["measurements"][-1]["value"] == "inf"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_rows(n):
+    assert cb.audit([1] * n, [0.7] * n, resamples=19).verdict.status == "cannot tell"
+
+
+def test_certain_predictions():
+    right = cb.audit([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0], resamples=19)
+    assert right.verdict.status != "miscalibrated"
+    wrong = cb.audit([0, 1, 1, 1], [0.0, 1.0, 1.0, 0.0], resamples=19)
+    assert wrong.verdict.status == "miscalibrated"
+
+
+def test_same_result_twice_and_in_any_order():
+    order = RNG.permutation(3000)
+    first, second = cb.audit(OVERCONFIDENT, P, resamples=99), cb.audit(OVERCONFIDENT[order], P[order], resamples=99)
+    assert json.dumps(first.findings.to_dict()) == json.dumps(
+        cb.audit(OVERCONFIDENT, P, resamples=99).findings.to_dict()
+    )
+    for name, line in values(first).items():
+        assert line.value == pytest.approx(values(second)[name].value, rel=1e-10)
+        assert line.pvalue == pytest.approx(values(second)[name].pvalue, rel=1e-6) if line.pvalue is not None else True
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"level": 95}, "strictly between 0 and 1"),
+        ({"groups": ["a"]}, "expected 3000 rows"),
+        ({"groups": {}}, "no columns"),
+        ({"intersections": 3}, "intersections must be one of 1, 2"),
+        ({"resamples": 5}, "at least 19"),
+        ({"rng": "x"}, "rng must be"),
+    ],
+)
+def test_refusals(options, words):
+    with pytest.raises(cb.InputError, match=words):
+        cb.audit(CALIBRATED, P, **options)
+
+
+def test_every_kind_of_prediction_has_its_sections():
+    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "LawRows"}
+    assert {kind.__name__ for kind in SECTIONS} == kinds

@@ -1,0 +1,226 @@
+"""The audit of predictive laws and of draws."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibrant as cb
+from calibrant.auditing.distributions import law_table, levels_of
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.rows import read_outcomes
+from calibrant.ranking.counting import pit_bounds
+from calibrant.ranking.sharpness import sharpness
+from calibrant.regions.coverage_test import coverage_test
+from calibrant.scores.crps import crps
+from calibrant.scores.energy_score import energy_score
+
+RNG = np.random.default_rng(8)
+N = 2500
+MEAN, STD = RNG.normal(0, 2, N), RNG.uniform(1, 3, N)
+Y = RNG.normal(MEAN, STD)
+RIGHT = cb.Normal(MEAN, STD)
+DRAWS = RNG.normal(MEAN[:, None], STD[:, None], (N, 19))
+
+
+def values(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+def test_each_measurement_is_the_one_of_its_verb():
+    found = values(cb.audit(Y, RIGHT, resamples=99))
+    for level in (0.5, 0.8, 0.9, 0.95):
+        central = RIGHT.interval(level)
+        assert found[f"coverage.{level}"].value == pytest.approx(cb.coverage(Y, central), abs=1e-12)
+        assert found[f"coverage.{level}"].pvalue == pytest.approx(coverage_test(Y, central).pvalue, rel=1e-9)
+    assert found["crps"].value == pytest.approx(crps(Y, RIGHT), rel=1e-12)
+    assert found["log_score"].value == pytest.approx(cb.log_score(Y, RIGHT), rel=1e-12)
+    assert found["sharpness"].value == pytest.approx(sharpness(RIGHT), rel=1e-12)
+    parts = cb.decompose(Y, RIGHT)
+    assert found["decompose.mcb"].value == pytest.approx(parts.mcb, rel=1e-12)
+    joint = coverage_test(Y, RIGHT.quantiles([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975]), method="joint")
+    assert found["coverage_test.joint"].pvalue == pytest.approx(joint.pvalue, rel=1e-9)
+    assert found["skce_test"].pvalue == cb.skce_test(Y, RIGHT, resamples=99).pvalue
+
+
+def test_draws():
+    found = values(cb.audit(Y, cb.Samples(DRAWS), resamples=99))
+    assert found["crps"].value == pytest.approx(crps(Y, cb.Samples(DRAWS), fair=True), rel=1e-12)
+    assert "log_score" not in found
+    for level in (0.5, 0.8, 0.9):
+        central = cb.Samples(DRAWS).interval(level)
+        assert found[f"coverage.{level}"].value == pytest.approx(cb.coverage(Y, central), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("M", "levels"),
+    [(1, [1 / 2]), (2, [1 / 3, 2 / 3]), (3, [1 / 4, 1 / 2, 3 / 4]), (10, [1 / 11, 3 / 11, 8 / 11, 10 / 11])],
+)
+def test_levels_of_draws_are_those_they_can_hold(M, levels):
+    assert levels_of(cb.Samples(np.zeros((1, M)))).tolist() == pytest.approx(levels, abs=0)
+
+
+def test_hits_of_draws_are_exact():
+    # five draws, the outcome in every one of the six gaps: k of 6 lie at most at the k-th draw
+    rows = read_outcomes(np.arange(6) + 0.5, cb.Samples(np.tile(np.arange(1.0, 6.0), (6, 1))))
+    table = law_table(pit_bounds(rows), np.arange(1, 6) / 6, unit_weights(6))
+    assert table.hits.tolist() == [1, 2, 3, 4, 5]
+    assert table.below.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_hits_of_a_law_with_atoms():
+    # mass 1/2 on 0 and on 1: the median is 0, and no outcome lies below it
+    rows = read_outcomes([0.0, 1.0], cb.ScipyLaw(stats.bernoulli(np.array([0.5, 0.5]))))
+    table = law_table(pit_bounds(rows), np.array([0.25, 0.5, 0.75]), unit_weights(2))
+    assert table.hits.tolist() == [1, 1, 2]
+    assert table.below.tolist() == [0, 1, 1]
+
+
+def test_a_right_discrete_law_is_not_accused():
+    rng = np.random.default_rng(0)
+    mean = rng.uniform(1, 5, N)
+    law = cb.ScipyLaw(stats.poisson(mean))
+    audit = cb.audit(rng.poisson(mean), law, resamples=19)
+    assert audit.verdict.status != "miscalibrated"
+    assert any("lie on a quantile" in caveat for caveat in audit.findings.caveats)
+    wrong = cb.audit(rng.poisson(1.5 * mean), law, resamples=19)
+    assert wrong.verdict.status == "miscalibrated"
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        (cb.Normal(MEAN, 0.7 * STD), "they are too narrow"),
+        (cb.Normal(MEAN, 1.4 * STD), "they are wider than they need to be"),
+        (cb.Normal(MEAN - 0.6, STD), "it is too low"),
+        (cb.Normal(MEAN + 0.6, STD), "it is too high"),
+        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "Too narrow"),
+    ],
+)
+def test_the_verdict_says_which_way(law, words):
+    verdict = cb.audit(Y, law, resamples=99).verdict
+    assert verdict.status == "miscalibrated"
+    assert any(words in sentence for sentence in verdict.sentences), verdict.sentences
+
+
+def test_right_laws():
+    for law in (RIGHT, cb.Samples(DRAWS)):
+        verdict = cb.audit(Y, law, groups=np.arange(N) % 3, resamples=99).verdict
+        assert verdict.status == "no evidence"
+        assert "None of 3 groups" in verdict.sentences[-1]
+
+
+def test_a_group_with_a_shift():
+    shifted = np.arange(N) % 10 == 0
+    audit = cb.audit(Y + 1.5 * shifted, RIGHT, groups=shifted, resamples=19)
+    assert audit.findings.groups.columns["group"][0] == "group = True"
+    assert audit.verdict.status == "miscalibrated"
+
+
+def test_laws_that_do_not_tell_rows_apart():
+    audit = cb.audit(np.random.default_rng(0).normal(size=N), cb.Normal(np.zeros(N), 1.0), resamples=19)
+    assert any("one law for all rows" in caveat for caveat in audit.findings.caveats)
+
+
+class OnlyCdf(cb.Law):
+    """A law that knows its distribution function and nothing else."""
+
+    def __init__(self, mean):
+        self.mean = np.asarray(mean)
+
+    @property
+    def n(self):
+        return len(self.mean)
+
+    def take(self, rows):
+        return OnlyCdf(self.mean[rows])
+
+    def cdf(self, x):
+        return stats.norm.cdf(x, self.mean)
+
+
+class OnlyDraws(OnlyCdf):
+    """A law that can be drawn from and nothing else."""
+
+    def cdf(self, x):
+        return cb.Law.cdf(self, x)
+
+    def sample(self, size, rng):
+        return np.random.default_rng(rng).normal(self.mean[:, None], 1.0, (self.n, size))
+
+
+def test_a_law_of_ones_own_needs_a_distribution_function():
+    y = np.random.default_rng(0).normal(MEAN)
+    audit = cb.audit(y, OnlyCdf(MEAN), resamples=19)
+    assert audit.verdict.status == "no evidence"
+    assert any(caveat.startswith("crps does not apply") for caveat in audit.findings.caveats)
+    none = cb.audit(y[:50], OnlyDraws(MEAN[:50]), resamples=19)
+    assert none.verdict.status == "cannot tell"
+    with pytest.raises(cb.NotApplicableError, match="cdf"):
+        cb.audit(y[:50], OnlyDraws(MEAN[:50]), groups=np.arange(50) % 2, resamples=19)
+
+
+class TestVectors:
+    n = 600
+    mean = RNG.normal(size=(600, 2))
+    cov = np.tile(np.array([[1.0, 0.6], [0.6, 2.0]]), (600, 1, 1))
+    y = mean + np.einsum("ij,nj->ni", np.linalg.cholesky(cov[0]), RNG.normal(size=(600, 2)))
+
+    def test_right(self):
+        audit = cb.audit(self.y, cb.MvNormal(self.mean, self.cov), resamples=19)
+        assert audit.verdict.status != "miscalibrated"
+        assert values(audit)["log_score"].value == pytest.approx(
+            cb.log_score(self.y, cb.MvNormal(self.mean, self.cov)), rel=1e-12
+        )
+        (table,) = audit.findings.sections[0].tables
+        assert table.length == 2 * 4
+
+    def test_one_coordinate_off(self):
+        cov = self.cov.copy()
+        cov[:, 1, 1] = 0.8
+        cov[:, 0, 1] = cov[:, 1, 0] = 0.3
+        audit = cb.audit(self.y, cb.MvNormal(self.mean, cov), resamples=19)
+        assert audit.verdict.status == "miscalibrated"
+        assert "intervals of coordinate 1 hold" in audit.verdict.sentences[0]
+
+    def test_dependence_alone(self):
+        wrong = self.cov.copy()
+        wrong[:, 0, 1] = wrong[:, 1, 0] = -1.3
+        audit = cb.audit(self.y, cb.MvNormal(self.mean, wrong), resamples=99)
+        assert audit.verdict.status == "miscalibrated"
+        assert audit.verdict.sentences == ("No single level is off by more than chance, but all together are.",)
+
+    def test_draws(self, tmp_path):
+        noise = np.random.default_rng(0).normal(size=(self.n, 19, 2))
+        draws = self.mean[:, None] + np.einsum("ij,nmj->nmi", np.linalg.cholesky(self.cov[0]), noise)
+        audit = cb.audit(self.y, cb.Samples(draws), resamples=19)
+        assert values(audit)["energy_score"].value == pytest.approx(energy_score(self.y, cb.Samples(draws), fair=True))
+        assert audit.verdict.status != "miscalibrated"
+        assert "Draws of predictive laws" in audit.to_html(tmp_path / "a.html").read_text()
+
+    def test_groups_are_refused(self):
+        with pytest.raises(cb.InputError, match="one coordinate"):
+            cb.audit(self.y, cb.MvNormal(self.mean, self.cov), groups=np.arange(self.n) % 2, resamples=19)
+
+
+def test_weights():
+    w = np.where(np.arange(N) % 2, 1.0, 2.0)
+    audit = cb.audit(Y, RIGHT, weights=w, resamples=19)
+    assert audit.verdict.status == "cannot tell"
+    assert values(audit)["coverage.0.9"].value == pytest.approx(cb.coverage(Y, RIGHT.interval(0.9), weights=w))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_rows(n):
+    assert cb.audit(Y[:n], RIGHT.take(slice(0, n)), resamples=19).verdict.status == "cannot tell"
+    assert cb.audit(Y[:n], cb.Samples(DRAWS[:n]), resamples=19).verdict.status == "cannot tell"
+    assert cb.audit(Y[:n], cb.Samples(DRAWS[:n, :1]), resamples=19).verdict.status == "cannot tell"
+
+
+def test_shown(tmp_path):
+    audit = cb.audit(Y, RIGHT, groups=np.arange(N) % 2, resamples=19)
+    assert all(len(line) <= 88 for line in str(audit).splitlines())
+    assert json.loads(audit.to_json(tmp_path / "a.json").read_text())["kind"] == "laws"
+    assert [figure.name for figure in audit.findings.sections[0].figures] == ["coverage", "pit_histogram"]
+    assert cb.audit(Y, cb.Samples(DRAWS), resamples=19).findings.kind == "samples"

@@ -1,0 +1,408 @@
+"""Confidence intervals: the reference values, what they cover, and what is refused."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    Intervals,
+    Normal,
+    NotApplicableError,
+    Quantiles,
+    Samples,
+    Sets,
+    Summary,
+    SummaryError,
+    brier_score,
+    coverage,
+    ece,
+    kuiper_test,
+    log_score,
+    skce,
+    skce_test,
+    summarize,
+)
+from calibrant.auditing.interval import interval, per_row
+from calibrant.core.pvalues import normal_quantile
+from calibrant.kernels.kernel import Exponential
+from calibrant.regions.coverage import coverage_width_criterion
+from calibrant.regions.coverage_hsic import coverage_hsic
+from calibrant.regions.sizes import size_stratified_coverage
+from calibrant.regions.width import width
+from calibrant.regions.worst_slab_coverage import worst_slab_coverage
+from calibrant.scores.crps import crps
+from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
+CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}
+REG, WEIGHTS = BOOK["data"]["reg16"], BOOK["data"]["weights16"]
+
+
+def judged(k, n, level=0.9):
+    return np.where(np.arange(n) < k, 0.0, 9.0), Intervals(np.full(n, -1.0), np.full(n, 1.0), level)
+
+
+def reg16():
+    return REG["y"], Intervals(REG["lower"], REG["upper"], REG["level"])
+
+
+class TestCoverage:
+    @pytest.mark.parametrize("method", ["clopper-pearson", "wilson"])
+    @pytest.mark.parametrize("key", CASES["interval-coverage"])
+    def test_reference(self, key, method):
+        k, n = (int(part) for part in key.split("/"))
+        found = interval(coverage, *judged(k, n), method=method)
+        assert [found.low, found.high] == pytest.approx(
+            CASES["interval-coverage"][key][method.replace("-", "_")], rel=1e-10
+        )
+        assert (found.estimate, found.level, found.n) == (k / n, 0.95, n)
+
+    def test_exact_is_the_default(self):
+        assert interval(coverage, *judged(12, 16)).method == "exact (Clopper-Pearson)"
+        assert interval("coverage", *judged(12, 16)).low == interval(coverage, *judged(12, 16)).low
+
+    def test_one_row(self):
+        values = CASES["edge-coverage-one-row"]
+        given = [1.0], Intervals([0.0], [2.0], 0.9)
+        for method in ("clopper-pearson", "wilson"):
+            found = interval(coverage, *given, level=0.95, method=method)
+            assert [found.low, found.high] == pytest.approx(values[method.replace("-", "_")], rel=1e-10)
+            assert found.estimate == values["coverage"]
+
+    def test_weighted_reference(self):
+        y, prediction = reg16()
+        for method in ("wilson", None):
+            found = interval(coverage, y, prediction, weights=WEIGHTS, method=method)
+            for k, values in enumerate(CASES["interval-coverage-weighted"]):
+                assert found.estimate[k] == pytest.approx(values["coverage"], rel=1e-10)
+                assert [found.low[k], found.high[k]] == pytest.approx(values["wilson"], rel=1e-10)
+
+    def test_equal_weights_are_none(self):
+        y, prediction = reg16()
+        ours, plain = (interval(coverage, y, prediction, weights=w) for w in (np.full(16, 7.0), None))
+        np.testing.assert_allclose(ours.low, plain.low, rtol=1e-12)
+        assert ours.method == plain.method
+        wilson = [interval(coverage, y, prediction, weights=w, method="wilson").high for w in (np.full(16, 0.1), None)]
+        np.testing.assert_allclose(*wilson, rtol=1e-12)
+
+    def test_exact_refuses_unequal_weights(self, refusal):
+        message = refusal(interval, coverage, *reg16(), weights=WEIGHTS, method="clopper-pearson")
+        assert "equal weights" in message
+        assert "wilson" in message
+
+    def test_one_of_several_levels_is_that_level_alone(self):
+        y, prediction = reg16()
+        several = interval(coverage, y, prediction)
+        for k, level in enumerate(REG["level"]):
+            alone = interval(coverage, y, prediction.at(level))
+            assert (several.low[k], several.high[k], several.estimate[k]) == (alone.low, alone.high, alone.estimate)
+
+    def test_from_a_summary(self):
+        y, prediction = reg16()
+        y = np.array(y)
+        for weights in (None, np.array(WEIGHTS)):
+            parts = [
+                summarize(coverage, y[s], prediction.take(s), weights=None if weights is None else weights[s])
+                for s in (slice(0, 5), slice(5, 16))
+            ]
+            total = Summary.from_bytes((parts[0] + parts[1]).to_bytes())
+            found, whole = interval(coverage, total), interval(coverage, y, prediction, weights=weights)
+            np.testing.assert_allclose(found.low, whole.low, rtol=1e-12)
+            np.testing.assert_allclose(found.high, whole.high, rtol=1e-12)
+            assert (found.n, found.method) == (whole.n, whole.method)
+
+    @pytest.mark.parametrize("n", [5, 30])
+    @pytest.mark.parametrize("level", [0.8, 0.95])
+    def test_exact_always_covers(self, n, level):
+        from scipy.stats import binom
+
+        found = [interval(coverage, *judged(k, n), level=level) for k in range(n + 1)]
+        for p in np.linspace(0.01, 0.99, 33):
+            mass = binom.pmf(np.arange(n + 1), n, p)
+            assert mass[[found[k].low <= p <= found[k].high for k in range(n + 1)]].sum() >= level
+
+    def test_small_upper_limit_keeps_its_digits(self):
+        # No hit in n rows: (1 - q)^n = 0.025.
+        n = 10_000_000
+        found = interval(coverage, *judged(0, n))
+        assert found.high == pytest.approx(-math.expm1(math.log(0.025) / n), rel=1e-12)
+
+    def test_sets_and_quantiles(self):
+        sets = interval(coverage, ["a", "b"], Sets([[True, False], [True, False]]), classes=["a", "b"])
+        quantiles = interval(coverage, [1.0, 3.0], Quantiles([2.0, 2.0], 0.5))
+        assert (sets.low, sets.high, sets.estimate) == (quantiles.low, quantiles.high, 0.5)
+
+
+def normal_rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n), Normal(np.zeros(n), 1.0)
+
+
+class TestMeans:
+    def test_student_by_formula(self):
+        from scipy.stats import t
+
+        y, law = normal_rows(150)
+        s = np.array([crps([value], Normal([0.0], 1.0)) for value in y])
+        half = t.ppf(0.95, 149) * s.std(ddof=1) / np.sqrt(150)
+        found = interval(crps, y, law, level=0.9)
+        assert found.estimate == pytest.approx(s.mean())
+        assert (found.low, found.high) == pytest.approx((s.mean() - half, s.mean() + half), rel=1e-10)
+        assert (found.n, found.level) == (150, 0.9)
+
+    def test_summary_and_bytes(self):
+        y, law = normal_rows(150)
+        total = summarize(crps, y[:70], law.take(slice(0, 70))) + summarize(crps, y[70:], law.take(slice(70, 150)))
+        found, whole = interval(crps, Summary.from_bytes(total.to_bytes())), interval(crps, y, law)
+        assert (found.low, found.high) == pytest.approx((whole.low, whole.high), rel=1e-12)
+
+    def test_too_few_rows(self, refusal):
+        message = refusal(interval, crps, *normal_rows(99), error=NotApplicableError)
+        assert "needs 100 rows" in message
+        assert "got 99" in message
+        interval(crps, *normal_rows(100))
+
+    def test_options_reach_the_metric(self):
+        rng = np.random.default_rng(4)
+        y, draws = rng.normal(size=120), Samples(rng.normal(size=(120, 5)))
+        assert interval(crps, y, draws, fair=True).estimate == crps(y, draws, fair=True)
+
+    def test_covers(self):
+        truth = 1 / math.sqrt(math.pi)  # E|X - y| - E|X - X'|/2 for standard normals
+        found = [interval(crps, *normal_rows(100, seed), level=0.9) for seed in range(400)]
+        share = np.mean([one.low <= truth <= one.high for one in found])
+        assert share > 0.9 - 3.5 * math.sqrt(0.9 * 0.1 / 400)
+
+    def rows_with_misses(self, misses, n=300):
+        y = np.where(np.arange(n) < misses, 2.0, 0.0) + np.random.default_rng(0).uniform(0, 0.5, n)
+        return y, np.full(n, -1.0), np.full(n, 1.0)
+
+    def test_interval_score_needs_misses(self, refusal):
+        y, lower, upper = self.rows_with_misses(99)
+        message = refusal(interval, interval_score, y, Intervals(lower, upper, 0.9), error=NotApplicableError)
+        assert "needs 100 rows outside the interval" in message
+        assert "got 99" in message
+        assert interval(interval_score, y, Intervals(lower, upper, 0.9), part="width").estimate == 2.0
+        assert "got 0" in refusal(
+            interval, interval_score, y, Intervals(lower, upper, 0.9), part="below", error=NotApplicableError
+        )
+        y, lower, upper = self.rows_with_misses(100)
+        found = interval(interval_score, y, Intervals(lower, upper, 0.9))
+        assert found.low < found.estimate < found.high
+        assert found.estimate == interval_score(y, Intervals(lower, upper, 0.9))
+
+    def test_the_widest_interval_decides(self, refusal):
+        y, lower, upper = self.rows_with_misses(120)
+        wide = Intervals(np.stack([lower, lower], 1), np.stack([upper, upper + 9], 1), [0.5, 0.9])
+        for metric in (interval_score, weighted_interval_score):
+            assert "got 0" in refusal(interval, metric, y, wide, error=NotApplicableError)
+        several = Intervals(np.stack([lower, lower], 1), np.stack([upper, upper + 0.5], 1), [0.5, 0.9])
+        assert interval(interval_score, y, several).low.shape == (2,)
+        assert isinstance(interval(weighted_interval_score, y, several).low, float)
+
+    def test_weighted_interval_score_of_quantiles(self, refusal):
+        y, lower, upper = self.rows_with_misses(120)
+        values = np.stack([lower, np.zeros(300), upper], axis=1)
+        interval(weighted_interval_score, y, Quantiles(values, [0.1, 0.5, 0.9]))
+        values[:, 2] = 9.0
+        assert "got 0" in refusal(
+            interval, weighted_interval_score, y, Quantiles(values, [0.1, 0.5, 0.9]), error=NotApplicableError
+        )
+
+    def test_quantile_score_needs_both_sides(self, refusal):
+        y, _, upper = self.rows_with_misses(100)
+        interval(quantile_score, y, Quantiles(upper, 0.7))
+        assert "got 0" in refusal(interval, quantile_score, y, Quantiles(upper + 9, 0.7), error=NotApplicableError)
+        assert "got 0" in refusal(interval, quantile_score, y, Quantiles(upper - 9, 0.7), error=NotApplicableError)
+
+    @pytest.mark.parametrize("metric", [brier_score, log_score])
+    def test_scores_of_probabilities_need_surprises(self, metric, refusal):
+        p = np.full(400, 0.25)
+        y = (np.arange(400) < 99).astype(int)
+        message = refusal(interval, metric, y, p, error=NotApplicableError)
+        assert "something else was likelier than what happened" in message
+        assert "got 99" in message
+        y[99] = 1
+        found = interval(metric, y, p)
+        assert found.low < found.estimate < found.high
+        two = interval(metric, y, np.stack([1 - p, p], axis=1))
+        factor = 2 if metric is brier_score else 1
+        assert (two.low, two.high) == pytest.approx((factor * found.low, factor * found.high), rel=1e-12)
+
+    def test_infinite_scores(self, refusal):
+        y, p = np.arange(400) % 2, np.where(np.arange(400) < 200, 0.0, 0.6)
+        assert "infinite" in refusal(interval, log_score, y, p, error=NotApplicableError)
+
+    def test_rare_rows_are_not_in_a_summary(self, refusal):
+        y, lower, upper = self.rows_with_misses(120)
+        total = summarize(interval_score, y, Intervals(lower, upper, 0.9))
+        assert "pass y and prediction" in refusal(interval, interval_score, total, error=SummaryError)
+
+    def test_equal_weights_change_nothing(self):
+        y, law = normal_rows(150)
+        ours, plain = (interval(crps, y, law, weights=w) for w in (np.full(150, 3.0), None))
+        assert (ours.low, ours.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
+
+    def test_weights(self, refusal):
+        y, law = normal_rows(1000)
+        w = np.random.default_rng(1).uniform(0.5, 2, 1000)
+        s = np.array([crps([value], Normal([0.0], 1.0)) for value in y])
+        m = w.sum() ** 2 / (w * w).sum()
+        mean = (w * s).sum() / w.sum()
+        error = np.sqrt((w**2 * (s - mean) ** 2).sum() * m / (m - 1)) / w.sum()
+        found = interval(crps, y, law, weights=w)
+        assert found.estimate == pytest.approx(mean)
+        assert found.high - found.low == pytest.approx(2 * 1.9627 * error, rel=1e-3)
+        message = refusal(interval, crps, y, law, weights=np.exp(2 * np.abs(y)), error=NotApplicableError)
+        assert "rows' worth of information" in message
+        total = summarize(crps, y, law, weights=w)
+        assert "unequal weights" in refusal(interval, crps, total, error=SummaryError)
+
+    def test_few_effective_rows(self, refusal):
+        y, law = np.linspace(-1, 1, 150), Normal(np.zeros(150), 1.0)
+        w = np.where(np.arange(150) < 75, 1.0, 0.01)
+        assert "effective" in refusal(interval, crps, y, law, weights=w, error=NotApplicableError)
+
+
+class TestKernelError:
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = (rng.random(400) < p**4).astype(int)
+    kernel = Exponential(0.25)
+
+    def test_lower_bound_from_blocks(self):
+        found = interval(skce, self.y, self.p, kernel=self.kernel, blocksize=2, level=0.9)
+        test = skce_test(self.y, self.p, kernel=self.kernel, method="block", blocksize=2)
+        low = max(0.0, test.estimate - normal_quantile(0.9) * test.details["standard_error"])
+        assert (found.low, found.high, found.estimate, found.n) == (low, np.inf, test.estimate, 400)
+        assert found.low > 0
+
+    def test_bound_of_the_test_at_its_level(self):
+        test = skce_test(self.y, self.p, kernel=self.kernel, method="block")
+        found = interval(skce, self.y, self.p, kernel=self.kernel, blocksize=2)
+        assert found.low == pytest.approx(test.details["lower_bound"], rel=1e-12)
+
+    def test_summary(self, refusal):
+        parts = [
+            summarize(skce, self.y[s], self.p[s], kernel=self.kernel, blocksize=2)
+            for s in (slice(0, 101), slice(101, 400))
+        ]
+        found = interval(skce, parts[0] + parts[1], kernel=self.kernel, blocksize=2)
+        assert found.high == np.inf
+        assert found.n == 400
+        assert interval(skce, parts[0] + parts[1]).low == pytest.approx(found.low, rel=1e-11)
+        assert "2 rows" in refusal(interval, skce, parts[0], blocksize=3, error=SummaryError)
+
+    def test_all_pairs_have_none(self, refusal):
+        assert "blocksize" in refusal(interval, skce, self.y, self.p, error=NotApplicableError)
+        assert "blocks" in refusal(interval, skce, summarize(skce, self.y, self.p), error=SummaryError)
+
+    def test_conditions_of_the_block_test_hold(self, refusal):
+        assert "blocks" in refusal(interval, skce, self.y[:10], self.p[:10], blocksize=2, error=NotApplicableError)
+
+
+class TestWorstSlab:
+    def test_exact_on_the_evaluation_rows(self):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(300, 2))
+        y = np.where(rng.random(300) < np.where(x[:, 0] > 1, 0.4, 0.95), 0.0, 9.0)
+        prediction = Intervals(np.full(300, -1.0), np.full(300, 1.0), 0.9)
+        options = {"features": x, "directions": 10, "rng": 0}
+        found = interval(worst_slab_coverage, y, prediction, **options)
+        assert found.estimate == worst_slab_coverage(y, prediction, **options)
+        same = interval(coverage, *judged(round(found.estimate * found.n), found.n))
+        assert (found.low, found.high) == pytest.approx((same.low, same.high), rel=1e-12)
+        assert interval("worst_slab_coverage", y, prediction, **options).low == found.low
+
+    def test_in_sample_has_none(self, refusal):
+        y, prediction = judged(3, 4)
+        options = {"features": np.arange(4.0), "search": None}
+        message = refusal(interval, worst_slab_coverage, y, prediction, **options, error=NotApplicableError)
+        assert "no valid interval is known" in message
+
+    def test_options(self, refusal):
+        assert "features=" in refusal(interval, worst_slab_coverage, *judged(3, 4))
+        assert "features=" in refusal(interval, worst_slab_coverage, *judged(3, 4), features=[[1]] * 4, colour=1)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        "metric", [coverage_hsic, size_stratified_coverage, coverage_width_criterion, ece, kuiper_test, "coverage_gap"]
+    )
+    def test_no_valid_interval_is_known(self, metric, refusal):
+        import calibrant.regions.coverage  # noqa: F401  # enters the name
+
+        message = refusal(interval, metric, *reg16(), error=NotApplicableError)
+        name = metric if isinstance(metric, str) else metric.__name__
+        assert message.startswith(f"no valid interval is known for {name}; ")
+
+    def test_methods(self, refusal):
+        assert "method must be one of" in refusal(interval, coverage, *judged(3, 4), method="wald")
+        assert "method must be one of" in refusal(interval, crps, *normal_rows(100), method="wilson")
+        assert "level must lie" in refusal(interval, coverage, *judged(3, 4), level=95)
+        assert "has no option colour" in refusal(interval, coverage, *judged(3, 4), colour=1)
+        assert "expected a verb" in refusal(interval, "colour", *judged(3, 4))
+
+    def test_beside_a_summary(self, refusal):
+        y, prediction = judged(3, 4)
+        total = summarize(coverage, y, prediction)
+        assert "cannot be given with a summary" in refusal(interval, coverage, total, prediction)
+        assert "cannot be given with a summary" in refusal(interval, coverage, total, weights=[1])
+        assert "no rows" in refusal(interval, coverage, type(total).zero())
+        foreign = summarize("coverage_hsic", y, prediction)
+        assert "reads Moments" in refusal(interval, coverage, foreign, error=SummaryError)
+
+
+BOTH = Intervals([[0.0, -1.0], [0.0, -1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
+
+
+def test_order_of_the_rows():
+    y, p = np.array([1, 0, 1, 0]), np.array([0.5, 0.25, 0.75, 1.0], dtype=np.float32)
+    assert per_row("brier_score", y, p).tolist() == [0.25, 0.0625, 0.0625, 1.0]
+    order = [2, 0, 3, 1]
+    assert per_row(brier_score, y[order], p[order]).tolist() == [0.0625, 0.25, 1.0, 0.0625]
+
+
+def test_one_level_and_several():
+    y = [0.5, 1.5]
+    several = per_row(coverage, y, BOTH)
+    assert several.tolist() == [[1.0, 1.0], [0.0, 1.0]]
+    assert several.dtype == np.float64
+    assert per_row(coverage, y, BOTH.at(0.5)).tolist() == [1.0, 0.0]
+    assert per_row(coverage, y, Intervals(BOTH.lower[:, :1], BOTH.upper[:, :1], [0.5])).shape == (2, 1)
+    assert per_row(coverage, y, Quantiles([1.0, 1.0], 0.5)).tolist() == [1.0, 0.0]
+    assert per_row(coverage, ["b", "a"], Sets([[True, False], [True, True]]), classes=["a", "b"]).tolist() == [0, 1]
+
+
+def test_mean_is_the_metric():
+    rng = np.random.default_rng(0)
+    y, law = rng.normal(size=50), Normal(rng.normal(size=50), 1.0)
+    assert per_row(crps, y, law).mean() == pytest.approx(crps(y, law), rel=1e-12)
+    np.testing.assert_allclose(per_row(interval_score, [0.5, 3.0], BOTH).mean(axis=0), interval_score([0.5, 3.0], BOTH))
+    labels = rng.integers(0, 2, 50)
+    p = rng.random(50)
+    assert per_row(log_score, labels, p, clip=0.2).mean() == pytest.approx(log_score(labels, p, clip=0.2))
+    w = rng.random(50)
+    assert (w * per_row(crps, y, law)).sum() / w.sum() == pytest.approx(crps(y, law, weights=w), rel=1e-12)
+
+
+def test_of_the_prediction_alone():
+    assert per_row(width, BOTH).tolist() == per_row(width, None, BOTH).tolist() == [[1.0, 3.0], [1.0, 3.0]]
+
+
+def test_result_is_the_callers_own():
+    y, p = [0, 1], np.array([0.5, 0.75])
+    scores = per_row(brier_score, y, p)
+    scores[:] = 0
+    assert p.tolist() == [0.5, 0.75]
+
+
+def test_refusals(refusal):
+    assert refusal(per_row, ece, [0, 1], [0.2, 0.7], error=NotApplicableError).startswith("ece is no mean")
+    assert "takes no weights" in refusal(per_row, brier_score, [0, 1], [0.2, 0.7], weights=[1, 2])
+    assert "does not hold the rows" in refusal(per_row, brier_score, summarize(brier_score, [0, 1], [0.2, 0.7]))
+    assert "has no option colour" in refusal(per_row, brier_score, [0, 1], [0.2, 0.7], colour=1)
+    assert "row 1" in refusal(per_row, brier_score, [0, 1], [0.2, np.nan])

@@ -1,0 +1,580 @@
+"""The audit of intervals: what it measures, what it says, and what it can see."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibrant as cb
+from calibrant.auditing.interval import interval
+from calibrant.core.findings import Setting
+from calibrant.inputs.rows import QuantileRows
+from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.hits import HitTable
+from calibrant.regions.sizes import size_stratified_coverage
+from calibrant.regions.verdict import central_lines, shares_apart, smallest_seen, tied_pvalue
+from calibrant.regions.width import width
+from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
+
+RNG = np.random.default_rng(5)
+N = 2000
+STD = RNG.uniform(1, 3, N)
+Y = RNG.normal(0, STD)
+Z = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}
+
+
+def intervals(factor, level=0.9, std=STD):
+    return cb.Intervals(-factor * Z[level] * std, factor * Z[level] * std, level)
+
+
+def values(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+def hits(k, n, level=0.9, widths=2.0):
+    """Return k outcomes inside and n - k outside."""
+    y = np.where(np.arange(n) < k, 0.0, 9.0)
+    half = np.broadcast_to(np.asarray(widths) / 2, (n,))
+    return y, cb.Intervals(-half, half, level)
+
+
+class TestMeasurements:
+    def test_each_is_the_one_of_its_verb(self):
+        predicted = intervals(0.9)
+        found = values(cb.audit(Y, predicted, resamples=99))
+        covered, test = interval(cb.coverage, Y, predicted), coverage_test(Y, predicted)
+        assert found["coverage"].value == covered.estimate
+        assert found["coverage"].interval == (covered.low, covered.high)
+        assert found["coverage"].expected == 0.9
+        assert found["coverage"].pvalue == test.pvalue
+        assert found["width"].value == pytest.approx(width(predicted), rel=1e-12)
+        assert found["width.finite_fraction"].value == 1
+        assert found["interval_score"].value == pytest.approx(interval_score(Y, predicted), rel=1e-12)
+        score = interval(interval_score, Y, predicted)
+        assert found["interval_score"].interval == pytest.approx((score.low, score.high), rel=1e-12)
+        assert found["size_stratified_coverage"].value == size_stratified_coverage(Y, predicted)
+        hsic = coverage_test(Y, predicted, method="hsic", resamples=99)
+        assert found["coverage_hsic"].value == pytest.approx(hsic.statistic, rel=1e-9)
+        assert abs(found["coverage_hsic"].pvalue - hsic.pvalue) < 0.2
+        assert found["skce_test"].pvalue == cb.skce_test(Y, predicted, resamples=99).pvalue
+
+    def test_several_levels(self):
+        predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
+        audit = cb.audit(Y, predicted, resamples=99)
+        found = values(audit)
+        for k, level in enumerate((0.5, 0.9)):
+            assert found[f"coverage.{level}"].value == cb.coverage(Y, predicted)[k]
+            assert found[f"coverage.{level}"].pvalue == coverage_test(Y, predicted.at(level)).pvalue
+        joint = coverage_test(Y, predicted, method="joint")
+        assert found["coverage_test.joint"].pvalue == joint.pvalue
+        assert audit.findings.sections[0].tables == ()
+        sizes = audit.findings.sections[1].tables[0]
+        assert sizes.columns["nominal"] == (0.5,) * 3 + (0.9,) * 3
+
+    def test_what_several_levels_have_each_is_named_by_the_level(self):
+        predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
+        found = values(cb.audit(Y, predicted, resamples=99))
+        for k, level in enumerate((0.5, 0.9)):
+            one = interval(interval_score, Y, predicted.at(level))
+            assert found[f"interval_score.{level}"].value == pytest.approx(one.estimate, rel=1e-12)
+            assert found[f"interval_score.{level}"].interval == pytest.approx((one.low, one.high), rel=1e-12)
+            assert found[f"width.{level}"].value == pytest.approx(width(predicted)[k], rel=1e-12)
+            assert found[f"width.finite_fraction.{level}"].value == 1
+            lowest = size_stratified_coverage(Y, predicted.at(level))
+            assert found[f"size_stratified_coverage.{level}"].value == lowest
+            hsic = coverage_test(Y, predicted.at(level), method="hsic", resamples=99)
+            assert found[f"coverage_hsic.{level}"].value == pytest.approx(hsic.statistic, rel=1e-9)
+            assert abs(found[f"coverage_hsic.{level}"].pvalue - hsic.pvalue) < 0.2
+        assert found["width.0.9"].label == "90 % intervals: mean width"
+        assert found["interval_score.0.5"].label == "50 % intervals: interval score"
+        assert not {"width", "interval_score", "coverage_hsic", "size_stratified_coverage"} & set(found)
+
+    def test_infinite_widths_of_a_level(self):
+        upper = np.column_stack([Z[0.5] * STD, np.where(np.arange(N) % 4 == 0, np.inf, Z[0.9] * STD)])
+        found = values(cb.audit(Y, cb.Intervals(-np.abs(upper.clip(max=9)), upper, [0.5, 0.9]), resamples=19))
+        assert (found["width.finite_fraction.0.5"].value, found["width.finite_fraction.0.9"].value) == (1, 0.75)
+        assert np.isfinite([found["width.median.0.5"].value, found["interval_score.0.5"].value]).all()
+        assert found["interval_score.0.9"].value == np.inf
+
+    def test_more_than_nine_levels_are_in_a_table(self):
+        levels = np.arange(1, 12) / 12
+        predicted = cb.Normal(np.zeros(N), STD).interval(levels)
+        audit = cb.audit(Y, predicted, resamples=99)
+        assert not any(name.startswith(("coverage.", "width", "interval_score")) for name in values(audit))
+        coverage, table = audit.findings.sections[0].tables
+        assert coverage.columns["nominal"] == table.columns["nominal"] == tuple(levels)
+        assert table.columns["mean width"] == pytest.approx(tuple(width(predicted)), rel=1e-12)
+        assert table.columns["interval score"] == pytest.approx(interval_score(Y, predicted))
+        assert table.columns["HSIC"] == pytest.approx(cb.coverage_hsic(Y, predicted))
+
+    def test_infinite_widths(self):
+        lower = np.where(np.arange(N) % 4 == 0, -np.inf, -Z[0.9] * STD)
+        audit = cb.audit(Y, cb.Intervals(lower, Z[0.9] * STD, 0.9), resamples=99)
+        found = values(audit)
+        assert found["width.finite_fraction"].value == 0.75
+        assert np.isfinite(found["width.median"].value)
+        assert found["interval_score"].value == np.inf
+        assert "skce_test" not in found
+        caveats = " ".join(audit.findings.caveats)
+        assert "25 % of the intervals are infinite" in caveats
+        assert "skce_test does not apply" in caveats
+
+
+class TestVerdict:
+    def test_too_narrow_and_too_wide(self):
+        y, predicted = hits(840, 1000)
+        verdict = cb.audit(y, predicted, resamples=19).verdict
+        assert verdict.status == "miscalibrated"
+        assert verdict.sentences[0] == (
+            "The 90 % intervals hold 84 % of the outcomes (95 % confidence: 82 % to 86 %): they are too narrow."
+        )
+        y, predicted = hits(970, 1000)
+        verdict = cb.audit(y, predicted, resamples=19).verdict
+        assert verdict.status == "miscalibrated"
+        assert verdict.sentences[0].endswith("they are wider than they need to be.")
+
+    def test_no_evidence_and_cannot_tell(self):
+        y, predicted = hits(905, 1000)
+        verdict = cb.audit(y, predicted, resamples=19).verdict
+        assert verdict.status == "no evidence"
+        assert "not proof" in verdict.sentences[1]
+        y, predicted = hits(27, 30)
+        verdict = cb.audit(y, predicted, resamples=19).verdict
+        assert verdict.status == "cannot tell"
+        assert "collect about" in verdict.sentences[1]
+
+    def test_the_p_value_is_that_of_two_families(self):
+        # 880 of 1000 at level 0.9: the exact p-value, times two for the levels and the widths
+        y, predicted = hits(880, 1000)
+        p = 2 * stats.binom.cdf(880, 1000, 0.9)
+        assert f"p = {2 * p:.3f}" in cb.audit(y, predicted, resamples=19).verdict.headline
+
+    def test_of_several_levels_the_worst_is_named(self):
+        audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=99)
+        assert audit.verdict.status == "miscalibrated"
+        assert "they are too narrow" in audit.verdict.sentences[0]
+        assert audit.verdict.sentences[1] == "3 of 3 levels are off by more than chance, all too narrow."
+
+    def test_widths_that_do_not_follow_the_difficulty(self):
+        # half the rows are hard; all intervals together cover 90 %, the narrow ones too much
+        n = 2000
+        half = np.arange(n) < n // 2
+        y = np.where(np.arange(n) % 100 < np.where(half, 98, 82), 0.0, 9.0)
+        widths = np.where(half, 2.0, 3.0)
+        audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=99)
+        assert audit.verdict.status == "miscalibrated"
+        assert audit.verdict.headline.startswith("Some of these predictions")
+        assert "hold 98 % of the outcomes, not 90 % (1,000 rows)" in audit.verdict.sentences[0]
+        assert values(audit)["coverage"].pvalue > 0.5
+
+    def test_groups(self):
+        y, predicted = hits(900, 1000)
+        order = np.random.default_rng(0).permutation(1000)
+        y, group = y[order], np.where(order < 820, "good", "bad")  # 100 of the bad 180 are missed
+        audit = cb.audit(y, predicted, groups={"part": group}, resamples=19)
+        table = audit.findings.groups
+        assert table.columns["group"] == ("part = bad", "part = good")
+        assert table.columns["coverage"] == (pytest.approx(80 / 180), 1.0)
+        assert audit.verdict.status == "miscalibrated"
+        assert audit.verdict.sentences[-1] == (
+            "2 of 2 groups are off by more than chance: part = bad (covers 44 %, below 90 %); "
+            "part = good (covers 100 %, above 90 %)."
+        )
+        # Holm: the smaller of two p-values is multiplied by two
+        worst = coverage_test(y[group == "bad"], predicted.take(group == "bad")).pvalue
+        assert table.columns["pvalue_adjusted"][0] == pytest.approx(2 * worst)
+
+    def test_groups_and_levels_and_intersections(self):
+        group = {"a": np.arange(N) % 2, "b": np.arange(N) % 3}
+        predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
+        table = cb.audit(Y, predicted, groups=group, intersections=2, resamples=19).findings.groups
+        assert table.length == 2 * (2 + 3 + 6)
+        assert set(table.columns["nominal"]) == {0.5, 0.9}
+
+    def test_groups_follow_rows_of_weight_zero(self):
+        w = np.r_[np.zeros(500), np.ones(1500)]
+        group = np.repeat(["gone", "a", "b", "c"], 500)
+        table = cb.audit(Y, intervals(1), groups=group, weights=w, resamples=19).findings.groups
+        assert sorted(table.columns["group"]) == ["group = a", "group = b", "group = c"]
+
+    def test_unequal_weights_have_no_test(self):
+        w = np.where(np.arange(N) % 2, 1.0, 2.0)
+        audit = cb.audit(Y, intervals(0.5), weights=w, groups=np.arange(N) % 2, resamples=19)
+        assert audit.verdict.status == "cannot tell"
+        assert "Weights are unequal" in audit.verdict.headline
+        assert values(audit)["coverage"].pvalue is None
+        assert values(audit)["coverage"].method == "wilson intervals"
+        assert values(audit)["coverage"].value == cb.coverage(Y, intervals(0.5), weights=w)
+
+    def test_a_common_weight_changes_nothing(self):
+        one, three = (cb.audit(Y, intervals(1), weights=w, resamples=19) for w in (None, np.full(N, 3.0)))
+        assert one.verdict == three.verdict
+
+    def test_a_conformal_predictor_with_few_scores(self):
+        # 860 of 1000 where 900 are wanted is far off for a promise, but not for one with 50 calibration scores
+        y, predicted = hits(860, 1000)
+        assert cb.audit(y, predicted, resamples=19).verdict.status == "miscalibrated"
+        audit = cb.audit(y, predicted, calibration_size=50, resamples=19)
+        assert audit.verdict.status == "cannot tell"
+        assert values(audit)["coverage"].pvalue == coverage_test(y, predicted, calibration_size=50).pvalue
+        assert "allow for a calibration set of 50 scores" in " ".join(audit.findings.caveats)
+        method = values(audit)["coverage"].method
+        assert method == "clopper-pearson intervals; beta-binomial p-values for 50 calibration scores"
+        assert values(cb.audit(y, predicted, resamples=19))["coverage"].method.endswith("; binomial p-values")
+
+    def test_the_test_of_groups_of_a_conformal_predictor(self):
+        y, predicted = hits(860, 1000)
+        for size, start in ((None, "Binomial test of each group;"), (50, "Beta-binomial test of each group;")):
+            audit = cb.audit(y, predicted, groups=np.arange(1000) % 2, calibration_size=size, resamples=19)
+            assert audit.findings.groups.note.startswith(start)
+
+
+class TestWhatIsSeen:
+    @pytest.mark.parametrize(("n", "level"), [(50, 0.99), (200, 0.9), (1000, 0.5)])
+    def test_the_test_finds_that_shortfall_four_times_in_five(self, n, level):
+        seen = smallest_seen(n, level, 0.05, None)
+        k = np.arange(n + 1)
+        p = np.minimum(1, 2 * np.minimum(stats.binom.cdf(k, n, level), stats.binom.sf(k - 1, n, level)))
+        rejected = (p < 0.05) & (k < n * level)
+        assert stats.binom.pmf(k, n, level - seen)[rejected].sum() == pytest.approx(0.8, abs=1e-9)
+
+    def test_nothing_is_seen_in_a_few_rows(self):
+        # all five missed has probability 0.5**5 > 0.025
+        assert smallest_seen(5, 0.5, 0.05, None) is None
+        assert cb.audit(*hits(2, 3, 0.5), resamples=19).verdict.status == "cannot tell"
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_few_rows(self, n):
+        assert cb.audit(*hits(n, n), resamples=19).verdict.status == "cannot tell"
+
+    def test_outcomes_on_the_edge(self):
+        # without any the two-sided binomial test; with all of them on the edge nothing speaks against
+        assert float(tied_pvalue(3, 3, 4, 0.5)) == 0.625
+        assert float(tied_pvalue(100, 0, 100, 0.5)) == 1
+
+    def test_shares_are_told_apart(self):
+        assert shares_apart(0.9, 0.8993, 0.8987, 0.8999) == ["89.93 %", "89.87 %", "89.99 %"]
+
+
+class TestShown:
+    def test_text_html_json(self, tmp_path):
+        audit = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9]), groups=np.arange(N) % 3, resamples=19)
+        assert all(len(line) <= 88 for line in str(audit).splitlines())
+        page = audit.to_html(tmp_path / "a.html").read_text()
+        assert "Prediction intervals" in page
+        assert "Coverage of 90\u00a0% intervals" in page or "Coverage of 90 % intervals" in page
+        found = json.loads(audit.to_json(tmp_path / "a.json").read_text())
+        assert found["kind"] == "intervals"
+        assert found == json.loads(json.dumps(audit.findings.to_dict()))
+        assert "coverage of 50 % intervals" in audit._repr_html_()
+
+    def test_plot_draws_the_curves(self):
+        import matplotlib.pyplot as plt
+
+        audit = cb.audit(Y, intervals(1), resamples=19)
+        coverage, sizes = (figure.curve for section in audit.findings.sections for figure in section.figures)
+        assert coverage.coverage.tolist() == [cb.coverage(Y, intervals(1))]
+        assert sizes.count.sum() == N
+        canvas = audit.plot()
+        assert [ax.get_title() for ax in canvas.axes] == ["Nominal against observed coverage", "Coverage by width"]
+        plt.close(canvas)
+
+    def test_one_width_needs_no_picture(self):
+        y, predicted = hits(90, 100)
+        audit = cb.audit(y, predicted, resamples=19)
+        assert audit.findings.sections[1].figures == ()
+        assert not any("like width" in sentence for sentence in audit.verdict.sentences)
+
+    def test_same_in_any_order(self):
+        order = np.random.default_rng(1).permutation(N)
+        one = cb.audit(Y, intervals(1), groups=np.arange(N) % 3, resamples=19)
+        other = cb.audit(Y[order], intervals(1).take(order), groups=(np.arange(N) % 3)[order], resamples=19)
+        assert one.verdict == other.verdict
+        for name in ("coverage", "width", "interval_score", "size_stratified_coverage", "coverage_hsic"):
+            assert values(one)[name].value == pytest.approx(values(other)[name].value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"classes": [0, 1]}, "classes= is for labels"),
+        ({"pos_label": 1}, "pos_label= is for labels"),
+        ({"calibration_size": 0}, "calibration_size"),
+        ({"groups": ["a"]}, "expected 2000 rows"),
+    ],
+)
+def test_refusals(options, words):
+    with pytest.raises(cb.InputError, match=words):
+        cb.audit(Y, intervals(1), **options)
+
+
+def test_calibration_size_is_for_intervals_and_sets():
+    with pytest.raises(cb.InputError, match="calibration_size= is for Intervals and Sets"):
+        cb.audit([0, 1], [0.2, 0.7], calibration_size=100)
+
+
+def test_cdf_values_are_refused_with_advice():
+    with pytest.raises(cb.InputError, match="pit_histogram"):
+        cb.audit(None, cb.CdfValues([0.2]))
+
+
+def test_levels_that_are_exchanged_are_told():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    lower, upper = np.tile([-1.96, -1.28], (200, 1)), np.tile([1.96, 1.28], (200, 1))
+    caveats = cb.audit(y, cb.Intervals(lower, upper, [0.8, 0.95]), resamples=99).findings.caveats
+    assert any("In 200 of 200 rows a prediction of a lower level reaches beyond" in caveat for caveat in caveats)
+
+
+N_SETS, K = 2000, 5
+
+
+def exact(rng, share=0.9):
+    """Return sets of one to three labels that hold the outcome with one probability, whatever their size."""
+    size = rng.integers(1, 4, N_SETS)
+    order = rng.permuted(np.tile(np.arange(K), (N_SETS, 1)), axis=1)
+    mask = np.zeros((N_SETS, K), bool)
+    np.put_along_axis(mask, order, np.arange(K) < size[:, None], axis=1)
+    held = rng.random(N_SETS) < share
+    place = np.where(held, rng.integers(0, size), rng.integers(size, K))
+    return order[np.arange(N_SETS), place], mask
+
+
+Y_SETS, MASK = exact(np.random.default_rng(2))
+
+
+def values_sets(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+def test_each_measurement_is_the_one_of_its_verb():
+    sets = cb.Sets(MASK, 0.9)
+    found = values_sets(cb.audit(Y_SETS, sets, resamples=99))
+    assert found["coverage"].value == cb.coverage(Y_SETS, sets)
+    assert found["coverage"].pvalue == coverage_test(Y_SETS, sets).pvalue
+    assert found["width"].value == width(sets)
+    assert found["width.empty_fraction"].value == 0
+    assert found["width.singleton_fraction"].value == width(sets, statistic="singleton_fraction")
+
+
+def test_right_sets():
+    verdict = cb.audit(Y_SETS, cb.Sets(MASK, 0.9), groups=np.arange(N_SETS) % 4, resamples=99).verdict
+    assert verdict.status == "no evidence"
+    assert "No size of sets" in verdict.sentences[-2]
+    assert "None of 4 groups" in verdict.sentences[-1]
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.8, "they are too small"), (0.97, "they are larger than they need")])
+def test_the_verdict_says_which_way(share, words):
+    y, mask = exact(np.random.default_rng(3), share)
+    verdict = cb.audit(y, cb.Sets(mask, 0.9), resamples=99).verdict
+    assert verdict.status == "miscalibrated"
+    assert words in verdict.sentences[0]
+
+
+def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
+    # sets of one label always hold, sets of three hold 80 %
+    size = np.repeat([1, 3], 1000)
+    mask = np.arange(K) < size[:, None]
+    y = np.where(np.arange(2000) % 1000 < np.where(size == 1, 1000, 800), 0, 4)
+    audit = cb.audit(y, cb.Sets(mask, 0.9), groups=size, resamples=99)
+    sizes = audit.findings.sections[1].tables[0]
+    assert sizes.columns["size"] == ("0 to 1", "3")
+    assert sizes.columns["pvalue"][0] == 1
+    assert sizes.columns["pvalue_adjusted"][1] < 1e-6
+    assert "Sets of size 3 hold 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
+    assert (
+        audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3 (covers 80 %, below 90 %)."
+    )
+
+
+def test_labels_are_shown_and_not_judged():
+    # the rare label is never in a set; 900 of 1000 outcomes are held
+    mask = np.tile([True, True, False], (1000, 1))
+    y = np.repeat([0, 1, 2], [500, 400, 100])
+    audit = cb.audit(y, cb.Sets(mask, 0.9), resamples=99)
+    assert audit.verdict.status == "no evidence"
+    table = audit.findings.sections[2].tables[0]
+    assert table.columns["label"] == ("2", "0", "1")
+    assert table.columns["coverage"] == (0, 1, 1)
+    assert "pvalue" not in table.columns
+
+
+def test_names_of_labels():
+    names = ["a", "b", "c", "d", "e"]
+    audit = cb.audit([names[k] for k in Y_SETS], cb.Sets(MASK, 0.9), classes=names, resamples=19)
+    assert sorted(audit.findings.sections[2].tables[0].columns["label"]) == names
+
+
+def test_sets_without_a_level():
+    audit = cb.audit(Y_SETS, cb.Sets(MASK), groups=np.arange(N_SETS) % 2, resamples=19)
+    assert audit.verdict.status == "cannot tell"
+    assert "no nominal level" in audit.verdict.headline
+    assert values_sets(audit)["coverage"].pvalue is None
+    assert "skce_test" not in values_sets(audit)
+    assert all(len(line) <= 88 for line in str(audit).splitlines())
+
+
+def test_several_levels(tmp_path):
+    both = np.stack([MASK, np.ones_like(MASK)], axis=2)
+    audit = cb.audit(Y_SETS, cb.Sets(both, [0.9, 0.99]), resamples=19)
+    assert values_sets(audit)["coverage.0.99"].value == 1
+    found = values_sets(audit)
+    assert (found["width.0.9"].value, found["width.0.99"].value) == tuple(width(cb.Sets(both, [0.9, 0.99])))
+    assert found["width.singleton_fraction.0.99"].value == 0
+    assert found["size_stratified_coverage.0.99"].value == 1
+    assert audit.findings.sections[0].tables == ()
+    assert "Prediction sets" in audit.to_html(tmp_path / "a.html").read_text()
+
+
+def test_a_conformal_predictor():
+    # sets that hold 86 % are no surprise after 50 calibration scores
+    y, mask = exact(np.random.default_rng(4), 0.86)
+    assert cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict.status == "miscalibrated"
+    assert cb.audit(y, cb.Sets(mask, 0.9), calibration_size=50, resamples=19).verdict.status == "cannot tell"
+
+
+RNG_QUANTILES = np.random.default_rng(6)
+N_QUANTILES = 3000
+LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
+MEAN, STD_QUANTILES = RNG_QUANTILES.normal(0, 2, N_QUANTILES), RNG_QUANTILES.uniform(1, 3, N_QUANTILES)
+Y_QUANTILES = RNG_QUANTILES.normal(MEAN, STD_QUANTILES)
+
+
+def quantiles(shift=0.0, factor=1.0, levels=LEVELS):
+    return cb.Normal(MEAN + shift, factor * STD_QUANTILES).quantiles(levels)
+
+
+def values_quantiles(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+def test_each_measurement_is_the_one_of_its_verb_quantiles():
+    predicted = quantiles()
+    audit = cb.audit(Y_QUANTILES, predicted, resamples=99)
+    found = values_quantiles(audit)
+    for k, level in enumerate(LEVELS):
+        assert found[f"coverage.{level}"].value == cb.coverage(Y_QUANTILES, predicted)[k]
+        assert found[f"coverage.{level}"].pvalue == pytest.approx(
+            coverage_test(Y_QUANTILES, predicted.at(level)).pvalue
+        )
+    assert found["coverage_test.joint"].pvalue == coverage_test(Y_QUANTILES, predicted, method="joint").pvalue
+    assert found["weighted_interval_score"].value == pytest.approx(
+        weighted_interval_score(Y_QUANTILES, predicted), rel=1e-12
+    )
+    for k, level in enumerate(LEVELS):
+        assert found[f"quantile_score.{level}"].value == pytest.approx(
+            quantile_score(Y_QUANTILES, predicted)[k], rel=1e-12
+        )
+        assert found[f"quantile_score.{level}"].interval is not None
+    parts = cb.decompose(Y_QUANTILES, predicted)
+    assert found["decompose.mcb"].value == pytest.approx(parts.wis.mcb, rel=1e-12)
+    scores = audit.findings.sections[0].tables[1]
+    assert scores.columns["quantile score"] == pytest.approx(quantile_score(Y_QUANTILES, predicted))
+    assert scores.columns["miscalibration"] == pytest.approx(tuple(parts.mcb), rel=1e-12)
+
+
+def test_central_intervals_are_those_between_the_quantiles():
+    predicted = quantiles(factor=0.9)
+    table = cb.audit(Y_QUANTILES, predicted, resamples=19).findings.sections[0].tables[0]
+    central = predicted.intervals()
+    assert table.columns["nominal"] == (0.5, 0.9)
+    for level, coverage, p in zip(*(table.columns[name] for name in ("nominal", "coverage", "pvalue")), strict=True):
+        assert coverage == pytest.approx(cb.coverage(Y_QUANTILES, central.at(level)), abs=1e-12)
+        assert p == pytest.approx(coverage_test(Y_QUANTILES, central.at(level)).pvalue, rel=1e-9)
+
+
+def test_central_intervals_of_weighted_rows():
+    w = np.where(np.arange(N_QUANTILES) % 2, 1.0, 3.0)
+    predicted = quantiles()
+    table = HitTable.of(QuantileRows(Y_QUANTILES, predicted, w))
+    curve = central_lines(table, Setting(0.95, 19, np.random.default_rng(0)))
+    expected = [cb.coverage(Y_QUANTILES, predicted.intervals().at(level), weights=w) for level in (0.5, 0.9)]
+    assert curve.coverage == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(curve.pvalue).all()
+
+
+def test_a_shift_and_a_scale():
+    low = cb.audit(Y_QUANTILES, quantiles(shift=-0.4), resamples=99).verdict
+    assert low.status == "miscalibrated"
+    assert any("do not exceed the 50 % quantile" in s and s.endswith("it is too low.") for s in low.sentences)
+    narrow = cb.audit(Y_QUANTILES, quantiles(factor=0.8), resamples=99).verdict
+    assert narrow.sentences[0].startswith("The central 90 % intervals hold")
+    assert narrow.sentences[0].endswith("they are too narrow.")
+    assert not any("quantile (" in sentence for sentence in narrow.sentences)  # both tails are off: no shift
+    assert "off the weighted interval score" in narrow.sentences[-1]
+
+
+def test_right_quantiles():
+    verdict = cb.audit(Y_QUANTILES, quantiles(), resamples=99).verdict
+    assert verdict.status == "no evidence"
+    assert "the largest gap of all levels" in verdict.sentences[0]
+
+
+def test_outcomes_that_lie_on_quantiles():
+    # y is 0 or 1 with probability 1/2; every quantile up to 1/2 is 0 and above 1. Only the median looks off
+    y = np.repeat([0.0, 1.0], 500)
+    predicted = cb.Quantiles(np.tile([0.0, 0.0, 1.0], (1000, 1)), [0.25, 0.5, 0.75])
+    audit = cb.audit(y, predicted, resamples=19)
+    assert audit.verdict.status != "miscalibrated"
+    assert "coverage_test.joint" not in values_quantiles(audit)
+    assert any("lie on a quantile" in caveat for caveat in audit.findings.caveats)
+    wrong = cb.audit(y, cb.Quantiles(np.zeros((1000, 3)), [0.25, 0.5, 0.75]), resamples=19)
+    assert wrong.verdict.status == "miscalibrated"
+    assert "50 % of the outcomes do not exceed the 75 % quantile" in wrong.verdict.sentences[0]
+
+
+def test_one_level():
+    audit = cb.audit(Y_QUANTILES, quantiles(levels=0.9), resamples=19)
+    found = values_quantiles(audit)
+    assert found["coverage"].value == cb.coverage(Y_QUANTILES, quantiles(levels=0.9))
+    assert found["quantile_score"].value == pytest.approx(quantile_score(Y_QUANTILES, quantiles(levels=0.9)))
+    assert found["decompose.mcb"].value == pytest.approx(
+        cb.decompose(Y_QUANTILES, quantiles(levels=0.9)).mcb, rel=1e-12
+    )
+
+
+def test_levels_that_do_not_mirror():
+    audit = cb.audit(Y_QUANTILES, quantiles(levels=[0.5, 0.6, 0.9]), resamples=19)
+    assert "weighted_interval_score" not in values_quantiles(audit)
+    assert "central" not in [table.name for table in audit.findings.sections[0].tables]
+
+
+def test_groups_have_at_most_five_levels():
+    predicted = quantiles(levels=np.arange(1, 20) / 20)
+    audit = cb.audit(Y_QUANTILES, predicted, groups=np.arange(N_QUANTILES) % 2, resamples=19)
+    assert audit.findings.groups.length == 2 * 5
+    assert sorted(set(audit.findings.groups.columns["nominal"])) == pytest.approx(
+        [0.05, 0.25, 0.5, 0.75, 0.95], abs=0.051
+    )
+    assert "None of 2 groups" in audit.verdict.sentences[-1]
+
+
+@pytest.mark.parametrize(("prediction", "highest"), [(quantiles(), "95 %"), (cb.Normal(MEAN, STD_QUANTILES), "97.5 %")])
+def test_groups_that_are_off(prediction, highest):
+    group = np.where(np.arange(N_QUANTILES) % 3 == 0, "high", "rest")
+    y = np.where(group == "high", MEAN + 9 * STD_QUANTILES, Y_QUANTILES)
+    sentence = cb.audit(y, prediction, groups=group, resamples=19).verdict.sentences[-1]
+    assert sentence == (
+        f"1 of 2 groups is off by more than chance: group = high (0 % up to the {highest} quantile, too few)."
+    )
+
+
+def test_infinite_quantiles():
+    high = quantiles().values.copy()
+    high[:10, -1] = np.inf
+    audit = cb.audit(Y_QUANTILES, cb.Quantiles(high, LEVELS), resamples=19)
+    assert "decompose.mcb" not in values_quantiles(audit)
+    assert "left out" in " ".join(audit.findings.caveats)
+
+
+def test_pictures_stay_small(tmp_path):
+    audit = cb.audit(Y_QUANTILES, quantiles(levels=np.arange(1, 20) / 20), resamples=19)
+    names = {figure.name: figure.curve for figure in audit.findings.sections[0].figures}
+    assert set(names) == {"coverage", "quantile_reliability", "pit_histogram"}
+    assert len(names["quantile_reliability"].forecast) <= 1000
+    assert len(np.unique(names["quantile_reliability"].level)) == 5
+    assert names["pit_histogram"].share.sum() == pytest.approx(1)
+    assert all(len(line) <= 88 for line in str(audit).splitlines())
+    assert "Quantile forecasts" in audit.to_html(tmp_path / "a.html").read_text()

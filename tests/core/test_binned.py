@@ -1,0 +1,144 @@
+"""Which summary holds which bins, and the rules that choose a number of bins."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from calibrant import ece, reliability_curve, summarize
+from calibrant.core.binned import bin_table, summarise_bins
+from calibrant.core.grid import Grid
+from calibrant.core.moments import Moments
+from calibrant.core.ordered import Ordered
+from calibrant.errors import SummaryError
+from calibrant.inputs.options import check_bins
+from calibrant.inputs.probabilities import read_binary
+
+
+def rows(y, p, weights=None):
+    return read_binary(y, p, verb="a test", weights=weights)
+
+
+def bins_of(y, p, weights=None, **options):
+    """Return how many bins there are."""
+    return bin_table(Ordered.of(rows(y, p, weights)), strategy="mass", **options).count.size
+
+
+class TestCheck:
+    @pytest.mark.parametrize("bins", [1, 15, 10**6, np.int64(3), "sweep", "cube-root"])
+    def test_accepts(self, bins):
+        check_bins(bins, "width")
+
+    @pytest.mark.parametrize("bins", [0, -1])
+    def test_refuses_too_few(self, refusal, bins):
+        assert refusal(check_bins, bins, "width") == f"bins must be at least 1; got {bins}"
+
+    @pytest.mark.parametrize("bins", [2.0, True, None, [0, 0.5, 1]])
+    def test_refuses_what_is_no_number(self, refusal, bins):
+        assert "bins must be a whole number" in refusal(check_bins, bins, "width")
+
+    def test_refuses_an_unknown_rule(self, refusal):
+        assert refusal(check_bins, "auto", "width") == (
+            'bins must be a whole number, "cube-root" or "sweep"; got \'auto\''
+        )
+
+    @pytest.mark.parametrize("strategy", ["uniform", "quantile", None, 1])
+    def test_refuses_an_unknown_strategy(self, refusal, strategy):
+        assert "strategy must be one of 'width', 'mass'" in refusal(check_bins, 15, strategy)
+
+
+class TestSummary:
+    @pytest.mark.parametrize(
+        ("bins", "strategy", "kind"),
+        [
+            (15, "width", Grid),
+            (100, "width", Grid),
+            (101, "width", Ordered),
+            (15, "mass", Ordered),
+            ("sweep", "width", Ordered),
+            ("cube-root", "width", Ordered),
+        ],
+    )
+    def test_the_smallest_that_holds_the_bins(self, bins, strategy, kind):
+        assert type(summarise_bins(rows([0, 1], [0.2, 0.7]), bins=bins, strategy=strategy)) is kind
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 10)), min_size=1, max_size=30),
+        st.integers(1, 100),
+    )
+    def test_grid_and_ordered_hold_the_same_bins(self, drawn, m):
+        data = rows(*zip(*drawn, strict=True))
+        a, b = (bin_table(kind.of(data), bins=m, strategy="width") for kind in (Grid, Ordered))
+        np.testing.assert_array_equal(a.count, b.count)
+        np.testing.assert_allclose(a.sums, b.sums, rtol=1e-11, atol=1e-11)
+        np.testing.assert_array_equal(a.edges, b.edges)
+
+    @pytest.mark.parametrize(("bins", "strategy"), [(15, "mass"), ("sweep", "width"), ("cube-root", "mass")])
+    def test_a_grid_refuses_mass_bins(self, refusal, bins, strategy):
+        grid = summarize(ece, [0, 1], [0.2, 0.7])
+        assert "a Grid holds width bins only" in refusal(ece, grid, bins=bins, strategy=strategy, error=SummaryError)
+
+    def test_other_summaries_hold_no_bins(self, refusal):
+        message = refusal(bin_table, Moments.zero(), bins=2, strategy="width", error=SummaryError)
+        assert message.startswith("bins need a Grid or an Ordered")
+        assert message.endswith("Moments")
+
+
+class TestCubeRoot:
+    @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 26, 27, 28, 63, 64, 65, 124, 125, 126, 1000, 1001])
+    def test_is_rounded_up(self, n):
+        root = next(m for m in range(1, n + 1) if m**3 >= n)
+        assert bins_of(np.zeros(n, int), np.arange(1, n + 1) / n, bins="cube-root") == root
+
+
+def by_definition(y, p, weights=None):
+    """Return the largest m for which 2, 3, .., m mass bins have non-decreasing observed means."""
+    summary = Ordered.of(rows(y, p, weights))
+    for m in range(2, len(y) + 1):
+        means = bin_table(summary, bins=m, strategy="mass").mean_observed
+        if (np.diff(means) < -1e-12).any():
+            return m - 1
+    return len(y)
+
+
+class TestSweep:
+    def test_by_hand(self):
+        # Two bins: means 1/2 and 1. Three bins of two rows: 0, 1, 1. Four: {0.1, 0.2}, {0.3}, {0.4, 0.5}, {0.6} with
+        # means 0, 1, 1, 1. Five: ends at c >= 6/5, 12/5, 18/5, 24/5: {0.1, 0.2}, {0.3}, {0.4}, {0.5}, {0.6}.
+        assert bins_of([0, 0, 1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], bins="sweep") == 6
+        # Two bins of two rows: means 1/2, 1/2. Three: {0.1, 0.2}, {0.3}, {0.4} with means 1/2, 1, 0, so m = 2.
+        assert bins_of([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], bins="sweep") == 2
+
+    def test_falling_outcomes_leave_one_bin(self):
+        assert bins_of([1, 0], [0.2, 0.7], bins="sweep") == 1
+
+    def test_reference(self, D1):
+        assert bins_of(*D1, bins="sweep") == 7
+
+    @given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 12)), min_size=1, max_size=20))
+    def test_definition(self, drawn):
+        y, p = np.array(drawn).T
+        m = by_definition(y, p / 12)
+        assert ece(y, p / 12, bins="sweep") == ece(y, p / 12, bins=m, strategy="mass")
+
+    @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5)), min_size=1, max_size=15))
+    @example([(1, 0), (0, 0), (1, 2), (0, 3), (1, 4), (1, 4), (1, 5)])
+    def test_definition_with_scores_of_zero(self, drawn):
+        # Zeros never have a bin of their own: an edge at 0 is the outer one.
+        y, p = np.array(drawn).T
+        m = by_definition(y, p / 5)
+        assert ece(y, p / 5, bins="sweep") == pytest.approx(ece(y, p / 5, bins=m, strategy="mass"), abs=1e-12)
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 1), st.integers(1, 30)), min_size=1, max_size=30),
+        st.sampled_from([0.1, 1 / 3, 0.7, 3.0]),
+    )
+    def test_a_common_factor_of_the_weights_changes_nothing(self, drawn, factor):
+        y, p = np.array(drawn).T
+        assert bins_of(y, p / 30, np.full(len(y), factor), bins="sweep") == bins_of(y, p / 30, bins="sweep")
+
+    def test_equal_weights_of_a_tenth(self):
+        # The same, found once: bin means of 1 computed from sums of 0.1 must not look like a fall.
+        y, p = [1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1], [0.9, 0.13, 0.88, 0.01, 0.4, 0.43, 0.78, 0.9, 0.94, 0.66, 0.91]
+        curves = [reliability_curve(y, p, bins="sweep", weights=weights) for weights in (None, [0.1] * 11)]
+        assert curves[0].count.tolist() == curves[1].count.tolist()

@@ -1,0 +1,344 @@
+"""From outcomes and predictions to checked rows: what each verb takes, and the words for what it refuses."""
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    CdfValues,
+    Intervals,
+    Laplace,
+    MvNormal,
+    Normal,
+    Quantiles,
+    Samples,
+    Sets,
+    SummaryError,
+    brier_score,
+    coverage,
+    crps,
+    ece,
+    interval_score,
+    kuiper_test,
+    log_score,
+    skce,
+    summarize,
+    width,
+)
+from calibrant.core import dispatch
+from calibrant.core.catalogue import (
+    ENTRIES,
+    KINDS,
+    SEVERAL,
+    SHARED,
+    column_names,
+    folded,
+    kind_of,
+    listed,
+    moments_of,
+    part_of,
+    read,
+    read_alone,
+    shared_options,
+)
+from calibrant.core.moments import Moments
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import IntervalRows, LawRows, QuantileRows, SetRows
+
+Y = [0.0, 1.0, 2.0]
+NORMAL = Normal(Y, 1.0)
+INTERVALS = Intervals([-1.0, 0.0, 1.0], [1.0, 2.0, 3.0], 0.9)
+QUANTILES = Quantiles([[0.0, 1.0]] * 3, [0.1, 0.9])
+SETS = Sets(np.eye(3, dtype=bool), 0.9)
+SAMPLES = Samples(np.zeros((3, 4)))
+CDF = CdfValues([0.1, 0.5, 0.9])
+ALL = tuple(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "kind"),
+    [
+        (INTERVALS, "intervals"),
+        (SETS, "sets"),
+        (QUANTILES, "quantiles"),
+        (CDF, "cdf"),
+        (SAMPLES, "samples"),
+        (NORMAL, "laws"),
+        (Laplace(Y, 1.0), "laws"),
+        ([0.1, 0.5], None),
+        (np.eye(2), None),
+        ("0.5", None),
+    ],
+)
+def test_kinds(prediction, kind):
+    assert kind_of(prediction) == kind
+
+
+class TestRows:
+    @pytest.mark.parametrize(
+        ("y", "prediction", "kind"),
+        [
+            ([0, 1, 1], [0.1, 0.5, 0.9], Binary),
+            ([0, 1, 2], np.eye(3), Classes),
+            (Y, NORMAL, LawRows),
+            (Y, SAMPLES, LawRows),
+            (Y, INTERVALS, IntervalRows),
+            (Y, QUANTILES, QuantileRows),
+            ([0, 1, 2], SETS, SetRows),
+        ],
+    )
+    def test_each_kind_has_its_rows(self, y, prediction, kind):
+        rows = read("verb", ALL, y, prediction, weights=[1, 2, 0])
+        assert type(rows) is kind
+        assert rows.n == 2  # the row without weight is gone
+        assert rows.w.tolist() == [1.0, 2.0]
+        part = part_of(rows, slice(1, 2))
+        assert type(part) is kind
+        assert part.n == 1
+        np.testing.assert_array_equal(part.y, rows.y[1:2])
+        assert part.w.tolist() == [2.0]
+
+    def test_parts_of_single_precision_are_judged_in_double(self):
+        rows = read("verb", ALL, [0, 1], np.array([0.25, 0.5], "float32"))
+        assert rows.p.dtype == np.float32
+        assert part_of(rows, slice(0, 1)).p.dtype == np.float64
+
+    def test_labels_of_sets(self):
+        rows = read("verb", ALL, ["a", "c", "b"], SETS, classes=["a", "b", "c"])
+        assert rows.y.tolist() == [0, 2, 1]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("verb", [coverage, crps, width])
+    def test_a_plain_array(self, verb, refusal):
+        for plain in ([0.1, 0.5, 0.9], np.eye(3)):
+            data = (plain,) if verb is width else (Y, plain)
+            message = refusal(verb, *data)
+            assert verb.__name__ in message
+            assert type(plain).__name__ in message
+        assert "Intervals" in refusal(coverage, Y, [0.1, 0.5, 0.9])
+
+    def test_a_plain_array_is_only_ever_probabilities(self, refusal):
+        message = refusal(read, "verb", ("intervals", "laws"), Y, [0.1, 0.5, 0.9])
+        assert message.startswith("verb judges Intervals or a law such as Normal; got [0.1, 0.5, 0.9] (list). ")
+        assert message.endswith("A plain array is only ever taken as probabilities")
+
+    @pytest.mark.parametrize("verb", [ece, brier_score, kuiper_test])
+    @pytest.mark.parametrize("prediction", [INTERVALS, SETS, QUANTILES, SAMPLES, NORMAL, CDF], ids=kind_of)
+    def test_what_holds_no_probabilities(self, verb, prediction, refusal):
+        message = refusal(verb, Y, prediction)
+        assert message.startswith(f"{verb.__name__} judges one probability per row (a 1-D array)")
+        assert f"; got {type(prediction).__name__}" in message
+
+    def test_a_matrix_where_one_probability_is_judged(self, refusal):
+        assert "kuiper_test" in refusal(kuiper_test, [0, 1, 2], np.eye(3))
+
+    def test_what_to_do_instead_is_said(self, refusal):
+        advice = {"laws": "Call .interval(level) on it"}
+        message = refusal(read, "verb", ("intervals",), Y, NORMAL, instead=advice)
+        assert message == "verb judges Intervals; got Normal. Call .interval(level) on it"
+        message = refusal(read, "verb", ("intervals",), Y, QUANTILES, instead=advice)
+        assert message == "verb judges Intervals; got Quantiles"
+
+    @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, NORMAL, SAMPLES], ids=kind_of)
+    def test_labels_of_what_has_none(self, prediction, refusal):
+        name = type(prediction).__name__
+        for option in ("classes", "pos_label"):
+            message = refusal(skce, Y, prediction, **{option: [0, 1]})
+            assert message == f"{option}= is for labels of probabilities; leave it out for {name}"
+
+    def test_a_positive_label_of_sets(self, refusal):
+        assert "pos_label= is for labels of probabilities" in refusal(skce, [0, 1, 2], SETS, pos_label=1)
+
+
+class TestAlone:
+    def test_rows_without_outcomes(self):
+        rows = read_alone("width", ("intervals",), INTERVALS, weights=[1, 0, 2])
+        assert rows.n == 2
+        assert rows.y.shape == (2, 0)
+
+    @pytest.mark.parametrize("plain", [[0.1, 0.5], None, "x"], ids=repr)
+    def test_what_is_no_prediction(self, plain, refusal):
+        message = refusal(read_alone, "width", ("intervals", "sets"), plain, weights=None)
+        assert message.startswith("width takes Intervals or Sets alone; got ")
+        assert message.endswith(f"({type(plain).__name__})")
+
+    def test_advice(self, refusal):
+        advice = {"laws": "Call .interval(level) on it"}
+        message = refusal(read_alone, "width", ("intervals",), NORMAL, weights=None, instead=advice)
+        assert message.endswith("(Normal). Call .interval(level) on it")
+        message = refusal(read_alone, "width", ("intervals",), QUANTILES, weights=None, instead=advice)
+        assert message.endswith("(Quantiles)")
+
+    def test_verbs_of_predictions_alone_take_no_outcomes(self):
+        alone = [entry for entry in ENTRIES.values() if not entry.outcome]
+        assert "width" in {entry.name for entry in alone}
+        for entry in alone:
+            with pytest.raises(TypeError):
+                entry.verb(Y, INTERVALS)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "words"),
+    [
+        (("sets",), "Sets"),
+        (("sets", "intervals"), "Intervals or Sets"),
+        (("laws", "binary", "sets"), "one probability per row (a 1-D array), Sets or a law such as Normal"),
+    ],
+)
+def test_listed_in_the_order_of_the_kinds(accepted, words):
+    assert listed(accepted) == words
+
+
+class TestSharedOptions:
+    @pytest.mark.parametrize(
+        ("predictions", "options"),
+        [
+            (("binary",), ("weights", "classes", "pos_label")),
+            (("classes",), ("weights", "classes")),
+            (("sets",), ("weights", "classes")),
+            (("laws", "samples"), ("weights",)),
+            (("intervals", "quantiles"), ("weights",)),
+            (("intervals", "sets"), ("weights", "classes")),
+            (ALL, ("weights", "classes", "pos_label")),
+        ],
+    )
+    def test_by_kind(self, predictions, options):
+        assert shared_options(predictions, True) == options
+        assert shared_options(predictions, False) == ("weights",)
+
+    def test_every_kind_is_one_of_the_kinds(self):
+        for kinds in SHARED.values():
+            assert kinds <= set(KINDS)
+        for entry in ENTRIES.values():
+            assert set(entry.predictions) <= set(KINDS)
+
+    @pytest.mark.parametrize("name", sorted(ENTRIES))
+    def test_a_verb_shows_the_options_it_takes(self, name):
+        import inspect
+
+        entry = ENTRIES[name]
+        shown = set(inspect.signature(entry.verb).parameters)
+        assert shown & set(SHARED) == set(shared_options(entry.predictions, entry.outcome))
+
+    def test_they_are_listed_where_an_option_is_unknown(self, refusal):
+        assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
+        message = refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
+        assert "Did you mean weights=?" in message
+        assert "pos_label" not in message
+
+
+n = 6
+Y_MEANS = np.arange(6.0)
+LOWER, UPPER = Y_MEANS[:, None] - [2.0, 1.0], Y_MEANS[:, None] + [0.5, 3.0]
+
+
+def rows_of(y, prediction, **options):
+    return read("verb", tuple(KINDS), y, prediction, **options)
+
+
+class TestColumnNames:
+    @pytest.mark.parametrize(
+        ("y", "prediction", "L", "names"),
+        [
+            ([0, 1], [0.1, 0.9], None, [""]),
+            ([0, 1], np.eye(3)[:2], None, ["[3 classes]"]),
+            (Y_MEANS, Normal(Y_MEANS, 1.0), None, ["[law]"]),
+            (
+                np.zeros((n, 2)),
+                MvNormal(np.zeros((n, 2)), np.eye(2)),
+                2,
+                ["[several coordinate 0]", "[several coordinate 1]"],
+            ),
+            (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.9), 1, ["[Intervals 0.9]"]),
+            (Y_MEANS, Intervals(LOWER[:, :1], UPPER[:, :1], [0.9]), 1, ["[several Intervals 0.9]"]),
+            (Y_MEANS, Intervals(LOWER, UPPER, [0.9, 0.5]), 2, ["[several Intervals 0.9]", "[several Intervals 0.5]"]),
+            (Y_MEANS, Intervals(LOWER, UPPER, [0.9, 0.5]), None, ["[Intervals 0.9, 0.5]"]),
+            (Y_MEANS, Quantiles(Y_MEANS, 0.5), 1, ["[Quantiles 0.5]"]),
+            ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9), 1, ["[Sets K=3 0.9]"]),
+            ([0, 1, 2], Sets(np.eye(3, dtype=bool)), 1, ["[Sets K=3 column 0]"]),
+        ],
+    )
+    def test_each_kind(self, y, prediction, L, names):
+        assert column_names(rows_of(y, prediction), L) == names
+
+    def test_levels_are_told_apart_to_ten_digits(self):
+        first, second = (
+            column_names(rows_of(Y_MEANS, Quantiles(Y_MEANS, level)), 1) for level in (1 / 3, 1 / 3 + 1e-9)
+        )
+        assert first != second
+        assert first == ["[Quantiles 0.3333333333]"]
+
+
+class TestSingleAndSeveral:
+    one = Intervals(LOWER[:, 0], UPPER[:, 0], 0.9)
+    listed = Intervals(LOWER[:, :1], UPPER[:, :1], [0.9])
+    two = Intervals(LOWER, UPPER, [0.9, 0.5])
+
+    @pytest.mark.parametrize("verb", [coverage, interval_score])
+    def test_a_number_or_an_array(self, verb):
+        number, array, both = (verb(Y_MEANS, prediction) for prediction in (self.one, self.listed, self.two))
+        assert isinstance(number, float)
+        assert array.shape == (1,)
+        assert both.shape == (2,)
+        assert array[0] == both[0] == number
+        assert both[1] == verb(Y_MEANS, self.two.at(0.5))
+
+    @pytest.mark.parametrize("prediction", [one, listed, two])
+    def test_summaries_say_which(self, prediction):
+        summary = summarize(coverage, Y_MEANS, prediction)
+        assert all((SEVERAL in name) == (prediction is not self.one) for name in summary.names)
+        assert np.shape(coverage(summary)) == np.shape(coverage(Y_MEANS, prediction))
+
+    def test_columns_keep_the_order_of_the_levels(self):
+        assert summarize(coverage, Y_MEANS, self.two).names == (
+            "coverage[several Intervals 0.9]",
+            "coverage[several Intervals 0.5]",
+        )
+
+    def test_options_are_part_of_the_name(self):
+        p = [0.1, 0.9]
+        assert summarize(brier_score, [0, 1], p).names == ("brier_score",)
+        assert summarize(log_score, [0, 1], np.eye(3)[:2]).names == ("log_score[3 classes]",)
+
+    @pytest.mark.parametrize(
+        ("verb", "first", "second"),
+        [
+            (coverage, (Y_MEANS, one), (Y_MEANS, listed)),
+            (coverage, (Y_MEANS, one), (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.8))),
+            (coverage, (Y_MEANS, one), ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9))),
+            (
+                coverage,
+                ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9)),
+                ([0, 1, 2, 3], Sets(np.eye(4, dtype=bool), 0.9)),
+            ),
+            (brier_score, ([0, 1], [0.1, 0.9]), ([0, 1], np.eye(3)[:2])),
+        ],
+    )
+    def test_scores_of_different_kinds_do_not_merge(self, verb, first, second, refusal):
+        message = refusal(lambda: summarize(verb, *first) + summarize(verb, *second), error=SummaryError)
+        assert verb.__name__ in message
+
+    def test_batches(self):
+        parts = [summarize(coverage, Y_MEANS[rows], self.two.take(rows)) for rows in (slice(0, 2), slice(2, n))]
+        np.testing.assert_allclose(coverage(sum(parts)), coverage(Y_MEANS, self.two), rtol=1e-15)
+
+
+def test_a_mean_of_one_law():
+    assert isinstance(crps(Y_MEANS, Normal(Y_MEANS, 1.0)), float)
+
+
+def test_chunks_add_up(monkeypatch):
+    rows = rows_of(Y_MEANS, TestSingleAndSeveral.one, weights=[1, 2, 3, 1, 2, 3])
+    sizes = []
+
+    def score(piece):
+        sizes.append(piece.n)
+        return {"y": piece.y}
+
+    whole = moments_of(rows, score)
+    assert sizes == [6]
+    monkeypatch.setattr(dispatch, "CHUNK_ROWS", 4)
+    assert folded(rows, lambda piece: Moments.of(score(piece), piece.w), Moments.zero()).mean_of("y") == pytest.approx(
+        whole.mean_of("y")
+    )
+    assert whole.mean_of("y") == pytest.approx(np.average(Y_MEANS, weights=[1, 2, 3, 1, 2, 3]))

@@ -1,0 +1,169 @@
+"""The grid: constant size, exact width bins up to 100, nothing else."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Grid, SummaryError, ece, mce, summarize
+from calibrant.core.bins import grid_edges
+from calibrant.core.grid import CELLS, GroupCells
+from calibrant.inputs.groups import read_groups
+from calibrant.inputs.probabilities import Binary, read_binary
+
+
+def grid(y, p, weights=None):
+    return Grid.of(read_binary(y, p, verb="a test", weights=weights))
+
+
+def test_size_does_not_depend_on_the_rows():
+    rng = np.random.default_rng(0)
+    small, large = (grid(rng.integers(0, 2, n), rng.random(n)) for n in (3, 3000))
+    assert small.sums.shape == large.sums.shape == (11, CELLS)
+    assert len(small.to_bytes()) < 400_000
+    assert grid_edges().size == CELLS + 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("m", [1, 7, 10, 15, 99, 100])
+def test_every_edge_falls_into_its_bin(m, dtype):
+    p = (np.arange(m + 1) / m).astype(dtype)
+    assert grid(np.zeros(m + 1, int), p).bins(m).count.tolist() == [2] + [1] * (m - 1)  # 0 and 1/m share the first
+
+
+def test_largest_weight():
+    assert grid([0, 1], [0.2, 0.7], [3, 5]).weight_max == 5.0
+    assert (grid([0], [0.2], [3]) + grid([1], [0.7], [5])).weight_max == 5.0
+    assert grid([0, 1], [0.2, 0.7]).weight_max == 1.0
+
+
+def test_cells_are_the_finest_bins():
+    table = grid([0, 1, 1], [0.0, 0.505, 1.0]).cells()
+    assert table.count.sum() == 3
+    filled = np.flatnonzero(table.count)
+    assert table.lower[filled[1]] < 0.505 <= table.upper[filled[1]]
+    assert (filled[0], filled[2]) == (0, CELLS - 1)
+
+
+@pytest.mark.parametrize("verb", [ece, mce])
+def test_more_than_100_bins_are_refused(refusal, verb):
+    message = refusal(verb, summarize(verb, [0, 1], [0.2, 0.7]), bins=101, error=SummaryError)
+    assert "width bins up to 100; got bins=101" in message
+    assert message.endswith("with these bins instead")
+
+
+def test_any_number_of_bins_can_be_asked_of_one_grid():
+    y, p = [0, 1, 1, 0], [0.1, 0.3, 0.5, 0.9]
+    summary = summarize(ece, y, p)
+    assert [ece(summary, bins=m) for m in (1, 2, 10, 100)] == pytest.approx(
+        [ece(y, p, bins=m) for m in (1, 2, 10, 100)], rel=1e-12
+    )
+
+
+def test_other_shapes_are_refused(refusal):
+    message = refusal(Grid, np.zeros((11, 5)), 1.0, error=SummaryError)
+    assert message == f"a Grid has sums of shape (11, {CELLS}); got (11, 5)"
+
+
+class TestRareEvents:
+    def test_scores_that_differ_by_a_thirtieth_are_told_apart(self):
+        p = 2e-7 * 1.04 ** np.arange(270)
+        assert p.max() < 0.01
+        for scores in (p, 1 - p):
+            assert grid(np.zeros(270, int), scores).cells().count.max() == 1
+
+    def test_sums_near_0_and_1_lose_no_digits(self):
+        p = np.array([1e-6, 3e-6, 1e-6, 1e-3])
+        for scores, y in ((p, 0), (1 - p, 1)):
+            table = grid([y] * 4, scores).bins(1)
+            assert table.wr2[0] == pytest.approx(float(((1 - scores if y else p) ** 2).sum()), rel=1e-14)
+            assert table.wv[0] == pytest.approx(float((scores * (1 - scores)).sum()), rel=1e-14)
+
+
+def rows_of(drawn):
+    return (np.array(column) for column in zip(*drawn, strict=True))
+
+
+rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 10)), min_size=1, max_size=40)
+
+
+class TestOrdered:
+    @given(rows, st.sampled_from(["float16", "float32", "float64"]))
+    def test_sums_are_those_of_the_grid(self, drawn, dtype):
+        y, p, w = rows_of(drawn)
+        summary = grid(y, p.astype(dtype), w)
+        pooled, cells = summary.ordered(), summary.cells()
+        filled = cells.count > 0
+        assert (np.diff(pooled.score) >= 0).all()
+        assert ((pooled.score >= 0) & (pooled.score <= 1)).all()
+        weight = pooled.weight * pooled.count
+        np.testing.assert_allclose(weight, cells.w[filled], rtol=1e-14)
+        np.testing.assert_allclose(weight * pooled.score, cells.wp[filled], rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(pooled.weight * pooled.events, cells.wy[filled], rtol=1e-14)
+        assert summary.total_weight == pytest.approx(float(w.sum()))
+
+    @given(rows, st.sampled_from([1.0, 0.1, 3.0]))
+    def test_equal_weights_stay_what_they_are(self, drawn, weight):
+        y, p, _ = rows_of(drawn)
+        summary = grid(y, p, np.full(len(y), weight))
+        pooled = summary.ordered()
+        assert summary.has_equal_weights
+        assert pooled.has_equal_weights
+        assert pooled.weight_max == weight
+        assert pooled.count.tolist() == summary.cells().count[summary.cells().count > 0].tolist()
+
+    def test_one_lighter_row_is_seen(self):
+        assert not grid([0, 1, 1], [0.5, 0.5, 0.2], [1, 1 - 1e-9, 1]).has_equal_weights
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+    @pytest.mark.parametrize("m", [1, 3, 10, 100])
+    def test_entries_belong_to_the_bins_of_the_grid(self, m, dtype):
+        # 0.3 in float32 lies above 0.3, and still in the bin (0.2, 0.3].
+        p = np.concatenate([np.arange(m + 1) / m, np.linspace(0, 1, 57)]).astype(dtype)
+        summary = grid(np.zeros(p.size, int), p)
+        starts = summary.entry_starts(m)
+        ends = np.cumsum(np.append(0, summary.ordered().count))[starts]
+        assert np.diff(ends).tolist() == summary.bins(m).count.tolist()
+
+
+RNG = np.random.default_rng(3)
+
+
+def counted(rows, labels):
+    return GroupCells.of(rows, read_groups({"region": labels}, rows.n, intersections=1, keep=None)[0])
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=40), st.booleans())
+def test_each_group_has_the_grid_of_its_rows(labels, weighted):
+    n = len(labels)
+    p, w = RNG.random(n).round(1), RNG.uniform(0.5, 2, n) if weighted else np.ones(n)
+    rows = read_binary((RNG.random(n) < p) * 1, p, verb="a test", weights=w)
+    found = dict(counted(rows, labels).grids())
+    assert list(found) == [f"region = {label}" for label in sorted(set(labels))]
+    for label in set(labels):
+        own = np.flatnonzero(np.array(labels) == label)
+        expected = Grid.of(Binary(rows.y[own], rows.p[own], rows.w[own]))
+        np.testing.assert_allclose(found[f"region = {label}"].sums, expected.sums, rtol=1e-12, atol=1e-15)
+        assert found[f"region = {label}"].weight_max == expected.weight_max
+
+
+def test_groups_that_only_one_batch_has():
+    rows = read_binary([0, 1], [0.2, 0.7], verb="a test")
+    both = counted(rows, ["b", "c"]) + counted(rows, ["a", "c"])
+    assert both.names == ("region = a", "region = b", "region = c")
+    assert [grid.n for _, grid in both.grids()] == [1, 1, 2]
+
+
+def test_only_cells_in_use_are_kept():
+    rows = read_binary([0, 1], [0.2, 0.7], verb="a test")
+    assert counted(rows, ["b", "c"]).sums.shape[1] == 2
+
+
+def test_damaged():
+    found = counted(read_binary([0, 1], [0.2, 0.7], verb="a test"), ["b", "c"])
+    with pytest.raises(SummaryError, match="does not know"):
+        GroupCells(found.names, found.group + 5, found.cell, found.sums, found.weight_max)
+    with pytest.raises(SummaryError, match="as many weights"):
+        GroupCells(found.names[:1], found.group, found.cell, found.sums, found.weight_max)
+    with pytest.raises(SummaryError, match="shape"):
+        GroupCells(found.names, found.group, found.cell, found.sums[:3], found.weight_max)

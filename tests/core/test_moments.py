@@ -1,0 +1,94 @@
+"""Means and spread of row scores, merged without loss of digits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Moments, SummaryError, brier_score, log_score, summarize
+from calibrant.core.interval_sums import IntervalSums
+from calibrant.inputs.arrays import unit_weights
+
+
+def of(scores, weights=None):
+    scores = np.asarray(scores, dtype=float)
+    return Moments.of({"s": scores}, np.ones(scores.size) if weights is None else np.asarray(weights, dtype=float))
+
+
+def test_by_hand():
+    # Scores 1, 3 with weights 1, 3: mean 10/4; with weights 1, 9: mean 28/10, spread 1.8² + 9 * 0.2².
+    found = of([1.0, 3.0], [1.0, 3.0])
+    assert (found.n, found.w, found.w2, found.weight_max) == (2, 4.0, 10.0, 3.0)
+    assert found.mean_of("s") == 2.5
+    assert found.sum2_of("s") == 28.0
+    assert found.spread2[0] == pytest.approx(1.8**2 + 9 * 0.2**2, rel=1e-14)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-10, 10), st.floats(0.1, 10)), min_size=2, max_size=30),
+    st.integers(1, 29),
+    st.sampled_from([0.0, 1e6]),
+)
+def test_merge_is_stable(drawn, cut, shift):
+    # A large mean would ruin Σs² - (Σs)²/n; Chan's formula keeps the digits of the spread.
+    s, w = np.array(drawn).T
+    cut = min(cut, len(s) - 1)
+    merged = of(s[:cut] + shift, w[:cut]) + of(s[cut:] + shift, w[cut:])
+    w2 = w * w
+    mean2 = np.dot(w2, s) / w2.sum()
+    assert merged.mean_of("s") == pytest.approx(np.dot(w, s) / w.sum() + shift, rel=1e-13, abs=1e-13)
+    assert merged.spread2[0] == pytest.approx(np.dot(w2, (s - mean2) ** 2), rel=1e-7, abs=1e-6)
+
+
+class TestInfinite:
+    def test_one_row_makes_the_mean_infinite(self):
+        summary = summarize(log_score, [1, 1], [0.0, 0.5])
+        assert log_score(summary) == np.inf
+        assert np.isfinite(summary.mean).all()
+
+    def test_it_stays_so_after_merging(self):
+        finite, infinite = summarize(log_score, [1], [0.5]), summarize(log_score, [1], [0.0])
+        assert log_score(finite + infinite) == log_score(infinite + finite) == np.inf
+        assert log_score(finite + finite) == pytest.approx(np.log(2))
+
+
+class TestRefused:
+    def test_other_names_do_not_merge(self, refusal):
+        brier, log = summarize(brier_score, [0], [0.5]), summarize(log_score, [0], [0.5])
+        message = refusal(lambda: brier + log, error=SummaryError)
+        words = "moments of 'brier_score' do not merge with moments of 'log_score': they were made by other verbs"
+        assert message.startswith(words)
+
+    def test_other_options_do_not_merge(self, refusal):
+        clipped, plain = summarize(log_score, [0], [0.5], clip=0.1), summarize(log_score, [0], [0.5])
+        assert "log_score(clip=0.1)" in refusal(lambda: clipped + plain, error=SummaryError)
+
+    def test_measuring_with_other_options(self, refusal):
+        summary = summarize(log_score, [0], [0.5], clip=0.1)
+        message = refusal(log_score, summary, error=SummaryError)
+        assert message.startswith("these moments hold log_score(clip=0.1), not log_score")
+        assert log_score(summary, clip=0.1) == pytest.approx(np.log(2))
+
+    def test_nothing(self, refusal):
+        message = refusal(Moments.zero().mean_of, "s", error=SummaryError)
+        assert message.startswith("these moments hold nothing, not s")
+
+
+class TestHits:
+    def test_true_and_false_are_one_and_zero(self):
+        hits = np.array([True, False, True, True])
+        for w in (unit_weights(4), np.array([1.0, 2.0, 3.0, 4.0])):
+            found, expected = (Moments.of({"s": s}, w) for s in (hits, hits.astype(float)))
+            for field in ("mean", "mean2", "spread2", "infinite"):
+                np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-14)
+
+    def test_weights_of_one_are_the_case_of_all_weights(self):
+        s = np.array([1.0, 4.0, np.inf, 2.5])
+        found, expected = Moments.of({"s": s}, unit_weights(4)), Moments.of({"s": s}, np.ones(4))
+        assert found == expected
+
+    def test_sums_of_one_pass(self):
+        sums = IntervalSums(n=4, hits=0, mean=2.0, spread=3.0, infinite=1, low=0.0, high=0.0)
+        found = Moments.of_sums(["s"], [sums])
+        assert (found.n, found.w, found.w2, found.weight_max) == (4, 4.0, 4.0, 1.0)
+        assert (found.mean[0], found.spread2[0], found.mean_of("s")) == (2.0, 3.0, np.inf)

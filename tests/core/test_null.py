@@ -1,0 +1,323 @@
+"""Which null is used, and how it is named."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calibrant as cb
+from calibrant import (
+    Laplace,
+    MvNormal,
+    Normal,
+    Samples,
+    SummaryError,
+    kolmogorov_smirnov_test,
+    kuiper_test,
+    spiegelhalter_test,
+    summarize,
+)
+from calibrant.core import null as redraw
+from calibrant.core import null as sparse
+from calibrant.core.null import (
+    asymptotic_words,
+    check_null,
+    monte_carlo_words,
+    redraw_events,
+    redraw_rows,
+    resolved_null,
+)
+from calibrant.core.pool import Pool, pool_rows, tie_ends
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.probabilities import Binary, Classes, read_binary
+from calibrant.inputs.rows import LawRows, read_outcomes
+
+TESTS = [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test]
+ALL_TESTS = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)
+
+
+@pytest.mark.parametrize(
+    ("null", "information", "expected"),
+    [
+        ("auto", 25.0, "asymptotic"),
+        ("auto", 24.999, "monte-carlo"),
+        ("asymptotic", 0.1, "asymptotic"),
+        ("monte-carlo", 1e6, "monte-carlo"),
+    ],
+)
+def test_resolved(null, information, expected):
+    assert resolved_null(null, information) == expected
+
+
+def test_words():
+    assert asymptotic_words("law", 25.0) == "law"
+    assert asymptotic_words("law", 7.3) == (
+        "law; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
+    )
+    assert monte_carlo_words(99) == "99 redraws of the outcomes"
+
+
+@pytest.mark.parametrize("null", ["exact", "mc", None, "Auto"])
+def test_unknown_null(refusal, null):
+    message = refusal(check_null, null)
+    assert message.startswith("null must be one of 'auto', 'asymptotic', 'monte-carlo'; got ")
+
+
+@ALL_TESTS
+class TestVerbs:
+    # 112 rows of 0.25 and 0.5: Σv = 56 * (3/16 + 1/4) = 24.5; with one row more of 0.5 it is 24.75, with three 25.25.
+    p = np.repeat([0.25, 0.5], 56)
+
+    def test_auto_switches_at_25(self, verb):
+        few, many = (np.append(self.p, [0.5] * k) for k in (1, 3))
+        assert "redraws of the outcomes" in verb(few < 0.3, few, resamples=19).method
+        assert "redraws" not in verb(many < 0.3, many).method
+
+    def test_information_counts_equivalent_rows(self, verb):
+        # One row of weight 10 among weights of 1: Σw²v / 100.
+        w = np.ones(112)
+        w[0] = 10.0
+        result = verb(self.p < 0.3, self.p, weights=w, resamples=19)
+        assert result.details["information"] == pytest.approx((24.5 + 99 * 3 / 16) / 100)
+        assert "redraws of the outcomes" in result.method
+
+    def test_method_warns_where_the_limit_is_not_to_be_trusted(self, verb):
+        assert (
+            "only 24.5 rows' worth of information (25 wanted)" in verb(self.p < 0.3, self.p, null="asymptotic").method
+        )
+
+    def test_smallest_pvalue(self, verb):
+        # Nothing redrawn comes near, and the data themselves count: 1 / (B + 1).
+        p = np.full(40, 0.05)
+        assert verb(np.ones(40, int), p, null="monte-carlo", resamples=19).pvalue == 1 / 20
+
+    def test_repeats_itself_and_follows_the_generator(self, verb):
+        p = np.linspace(0.1, 0.6, 30)
+        options = {"null": "monte-carlo", "resamples": 99}
+        pvalues = [verb(p > 0.3, p, rng=rng, **options).pvalue for rng in (0, 0, 1, np.random.default_rng(1))]
+        assert verb(p > 0.3, p, **options).pvalue == pvalues[0] == pvalues[1]
+        assert pvalues[2] == pvalues[3]
+
+    @pytest.mark.parametrize("factor", [0.1, 1 / 3, 7.0])
+    def test_a_common_factor_of_the_weights_changes_nothing(self, verb, factor):
+        # Rare events with tied statistics: a replicate that ties with the data does so in any unit of the weights.
+        p = np.arange(1, 101) / 1024
+        y, weights = p > 96 / 1024, np.full(100, factor)
+        assert verb(y, p, weights=weights).pvalue == verb(y, p).pvalue
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"null": "exact"}, "null must be one of"),
+            ({"null": "monte-carlo", "resamples": 0}, "resamples must be at least 1"),
+            ({"null": "monte-carlo", "resamples": 9.0}, "resamples must be a whole number"),
+            ({"null": "monte-carlo", "rng": None}, "rng must be a numpy Generator"),
+        ],
+    )
+    def test_refused(self, verb, refusal, options, words):
+        assert words in refusal(verb, [0, 1], [0.25, 0.4], **options)
+
+
+def test_moments_cannot_be_redrawn(refusal):
+    moments = summarize(spiegelhalter_test, [0, 1, 1], [0.2, 0.4, 0.7], null="asymptotic")
+    for null in ("auto", "monte-carlo"):
+        message = refusal(spiegelhalter_test, moments, null=null, error=SummaryError)
+        assert "Moments does not keep" in message
+        assert 'null="asymptotic"' in message
+    assert spiegelhalter_test(moments, null="asymptotic").n == 3
+
+
+@pytest.mark.parametrize("verb", [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test])
+@pytest.mark.parametrize("weights", [None, [2, 2, 2, 2], [1, 2, 1, 3]], ids=["unit", "equal", "unequal"])
+def test_a_grid_is_redrawn_from_its_cells(verb, weights):
+    y, p = [0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9]  # each in a cell of its own, so that nothing is lost
+    grid = summarize("ece", y, p, weights=weights)
+    on_grid, exact = verb(grid), verb(y, p, weights=weights)
+    assert on_grid.pvalue == exact.pvalue
+    assert on_grid.method.endswith("; 9999 redraws of the outcomes from the mean score of each cell")
+
+
+B = 4000
+
+
+def drawn(score, count, B=B, seed=0):
+    score, count = np.array(score), np.array(count)
+    pool = Pool(score, unit_weights(score.size), count, count)
+    return np.concatenate(list(redraw_events(pool, B, np.random.default_rng(seed)))).astype(float)
+
+
+def assert_mean(values, mean, variance):
+    sigma = np.sqrt(np.asarray(variance) / len(values))
+    assert (np.abs(values.mean(axis=0) - mean) <= 5 * sigma).all()
+
+
+class TestEvents:
+    @pytest.mark.parametrize("count", [[1, 1, 1, 1], [5, 1, 3, 2]], ids=["single", "pooled"])
+    def test_mean_and_variance(self, count):
+        score, count = np.array([0.0, 0.3, 0.5, 1.0]), np.array(count)
+        events = drawn(score, count)
+        assert events.shape == (B, 4)
+        variance = count * score * (1 - score)
+        assert_mean(events, count * score, variance)
+        assert_mean((events - count * score) ** 2, variance, 3 * variance**2 + variance)  # a bound of the 4th moment
+        assert events.min() >= 0
+        assert (events <= count).all()
+
+    def test_impossible_and_certain_events(self):
+        assert (drawn([0.0, 1.0], [1, 1]) == [0, 1]).all()
+        assert (drawn([0.0, 1.0], [4, 4]) == [0, 4]).all()
+
+    def test_entries_are_independent(self):
+        first, second = drawn([0.5, 0.5], [1, 1]).T
+        assert_mean(((first - 0.5) * (second - 0.5))[:, None], 0, 1 / 16)
+
+    @pytest.mark.parametrize("resamples", [1, 2, 7])
+    def test_as_many_as_asked_for_in_small_portions(self, resamples):
+        with mock.patch.object(redraw, "MOST_NUMBERS", 6):  # two replicates of three entries at once
+            assert drawn([0.1, 0.2, 0.3], [1, 1, 1], B=resamples).shape == (resamples, 3)
+
+    def test_portions_do_not_change_the_draws(self):
+        whole = drawn([0.1, 0.6], [1, 1], B=9)
+        with mock.patch.object(redraw, "MOST_NUMBERS", 4):
+            np.testing.assert_array_equal(drawn([0.1, 0.6], [1, 1], B=9), whole)
+
+
+class TestRows:
+    def test_binary(self):
+        p = np.repeat([0.0, 0.2, 0.9, 1.0], B)
+        rows = Binary(np.zeros(p.size, np.uint8), p, unit_weights(p.size))
+        new = redraw_rows(rows, np.random.default_rng(0))
+        assert new.p is p
+        assert new.y.dtype == np.uint8
+        share = new.y.reshape(4, B).T
+        assert_mean(share, [0.0, 0.2, 0.9, 1.0], [0.0, 0.16, 0.09, 0.0])
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_classes(self, dtype):
+        row = np.array([0.5, 0.0, 0.125, 0.375])
+        rows = Classes(np.zeros(B, np.intp), np.tile(row, (B, 1)).astype(dtype), unit_weights(B))
+        y = redraw_rows(rows, np.random.default_rng(1)).y
+        assert_mean(y[:, None] == np.arange(4), row, row * (1 - row))
+
+    def test_certain_classes(self):
+        P = np.tile([0.0, 1.0, 0.0], (B, 1))
+        y = redraw_rows(Classes(np.zeros(B, np.intp), P, unit_weights(B)), np.random.default_rng(2)).y
+        assert (y == 1).all()
+
+    def test_a_row_that_sums_to_a_little_less(self):
+        # The sum may be off by a millionth; the last class, of probability 0, must not get what is missing.
+        P = np.tile([1 - 1e-6, 0.0], (B, 1))
+        rng = mock.Mock(random=lambda n: np.full(n, np.nextafter(1.0, 0.0)))
+        y = redraw_rows(Classes(np.zeros(B, np.intp), P, unit_weights(B)), rng).y
+        assert (y == 0).all()
+
+
+class TestLaws:
+    @pytest.mark.parametrize(
+        ("law", "mean", "variance"),
+        [
+            (Normal(np.full(B, 3.0), 2.0), 3.0, 4.0),
+            (Laplace(np.full(B, -1.0), 0.5), -1.0, 0.5),
+            (MvNormal(np.tile([0.0, 5.0], (B, 1)), np.diag([1.0, 9.0])), [0.0, 5.0], [1.0, 9.0]),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_outcomes_follow_the_law(self, law, mean, variance):
+        rows = read_outcomes(np.zeros((B, *law.shape)), law, weights=np.arange(1, B + 1))
+        new = redraw_rows(rows, np.random.default_rng(0))
+        assert isinstance(new, LawRows)
+        assert new.law is law
+        assert new.w is rows.w
+        assert new.y.shape == rows.y.shape
+        y = new.y.reshape(B, -1)
+        assert_mean(y, mean, variance)
+        fourth = 6 * np.square(variance)  # that of a Laplace law, the largest of these
+        assert_mean((y - mean) ** 2, variance, fourth)
+
+    @pytest.mark.parametrize("shape", [(B, 3), (B, 3, 2)])
+    def test_draws_and_outcome_are_pooled(self, shape):
+        draws = np.broadcast_to(np.arange(1.0, 4.0).reshape(1, 3, *(1,) * (len(shape) - 2)), shape)
+        rows = read_outcomes(np.zeros((B, *shape[2:])), Samples(draws))
+        new = redraw_rows(rows, np.random.default_rng(0))
+        # Each of 0, 1, 2, 3 becomes the outcome once in four, and what it was takes its place among the draws.
+        y = new.y.reshape(B, -1)[:, 0]
+        assert_mean(y[:, None] == np.arange(4), np.full(4, 0.25), np.full(4, 0.25 * 0.75))
+        pooled = np.sort(np.concatenate([new.law.draws, new.y[:, None]], axis=1), axis=1)
+        assert (pooled.reshape(B, 4, -1) == np.arange(4)[None, :, None]).all()
+        for row in range(20):
+            at = int(new.y[row].reshape(-1)[0])
+            expected = np.arange(1.0, 4.0)
+            if at:
+                expected[at - 1] = 0.0
+            np.testing.assert_array_equal(new.law.draws[row].reshape(3, -1)[:, 0], expected)
+
+    def test_inputs_stay(self):
+        draws, y = np.random.default_rng(0).normal(size=(50, 4)), np.zeros(50)
+        rows = read_outcomes(y, Samples(draws))
+        before = rows.law.draws.copy()
+        redraw_rows(rows, np.random.default_rng(0))
+        np.testing.assert_array_equal(rows.law.draws, before)
+        assert not y.any()
+
+
+def pool_of(p, weights=None, y=None):
+    rows = read_binary(np.zeros(len(p), int) if y is None else y, p, verb="test", weights=weights)
+    return pool_rows(rows.y, rows.p, rows.w)
+
+
+def events_of(pool, flips):
+    """Spell the flips out as the number of events of each entry."""
+    events = np.tile(sparse.base_events(pool), (flips.replicates, 1))
+    np.add.at(events, (flips.replicate, flips.entry), np.where(pool.score > 0.5, -1, 1)[flips.entry])
+    return events
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 10), st.integers(1, 3)), min_size=1, max_size=30),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_extremes_of_flipped_walks_are_those_of_the_walks_spelt_out(rows, seed, weighted):
+    p, w = np.array(rows).T
+    pool = pool_of(p / 10, w.astype(float) if weighted else None)
+    for flips in sparse.redraw_flips(pool, 40, np.random.default_rng(seed)):
+        events = events_of(pool, flips)
+        assert ((events >= 0) & (events <= pool.rows)).all()
+        walks = np.cumsum(pool.weight * (events - pool.rows * pool.score), axis=1)[:, tie_ends(pool.score)]
+        high, low = sparse.FlippedWalks(pool).extremes(flips)
+        np.testing.assert_allclose(high, walks.max(axis=1, initial=0), atol=1e-12)
+        np.testing.assert_allclose(low, walks.min(axis=1, initial=0), atol=1e-12)
+
+
+def test_flips_have_the_law_of_the_outcomes():
+    p = np.array([0.0, 0.1, 0.3, 0.3, 0.5, 0.7, 0.9, 1.0])
+    pool = pool_of(p)
+    B = 100_000
+    events = np.concatenate([events_of(pool, f) for f in sparse.redraw_flips(pool, B, np.random.default_rng(0))])
+    assert len(events) == B
+    mean, variance = pool.rows * pool.score, pool.rows * pool.score * (1 - pool.score)
+    np.testing.assert_allclose(events.mean(axis=0), mean, atol=5 * np.sqrt(0.5 / B))
+    np.testing.assert_allclose(events.var(axis=0), variance, atol=0.01)
+    # independent rows: covariances vanish
+    assert np.abs(np.cov(events.T) - np.diag(events.var(axis=0))).max() < 0.01
+
+
+@pytest.mark.parametrize("verb", [cb.kuiper_test, cb.kolmogorov_smirnov_test, cb.spiegelhalter_test])
+def test_sparse_and_dense_redraws_give_the_same_pvalue(verb, monkeypatch):
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 300, 2000)
+    y = rng.random(2000) < p
+    assert sparse.is_sparse(pool_of(p))
+    kept = verb(y, p).pvalue
+    monkeypatch.setattr(sparse, "SPARSE", 0.0)
+    assert abs(verb(y, p).pvalue - kept) < 5 * np.sqrt(0.25 / 9999) * 2**0.5
+
+
+def test_scores_of_zero_and_one_never_flip():
+    pool = pool_of(np.array([0.0, 0.0, 1.0]))
+    for flips in sparse.redraw_flips(pool, 10, np.random.default_rng(0)):
+        assert flips.entry.size == 0
+        assert flips.replicates == 10

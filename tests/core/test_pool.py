@@ -1,0 +1,218 @@
+"""Rows sorted by score, equal ones pooled."""
+
+from collections import Counter
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.core import dispatch
+from calibrant.core import pool as module
+from calibrant.core.pool import (
+    Pool,
+    _packed,
+    largest_bound,
+    pool_entries,
+    pool_rows,
+    tie_ends,
+    tie_starts,
+    tolerance_of,
+    walk,
+)
+from calibrant.inputs.arrays import is_unit, unit_weights
+
+scores = st.one_of(st.floats(0, 1), st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0]))
+outcomes = st.integers(0, 1)
+
+
+def slow_pool(y, p, w):
+    """Return the entries (score, weight, rows, events) in order, counted one by one."""
+    rows, events = Counter(), Counter()
+    for y_i, p_i, w_i in zip(y, p, w, strict=True):
+        rows[p_i + 0.0, w_i] += 1
+        events[p_i + 0.0, w_i] += y_i
+    return [(score, weight, rows[score, weight], events[score, weight]) for score, weight in sorted(rows)]
+
+
+def entries(pool):
+    return list(zip(*(column.tolist() for column in pool), strict=True))
+
+
+def test_by_hand():
+    # 0.5 twice (one event), 0.25 once, 0 and -0 are one score.
+    pool = pool_rows(np.array([1, 0, 0, 1, 1], np.uint8), np.array([0.5, 0.25, 0.5, 0.0, -0.0]), unit_weights(5))
+    assert entries(pool) == [(0.0, 1.0, 2, 2), (0.25, 1.0, 1, 0), (0.5, 1.0, 2, 1)]
+    assert not np.signbit(pool.score).any()
+
+
+@given(st.lists(st.tuples(outcomes, scores), min_size=1, max_size=40))
+def test_unit_weights(drawn):
+    y, p = (list(column) for column in zip(*drawn, strict=True))
+    pool = pool_rows(np.array(y, np.uint8), np.array(p), unit_weights(len(y)))
+    assert entries(pool) == slow_pool(y, p, [1.0] * len(y))
+    assert is_unit(pool.weight)
+
+
+@given(st.lists(st.tuples(outcomes, scores, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=40))
+def test_weights_are_kept_apart(drawn):
+    y, p, w = (list(column) for column in zip(*drawn, strict=True))
+    assert entries(pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))) == slow_pool(y, p, w)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@given(data=st.data())
+def test_packed_body_equals_reference(dtype, data):
+    width = int(dtype[5:])
+    drawn = data.draw(st.lists(st.tuples(outcomes, st.floats(0, 1, width=width)), min_size=1, max_size=40))
+    y, p = (np.array(column) for column in zip(*drawn, strict=True))
+    y, p = y.astype(np.uint8), p.astype(dtype)
+    n = len(y)
+    reference = pool_entries(Pool(p.astype(float) + 0.0, unit_weights(n), np.ones(n, np.int64), y.astype(np.int64)))
+    packed = _packed(y, p)
+    assert entries(packed) == entries(reference)
+    assert [column.dtype for column in packed] == [column.dtype for column in reference]
+
+
+def test_packed_body_on_many_rows():
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(20_000), 3)
+    y = rng.integers(0, 2, p.size).astype(np.uint8)
+    score, count = np.unique(p, return_counts=True)
+    pool = _packed(y, p)
+    assert pool.score.tolist() == score.tolist()
+    assert pool.rows.tolist() == count.tolist()
+    assert pool.events.tolist() == np.bincount(np.searchsorted(score, p), y).tolist()
+
+
+def test_no_rows():
+    for weights in (unit_weights(0), np.zeros(0)):
+        assert [column.size for column in pool_rows(np.zeros(0, np.uint8), np.zeros(0), weights)] == [0, 0, 0, 0]
+
+
+def test_the_callers_arrays_stay_as_they_are():
+    y, p, w = np.array([1, 0, 1], np.uint8), np.array([0.5, 0.25, -0.0]), np.array([3.0, 2.0, 1.0])
+    before = y.copy(), p.copy(), w.copy()
+    for weights in (w, unit_weights(3)):
+        pool_rows(y, p, weights)
+    for array, copy in zip((y, p, w), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    assert np.signbit(p[2])
+
+
+def test_entries_pool_like_rows():
+    whole = pool_rows(np.array([1, 0, 1, 1], np.uint8), np.array([0.5, 0.25, 0.5, 0.75]), unit_weights(4))
+    first = pool_rows(np.array([1, 0], np.uint8), np.array([0.5, 0.25]), unit_weights(2))
+    second = pool_rows(np.array([1, 1], np.uint8), np.array([0.5, 0.75]), unit_weights(2))
+    joined = Pool(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
+    assert entries(pool_entries(joined)) == entries(whole)
+
+
+def slow_walk(y, p, w):
+    """Return high, low and variance by a loop over the sorted rows, looking at ends of ties only."""
+    high = low = total = variance = 0.0
+    rows = sorted(zip(p, w, y, strict=True))
+    for i, (p_i, w_i, y_i) in enumerate(rows):
+        total += w_i * (y_i - p_i)
+        variance += w_i**2 * p_i * (1 - p_i)
+        if i == len(rows) - 1 or rows[i + 1][0] != p_i:
+            high, low = max(high, total), min(low, total)
+    return high, low, variance
+
+
+def test_tie_ends():
+    assert tie_ends(np.array([0.1, 0.1, 0.2, 0.3, 0.3])).tolist() == [False, True, True, False, True]
+    assert tie_ends(np.array([0.1])).tolist() == [True]
+    assert tie_ends(np.zeros(0)).tolist() == []
+
+
+def test_by_hand_walk():
+    # 0, then -0.25 (score 0.25), then 0.75 after both rows of 0.5, then -0.25: inside the tie it is never looked at.
+    y, p = np.array([0, 1, 1, 0], np.uint8), np.array([0.25, 0.5, 0.5, 1.0])
+    found = walk(pool_rows(y, p, np.array([1.0, 1.0, 1.0, 2.0])))
+    assert (found.high, found.low) == (0.75, -1.25)
+    assert found.variance == 0.1875 + 0.25 + 0.25
+
+
+def test_starts_at_zero():
+    # All differences are negative, so the highest point is the start.
+    assert walk(pool_rows(np.zeros(2, np.uint8), np.array([0.5, 0.75]), np.array([1.0, 2.0])))[:2] == (0.0, -2.0)
+
+
+def test_a_tie_across_two_chunks():
+    # Both rows have score 0.5: +0.5 with weight 1, then -1.5 with weight 3. Only the end of the tie is looked at.
+    pool = pool_rows(np.array([1, 0], np.uint8), np.array([0.5, 0.5]), np.array([1.0, 3.0]))
+    with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, 1)):
+        assert walk(pool)[:2] == (0.0, -1.0)
+
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
+        st.sampled_from([0.5, 1.0, 3.0]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(rows, st.integers(1, 8))
+def test_loop(drawn, size):
+    y, p, w = (list(column) for column in zip(*drawn, strict=True))
+    pool = pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))
+    with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, size)):  # a tie may lie across two chunks
+        found = walk(pool)
+    np.testing.assert_allclose(found, slow_walk(y, p, w), rtol=1e-12, atol=1e-12)
+
+
+def walked(widths, tolerance):
+    """The definition: walk up, and begin anew where a width is too far from the first member."""
+    starts = [0]
+    for i, width in enumerate(widths):
+        first = widths[starts[-1]]
+        if not (width == first or width <= first + tolerance < np.inf):
+            starts.append(i)
+    return starts
+
+
+def test_by_hand_tied_widths():
+    assert tie_starts(np.array([1.0, 1.1, 1.2, 1.3, 9.0]), 0.15).tolist() == [0, 2, 4]
+    assert tie_starts(np.array([2.0]), 0.0).tolist() == [0]
+    assert tie_starts(np.array([0.0, 0.0, 1.0]), 0.0).tolist() == [0, 2]
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.integers(0, 12), st.integers(0, 3))
+def test_is_the_walk(steps, tolerance, infinite):
+    widths = np.concatenate([np.cumsum(steps) / 8, np.full(infinite, np.inf)])
+    assert tie_starts(widths, tolerance / 8).tolist() == walked(widths, tolerance / 8)
+
+
+def test_long_chains():
+    widths = np.arange(100_000) / 1024
+    assert tie_starts(widths, 1 / 1024).tolist() == list(range(0, 100_000, 2))
+    assert tie_starts(widths, 200.0).tolist() == [0]
+
+
+def test_infinite_widths_are_one_tie():
+    assert tie_starts(np.array([np.inf, np.inf]), 1.0).tolist() == [0]
+    assert tie_starts(np.array([1.7e308, 1.75e308, np.inf]), 1e307).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rounding_of_a_constant_width_is_a_tie(dtype):
+    rng = np.random.default_rng(0)
+    centre = rng.normal(0, 100, 5000).astype(dtype)
+    radius = np.dtype(dtype).type(0.7)
+    lower, upper = ((centre + sign * radius).astype("float64")[:, None] for sign in (-1, 1))
+    widths = np.sort((upper - lower)[:, 0])
+    assert np.unique(widths).size > 1
+    tolerance = tolerance_of(largest_bound(lower, upper)[0], np.finfo(dtype).eps)
+    assert tie_starts(widths, tolerance).tolist() == [0]
+
+
+def test_largest_finite_bound():
+    lower = np.array([[-np.inf, -7.0, -np.inf], [1.0, 2.0, -np.inf]])
+    upper = np.array([[3.0, 5.0, np.inf], [np.inf, 6.0, np.inf]])
+    assert largest_bound(lower, upper).tolist() == [3.0, 7.0, 0.0]

@@ -1,0 +1,227 @@
+"""The result of a test."""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    Curve,
+    Decomposition,
+    Direction,
+    TestResult,
+    cumulative_differences,
+    decompose,
+    direction,
+    kolmogorov_smirnov_test,
+    kuiper_test,
+    reliability_curve,
+    spiegelhalter_test,
+)
+from calibrant.core.results import ConfidenceInterval
+
+VERBS = [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test]
+
+
+@pytest.mark.parametrize("null", ["asymptotic", "monte-carlo"])
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
+def test_numbers_are_plain(verb, null):
+    result = verb([0, 1, 1], [0.2, 0.4, 0.9], null=null, resamples=19)
+    assert isinstance(result, TestResult)
+    assert [type(value) for value in (result.statistic, result.pvalue, result.estimate, result.n)] == [float] * 3 + [
+        int
+    ]
+    assert all(type(value) is float for value in result.details.values())
+
+
+def test_is_frozen():
+    result = TestResult(1.0, 0.5, 0.1, "by hand", 3, {"scale": 2.0})
+    with pytest.raises(FrozenInstanceError):
+        result.pvalue = 0.0
+    with pytest.raises(TypeError):
+        result.details["scale"] = 3.0
+
+
+def test_details_do_not_share_memory():
+    details = {"scale": 2.0}
+    result = TestResult(1.0, 0.5, 0.1, "by hand", 3, details)
+    details["scale"] = 3.0
+    assert result.details["scale"] == 2.0
+
+
+def test_equal_by_value():
+    one, same, other = (TestResult(1.0, p, 0.1, "by hand", 3, {"scale": 2.0}) for p in (0.5, 0.5, 0.6))
+    assert one == same
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))],
+    ids=["copy", "deep", "pickle"],
+)
+def test_travels_between_processes(duplicate):
+    result = kuiper_test([0, 1, 1], [0.2, 0.4, 0.9], null="asymptotic")
+    assert duplicate(result) == result
+
+
+def test_pytest_does_not_take_it_for_a_test_case():
+    assert TestResult.__test__ is False
+
+
+def several(p=0.25):
+    """Return the result of a test of two columns."""
+    estimate = (np.array([0.125, -1.0]), np.array([1.0, 2.0]))
+    return TestResult(
+        np.array([1.5, 2.5]), np.array([p, np.nan]), estimate, "by hand", 3, {"raw": np.array([0.1, 0.2])}
+    )
+
+
+class TestSeveralColumns:
+    def test_repr(self):
+        assert repr(several()) == (
+            "TestResult(statistic=[1.5, 2.5], pvalue=[0.25, nan], estimate=([0.125, -1], [1, 2]), n=3, "
+            "method='by hand')"
+        )
+
+    def test_repr_of_many_columns_is_short(self):
+        many = TestResult(np.arange(500.0), np.zeros(500), np.zeros(500), "by hand", 3)
+        assert "statistic=[0, 1, 2, 3, 4, 5, ... 500 in all]" in repr(many)
+
+    def test_repr_of_groups_and_columns(self):
+        assert "statistic=[[0, 1], [2, 3]]" in repr(TestResult(np.arange(4.0).reshape(2, 2), 0.5, 0.5, "by hand", 3))
+
+    def test_equal_by_value(self):
+        assert several() == several()
+        assert several() != several(0.5)
+        assert several() != TestResult(1.5, 0.25, 0.125, "by hand", 3)
+        changed = several()
+        assert changed != TestResult(changed.statistic, changed.pvalue, changed.estimate, "by hand", 3, {"raw": 0.1})
+
+    def test_arrays_are_copied_and_locked(self):
+        statistic = np.array([1.0, 2.0])
+        result = TestResult(statistic, statistic, (statistic,), "by hand", 3, {"raw": statistic})
+        statistic[0] = 9.0
+        for value in (result.statistic, result.pvalue, result.estimate[0], result.details["raw"]):
+            assert value[0] == 1.0
+            with pytest.raises(ValueError, match="read-only"):
+                value[0] = 5.0
+
+    @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))])
+    def test_travels_between_processes(self, duplicate):
+        assert duplicate(several()) == several()
+
+    def test_has_no_hash(self):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(several())
+
+
+@pytest.fixture
+def curve():
+    return Curve("cumulative", {"x": np.array([1.0, 2.0]), "k": [3, 4]}, "by hand", 7, {"level": 0.5})
+
+
+def test_columns_and_details_are_attributes(curve):
+    assert curve.x is curve.columns["x"]
+    assert curve.k.tolist() == [3, 4]
+    assert curve.level == 0.5
+    assert {"x", "k", "level", "plot"} <= set(dir(curve))
+
+
+def test_unknown_attribute_names_those_there_are(curve):
+    with pytest.raises(AttributeError, match="a cumulative curve has x, k, level; not z"):
+        _ = curve.z
+    assert not hasattr(curve, "_private")
+
+
+def test_is_frozen_curve(curve):
+    with pytest.raises(FrozenInstanceError):
+        curve.n = 3
+    with pytest.raises(ValueError, match="read-only"):
+        curve.x[0] = 9
+    with pytest.raises(TypeError):
+        curve.columns["x"] = np.zeros(2)
+    with pytest.raises(TypeError):
+        curve.details["level"] = 1
+
+
+def test_does_not_share_memory_with_what_it_was_made_of():
+    column, details = np.array([1.0, 2.0]), {"level": 0.5}
+    curve = Curve("cumulative", {"x": column}, "by hand", 2, details)
+    column[0], details["level"] = 9.0, 0.9
+    assert curve.x[0] == 1.0
+    assert curve.level == 0.5
+    assert column.flags.writeable
+
+
+def test_repr(curve):
+    assert repr(curve) == "Curve(cumulative, 2 points of x, k; by hand; n=7)"
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda curve: pickle.loads(pickle.dumps(curve))],
+    ids=["copy", "deep", "pickle"],
+)
+@pytest.mark.parametrize("verb", [reliability_curve, cumulative_differences], ids=lambda verb: verb.__name__)
+def test_travels_between_processes_curve(duplicate, verb):
+    curve = verb([0, 1, 1], [0.2, 0.4, 0.9])
+    twin = duplicate(curve)
+    assert (twin.kind, twin.method, twin.n) == (curve.kind, curve.method, curve.n)
+    assert dict(twin.details) == dict(curve.details)
+    for name, column in curve.columns.items():
+        np.testing.assert_array_equal(twin.columns[name], column)
+
+
+ONE = ConfidenceInterval(0.476229181, 0.927337962, 0.75, 0.95, "exact (Clopper-Pearson)", 16)
+SEVERAL = ConfidenceInterval(np.array([0.25, 0.5]), np.array([0.75, np.inf]), np.array([0.5, 0.75]), 0.9, "t", 16)
+
+
+def test_text():
+    assert repr(ONE) == (
+        "ConfidenceInterval(low=0.476229, high=0.927338, estimate=0.75, level=0.95, n=16, "
+        "method='exact (Clopper-Pearson)')"
+    )
+    assert "low=[0.25, 0.5], high=[0.75, inf], estimate=[0.5, 0.75]" in repr(SEVERAL)
+    each = ConfidenceInterval(np.zeros(2), np.ones(2), np.ones(2), 0.9, "t", np.array([3, 4]))
+    assert "n=[3, 4]" in repr(each)
+
+
+def test_frozen():
+    low = np.array([0.25, 0.5])
+    found = ConfidenceInterval(low, low, low, 0.9, "t", 2)
+    low[0] = 9.0
+    assert found.low.tolist() == [0.25, 0.5]
+    with pytest.raises(ValueError, match="read-only"):
+        found.low[0] = 1.0
+    with pytest.raises(AttributeError):
+        found.level = 0.5
+
+
+def test_travels():
+    back = pickle.loads(pickle.dumps(SEVERAL))
+    assert repr(back) == repr(SEVERAL)
+
+
+@pytest.mark.parametrize(
+    ("verb", "kind", "names"),
+    [
+        (decompose, Decomposition, ["score", "mcb", "dsc", "unc", "within"]),
+        (direction, Direction, ["over", "under", "bias", "over_bin", "under_bin"]),
+    ],
+)
+def test_records(verb, kind, names):
+    record = verb([0, 1, 1], [0.2, 0.4, 0.9])
+    assert type(record) is kind
+    assert list(vars(record)) == names
+    assert record == verb([0, 1, 1], [0.2, 0.4, 0.9])
+    assert all(type(getattr(record, name)) is float for name in names[:3])
+    with pytest.raises(FrozenInstanceError):
+        setattr(record, names[0], 0.0)
+
+
+def test_edges_are_plain_numbers():
+    found = direction([0, 1], [0.2, 0.9])
+    assert [type(edge) for edge in (*found.over_bin, *found.under_bin)] == [float] * 4

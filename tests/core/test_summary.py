@@ -1,0 +1,428 @@
+"""What all summaries share: merging, comparing, being frozen."""
+
+import json
+import pickle
+import struct
+import zlib
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import (
+    Exponential,
+    Gaussian,
+    Grid,
+    Intervals,
+    Moments,
+    Normal,
+    Ordered,
+    PerLabel,
+    Quantiles,
+    Summary,
+    SummaryError,
+    summaries,
+    summarize,
+)
+from calibrant.core import summary as codec
+from calibrant.inputs.groups import read_groups, read_row_labels
+from calibrant.inputs.probabilities import read_binary, read_probabilities
+from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.kernel_errors.fitted import Chance
+from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.row_order import table_of
+from calibrant.points.inputs import PointSets
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])),
+        st.floats(0.1, 10),
+    ),
+    min_size=1,
+    max_size=15,
+)
+
+
+def moments(y, p, w):
+    p = np.asarray(p)
+    return Moments.of({"brier": (np.asarray(y) - p) ** 2, "p": p}, np.asarray(w, dtype=float))
+
+
+def grid(y, p, w):
+    return Grid.of(read_binary(y, p, verb="a test", weights=w))
+
+
+def ordered(y, p, w):
+    return Ordered.of(read_binary(y, p, verb="a test", weights=w))
+
+
+def per_label(y, p, w):
+    p = np.asarray(p)
+    return PerLabel.of(read_probabilities(y, np.stack([1 - p, p], axis=1), weights=w), "top-label", Grid.of)
+
+
+def several(y, p, w):
+    return summaries.Several.of({"grid": grid(y, p, w), "moments": moments(y, p, w)})
+
+
+def labels_seen(y, p, w):
+    y = np.asarray(y)
+    return summaries.LabelsSeen.of(np.where(y == 1, "yes", np.where(np.asarray(p) < 0.5, "no", "never")), y)
+
+
+def group_cells(y, p, w):
+    low = np.asarray(p) < 0.5
+    return summaries.GroupCells.of(
+        read_binary(y, p, verb="a test", weights=w), read_groups(low, len(p), intersections=1, keep=None)[0]
+    )
+
+
+def simplex_cells(y, p, w):
+    return summaries.SimplexCells.of(read_binary(y, p, verb="a test", weights=w), 4)
+
+
+def kept(y, p, w):
+    return summaries.Kept.of(read_binary(y, p, verb="a test", weights=w))
+
+
+def kept_laws(y, p, w):
+    return summaries.KeptLaws.of(read_outcomes(y, Normal(p, 1.0), weights=w))
+
+
+def kept_quantiles(y, p, w):
+    p = np.asarray(p)
+    forecast = Quantiles(np.stack([p - 0.5, p], axis=1), [0.25, 0.75])
+    return summaries.KeptQuantiles.of(read_judged(y, forecast, weights=w))
+
+
+def kept_coverage(y, p, w):
+    return summaries.KeptCoverage.of(CoverageRows.of(interval_rows(y, p, w)))
+
+
+def blocks(y, p, w):
+    """Return blocks of one row: others depend on how many rows are left over, see test_blocks.py."""
+    rows = read_outcomes(y, Normal(p, 1.0), weights=w)
+    chance = Chance(None, np.random.default_rng(0))
+    return summaries.Blocks.of(rows, Exponential(1.0, "wasserstein") * Gaussian(1.0), 1, False, chance)
+
+
+def hits(y, p, w):
+    rows = interval_rows(y, p, w)
+    labels = groups_of(p)
+    return summaries.Hits.of(rows.covered, rows.prediction.levels, "Intervals", labels.code, labels.values)
+
+
+def hit_table(y, p, w):
+    return summaries.HitTable.of(interval_rows(y, p, w), groups_of(p))
+
+
+def sizes(y, p, w):
+    return summaries.Sizes.of(interval_rows(y, p, w))
+
+
+def size_weights(y, p, w):
+    widths = np.asarray(p) + np.asarray(y)
+    return summaries.SizeWeights.of({"width": widths, "half": widths / 2}, np.asarray(w, dtype=float))
+
+
+def interval_moments(y, p, w):
+    return summaries.IntervalMoments.of(interval_rows(y, p, w))
+
+
+def ranks(y, p, w):
+    found = np.stack([np.asarray(y), (np.asarray(p) * 3).astype(int)], axis=1)
+    return summaries.Ranks.of(found, 3, names=["a", "b"], weights=w)
+
+
+def grouped_ranks(y, p, w):
+    labels = ["low" if score < 0.5 else "high" for score in p]
+    return summaries.GroupedRanks.of(np.asarray(y), 3, labels, weights=w)
+
+
+def rank_covariates(y, p, w):
+    return summaries.RankCovariates.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+
+
+def kept_ranks(y, p, w):
+    return summaries.KeptRanks.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+
+
+def exchanged_ranks(y, p, w):
+    """Return tables without a trace of their chance, which would not merge with themselves."""
+    own = summaries.Ranks.of(np.asarray(y), 3)
+    return summaries.ExchangedRanks((own,), np.stack([own.counts, own.counts[::-1]]), ())
+
+
+def point_moments(y, p, w):
+    return summaries.PointMoments.of(np.stack([y, p, w], axis=1))
+
+
+def point_blocks(y, p, w):
+    """Return points of one set that fill no block: others depend on what is left over, see test_point_blocks.py."""
+    sets = PointSets(np.stack([y, p, w], axis=1).astype(float), np.zeros((0, 3)))
+    return summaries.PointBlocks.of_sets(sets, Gaussian(1.0, "euclidean"), "block", 100)
+
+
+def interval_rows(y, p, w):
+    """Return intervals from 0 to p and to p/2: they cover 0 always, and 1 if p is 1."""
+    upper = np.stack([np.asarray(p) / 2, p], axis=1)
+    return read_judged(y, Intervals(np.zeros_like(upper), upper, [0.5, 0.9]), weights=w)
+
+
+def groups_of(p):
+    return read_row_labels(["low" if score < 0.5 else "high" for score in p], len(p))
+
+
+MAKERS = [
+    moments,
+    grid,
+    ordered,
+    per_label,
+    several,
+    labels_seen,
+    group_cells,
+    simplex_cells,
+    kept,
+    kept_laws,
+    kept_quantiles,
+    kept_coverage,
+    blocks,
+    hits,
+    hit_table,
+    sizes,
+    size_weights,
+    interval_moments,
+    ranks,
+    grouped_ranks,
+    rank_covariates,
+    kept_ranks,
+    exchanged_ranks,
+    point_moments,
+    point_blocks,
+]
+ALL_KINDS = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+
+
+def example(make):
+    return make([0, 1, 1], [0.25, 0.25, 0.75], [1.0, 2.0, 0.5])
+
+
+def assert_close(a, b):
+    """Assert that two summaries hold the same numbers to 1e-12."""
+    assert type(a) is type(b)
+    for field in fields(a):
+        ours, theirs = getattr(a, field.name), getattr(b, field.name)
+        if isinstance(ours, tuple) and ours and isinstance(ours[0], Summary):
+            for part, other in zip(ours, theirs, strict=True):
+                assert_close(part, other)
+        elif field.name == "law":
+            (kind, columns), (other, others) = table_of(ours), table_of(theirs)
+            assert kind == other
+            np.testing.assert_array_equal(columns, others)
+        elif isinstance(ours, np.ndarray):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+        else:
+            assert ours == (pytest.approx(theirs, rel=1e-12) if isinstance(ours, float) else theirs)
+
+
+@ALL_KINDS
+class TestMerge:
+    @given(parts=st.lists(rows, min_size=3, max_size=3))
+    def test_is_associative(self, make, parts):
+        a, b, c = (make(*zip(*part, strict=True)) for part in parts)
+        assert_close((a + b) + c, a + (b + c))
+
+    @given(a=rows, b=rows)
+    def test_is_the_summary_of_all_rows(self, make, a, b):
+        merged = make(*zip(*a, strict=True)) + make(*zip(*b, strict=True))
+        assert_close(merged, make(*zip(*a, *b, strict=True)))
+        assert merged.n == len(a) + len(b)
+
+    def test_zero_is_the_identity(self, make):
+        summary = example(make)
+        zero = type(summary).zero()
+        assert zero.n == 0
+        assert zero + summary == summary
+        assert summary + zero == summary
+        assert zero + zero == zero
+
+    def test_sum_of_a_list(self, make):
+        summary = example(make)
+        assert sum([summary, summary]) == summary + summary
+        assert sum([summary]) == summary
+
+    def test_does_not_change_its_parts(self, make):
+        a, b = example(make), example(make)
+        a + b
+        assert a == b == example(make)
+
+    def test_only_with_its_own_kind(self, make, refusal):
+        summary = example(make)
+        for other in (other for other in MAKERS if other is not make):
+            message = refusal(lambda: summary + example(other), error=SummaryError)  # noqa: B023
+            assert type(summary).__name__ in message
+            assert type(example(other)).__name__ in message
+
+    @pytest.mark.parametrize("other", [1, 0.0, None, "x", np.ones(3)], ids=repr)
+    def test_not_with_other_things(self, make, other):
+        with pytest.raises(TypeError):
+            example(make) + other
+        with pytest.raises(TypeError):
+            other + example(make)
+
+
+@ALL_KINDS
+class TestValue:
+    def test_is_frozen(self, make):
+        summary = example(make)
+        for field in fields(summary):
+            with pytest.raises(FrozenInstanceError):
+                setattr(summary, field.name, None)
+
+    def test_arrays_are_read_only(self, make):
+        summary = example(make)
+        for field in fields(summary):
+            value = getattr(summary, field.name)
+            if isinstance(value, np.ndarray):
+                with pytest.raises(ValueError, match="read-only"):
+                    value[...] = 0
+
+    def test_equal_by_value(self, make):
+        assert example(make) == example(make)
+        assert example(make) != make([0, 1, 0], [0.25, 0.25, 0.75], [1.0, 2.0, 0.5])
+        assert example(make) != 3
+
+    def test_has_no_hash(self, make):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(example(make))
+
+    def test_repr_says_how_many_rows(self, make):
+        summary = example(make)
+        assert repr(summary).startswith(f"{type(summary).__name__}(n=3")
+
+    def test_bytes_bring_it_back(self, make):
+        summary = example(make)
+        for reader in (Summary, type(summary)):
+            back = reader.from_bytes(summary.to_bytes())
+            assert back == summary
+            assert back.n == 3
+            assert back + summary == summary + summary
+
+    def test_zero_comes_back(self, make):
+        zero = type(example(make)).zero()
+        assert Summary.from_bytes(zero.to_bytes()) == zero
+
+    def test_pickle(self, make):
+        assert pickle.loads(pickle.dumps(example(make))) == example(make)
+
+
+def test_every_kind_is_here_and_known_by_its_name():
+    here = {type(example(make)).__name__: type(example(make)) for make in MAKERS}
+    assert set(here) == set(summaries.__all__) - {"Summary", "BinTable"}
+    assert {name: Summary.kinds[name] for name in here} == here
+
+
+def test_wrong_kind_of_bytes(refusal):
+    data = summarize("ece", [0, 1], [0.2, 0.7]).to_bytes()
+    message = refusal(Ordered.from_bytes, data, error=SummaryError)
+    assert "Grid; expected" in message
+    assert message.endswith("Ordered")
+
+
+DATA = summarize("brier_score", [0, 1, 1], [0.25, 0.5, 0.75], weights=[1, 2, 3]).to_bytes()
+NESTED = summarize("ece", [0, 1], [[0.5, 0.5], [0.25, 0.75]], notion="classwise", strategy="mass").to_bytes()
+
+
+def packed(header, body=b"", version=codec.VERSION):
+    """Return bytes with a right checksum around a header of one's own making."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    body = text + body
+    return codec.MAGIC + struct.pack("<HII", version, len(text), zlib.crc32(body)) + body
+
+
+class TestRoundTrip:
+    def test_values(self):
+        values = {"x": np.array([[1.5, np.nan], [np.inf, -0.0]]), "k": np.array([1, 2]), "t": ("a", "b"), "f": 0.1}
+        name, back = codec.decode(codec.encode("Thing", values))
+        assert name == "Thing"
+        np.testing.assert_array_equal(back["x"], values["x"])
+        assert back["x"].shape == (2, 2)
+        assert back["k"].tolist() == [1, 2]
+        assert (back["t"], back["f"]) == (("a", "b"), 0.1)
+
+    def test_bytes_are_little_endian_whatever_the_array(self):
+        array = np.array([1.0, 2.0])
+        assert codec.encode("X", {"a": array}) == codec.encode("X", {"a": array.astype(">f8")})
+
+    @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+    def test_any_kind_of_bytes(self, kind):
+        assert Summary.from_bytes(kind(DATA)) == Summary.from_bytes(DATA)
+
+    def test_holds_no_pickle(self):
+        assert b"numpy" not in DATA
+        assert DATA.startswith(b"CALIBRANT\x00")
+
+
+class TestRefused:
+    @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"CALIBRAN", b"\x80\x04\x95", b"CALIBRANT\x01" + b"x" * 99])
+    def test_foreign(self, refusal, data):
+        assert "not a calibrant summary" in refusal(Summary.from_bytes, data, error=SummaryError)
+
+    @pytest.mark.parametrize("data", [None, "CALIBRANT", 3, [1, 2]])
+    def test_no_bytes(self, refusal, data):
+        message = refusal(Summary.from_bytes, data, error=SummaryError)
+        assert message == f"expected the bytes of a summary; got {type(data).__name__}"
+
+    @pytest.mark.parametrize("data", [DATA, NESTED], ids=["flat", "nested"])
+    def test_truncated_anywhere(self, data):
+        for length in range(len(data)):
+            with pytest.raises(SummaryError):
+                Summary.from_bytes(data[:length])
+
+    def test_one_bit_flipped_anywhere(self):
+        for place in range(8 * len(DATA)):
+            damaged = bytearray(DATA)
+            damaged[place // 8] ^= 1 << place % 8
+            with pytest.raises(SummaryError):
+                Summary.from_bytes(bytes(damaged))
+
+    def test_trailing_bytes(self, refusal):
+        assert "checksum" in refusal(Summary.from_bytes, DATA + b"\x00", error=SummaryError)
+
+    def test_other_version(self, refusal):
+        message = refusal(Summary.from_bytes, packed({}, version=2), error=SummaryError)
+        assert "format version 2; this calibrant reads version 1" in message
+        assert "Read them with the calibrant that wrote them" in message
+
+    def test_unknown_kind(self, refusal):
+        data = packed({"name": "Sketch", "values": {}})
+        assert "Sketch; expected" in refusal(Summary.from_bytes, data, error=SummaryError)
+
+    def test_fields_missing(self, refusal):
+        data = packed({"name": "Ordered", "values": {"dtype": {"plain": "float64"}}})
+        assert "do not hold a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
+
+    def test_type_no_summary_has(self, refusal):
+        data = packed({"name": "Grid", "values": {"sums": {"dtype": "|O", "shape": [1]}}}, b"\x00" * 8)
+        assert "an array of type |O, which no summary has" in refusal(Summary.from_bytes, data, error=SummaryError)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            packed(b"not json"),
+            packed(b"\xff\xfe"),
+            packed([]),
+            packed({"values": {}}),
+            packed({"name": "Grid"}),
+            packed({"name": "Grid", "values": {"sums": {"dtype": "<f8", "shape": [11, 4150]}}}),
+            packed({"name": "Grid", "values": {"sums": {"dtype": "<f8", "shape": [-1]}}}),
+            packed({"name": "Grid", "values": {"sums": {"dtype": "<f8"}, "weight_max": {"plain": 1.0}}}),
+        ],
+        ids=["text", "no text", "list", "no name", "no values", "array cut short", "negative shape", "no shape"],
+    )
+    def test_right_checksum_around_nonsense(self, data):
+        with pytest.raises(SummaryError):
+            Summary.from_bytes(data)

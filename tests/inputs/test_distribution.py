@@ -1,0 +1,178 @@
+"""What every law can be asked, and what a law of one's own has to give."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.distribution import Law, beside
+from calibrant.inputs.mixture import Mixture
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.scipy_distribution import ScipyLaw
+
+MEAN = np.array([0.0, 1.0, -2.0, 30.0])
+STD = np.array([1.0, 0.1, 3.0, 2.0])
+REAL = {
+    "Normal": Normal(MEAN, STD),
+    "Laplace": Laplace(MEAN, STD),
+    "Mixture": Mixture([Normal(MEAN, STD), Laplace(-MEAN, 2.0)], [0.25, 0.75]),
+    "Samples": Samples(np.random.default_rng(0).normal(MEAN[:, None], STD[:, None], (4, 9))),
+    "ScipyLaw": ScipyLaw(stats.gamma(a=STD + 1, loc=MEAN)),
+}
+COV = np.array([[2.0, 0.5], [0.5, 1.0]])
+VECTORS = {
+    "MvNormal": MvNormal(np.column_stack([MEAN, STD]), COV),
+    "Mixture": Mixture([MvNormal(np.ones((4, 2)), COV), MvNormal(np.zeros((4, 2)), np.eye(2))], [0.5, 0.5]),
+    "Samples": Samples(np.random.default_rng(1).normal(size=(4, 9, 2))),
+}
+BOTH = {
+    **{f"real {name}": law for name, law in REAL.items()},
+    **{f"vector {name}": law for name, law in VECTORS.items()},
+}
+QUESTIONS = [(name, method) for name in REAL for method in ("cdf", "sf", "ppf", "isf")]
+QUESTIONS += [(name, "log_density") for name in REAL if name != "Samples"]
+SELECTIONS = [
+    np.array([2, 0]),
+    np.array([3, 3, 3]),
+    slice(1, 3),
+    np.array([True, False, False, True]),
+    np.array([], int),
+]
+
+
+@pytest.mark.parametrize(
+    ("law", "text"),
+    [
+        (Normal(np.zeros(1000), 1.0), "Normal(1,000 rows)"),
+        (Laplace([0.0], 1.0), "Laplace(1 row)"),
+        (Mixture([Normal(MEAN, STD), Laplace(MEAN, STD)], [0.5, 0.5]), "Mixture(4 rows, 2 components)"),
+        (MvNormal(np.zeros((2000, 3)), np.eye(3)), "MvNormal(2,000 rows of 3 coordinates)"),
+        (VECTORS["Mixture"], "Mixture(4 rows, 2 components of 2 coordinates)"),
+        (ScipyLaw(stats.gamma(a=np.ones(5000))), "ScipyLaw(5,000 rows of gamma)"),
+    ],
+)
+def test_repr_counts_rows_and_prints_no_parameters(law, text):
+    assert repr(law) == text
+
+
+@pytest.mark.parametrize("name", BOTH)
+class TestEveryLaw:
+    def test_counts_its_rows(self, name):
+        assert BOTH[name].n == 4
+        assert BOTH[name].shape == ((2,) if name.startswith("vector") else ())
+
+    def test_sample_has_its_shape_and_repeats_itself(self, name):
+        law = BOTH[name]
+        draws = law.sample(5, 3)
+        assert draws.shape == (4, 5, *law.shape)
+        assert draws.dtype == np.float64
+        assert np.array_equal(draws, law.sample(5, np.random.default_rng(3)))
+        assert not np.array_equal(draws, law.sample(5, 4))
+
+    def test_sample_refuses_a_bad_size_or_rng(self, name, refusal):
+        assert "size must be at least 1; got 0" in refusal(BOTH[name].sample, 0, 0)
+        assert "size must be a whole number" in refusal(BOTH[name].sample, 2.0, 0)
+        assert "rng must be a numpy Generator" in refusal(BOTH[name].sample, 2, None)
+
+    @pytest.mark.parametrize("rows", SELECTIONS, ids=str)
+    def test_taken_rows_are_those_rows(self, name, rows):
+        law = BOTH[name]
+        taken = law.take(rows)
+        assert type(taken) is type(law)
+        assert taken.shape == law.shape
+        assert taken.n == len(np.arange(4)[rows])
+        if law.shape and not isinstance(law, Samples):
+            x = np.arange(24.0).reshape(4, 3, 2)
+            assert np.array_equal(taken.log_density(x[rows]), law.log_density(x)[rows])
+        if not law.shape:
+            x = np.arange(12.0).reshape(4, 3)
+            assert np.array_equal(taken.cdf(x[rows]), law.cdf(x)[rows])
+            assert np.array_equal(taken.isf(x[rows] / 11), law.isf(x / 11)[rows])
+
+    def test_survives_pickling(self, name):
+        law = BOTH[name]
+        assert np.array_equal(pickle.loads(pickle.dumps(law)).sample(3, 0), law.sample(3, 0))
+
+
+@pytest.mark.parametrize(("name", "method"), QUESTIONS)
+class TestRealLaws:
+    def test_points_of_any_legal_shape(self, name, method):
+        ask = getattr(REAL[name], method)
+        x = np.array([0.1, 0.25, 0.5, 0.75])
+        alone = ask(x)
+        assert alone.shape == (4,)
+        table = ask(np.column_stack([x, x[::-1], x]))
+        assert table.shape == (4, 3)
+        assert np.array_equal(table[:, 0], alone)
+        assert np.array_equal(table[:, 1], ask(x[::-1]))
+        assert ask(0.5).shape == (4,)
+        assert np.array_equal(ask(0.5), ask([0.5] * 4))
+        shared = ask(x[None, :])
+        assert np.array_equal(shared, ask(np.tile(x, (4, 1))))
+
+    def test_refused_shapes(self, name, method, refusal):
+        for x in (np.full(3, 0.5), np.full((3, 4), 0.5), np.full((4, 1, 1), 0.5)):
+            message = refusal(getattr(REAL[name], method), x)
+            assert "points must have shape (4,) or (4, k)" in message
+            assert f"got shape {x.shape}" in message
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("q", [-0.1, 1.1, np.nan])
+def test_levels_are_probabilities(refusal, name, q):
+    for ask in (REAL[name].ppf, REAL[name].isf):
+        assert f"q must lie in [0, 1]; row 2, column 1 is {q}" in refusal(ask, [[0, 1]] * 2 + [[0, q]] * 2)
+        assert f"q must lie in [0, 1]; got {q}" in refusal(ask, q)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+@pytest.mark.parametrize("method", ["cdf", "sf", "ppf", "isf"])
+def test_vectors_have_no_quantiles(refusal, name, method):
+    message = refusal(getattr(VECTORS[name], method), 0.5, error=NotApplicableError)
+    assert f"{name} has no {method}(...)" in message
+    assert "vectors of 2 coordinates" in message
+
+
+class Exponential(Law):
+    """A law of one's own with one method."""
+
+    def __init__(self, rate):
+        self.rate = np.asarray(rate)
+
+    @property
+    def n(self):
+        return len(self.rate)
+
+    def take(self, rows):
+        return Exponential(self.rate[rows])
+
+    def sf(self, x):
+        return np.exp(-beside(self.rate, x) * x)
+
+
+class TestOwnLaw:
+    def test_answers_what_it_defines(self):
+        law = Exponential([1.0, 2.0])
+        assert law.shape == ()
+        assert law.sf(np.log([[2.0], [2.0]])).round(12).tolist() == [[0.5], [0.25]]
+
+    @pytest.mark.parametrize("method", ["cdf", "ppf", "isf", "log_density"])
+    def test_refuses_the_rest(self, refusal, method):
+        message = refusal(getattr(Exponential([1.0]), method), 0.5, error=NotApplicableError)
+        assert message.startswith(f"Exponential has no {method}(...). Define it in the class")
+        assert "Samples(draws)" in message
+
+    def test_refuses_to_sample(self, refusal):
+        assert "Exponential has no sample(...)" in refusal(Exponential([1.0]).sample, 2, 0, error=NotApplicableError)
+
+    def test_is_a_component_like_any_other(self, refusal):
+        law = Mixture([Exponential([1.0]), Normal(0, 1)], [0.5, 0.5])
+        assert law.sf(0.0).tolist() == [0.75]
+        assert "Exponential has no cdf" in refusal(law.cdf, 0.0, error=NotApplicableError)
+
+    def test_needs_rows(self):
+        with pytest.raises(TypeError, match="abstract"):
+            Law()

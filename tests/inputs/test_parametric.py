@@ -1,0 +1,254 @@
+"""The normal law."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+
+Z = np.array([-38.0, -20.0, -8.3, -3.0, -1.0, -1e-9, 0.0, 1e-300, 0.5, 2.0, 8.3, 20.0, 38.0])
+Q = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5, 0.75, 1 - 2**-53, 1.0])
+MEAN, STD = np.array([0.0, -3.0, 1e6]), np.array([1.0, 0.01, 1e3])
+LAW, SCIPY = Normal(MEAN, STD), stats.norm(MEAN[:, None], STD[:, None])
+X = MEAN[:, None] + STD[:, None] * Z
+
+
+def test_hand_numbers():
+    law = Normal([0.0, 10.0], [1.0, 2.0])
+    assert law.cdf([0.0, 10.0]).tolist() == [0.5, 0.5]
+    assert law.cdf([1.959963984540054, 10 + 2 * 1.959963984540054]) == pytest.approx([0.975, 0.975], rel=1e-15)
+    assert law.log_density([0.0, 12.0]) == pytest.approx([-0.9189385332046727, -0.9189385332046727 - 0.5 - np.log(2)])
+    assert law.ppf(0.975) == pytest.approx([1.959963984540054, 13.919927969080108], rel=1e-15)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
+def test_agrees_with_scipy_at_points(ours, theirs):
+    np.testing.assert_allclose(getattr(LAW, ours)(X), getattr(SCIPY, theirs)(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+def test_agrees_with_scipy_at_levels(method):
+    np.testing.assert_allclose(getattr(LAW, method)(Q[None]), getattr(SCIPY, method)(Q), rtol=1e-12)
+
+
+def test_far_tails_keep_their_digits():
+    law = Normal(0, 1)
+    assert law.sf(20.0)[0] == pytest.approx(2.7536241186062337e-89, rel=1e-12)
+    assert law.sf(20.0) == law.cdf(-20.0)
+    assert law.isf(law.sf(30.0))[0] == pytest.approx(30.0, rel=1e-14)
+
+
+def test_infinity_is_a_point():
+    law = Normal(0, 1e-300)
+    assert law.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
+    assert law.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
+    assert law.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
+    assert law.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
+    assert law.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
+
+
+def test_draws_have_mean_and_spread():
+    m = 40_000
+    z = (LAW.sample(m, 0) - MEAN[:, None]) / STD[:, None]
+    assert np.all(np.abs(z.mean(axis=1)) < 5 / np.sqrt(m))
+    assert np.all(np.abs(z.var(axis=1) - 1) < 5 * np.sqrt(2 / m))
+    assert abs(np.corrcoef(z)[0, 1]) < 5 / np.sqrt(m)
+
+
+Z_LAPLACE = np.array([-700.0, -40.0, -3.0, -1e-9, 0.0, 1e-9, 0.5, 2.0, 40.0, 700.0])
+Q_LAPLACE = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.75, 1 - 2**-53, 1.0])
+LOC, SCALE = np.array([0.0, -3.0, 1e6]), np.array([1.0, 0.01, 1e3])
+LAW_LAPLACE, SCIPY_LAPLACE = Laplace(LOC, SCALE), stats.laplace(LOC[:, None], SCALE[:, None])
+X_LAPLACE = LOC[:, None] + SCALE[:, None] * Z_LAPLACE
+
+
+def test_hand_numbers_laplace():
+    law = Laplace([0.0, 10.0], [1.0, 2.0])
+    assert law.cdf([0.0, 10.0]).tolist() == [0.5, 0.5]
+    assert law.cdf([-np.log(2), 10 + 2 * np.log(2)]) == pytest.approx([0.25, 0.75], rel=1e-15)
+    assert law.log_density([3.0, 10.0]) == pytest.approx([-3 - np.log(2), -np.log(4)], rel=1e-15)
+    assert law.ppf([0.25, 0.75]) == pytest.approx([-np.log(2), 10 + 2 * np.log(2)], rel=1e-15)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
+def test_agrees_with_scipy_at_points_laplace(ours, theirs):
+    np.testing.assert_allclose(
+        getattr(LAW_LAPLACE, ours)(X_LAPLACE), getattr(SCIPY_LAPLACE, theirs)(X_LAPLACE), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+def test_agrees_with_scipy_at_levels_laplace(method):
+    np.testing.assert_allclose(
+        getattr(LAW_LAPLACE, method)(Q_LAPLACE[None]), getattr(SCIPY_LAPLACE, method)(Q_LAPLACE), rtol=1e-12
+    )
+
+
+def test_quantiles_near_the_middle_keep_their_digits():
+    # With q = 1/2 + e the quantile is -log(1 - 2e).
+    e = 2.0**-40
+    assert Laplace(0, 1).ppf(0.5 + e)[0] == pytest.approx(-np.log1p(-2 * e), rel=1e-15)
+    assert Laplace(0, 1).isf(0.5 + e)[0] == pytest.approx(np.log1p(-2 * e), rel=1e-15)
+
+
+def test_infinity_is_a_point_laplace():
+    law = Laplace(0, 1e-300)
+    assert law.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
+    assert law.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
+    assert law.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
+    assert law.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
+    assert law.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
+
+
+def test_draws_have_median_and_spread():
+    m = 40_000
+    z = (LAW_LAPLACE.sample(m, 0) - LOC[:, None]) / SCALE[:, None]  # variance 2, fourth moment 24
+    assert np.all(np.abs(z.mean(axis=1)) < 5 * np.sqrt(2 / m))
+    assert np.all(np.abs((z**2).mean(axis=1) - 2) < 5 * np.sqrt(20 / m))
+    assert np.all(np.abs((z < 0).mean(axis=1) - 0.5) < 2.5 / np.sqrt(m))
+
+
+N, D = 5, 3
+RNG = np.random.default_rng(0)
+MEAN_MV_NORMAL = RNG.normal(size=(N, D))
+ROOT = RNG.normal(size=(N, D, D))
+COV = ROOT @ ROOT.swapaxes(1, 2) + 0.5 * np.eye(D)
+COV = (COV + COV.swapaxes(1, 2)) / 2
+X_MV_NORMAL = RNG.normal(scale=5, size=(N, 4, D))
+
+
+class TestMade:
+    def test_one_covariance_for_all_rows(self):
+        law = MvNormal(MEAN_MV_NORMAL, COV[0])
+        assert law.is_shared
+        assert law.cov.shape == (N, D, D)
+        assert law.cov.strides[0] == 0
+        assert np.array_equal(law.cov[4], COV[0])
+        assert law.take(np.array([1, 1, 2])).is_shared
+        assert law.take(np.array([1, 1, 2])).cov.shape == (3, D, D)
+        assert law.take(np.array([], int)).take(slice(0)).cov.shape == (0, D, D)
+
+    def test_one_covariance_per_row(self):
+        law = MvNormal(MEAN_MV_NORMAL, COV)
+        assert not law.is_shared
+        assert np.array_equal(law.cov, COV)
+        assert np.array_equal(law.take(slice(1, 3)).cov, COV[1:3])
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_as_many_rows_as_coordinates(self, n):
+        eye = np.eye(n)
+        assert MvNormal(np.zeros((n, n)), eye).is_shared
+        assert not MvNormal(np.zeros((n, n)), np.stack([eye] * n)).is_shared
+
+    def test_diagonal(self):
+        assert MvNormal(MEAN_MV_NORMAL, np.diag([1.0, 2.0, 3.0])).is_diagonal
+        mixed = MvNormal(MEAN_MV_NORMAL, np.stack([np.eye(D), COV[1], np.eye(D), np.eye(D), np.eye(D)]))
+        assert not mixed.is_diagonal
+        assert mixed.take([0, 2]).is_diagonal
+
+    def test_nobody_writes_to_it(self):
+        given = COV.copy()
+        for law in (MvNormal(MEAN_MV_NORMAL, given), MvNormal(MEAN_MV_NORMAL, given[0])):
+            given[:] = 7.0
+            assert np.array_equal(law.cov[0], COV[0])
+            for array in (law.mean, law.cov, law.take([0]).cov):
+                with pytest.raises(ValueError, match="read-only"):
+                    array[0] = 5.0
+            given[:] = COV
+
+    def test_rounding_of_float32_is_made_symmetric(self):
+        given = np.array([[1.0, 0.5], [0.5 + 4e-8, 1.0]])
+        law = MvNormal([[0.0, 0.0]], given)
+        assert law.cov[0, 0, 1] == law.cov[0, 1, 0] == 0.5 + 2e-8
+
+    def test_scales_may_differ_widely(self):
+        cov = np.array([[1e-24, 0.9], [0.9, 1e24]])
+        assert MvNormal([[0.0, 0.0]], cov).log_density([[0.0, 0.0]])[0] == pytest.approx(
+            -np.log(2 * np.pi) - 0.5 * np.log(0.19), rel=1e-12
+        )
+
+
+class TestAsked:
+    def test_agrees_with_scipy(self):
+        expected = [stats.multivariate_normal(MEAN_MV_NORMAL[i], COV[i]).logpdf(X_MV_NORMAL[i]) for i in range(N)]
+        np.testing.assert_allclose(MvNormal(MEAN_MV_NORMAL, COV).log_density(X_MV_NORMAL), expected, rtol=1e-12)
+
+    def test_agrees_with_scipy_for_a_shared_covariance(self):
+        expected = [stats.multivariate_normal(MEAN_MV_NORMAL[i], COV[0]).logpdf(X_MV_NORMAL[i]) for i in range(N)]
+        np.testing.assert_allclose(MvNormal(MEAN_MV_NORMAL, COV[0]).log_density(X_MV_NORMAL), expected, rtol=1e-12)
+
+    def test_shapes_of_points(self):
+        law = MvNormal(MEAN_MV_NORMAL, COV)
+        table = law.log_density(X_MV_NORMAL)
+        assert np.array_equal(law.log_density(X_MV_NORMAL[:, 2]), table[:, 2])
+        assert np.array_equal(law.log_density(X_MV_NORMAL[:1])[0], table[0])
+        assert np.array_equal(law.log_density(X_MV_NORMAL[0, 0]), law.log_density(np.tile(X_MV_NORMAL[0, 0], (N, 1))))
+
+    def test_refused_points(self, refusal):
+        law = MvNormal(MEAN_MV_NORMAL, COV)
+        for x in (0.0, X_MV_NORMAL[:, :, :2], X_MV_NORMAL[:4], X_MV_NORMAL[:4, 0], X_MV_NORMAL[None]):
+            assert "points must have shape (5, 3) or (5, k, 3)" in refusal(law.log_density, x)
+
+    def test_one_coordinate_is_the_normal_law(self):
+        x = np.linspace(-4, 4, 7)
+        law = MvNormal(np.zeros((1, 1)), [[4.0]])
+        np.testing.assert_allclose(law.log_density(x[None, :, None]), Normal(0, 2).log_density(x[None]), rtol=1e-14)
+
+    def test_far_away(self):
+        assert MvNormal([[0.0, 0.0]], np.eye(2)).log_density([[1e200, 0.0]]).tolist() == [-np.inf]
+
+    @pytest.mark.parametrize("cov", [COV, COV[0]], ids=["own", "shared"])
+    def test_draws_have_mean_and_covariance(self, cov):
+        m = 20_000
+        law = MvNormal(MEAN_MV_NORMAL, cov)
+        centred = law.sample(m, 0) - MEAN_MV_NORMAL[:, None]
+        std = np.sqrt(np.diagonal(law.cov, axis1=1, axis2=2))
+        assert np.all(np.abs(centred.mean(axis=1)) < 5 * std / np.sqrt(m))
+        found = np.einsum("nmi,nmj->nij", centred, centred) / m
+        assert np.all(np.abs(found - law.cov) < 5 * np.sqrt(2 / m) * std[:, :, None] * std[:, None, :])
+
+
+EYE = np.eye(2)
+ZERO = np.zeros((3, 2))
+BAD_ROW = np.stack([EYE, [[1.0, 2.0], [2.0, 1.0]], EYE])
+REFUSED = {
+    "mean 1-D": (([0, 0], EYE), ["mean must have shape (n, D)", "(2,)", "mean[None, :]", "mean[:, None]"]),
+    "mean a number": ((0, EYE), ["mean must have shape (n, D)", "Normal(mean, std)"]),
+    "mean 3-D": ((np.zeros((2, 2, 2)), EYE), ["mean must have shape (n, D)", "(2, 2, 2)"]),
+    "mean missing": (([[0, 0], [0, np.nan]], EYE), ["mean must be finite", "row 1, coordinate 1 is nan"]),
+    "mean empty": ((np.zeros((0, 2)), EYE), ["mean is empty"]),
+    "variances": ((ZERO, np.ones((3, 2))), ["(3, 2, 2)", "got shape (3, 2)", "cov[..., None] * numpy.eye(D)"]),
+    "one variance": ((ZERO, 1.0), ["cov must have shape (n, D, D) = (3, 2, 2)", "got shape ()"]),
+    "other rows": ((ZERO, np.stack([EYE] * 2)), ["got shape (2, 2, 2)", "same number of rows"]),
+    "other coordinates": ((ZERO, np.eye(3)), ["(D, D) = (2, 2)", "got shape (3, 3)"]),
+    "missing": ((ZERO, [[1, 0], [np.nan, 1]]), ["cov must be finite", "line 1, column 0 is nan"]),
+    "missing in a row": (
+        (ZERO, np.stack([EYE, EYE, [[1, 0], [0, np.inf]]])),
+        ["cov must be finite", "row 2, line 1, column 1 is inf"],
+    ),
+    "no variance": ((ZERO, [[1, 0], [0, 0]]), ["positive variances", "line 1 is 0.0", "do not vary"]),
+    "negative variance": ((ZERO, np.stack([EYE, EYE, -EYE])), ["positive variances", "row 2, line 0 is -1.0"]),
+    "asymmetric": ((ZERO, [[1, 0.5], [0.2, 1]]), ["symmetric", "line 0, column 1 is 0.5", "diagonal 0.2"]),
+    "asymmetric row": (
+        (ZERO, np.stack([EYE, EYE, [[1, 0.5], [0.2, 1]]])),
+        ["symmetric", "row 2, line 0, column 1 is 0.5"],
+    ),
+    "indefinite": ((ZERO, BAD_ROW[1]), ["positive definite", "smallest eigenvalue of it is -1", "Drop coordinates"]),
+    "indefinite row": ((ZERO, BAD_ROW), ["positive definite", "smallest eigenvalue of row 1 is -1"]),
+    "singular": ((ZERO, np.ones((2, 2))), ["positive definite", "smallest eigenvalue of it is"]),
+    "singular to rounding": ((ZERO, [[0.1, 0.3], [0.3, 0.9]]), ["positive definite", "smallest eigenvalue of it is"]),
+    "bool": ((ZERO, EYE == 1), ["cov must be real numbers", "bool"]),
+    "complex": ((ZERO, EYE * 1j), ["cov must be real numbers", "complex128"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(refusal, name):
+    given, words = REFUSED[name]
+    message = refusal(MvNormal, *given)
+    assert all(word in message for word in words), message
+
+
+def test_the_bad_row_is_named_and_not_a_badly_scaled_one(refusal):
+    cov = np.stack([np.diag([1e-20, 1.0]), BAD_ROW[1]])
+    assert "of row 1 is -1" in refusal(MvNormal, ZERO[:2], cov)

@@ -1,0 +1,260 @@
+"""Block statistics: they add up, leftovers fill further blocks, and they travel as bytes."""
+
+import itertools
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant import Delta, Exponential, Gaussian, JointKernel, Laplace, Normal, Samples, Summary, SummaryError
+from calibrant.kernel_errors.blocks import Blocks, outcome_variance
+
+RNG = np.random.default_rng(0)
+n = 43
+P1 = RNG.random(n)
+Y1 = (RNG.random(n) < P1).astype(int)
+P3 = RNG.dirichlet(np.ones(3), n)
+Y3 = RNG.integers(0, 3, n)
+LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+REAL = RNG.normal(size=n)
+W = RNG.uniform(0.5, 3, n)
+
+CASES = {
+    "binary": (Y1, P1, Exponential(0.3)),
+    "classes": (Y3, P3, Gaussian(0.5, "euclidean") * Gaussian(1.0, "labels")),
+    "laws": (REAL, LAW, Exponential(1.0) * Gaussian(1.0)),
+}
+
+
+def taken(prediction, rows):
+    return prediction.take(rows) if isinstance(prediction, cb.Law) else prediction[rows]
+
+
+def summary(name, rows=slice(None), m=5, weights=None, **options):
+    y, prediction, kernel = CASES[name]
+    w = None if weights is None else weights[rows]
+    options = {"kernel": kernel, "blocksize": m, **options}
+    return cb.summarize("skce", y[rows], taken(prediction, rows), weights=w, **options)
+
+
+def looped(name, m, weights, unbiased):
+    """Return the sums S_b over all blocks and their pair weights, one block at a time."""
+    y, prediction, kernel = CASES[name]
+    w = np.ones(n) if weights is None else weights
+    sums, pairs = [], []
+    for start in range(0, n - m + 1, m):
+        rows = np.arange(start, start + m)
+        total = w[rows].sum() ** 2 - (unbiased * w[rows] ** 2).sum()
+        value = cb.skce(y[rows], taken(prediction, rows), kernel=kernel, unbiased=unbiased, weights=w[rows])
+        sums.append(value * total)
+        pairs.append(total)
+    return np.array(sums), np.array(pairs)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("weights", [None, W], ids=["", "weighted"])
+@pytest.mark.parametrize("m", [2, 5, 20])
+@pytest.mark.parametrize("name", CASES)
+def test_against_a_loop(name, m, weights, unbiased):
+    S, pairs = looped(name, m, weights, unbiased)
+    found = summary(name, m=m, weights=weights, unbiased=unbiased)
+    assert (found.n, found.used, found.blocks, found.m) == (n, n // m * m, n // m, m)
+    assert found.mean == pytest.approx(S.mean(), rel=1e-10, abs=1e-13)
+    assert found.spread == pytest.approx(((S - S.mean()) ** 2).sum(), rel=1e-9)
+    assert found.pairs == pytest.approx(pairs.sum())
+    assert found.estimate == pytest.approx(S.sum() / pairs.sum(), rel=1e-10, abs=1e-13)
+    s = n // m
+    assert found.standard_error == pytest.approx(S.std(ddof=1) / np.sqrt(s), rel=1e-9)
+    w = np.ones(n) if weights is None else weights
+    assert found.weight == pytest.approx(w[: s * m].sum())
+    assert found.heaviest == w[: s * m].max()
+
+
+def test_biased_blocks_of_one_row():
+    found = summary("binary", m=1, unbiased=False)
+    assert found.estimate == pytest.approx(2 * ((Y1 - P1) ** 2).mean())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_chunks_of_whole_blocks_add_up(name):
+    whole = summary(name, slice(0, 40), weights=W)
+    parts = [summary(name, slice(a, b), weights=W) for a, b in ((0, 10), (10, 15), (15, 40))]
+    total = reduce(add, parts)
+    assert (total.n, total.blocks, total.left) == (40, 8, ())
+    for field in ("mean", "spread", "pairs", "weight", "variance", "heaviest"):
+        assert getattr(total, field) == pytest.approx(getattr(whole, field), rel=1e-12), field
+    assert sum(parts).estimate == total.estimate
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_leftovers_fill_blocks(name):
+    # 7 + 7 rows: blocks 0-4, 7-11, and the leftovers 5, 6, 12, 13 wait for one more.
+    first, second, third = (summary(name, slice(a, b), weights=W) for a, b in ((0, 7), (7, 14), (14, 20)))
+    both = first + second
+    assert (both.n, both.blocks, both.used) == (14, 2, 10)
+    assert [part.n for part in both.left] == [4]
+    all_three = both + third
+    assert (all_three.n, all_three.blocks, all_three.left) == (20, 4, ())
+    order = np.array([*range(5), *range(7, 12), *range(14, 19), 5, 6, 12, 13, 19])
+    expected = summary(name, order, weights=W)
+    for field in ("mean", "spread", "pairs", "weight", "variance", "heaviest"):
+        assert getattr(all_three, field) == pytest.approx(getattr(expected, field), rel=1e-11), field
+
+
+def test_a_stream_keeps_fewer_than_m_rows():
+    total = Blocks.zero()
+    for start in range(0, 42, 6):
+        total = total + summary("classes", slice(start, start + 6), m=4)
+        assert sum(part.n for part in total.left) < 4
+    assert (total.n, total.blocks) == (42, 10)
+
+
+def test_batches_smaller_than_a_block():
+    parts = [summary("classes", slice(k, k + 1), m=4) for k in range(9)]
+    total = sum(parts)
+    assert (total.n, total.blocks) == (9, 2)
+    assert total.estimate == pytest.approx(summary("classes", slice(0, 9), m=4).estimate, rel=1e-12)
+
+
+def test_zero():
+    zero, some = Blocks.zero(), summary("binary")
+    assert zero.n == 0
+    assert zero + some == some + zero == some
+    assert zero + zero == zero
+    assert Summary.from_bytes(zero.to_bytes()) == zero
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("weights", [None, W], ids=["", "weighted"])
+def test_bytes(name, weights):
+    first, second = summary(name, slice(0, 22), weights=weights), summary(name, slice(22, n), weights=weights)
+    back = Summary.from_bytes(first.to_bytes())
+    assert back == first
+    assert back != second
+    assert back + second == first + second
+    assert pickle.loads(pickle.dumps(first)) == first
+
+
+@pytest.mark.parametrize(
+    "law", [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))], ids=lambda law: type(law).__name__
+)
+def test_bytes_of_other_laws(law):
+    found = cb.summarize("skce", REAL, law, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=4)
+    assert found.left[0].n == 3
+    assert Summary.from_bytes(found.to_bytes()) == found
+
+
+def test_truncated_and_foreign_bytes(refusal):
+    data = summary("binary").to_bytes()
+    assert refusal(Blocks.from_bytes, data[:-3], error=SummaryError)
+    assert refusal(Blocks.from_bytes, cb.summarize("skce", Y1, P1).to_bytes(), error=SummaryError)
+
+
+def test_a_kernel_of_ones_own_does_not_travel(refusal):
+    kernel = Exponential(1.0, lambda a, b: np.abs(a - b)) * Delta()
+    found = summary("binary", kernel=kernel)
+    assert "merge in memory" in refusal(found.to_bytes, error=SummaryError)
+    assert (found + found).blocks == 17
+
+
+def test_a_joint_kernel():
+    class Joint(JointKernel):
+        def __call__(self, p, a, q, b):
+            return np.exp(-np.abs(p - q).sum(axis=1) / 2 / 0.3) * (a == b)
+
+    joint = summary("binary", kernel=Joint())
+    assert joint.estimate == pytest.approx(summary("binary").estimate, rel=1e-12)
+
+
+class TestRefusals:
+    def test_another_size(self, refusal):
+        message = refusal(lambda: summary("binary") + summary("binary", m=4), error=SummaryError)
+        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 4" in message
+        assert "Give blocksize as a number" in message
+
+    def test_another_estimator(self, refusal):
+        assert "unbiased=False" in refusal(
+            lambda: summary("binary") + summary("binary", unbiased=False), error=SummaryError
+        )
+
+    def test_another_kind(self, refusal):
+        message = refusal(lambda: summary("binary") + summary("laws"), error=SummaryError)
+        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 5 (law Normal," in message
+
+    def test_another_kernel(self, refusal):
+        message = refusal(lambda: summary("binary") + summary("binary", kernel=Exponential(0.2)), error=SummaryError)
+        assert "lengthscale=0.3" in message
+        assert "lengthscale=0.2" in message
+        assert '"median" differs from batch to batch' in message
+
+    def test_medians_of_batches_differ(self, refusal):
+        first, second = (summary("binary", rows, kernel=None) for rows in (slice(0, 20), slice(20, 40)))
+        assert "Give the length scales as numbers" in refusal(lambda: first + second, error=SummaryError)
+
+    def test_a_function_of_n(self, refusal):
+        first, second = (summary("binary", rows, m=lambda n: n // 2) for rows in (slice(0, 20), slice(20, 43)))
+        assert "a function of n differs from batch to batch" in refusal(lambda: first + second, error=SummaryError)
+
+    def test_other_numbers_of_classes(self, refusal):
+        other = cb.summarize("skce", [0, 1, 2] * 2, np.full((6, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
+        message = refusal(lambda: summary("classes") + other, error=SummaryError)
+        assert "(3 classes, unbiased=True) do not merge with blocks of 5 (4 classes," in message
+        # Full blocks alone have no rows left whose columns would differ.
+        whole = cb.summarize("skce", [0, 1, 2, 3, 0], np.full((5, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
+        assert "4 classes" in refusal(lambda: summary("classes", slice(0, 5)) + whole, error=SummaryError)
+
+    def test_other_laws(self, refusal):
+        other = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["laws"][2], blocksize=5)
+        message = refusal(lambda: summary("laws", slice(0, 5)) + other, error=SummaryError)
+        assert "(law Normal, unbiased=True) do not merge with blocks of 5 (law Laplace," in message
+
+    def test_other_levels(self, refusal):
+        first, second = (
+            cb.summarize("skce", REAL[:5], cb.Intervals(REAL[:5] - 1, REAL[:5] + 1, level), blocksize=5)
+            for level in (0.9, 0.8)
+        )
+        message = refusal(lambda: first + second, error=SummaryError)
+        assert "(coverage of Intervals at 0.9, unbiased=True) do not merge with" in message
+        assert "blocks of 5 (coverage of Intervals at 0.8," in message
+
+    def test_sets_and_quantiles_of_one_level(self, refusal):
+        # A set is seen by its size, a quantile by its value: one number each, and no distance between the two.
+        kernel = Exponential(1.0)
+        first = cb.summarize("skce", [0, 1] * 4, cb.Sets([[True, False]] * 8, 0.9), kernel=kernel, blocksize=5)
+        second = cb.summarize("skce", REAL[:7], cb.Quantiles(REAL[:7], 0.9), kernel=kernel, blocksize=5)
+        message = refusal(lambda: first + second, error=SummaryError)
+        assert "(coverage of Sets at 0.9, unbiased=True) do not merge with blocks of 5 (coverage of Quant" in message
+        assert message.endswith("Summarize each kind of prediction alone")
+
+
+def test_is_frozen():
+    found = summary("binary")
+    for field in fields(found):
+        with pytest.raises(FrozenInstanceError):
+            setattr(found, field.name, None)
+    assert repr(found) == "Blocks(n=43)"
+
+
+def test_outcome_variance():
+    from calibrant.inputs.probabilities import read_probabilities
+    from calibrant.inputs.rows import read_outcomes
+
+    p = np.array([0.0, 0.5, 0.9])
+    y = [0, 1, 1]
+    np.testing.assert_allclose(outcome_variance(read_probabilities(y, p)), [0, 0.25, 0.09])
+    columns = read_probabilities(y, np.column_stack([1 - p, p]))
+    np.testing.assert_allclose(outcome_variance(columns), [0, 0.25, 0.09])
+    np.testing.assert_allclose(outcome_variance(read_probabilities([0], np.full((1, 4), 0.25))), [0.375])
+    assert outcome_variance(read_outcomes([0.0, 1.0], Normal([0.0, 1.0], 5.0))).tolist() == [1.0, 1.0]
+
+
+def test_merging_is_associative_up_to_rounding():
+    parts = [summary("binary", slice(a, a + 8), weights=W) for a in (0, 8, 16, 24, 32)]
+    found = [reduce(add, parts), parts[0] + reduce(add, parts[1:])]
+    for a, b in itertools.pairwise(found):
+        assert (a.blocks, a.n) == (b.blocks, b.n)
+        assert a.weight == pytest.approx(b.weight)

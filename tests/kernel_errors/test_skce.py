@@ -1,0 +1,523 @@
+"""Squared kernel calibration error: by hand, by its definition, and the laws that tie its kinds together."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import calibrant as cb
+from calibrant import (
+    Delta,
+    Exponential,
+    Gaussian,
+    JointKernel,
+    Kernel,
+    Laplace,
+    Matern32,
+    Matern52,
+    Mixture,
+    MvNormal,
+    Normal,
+    NotApplicableError,
+    RationalQuadratic,
+    Samples,
+    ScipyLaw,
+    mmce,
+    skce,
+    summarize,
+)
+from calibrant.core.ordered import Ordered
+from calibrant.kernel_errors.blocks import Blocks
+from calibrant.kernel_errors.skce import read_blocksize
+from calibrant.kernels.kept import Kept, KeptLaws
+
+RNG = np.random.default_rng(0)
+n = 30
+P1 = RNG.integers(0, 17, n) / 16
+Y1 = (RNG.random(n) < P1**0.7).astype(int)
+P3 = RNG.multinomial(16, RNG.dirichlet(np.ones(3), n)) / 16
+Y3 = RNG.integers(0, 3, n)
+W = RNG.uniform(0.5, 3, n)
+
+rows = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 16)), min_size=2, max_size=25)
+
+
+def columns(p):
+    p = np.asarray(p)
+    return np.column_stack([1 - p, p])
+
+
+class Alike(JointKernel):
+    """The same for all predictions."""
+
+    def __call__(self, p, a, q, b):
+        return (a == b).astype(float)
+
+
+def estimate(H, unbiased, w=None):
+    """Return the estimate from the whole matrix of h."""
+    w = np.ones(len(H)) if w is None else np.asarray(w)
+    total = w @ H @ w
+    if not unbiased:
+        return total / w.sum() ** 2
+    return (total - (w**2 * H.diagonal()).sum()) / (w.sum() ** 2 - (w**2).sum())
+
+
+class TestByHand:
+    def test_one_row(self):
+        # residuals (-0.5, 0.5) and (-0.25, ...): h of a row with itself is 2 e²
+        assert skce([1], [0.75], kernel=Exponential(1.0), unbiased=False) == 2 * 0.25**2
+        assert skce([1], [[0.25, 0.75]], kernel=Exponential(1.0), unbiased=False) == 2 * 0.25**2
+
+    def test_two_rows(self):
+        # e = -0.5, 0.75 at distance 0.25
+        h = 2 * -0.5 * 0.75 * math.exp(-0.25 / 0.5)
+        assert skce([0, 1], [0.5, 0.25], kernel=Exponential(0.5)) == pytest.approx(h)
+        biased = (2 * h + 2 * 0.25 + 2 * 0.75**2) / 4
+        assert skce([0, 1], [0.5, 0.25], kernel=Exponential(0.5), unbiased=False) == pytest.approx(biased)
+
+    def test_three_classes(self):
+        # residuals (0.5, -0.5, 0) and (-1, 1, 0): tv = 0.5, product -1
+        P = [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]
+        assert skce([0, 1], P, kernel=Exponential(1.0)) == pytest.approx(-math.exp(-0.5))
+
+    def test_normal(self):
+        # one location, l = σ = 1: 1 - 2 · 1/√2 · exp(0) + 1/√3
+        law = Normal([0.0, 0.0], 1.0)
+        expected = 1 - math.sqrt(2) + 1 / math.sqrt(3)
+        assert skce([0.0, 0.0], law, kernel=Exponential(1.0) * Gaussian(1.0)) == pytest.approx(expected)
+
+    def test_certain_and_right(self):
+        assert skce([0, 1, 1], [0.0, 1.0, 1.0]) == 0.0
+        assert skce([0, 1, 2], np.eye(3), unbiased=False) == 0.0
+
+
+SHAPES = [
+    Exponential(0.3),
+    Gaussian(0.3, "euclidean"),
+    Matern32(0.3, "euclidean"),
+    Matern52(0.3, "euclidean"),
+    RationalQuadratic(2.0, 0.3, "euclidean"),
+]
+
+
+class TestDefinition:
+    @pytest.mark.parametrize("unbiased", [True, False])
+    @pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
+    @pytest.mark.parametrize("kernel", SHAPES, ids=repr)
+    def test_one_probability(self, kernel, w, unbiased):
+        e = Y1 - P1
+        H = 2 * np.outer(e, e) * kernel.of_distance(np.abs(np.subtract.outer(P1, P1)))
+        found = skce(Y1, P1, kernel=kernel, weights=w, unbiased=unbiased)
+        assert found == pytest.approx(estimate(H, unbiased, w), rel=1e-11, abs=1e-14)
+
+    @pytest.mark.parametrize("unbiased", [True, False])
+    @pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
+    @pytest.mark.parametrize("kernel", SHAPES, ids=repr)
+    @pytest.mark.parametrize("target", [Delta(), Gaussian(1.0, "labels")], ids=repr)
+    def test_classes(self, kernel, target, w, unbiased):
+        R = np.eye(3)[Y3] - P3
+        G = target.of_distance(np.abs(np.subtract.outer(np.arange(3), np.arange(3))))
+        gap = P3[:, None] - P3[None]
+        d = np.sqrt((gap**2).sum(axis=2)) if kernel.distance == "euclidean" else np.abs(gap).sum(axis=2) / 2
+        H = kernel.of_distance(d) * (R @ G @ R.T)
+        found = skce(Y3, P3, kernel=kernel * target, weights=w, unbiased=unbiased)
+        assert found == pytest.approx(estimate(H, unbiased, w), rel=1e-11, abs=1e-14)
+
+    @pytest.mark.parametrize("unbiased", [True, False])
+    def test_a_product_that_does_not_say_so(self, unbiased):
+        class Joint(JointKernel):
+            def __call__(self, p, a, q, b):
+                return np.exp(-np.abs(p - q).sum(axis=1) / 2 / 0.3) * np.exp(-((a - b) ** 2) / 2)
+
+        product = Exponential(0.3, "tv") * Gaussian(1.0, "labels")
+        for y, p in ((Y3, P3), (Y1, P1)):
+            options = {"unbiased": unbiased, "weights": W}
+            assert skce(y, p, kernel=Joint(), **options) == pytest.approx(skce(y, p, kernel=product, **options))
+
+    def test_a_kernel_of_ones_own(self):
+        class Cauchy(Kernel):
+            def profile(self, u):
+                return 1 / (1 + u * u)
+
+        own = Cauchy(0.3, "euclidean")
+        same = RationalQuadratic(1.0, 0.3 / math.sqrt(2), "euclidean")
+        for y, p in ((Y3, P3), (Y1, P1)):
+            assert skce(y, p, kernel=own) == pytest.approx(skce(y, p, kernel=same), rel=1e-11)
+
+    @pytest.mark.parametrize(("y", "p"), [(Y1, P1), (Y3, P3)])
+    def test_a_distance_of_ones_own(self, y, p):
+        def tv(a, b):
+            return np.abs(a - b) if a.ndim == 1 else np.abs(a - b).sum(axis=1) / 2
+
+        for lengthscale in (0.3, "median"):
+            own = skce(y, p, kernel=Exponential(lengthscale, tv), weights=W)
+            assert own == pytest.approx(skce(y, p, kernel=Exponential(lengthscale, "tv"), weights=W), rel=1e-11)
+
+
+class TestLaws:
+    law = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+    y = RNG.normal(size=n)
+
+    def H(self, law, lengthscale):
+        x, s = law.mean, law.std
+
+        def E(gap, v):
+            scale = np.sqrt(lengthscale**2 + v)
+            return lengthscale / scale * np.exp(-(gap**2) / 2 / scale**2)
+
+        y = self.y
+        W2 = np.sqrt(np.subtract.outer(x, x) ** 2 + np.subtract.outer(s, s) ** 2)
+        return np.exp(-W2 / 1.5) * (
+            E(np.subtract.outer(y, y), 0)
+            - E(np.subtract.outer(x, y), s[:, None] ** 2)
+            - E(np.subtract.outer(y, x), s[None] ** 2)
+            + E(np.subtract.outer(x, x), np.add.outer(s**2, s**2))
+        )
+
+    @pytest.mark.parametrize("unbiased", [True, False])
+    @pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
+    def test_normal(self, w, unbiased):
+        found = skce(self.y, self.law, kernel=Exponential(1.5) * Gaussian(0.8), unbiased=unbiased, weights=w)
+        assert found == pytest.approx(estimate(self.H(self.law, 0.8), unbiased, w), rel=1e-11)
+
+    def test_one_normal_law_in_four_dresses(self):
+        mean, std = self.law.mean, self.law.std
+        kernel = Exponential(1.5, "embedding") * Gaussian(0.8)
+        expected = skce(self.y, self.law, kernel=kernel)
+        half = Mixture([self.law, self.law], [0.25, 0.75])
+        assert skce(self.y, half, kernel=kernel) == pytest.approx(expected, rel=1e-9)
+        assert skce(self.y, ScipyLaw(stats.norm(mean, std)), kernel=kernel) == pytest.approx(expected, rel=1e-6)
+        vectors = MvNormal(mean[:, None], (std**2)[:, None, None])
+        assert skce(self.y[:, None], vectors, kernel=kernel) == pytest.approx(expected, rel=1e-9)
+
+    def test_the_defaults(self):
+        pairs = list(itertools.combinations(range(n), 2))
+        mean, std = self.law.mean, self.law.std
+        l_P = np.median([math.hypot(mean[i] - mean[j], std[i] - std[j]) for i, j in pairs])
+        l_Y = np.median([abs(self.y[i] - self.y[j]) for i, j in pairs])
+        given_ = skce(self.y, self.law, kernel=Exponential(l_P) * Gaussian(l_Y))
+        assert skce(self.y, self.law) == pytest.approx(given_, rel=1e-12)
+        laplace = Laplace(mean, std)
+        assert skce(self.y, laplace) != pytest.approx(skce(self.y, laplace, kernel=Exponential() * Gaussian()))
+
+    def test_units_do_not_matter_with_median(self):
+        assert skce(100 * self.y + 7, Normal(100 * self.law.mean + 7, 100 * self.law.std)) == pytest.approx(
+            skce(self.y, self.law), rel=1e-9
+        )
+
+    def test_too_few_draws(self, refusal):
+        law = Samples(RNG.normal(size=(n, 3)))
+        assert math.isfinite(skce(self.y, law))
+        assert "at least 4 draws per row; got 3" in refusal(skce, self.y, law, unbiased=False)
+        assert math.isfinite(skce(self.y, Samples(RNG.normal(size=(n, 4))), unbiased=False))
+
+    def test_calibrated_draws_are_not_biased_upwards(self):
+        # The same draws in both kernels would give 1.4 standard deviations.
+        rng = np.random.default_rng(1)
+        values = []
+        for _ in range(150):
+            centre = rng.normal(size=40)
+            law = Samples(centre[:, None] + rng.normal(size=(40, 4)))
+            values.append(skce(centre + rng.normal(size=40), law, kernel=Exponential(1.0) * Gaussian(1.0)))
+        values = np.array(values)
+        assert abs(values.mean()) < 4 * values.std() / math.sqrt(150)
+
+    def test_draws_for_what_has_no_form(self, refusal):
+        law, kernel = ScipyLaw(stats.gamma([2.0, 3.0, 4.0])), Exponential(1.0) * Exponential(1.0)
+        y = [1.0, 2.0, 5.0]
+        message = refusal(skce, y, law, kernel=kernel, error=NotApplicableError)
+        assert "draws=" in message
+        first = skce(y, law, kernel=kernel, draws=20, rng=1)
+        assert first == skce(y, law, kernel=kernel, draws=20, rng=1) != skce(y, law, kernel=kernel, draws=20, rng=2)
+        assert "draws must be even" in refusal(skce, y, law, kernel=kernel, draws=21)
+        assert "at least 2" in refusal(skce, y, law, kernel=kernel, draws=0)
+
+    def test_labels_are_refused(self, refusal):
+        assert "classes= is for labels" in refusal(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0), classes=[0, 1])
+        assert "pos_label= is for labels" in refusal(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0), pos_label=1)
+
+
+class TestTies:
+    """Laws that tie the kinds together."""
+
+    @settings(max_examples=25)
+    @given(rows, st.floats(0.05, 2))
+    def test_biased_is_twice_mmce_squared(self, rows, bandwidth):
+        y, p = (np.array(column) for column in zip(*rows, strict=True))
+        found = skce(y, p / 16, kernel=Exponential(bandwidth), unbiased=False)
+        assert found == pytest.approx(2 * mmce(y, p / 16, bandwidth=bandwidth) ** 2, rel=1e-11, abs=1e-13)
+
+    @settings(max_examples=25)
+    @given(rows, st.booleans())
+    def test_two_columns_are_one_probability(self, rows, unbiased):
+        y, p = (np.array(column) for column in zip(*rows, strict=True))
+        p = p / 16
+        for kernel in (Exponential(0.2), Gaussian(0.2) * Gaussian(1.0, "labels")):
+            one = skce(y, p, kernel=kernel, unbiased=unbiased)
+            assert skce(y, columns(p), kernel=kernel, unbiased=unbiased) == pytest.approx(one, rel=1e-12, abs=1e-14)
+        vectors = skce(y, columns(p), kernel=Matern32(0.2 * math.sqrt(2), "euclidean"), unbiased=unbiased)
+        one = skce(y, p, kernel=Matern32(0.2, "euclidean"), unbiased=unbiased)
+        assert vectors == pytest.approx(one, rel=1e-11, abs=1e-14)
+
+    @settings(max_examples=25)
+    @given(rows)
+    def test_biased_is_not_negative(self, rows):
+        y, p = (np.array(column) for column in zip(*rows, strict=True))
+        assert skce(y, p / 16, kernel=Exponential(0.2), unbiased=False) >= -1e-15
+
+    @pytest.mark.parametrize(("y", "p"), [(Y1, P1), (Y3, P3)])
+    def test_whole_number_weights_are_repeated_rows_for_the_biased_one(self, y, p):
+        times = RNG.integers(1, 4, n)
+        kernel = Exponential(0.3)
+        repeated = skce(np.repeat(y, times), np.repeat(p, times, axis=0), kernel=kernel, unbiased=False)
+        assert skce(y, p, kernel=kernel, unbiased=False, weights=times) == pytest.approx(repeated, rel=1e-11)
+        unbiased = skce(np.repeat(y, times), np.repeat(p, times, axis=0), kernel=kernel)
+        assert skce(y, p, kernel=kernel, weights=times) != pytest.approx(unbiased, rel=1e-3)
+
+    def test_the_length_scale_is_a_length(self):
+        # twice the distance at twice the length scale
+        assert skce(Y3, P3, kernel=Exponential(0.4, "l1")) == pytest.approx(skce(Y3, P3, kernel=Exponential(0.2, "tv")))
+
+
+class TestBlocks:
+    @pytest.mark.parametrize("unbiased", [True, False])
+    @pytest.mark.parametrize("m", [2, 7, 18, 30])
+    @pytest.mark.parametrize(("y", "p"), [(Y1, P1), (Y3, P3)])
+    def test_mean_of_blocks(self, y, p, m, unbiased):
+        kernel = Exponential(0.3)
+        options = {"kernel": kernel, "unbiased": unbiased}
+        parts = [skce(y[a : a + m], p[a : a + m], **options) for a in range(0, n - m + 1, m)]
+        assert skce(y, p, blocksize=m, **options) == pytest.approx(np.mean(parts), rel=1e-11, abs=1e-14)
+
+    def test_rows_after_the_last_block_do_not_count(self):
+        y = Y1.copy()
+        y[28:] = 1 - y[28:]
+        kernel = Exponential(0.3)
+        assert skce(y, P1, kernel=kernel, blocksize=7) == skce(Y1, P1, kernel=kernel, blocksize=7)
+        assert skce(y, P1, kernel=kernel, blocksize=6) != skce(Y1, P1, kernel=kernel, blocksize=6)
+
+    def test_one_block_is_all_pairs(self):
+        assert skce(Y3, P3, blocksize=n) == pytest.approx(skce(Y3, P3), rel=1e-12)
+        assert skce(Y3, P3, blocksize=lambda k: k) == skce(Y3, P3, blocksize=n)
+
+    def test_weights(self):
+        # blocks are averaged with (Σw)² - Σw²
+        kernel, m = Exponential(0.3), 5
+        values, shares = [], []
+        for a in range(0, n, m):
+            w = W[a : a + m]
+            values.append(skce(Y1[a : a + m], P1[a : a + m], kernel=kernel, weights=w))
+            shares.append(w.sum() ** 2 - (w**2).sum())
+        found = skce(Y1, P1, kernel=kernel, weights=W, blocksize=m)
+        assert found == pytest.approx(np.average(values, weights=shares), rel=1e-11)
+
+    def test_shuffle(self):
+        order = np.argsort(P1, kind="stable")
+        y, p = Y1[order], P1[order]
+        kernel = Exponential(0.3)
+        plain = skce(y, p, kernel=kernel, blocksize=2)
+        mixed = [skce(y, p, kernel=kernel, blocksize=2, shuffle=True, rng=seed) for seed in (0, 0, 1)]
+        assert mixed[0] == mixed[1]
+        assert len({plain, mixed[0], mixed[2]}) == 3
+        permutation = np.random.default_rng(0).permutation(n)
+        assert mixed[0] == pytest.approx(skce(y[permutation], p[permutation], kernel=kernel, blocksize=2), rel=1e-11)
+
+    def test_laws_in_blocks(self):
+        y, law = RNG.normal(size=n), Normal(RNG.normal(size=n), 1.0)
+        kernel = Exponential(1.0) * Gaussian(1.0)
+        parts = [skce(y[a : a + 5], law.take(slice(a, a + 5)), kernel=kernel) for a in range(0, n, 5)]
+        assert skce(y, law, kernel=kernel, blocksize=5) == pytest.approx(np.mean(parts), rel=1e-11)
+
+
+class TestRefusals:
+    def test_one_row(self, refusal):
+        for prediction in ([0.5], [[0.5, 0.25, 0.25]]):
+            message = refusal(skce, [0], prediction, kernel=Exponential(1.0))
+            assert "at least 2 rows; got 1" in message
+            assert "unbiased=False works with one row" in message
+
+    @pytest.mark.parametrize("option", [{"unbiased": 1.5}, {"unbiased": "yes"}, {"shuffle": "no"}, {"shuffle": None}])
+    def test_flags(self, option, refusal):
+        assert next(iter(option)) in refusal(skce, Y1, P1, **option)
+
+    @pytest.mark.parametrize(
+        ("y", "p", "words"),
+        [
+            ([0, 1], [0.5], "got 2 outcomes and 1 predictions"),
+            ([0, 3], [[0.5, 0.25, 0.25]] * 2, "row 1"),
+            ([0, 1], [0.5, 1.5], "row 1"),
+            ([0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.2]], "row 1"),
+            ([0, 1], [0.5, np.nan], "row 1"),
+        ],
+    )
+    def test_rows(self, y, p, words, refusal):
+        assert words in refusal(skce, y, p)
+
+    def test_a_distance_that_is_not_finite(self, refusal):
+        def broken(a, b):
+            return np.where(a == b, 0.0, np.nan)
+
+        assert "a distance must be finite" in refusal(skce, Y1, P1, kernel=Exponential(1.0, broken))
+
+    def test_a_profile_that_is_not_finite(self, refusal):
+        class Broken(Kernel):
+            def profile(self, u):
+                return np.where(u > 0.5, np.nan, 1.0)
+
+        for options in ({}, {"blocksize": 5}):
+            for y, p in ((Y1, P1), (Y3, P3)):
+                message = refusal(skce, y, p, kernel=Broken(0.3, "euclidean"), **options)
+                assert "profile of Broken must be finite; at u = " in message
+                assert message.endswith("it is nan")
+
+    def test_all_predictions_alike(self, refusal):
+        message = refusal(skce, [0, 1], [0.5, 0.5], error=NotApplicableError)
+        assert "the same in all 2 rows" in message
+
+    def test_an_unknown_option(self, refusal):
+        assert "blocksize" in refusal(skce, Y1, P1, block_size=3)
+
+    def test_no_full_block(self, refusal):
+        assert "blocksize 40 for 30 rows" in refusal(skce, Y1, P1, blocksize=40)
+
+
+class TestInputs:
+    def test_summaries(self):
+        assert isinstance(summarize(skce, Y1, P1), Ordered)
+        assert isinstance(summarize(skce, Y1, columns(P1)), Ordered)
+        assert isinstance(summarize(skce, Y1, columns(P1), kernel=Gaussian(1.0, "euclidean")), Kept)
+        assert isinstance(summarize(skce, Y3, P3), Kept)
+        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptLaws)
+        assert isinstance(summarize(skce, Y3, P3, blocksize=3), Blocks)
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32"])
+    def test_precision(self, dtype):
+        for y, p in ((Y1, P1), (Y3, P3)):
+            assert skce(y, p.astype(dtype)) == pytest.approx(skce(y, p), rel=1e-12)
+
+    def test_read_only_and_lists(self):
+        p, y = P3.copy(), Y3.copy()
+        p.flags.writeable = y.flags.writeable = False
+        assert skce(y, p) == skce(Y3.tolist(), P3.tolist()) == skce(Y3, P3)
+
+    def test_pandas(self, require):
+        pd = require("pandas")
+        frame = pd.DataFrame(P3, columns=["a", "b", "c"])
+        assert skce(pd.Series(Y3), frame) == pytest.approx(skce(Y3, P3), rel=1e-11)
+        assert skce(pd.Series(np.array(list("abc"))[Y3]), frame, classes=["a", "b", "c"]) == pytest.approx(
+            skce(Y3, P3), rel=1e-11
+        )
+
+    def test_an_int_generator_and_none(self):
+        assert skce(Y3, P3, rng=np.random.default_rng(0)) == skce(Y3, P3, rng=0)
+
+    @pytest.mark.parametrize("distance", ["l1", "euclidean", lambda a, b: np.abs(a - b)])
+    @pytest.mark.parametrize("verb", [skce, cb.skce_test, cb.cme_test])
+    def test_a_summary_whose_distance_is_another(self, verb, distance, refusal):
+        # |p - p'| is the distance of one probability; that of (1 - p, p) is 2 or √2 times as long, but for "tv".
+        two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())
+        for summary, came in ((two, "two columns and holds one prob"), (one, "one probability per row and holds two")):
+            for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
+                message = refusal(verb, summary, kernel=kernel, error=cb.SummaryError)
+                assert f"was made of {came}" in message
+                assert message.endswith("Pass the kernel to summarize as well")
+        assert skce(two, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-11)
+        assert skce(one, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-12)
+
+    def test_a_summary_made_with_the_distance(self):
+        for p in (P1, columns(P1)):
+            kernel = Exponential(0.3, "euclidean")
+            assert skce(summarize(skce, Y1, p, kernel=kernel), kernel=kernel) == pytest.approx(
+                skce(Y1, p, kernel=kernel), rel=1e-11
+            )
+
+    def test_one_and_two_columns_do_not_merge(self, refusal):
+        message = refusal(lambda: summarize(skce, Y1, columns(P1)) + summarize(skce, Y1, P1), error=cb.SummaryError)
+        assert "TwoColumns and Ordered" in message
+
+    def test_a_summary_with_another_blocksize(self, refusal):
+        with pytest.raises(cb.CalibrantError):
+            skce(summarize(skce, Y3, P3), blocksize=3)
+
+    def test_a_summary_of_the_other_estimator(self):
+        kernel = Exponential(0.3)
+        blocks = summarize(skce, Y3, P3, kernel=kernel, blocksize=5)
+        with pytest.raises(cb.CalibrantError):
+            skce(blocks, kernel=kernel, blocksize=5, unbiased=False)
+
+
+@pytest.mark.parametrize("m", [2, 7, 10, np.int32(7), np.uint8(3)])
+def test_whole_numbers(m):
+    found = read_blocksize(m, 10, unbiased=True)
+    assert found == m
+    assert type(found) is int
+
+
+def test_a_function_gets_n_once():
+    asked = []
+
+    def root(n):
+        asked.append(n)
+        return max(2, int(n**0.5))
+
+    assert read_blocksize(root, 100, unbiased=True) == 10
+    assert asked == [100]
+    assert read_blocksize(np.int64, 5, unbiased=True) == 5
+
+
+def test_least(refusal):
+    assert read_blocksize(1, 10, unbiased=False) == 1
+    assert refusal(read_blocksize, 1, 10, unbiased=True) == (
+        "blocksize must be at least 2 for the unbiased estimator (unbiased=True); got 1"
+    )
+    assert refusal(read_blocksize, 0, 10, unbiased=False) == (
+        "blocksize must be at least 1 for the biased estimator (unbiased=False); got 0"
+    )
+    assert "got -3" in refusal(read_blocksize, -3, 10, unbiased=True)
+
+
+@pytest.mark.parametrize("m", [10.0, True, "2", np.float64(4), np.bool_(True), [2]])
+def test_no_whole_number(m, refusal):
+    message = refusal(read_blocksize, m, 100, unbiased=True)
+    assert "blocksize must be a whole number or a function of n that returns one; got" in message
+    message = refusal(read_blocksize, lambda n: m, 100, unbiased=True)
+    assert "blocksize(100) returned " in message
+    assert "Wrap it in int()" in message
+
+
+def test_a_square_root_that_is_no_whole_number(refusal):
+    assert "blocksize(100) returned 10.0" in refusal(read_blocksize, lambda n: n**0.5, 100, unbiased=True)
+
+
+@pytest.mark.parametrize("function", [lambda: 3, lambda n, m: 3, lambda *, n: n])
+def test_a_function_of_something_else(function, refusal):
+    message = refusal(read_blocksize, function, 100, unbiased=True)
+    assert "blocksize must be a function of one number, the number of rows; " in message
+    assert "argument" in message
+    assert "a function of one number" in refusal(cb.skce, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], blocksize=function)
+
+
+def test_a_batch_may_be_smaller_than_a_block():
+    assert read_blocksize(11, 10, unbiased=True) == 11
+
+
+@pytest.mark.parametrize(
+    ("m", "words"),
+    [
+        (1, "at least 2 for the unbiased"),
+        (4.0, "Wrap it in int()"),
+        (9, "blocksize 9 for 4 rows"),
+        (True, "whole number"),
+        (10**5000, "at most 1,000,000,000; got a whole number of about 5,001 digits"),
+        (-(10**5000), "got a whole number of about 5,001 digits"),
+    ],
+    ids=["one", "decimal", "nine", "True", "huge", "tiny"],
+)
+@pytest.mark.parametrize("verb", [cb.skce, lambda *rows, **o: cb.skce_test(*rows, method="bound", **o)])
+def test_verbs_refuse_them(m, words, verb, refusal):
+    assert words in refusal(verb, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], blocksize=m)

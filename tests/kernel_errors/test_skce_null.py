@@ -1,0 +1,692 @@
+"""Redrawn outcomes as the null: exact against all outcomes, for probabilities, classes and laws."""
+
+import itertools
+import math
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant import (
+    Delta,
+    Exponential,
+    Gaussian,
+    JointKernel,
+    Laplace,
+    Matern32,
+    Mixture,
+    MvNormal,
+    Normal,
+    RationalQuadratic,
+    Samples,
+    skce,
+    skce_test,
+)
+from calibrant.core import dispatch
+from calibrant.core.null import redraw_labels
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.probabilities import read_probabilities
+from calibrant.kernel_errors import skce_null as module
+from calibrant.kernel_errors import skce_null as skce_bootstrap
+from calibrant.kernel_errors.fitted import Chance
+from calibrant.kernel_errors.skce_null import (
+    WeightedForm,
+    biased_pvalue,
+    bootstrapped,
+    largest_h,
+    redrawn_sums,
+    replicates_of,
+    unbiased_pvalue,
+)
+from calibrant.kernels.forms import LineForm, VectorForm
+from calibrant.kernels.kernel import Exponential as ExponentialRedrawnPairs
+from calibrant.kernels.kernel import Gaussian as GaussianRedrawnPairs
+from calibrant.kernels.pair_sums import BLOCK, TILE, multinomial_counts, pair_sum
+
+RNG = np.random.default_rng(0)
+B = 1999
+
+
+def close_to(exact, B=B):
+    return pytest.approx(exact, abs=5 * math.sqrt(exact * (1 - exact) / B) + 1 / B)
+
+
+def exact_pvalue(y, P, measure):
+    """Return P(T* >= T) over all outcomes of class probabilities."""
+    T, total = measure(y), 0.0
+    for outcome in itertools.product(range(P.shape[1]), repeat=len(P)):
+        chance = math.prod(P[i, k] for i, k in enumerate(outcome))
+        if chance and measure(outcome) >= T - 1e-12:
+            total += chance
+    return total
+
+
+class Joint(JointKernel):
+    def __call__(self, p, a, q, b):
+        return np.exp(-np.abs(p - q).sum(axis=1) / 2 / 0.3) * (a == b)
+
+
+class TestExact:
+    p = np.array([0.1, 0.25, 0.4, 0.5, 0.65, 0.7, 0.85])
+    y = (1, 1, 0, 1, 1, 0, 0)
+
+    @pytest.mark.parametrize("w", [None, [1, 2, 3, 1, 2, 3, 1]], ids=["", "weighted"])
+    @pytest.mark.parametrize("kernel", [Exponential(0.2), Gaussian(0.2), RationalQuadratic(1.0, 0.2), None], ids=repr)
+    def test_one_probability(self, kernel, w):
+        P = np.column_stack([1 - self.p, self.p])
+        exact = exact_pvalue(self.y, P, lambda y: skce(y, self.p, kernel=kernel, weights=w))
+        assert skce_test(self.y, self.p, kernel=kernel, weights=w, resamples=B).pvalue == close_to(exact)
+
+    def test_ties(self):
+        p = np.repeat([0.25, 0.75], 3)
+        y = [1, 1, 0, 1, 0, 0]
+        P = np.column_stack([1 - p, p])
+        exact = exact_pvalue(y, P, lambda y: skce(y, p, kernel=Exponential(0.2)))
+        assert skce_test(y, p, kernel=Exponential(0.2), resamples=B).pvalue == close_to(exact)
+
+    @pytest.mark.parametrize("w", [None, [1, 2, 3, 1]], ids=["", "weighted"])
+    @pytest.mark.parametrize("kernel", [Exponential(0.3), Exponential(0.3) * Gaussian(1.0, "labels"), Joint()])
+    def test_classes(self, kernel, w):
+        P = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5], [0.0, 0.5, 0.5]])
+        y = [0, 2, 1, 1]
+        exact = exact_pvalue(y, P, lambda y: skce(y, P, kernel=kernel, weights=w))
+        few = 499 if isinstance(kernel, JointKernel) else B
+        assert skce_test(y, P, kernel=kernel, weights=w, resamples=few).pvalue == close_to(exact, few)
+
+    def test_two_columns(self):
+        P = np.column_stack([1 - self.p, self.p])
+        for kernel in (Exponential(0.2), Gaussian(0.2, "euclidean")):
+            exact = exact_pvalue(self.y, P, lambda y, kernel=kernel: skce(y, P, kernel=kernel))
+            assert skce_test(self.y, P, kernel=kernel, resamples=B).pvalue == close_to(exact)
+
+
+class TestMedianOfTheLabels:
+    """A length scale found from the outcomes is found anew for redrawn ones."""
+
+    # The first two rows are certain, so that there are always two different labels.
+    P = np.array([[1, 0, 0, 0], [0, 0, 0, 1], [0.25, 0.25, 0.25, 0.25], [0.5, 0, 0, 0.5], [0.125, 0.5, 0.25, 0.125]])
+    y = (0, 3, 2, 3, 3)
+    kernel = Exponential(0.5) * Exponential("median", "labels")
+
+    def test_exact(self):
+        exact = exact_pvalue(self.y, self.P, lambda y: skce(y, self.P, kernel=self.kernel))
+        fixed = Exponential(0.5) * Exponential(1.0, "labels")  # the median of these labels
+        assert skce(self.y, self.P, kernel=fixed) == pytest.approx(skce(self.y, self.P, kernel=self.kernel), rel=1e-12)
+        held = exact_pvalue(self.y, self.P, lambda y: skce(y, self.P, kernel=fixed))
+        found = skce_test(self.y, self.P, kernel=self.kernel, resamples=B).pvalue
+        assert found == close_to(exact)
+        assert found != close_to(held)
+
+    def test_it_is_the_consistency_test(self):
+        rng = np.random.default_rng(2)
+        P = np.concatenate([np.eye(3), rng.dirichlet(np.ones(3), 12)])
+        y = np.array([0, 1, 2, *(rng.choice(3, p=row) for row in P[3:, ::-1])])
+        kernel = Exponential(0.3) * Exponential("median", "labels")
+        first = skce_test(y, P, kernel=kernel, resamples=999).pvalue
+        second = cb.consistency_test(y, P, metric=skce, kernel=kernel, resamples=999, rng=1).pvalue
+        assert 0.02 < first < 0.98
+        assert first == pytest.approx(second, abs=5 * math.sqrt(2 * first * (1 - first) / 999))
+
+
+class TestResult:
+    y, p = TestExact.y, TestExact.p
+
+    def test_statistic_and_estimate(self):
+        result = skce_test(self.y, self.p, kernel=Exponential(0.2), resamples=99)
+        value = skce(self.y, self.p, kernel=Exponential(0.2))
+        assert result.statistic == pytest.approx(7 * value, rel=1e-12)
+        assert result.estimate == pytest.approx(value, rel=1e-12)
+        assert result.n == 7
+        assert result.details["resamples"] == 99
+        assert result.details["variance"] == pytest.approx((self.p * (1 - self.p)).sum())
+        assert result.method == "kernel test of calibration (SKCE); 99 redraws of the outcomes"
+
+    def test_it_is_the_default_for_probabilities(self):
+        assert skce_test(self.y, self.p) == skce_test(self.y, self.p, method="resample")
+
+    def test_weights(self):
+        # h_ij is replaced by w w' h / mean(w)²
+        w = np.array([1.0, 2, 3, 1, 2, 3, 1])
+        e = np.array(self.y) - self.p
+        H = 2 * np.outer(w * e, w * e) * np.exp(-np.abs(np.subtract.outer(self.p, self.p)) / 0.2) / w.mean() ** 2
+        result = skce_test(self.y, self.p, weights=w, kernel=Exponential(0.2), resamples=19)
+        assert result.statistic == pytest.approx((H.sum() - np.trace(H)) / 6, rel=1e-12)
+        assert result.estimate == pytest.approx(result.statistic / 7)
+
+    def test_the_same_chance_gives_the_same_p(self):
+        P3 = RNG.dirichlet(np.ones(3), 20)
+        y3 = RNG.integers(0, 3, 20)
+        for y, p in ((self.y, self.p), (y3, P3)):
+            first, again = (skce_test(y, p, rng=3, resamples=199).pvalue for _ in range(2))
+            assert first == again
+            assert 0 < first <= 1
+
+    def test_rows_in_another_order(self):
+        P3 = RNG.dirichlet(np.ones(3), 20)
+        y3 = RNG.integers(0, 3, 20)
+        order = RNG.permutation(20)
+        assert skce_test(y3[order], P3[order], resamples=99).pvalue == skce_test(y3, P3, resamples=99).pvalue
+
+    def test_two_rows(self):
+        assert 0 < skce_test([0, 1], [0.25, 0.75], kernel=Exponential(1.0)).pvalue <= 1
+
+    def test_certain_and_right(self):
+        assert skce_test([0, 1, 1], [0.0, 1.0, 1.0], resamples=99).pvalue == 1.0
+        assert skce_test([0, 1, 2], np.eye(3), resamples=99).pvalue == 1.0
+
+    def test_impossible_outcomes(self):
+        assert skce_test([1, 0, 0], [0.0, 1.0, 1.0], resamples=99).pvalue == 1 / 100
+        assert skce_test([1, 2, 0] * 3, np.tile(np.eye(3), (3, 1)), resamples=99).pvalue == 1 / 100
+
+
+class TestLabels:
+    def test_they_follow_the_predictions(self):
+        P = np.array([[0.5, 0.0, 0.125, 0.375], [0.0, 1.0, 0.0, 0.0], [0.25, 0.75, 0.0, 0.0]])
+        labels = redraw_labels(read_probabilities([0, 1, 0], P), 4000, np.random.default_rng(0))
+        assert labels.shape == (4000, 3)
+        assert labels.dtype == np.uint8
+        shares = (labels[:, :, None] == np.arange(4)).mean(axis=0)
+        assert (np.abs(shares - P) <= 5 * np.sqrt(P * (1 - P) / 4000)).all()
+
+    def test_a_row_that_sums_to_a_little_less(self):
+        class Highest:
+            def random(self, n):
+                return np.full(n, np.nextafter(1.0, 0.0))
+
+        P = np.array([[1 - 5e-7, 0.0], [0.5, 0.5 - 5e-7]])
+        labels = redraw_labels(read_probabilities([0, 0], P), 3, Highest())
+        assert labels.tolist() == [[0, 1]] * 3
+
+
+n = 25
+CENTRE = RNG.normal(size=n)
+LAWS = {
+    "normal": Normal(CENTRE, 1.0),
+    "laplace": Laplace(CENTRE, 1.0),
+    "mixture": Mixture([Normal(CENTRE, 0.5), Normal(-CENTRE, 1.0)], [0.5, 0.5]),
+    "vectors": MvNormal(np.column_stack([CENTRE, -CENTRE]), np.eye(2)),
+    "draws": Samples(CENTRE[:, None] + RNG.normal(size=(n, 8))),
+    "draws of vectors": Samples(CENTRE[:, None, None] + RNG.normal(size=(n, 8, 2))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+class TestLaws:
+    def test_far_away(self, name):
+        law = LAWS[name]
+        far = np.full((n, *law.shape), 8.0) + CENTRE.reshape(n, *(1,) * len(law.shape))
+        result = skce_test(far, law, method="resample", resamples=19)
+        assert result.pvalue == 1 / 20
+        assert result.estimate == pytest.approx(skce(far, law), rel=1e-9)
+        assert "variance" not in result.details
+
+    def test_calibrated(self, name):
+        law = LAWS[name]
+        y = np.asarray(LAWS["normal"].sample(1, 4)[:, 0]) if name == "draws" else law.sample(1, 4)[:, 0]
+        pvalue = skce_test(y, law, method="resample", resamples=19).pvalue
+        assert pvalue > 1 / 20
+        assert pvalue == skce_test(y, law, method="resample", resamples=19).pvalue
+
+
+def test_a_few_rows_of_laws():
+    result = skce_test([0.0, 1.0, 9.0], Normal([0.0, 1.0, 2.0], 1.0), method="resample", resamples=19)
+    assert 0 < result.pvalue <= 1
+
+
+def test_few_draws_of_laws():
+    y, law = RNG.normal(size=20), Samples(RNG.normal(size=(20, 2)))
+    assert 0 < skce_test(y, law, method="resample", resamples=19).pvalue <= 1
+
+
+class TestLevel:
+    """Under calibration p-values are uniform: fixed seeds, five standard deviations."""
+
+    def shares(self, draw, repeats=200, **options):
+        rng = np.random.default_rng(7)
+        found = np.array([skce_test(*draw(rng), resamples=39, rng=rng, **options).pvalue for _ in range(repeats)])
+        assert set(np.round(found * 40)) <= set(range(1, 41))
+        return [(found <= level).mean() for level in (0.1, 0.5)]
+
+    def assert_level(self, shares, repeats=200):
+        for share, level in zip(shares, (0.1, 0.5), strict=True):
+            assert abs(share - level) <= 5 * math.sqrt(level * (1 - level) / repeats)
+
+    def test_rare_events(self):
+        def draw(rng):
+            p = rng.beta(1, 20, 60)
+            return (rng.random(60) < p).astype(int), p
+
+        self.assert_level(self.shares(draw))
+
+    def test_classes(self):
+        def draw(rng):
+            P = rng.dirichlet(np.full(4, 0.3), 25)
+            return np.array([rng.choice(4, p=row) for row in P]), P
+
+        self.assert_level(self.shares(draw))
+
+    def test_draws(self):
+        def draw(rng):
+            centre = rng.normal(size=12)
+            return centre + rng.normal(size=12), Samples(centre[:, None] + rng.normal(size=(12, 4)))
+
+        self.assert_level(self.shares(draw, repeats=100, method="resample"), repeats=100)
+
+
+def test_gross_miscalibration():
+    p = RNG.random(200)
+    y = (RNG.random(200) < 1 - p).astype(int)
+    assert skce_test(y, p).pvalue == 1 / 1000
+    assert cb.consistency_test(y, p, metric="skce", resamples=99).pvalue == 1 / 100
+
+
+RNG_SKCE_BOOTSTRAP = np.random.default_rng(0)
+
+
+def chance(seed=0):
+    return Chance(None, np.random.default_rng(seed))
+
+
+def centred(H, drawn):
+    """Return the replicate of drawn rows by its definition.
+
+    It is n times the mean over pairs of different draws of h(a, b) - r(a) - r(b) + m, r and m the means of h over all
+    rows, a row with itself included.
+    """
+    n = len(H)
+    r, m = H.mean(axis=1), H.mean()
+    total = 0.0
+    for a in range(n):
+        for b in range(n):
+            if a != b:
+                i, j = drawn[a], drawn[b]
+                total += H[i, j] - r[i] - r[j] + m
+    return total / n
+
+
+def matrix(n=7):
+    H = RNG_SKCE_BOOTSTRAP.normal(size=(n, n))
+    return H + H.T
+
+
+def test_replicates_are_those_of_drawn_rows():
+    n = 7
+    H = matrix(n)
+    C = multinomial_counts(n, 6, np.random.default_rng(1)).astype(float)
+    found = replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
+    for counts, value in zip(C, found, strict=True):
+        drawn = np.repeat(np.arange(n), counts.astype(int))
+        assert value == pytest.approx(centred(H, drawn), rel=1e-11)
+
+
+def test_replicates_have_no_mean_for_centred_rows():
+    # A matrix whose rows add up to 0: C H C - C d is all there is.
+    H = matrix()
+    H = H - H.mean(axis=0) - H.mean(axis=1)[:, None] + H.mean()
+    C = np.ones((1, 7))
+    assert replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())[0] == pytest.approx(
+        -np.trace(H) / 7
+    )
+
+
+def test_weighted_form():
+    x, e, v = RNG_SKCE_BOOTSTRAP.random(5), RNG_SKCE_BOOTSTRAP.normal(size=5), RNG_SKCE_BOOTSTRAP.uniform(1, 2, 5)
+    inner = LineForm(x, e, Exponential(0.3), 2.0)
+    form = WeightedForm(inner, v)
+    i, j = np.array([0, 3]), np.array([1, 2])
+    np.testing.assert_allclose(form.h(i, j), v[i] * v[j] * inner.h(i, j))
+    np.testing.assert_allclose(form.diagonal(), v**2 * inner.diagonal())
+    assert form.n == 5
+
+
+n_skce_bootstrap = 200
+P1 = RNG_SKCE_BOOTSTRAP.random(n_skce_bootstrap)
+Y1 = (RNG_SKCE_BOOTSTRAP.random(n_skce_bootstrap) < P1).astype(int)
+P3 = RNG_SKCE_BOOTSTRAP.dirichlet(np.ones(3), n_skce_bootstrap)
+Y3 = np.array([RNG_SKCE_BOOTSTRAP.choice(3, p=row) for row in P3])
+LAW = Normal(RNG_SKCE_BOOTSTRAP.normal(size=n_skce_bootstrap), RNG_SKCE_BOOTSTRAP.uniform(0.5, 2, n_skce_bootstrap))
+REAL = LAW.sample(1, 0)[:, 0]
+W = RNG_SKCE_BOOTSTRAP.uniform(0.8, 1.2, n_skce_bootstrap)
+CASES = {
+    "line": (Y1, P1, Exponential(0.3)),
+    "line without a sum": (Y1, P1, RationalQuadratic(1.0, 0.3)),
+    "gaussian line": (Y1, P1, Gaussian(0.3)),
+    "vectors": (Y3, P3, Exponential(0.3)),
+    "vectors with targets": (Y3, P3, Matern32(0.3, "euclidean") * Gaussian(1.0, "labels")),
+    "laws": (REAL, LAW, Exponential(1.0) * Gaussian(1.0)),
+}
+
+
+def whole(name, w):
+    """Return the matrix of w w' h / mean(w)², in the order of the bootstrap."""
+    y, prediction, kernel = CASES[name]
+    from calibrant.core.catalogue import find
+    from calibrant.kernel_errors.fitted import form_of, resolved
+    from calibrant.kernels.row_order import canonical_order
+
+    rows = find("skce").read(y, prediction, weights=w)
+    if isinstance(prediction, np.ndarray) and prediction.ndim == 1:
+        rows = cb.summarize("skce", y, prediction, weights=w).rows_at(np.arange(n_skce_bootstrap))
+    else:
+        rows = rows.take(canonical_order(rows, with_outcomes=True))
+    form = form_of(rows, resolved(rows, kernel, chance()), chance())
+    i = np.arange(n_skce_bootstrap)
+    H = form.h(i[:, None], i[None, :])
+    np.fill_diagonal(H, form.diagonal())
+    v = rows.w / rows.w.mean()
+    return v[:, None] * H * v
+
+
+@pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
+@pytest.mark.parametrize("name", CASES)
+def test_whole_computation(name, w):
+    y, prediction, kernel = CASES[name]
+    H = whole(name, w)
+    C = multinomial_counts(n_skce_bootstrap, 99, np.random.default_rng(5)).astype(float)
+    replicates = replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
+    T, extreme = bootstrapped(cb.summarize("skce", y, prediction, kernel=kernel, weights=w), kernel, 99, chance(5))
+    assert pytest.approx((H.sum() - np.trace(H)) / (n_skce_bootstrap - 1), rel=1e-9) == T
+    assert extreme == np.count_nonzero(replicates >= T)
+    result = skce_test(y, prediction, kernel=kernel, method="bootstrap", resamples=99, rng=5, weights=w)
+    assert result.statistic == pytest.approx(T)
+    assert result.pvalue == (1 + extreme) / 100
+    assert result.estimate == pytest.approx(T / n_skce_bootstrap)
+    if w is None:
+        assert result.estimate == pytest.approx(skce(y, prediction, kernel=kernel), rel=1e-9)
+
+
+def test_portions_do_not_change_the_draws(monkeypatch):
+    summary = cb.summarize("skce", Y1, P1)
+    expected = bootstrapped(summary, Exponential(0.3), 50, chance())
+    monkeypatch.setattr(skce_bootstrap, "MOST_NUMBERS", 7 * n_skce_bootstrap)
+    assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
+
+
+def test_gross_miscalibration_skce_bootstrap():
+    assert skce_test(1 - Y1, P1, method="bootstrap", resamples=199).pvalue == 1 / 200
+    assert skce_test(REAL + 3, LAW, resamples=199).pvalue == 1 / 200
+    assert "199 bootstrap replicates" in skce_test(REAL + 3, LAW, resamples=199).method
+
+
+def test_calibrated():
+    assert skce_test(Y1, P1, method="bootstrap", resamples=199).pvalue > 0.01
+    assert skce_test(REAL, LAW, resamples=199).pvalue > 0.01
+    assert skce_test(REAL, Samples(LAW.sample(10, 1)), resamples=99).pvalue > 0.01
+
+
+def test_repeatable():
+    first, again, other = (skce_test(Y3, P3, method="bootstrap", resamples=99, rng=seed).pvalue for seed in (1, 1, 2))
+    assert first == again
+    assert 0 < other <= 1
+    assert skce_test(Y3, P3, method="bootstrap", kernel=Exponential(0.3) * Delta(), resamples=1).pvalue in (0.5, 1.0)
+
+
+RNG_SKCE_BOUND = np.random.default_rng(0)
+n_skce_bound = 200
+P = RNG_SKCE_BOUND.random(n_skce_bound)
+Y = (RNG_SKCE_BOUND.random(n_skce_bound) < 0.5 * P).astype(int)
+WRONG = (RNG_SKCE_BOUND.random(n_skce_bound) < 1 - P).astype(int)
+
+
+class Signed(Exponential):
+    supremum = 1.5
+    signed = True
+
+
+class JointSkceBound(JointKernel):
+    supremum = 5.0
+
+    def __call__(self, p, a, q, b):
+        return 5.0 * np.exp(-np.abs(p - q).sum(axis=1)) * (a == b)
+
+
+class TestFormulas:
+    @pytest.mark.parametrize(
+        ("k", "m", "N"), [(100, 100, 50), (100, 2, 50), (101, 3, 33), (100, 7, 42), (101, 101, 50), (9, 4, 4)]
+    )
+    def test_unbiased(self, k, m, N):
+        assert unbiased_pvalue(0.3, n=k, m=m, bound=2.0) == pytest.approx(math.exp(-N * 0.09 / 8))
+
+    @pytest.mark.parametrize("t", [0.0, -0.3, -1e-300])
+    def test_unbiased_of_no_error(self, t):
+        assert unbiased_pvalue(t, n=100, m=2, bound=2.0) == 1.0
+
+    def test_biased(self):
+        # √(100 · 0.5 / 2) = 5
+        assert biased_pvalue(0.5, n=100, bound=2.0) == pytest.approx(math.exp(-8))
+
+    @pytest.mark.parametrize("t", [0.02, 0.001, 0.0, -1e-17])
+    def test_biased_below_its_mean(self, t):
+        assert biased_pvalue(t, n=100, bound=2.0) == 1.0
+
+    def test_biased_rejects_from_11_9_bounds_on(self):
+        assert biased_pvalue(11.9 * 2 / 100, n=100, bound=2.0) < 0.05 + 1e-3
+        assert biased_pvalue(11.8 * 2 / 100, n=100, bound=2.0) > 0.05
+
+    def test_largest_h(self):
+        assert largest_h(Exponential(1.0) * Delta()) == 2.0
+        assert largest_h(Signed(1.0) * Delta()) == largest_h(Gaussian(1.0) * Signed(1.0)) == 6.0
+        assert largest_h(JointSkceBound()) == 10.0
+
+    def test_h_stays_below_it(self):
+        # certain and wrong both ways, at one place: h = 2
+        assert skce([0, 0], [1.0, 1.0], kernel=Exponential(1.0)) == 2.0
+
+
+class TestVerb:
+    @pytest.mark.parametrize("blocksize", [None, 2, 7, lambda k: k // 4])
+    def test_unbiased(self, blocksize):
+        kernel = Exponential(0.3)
+        result = skce_test(WRONG, P, method="bound", kernel=kernel, blocksize=blocksize)
+        t = skce(WRONG, P, kernel=kernel, blocksize=blocksize)
+        m = n_skce_bound if blocksize is None else blocksize(n_skce_bound) if callable(blocksize) else blocksize
+        assert t > 0
+        assert result.statistic == result.estimate == pytest.approx(t, rel=1e-12)
+        assert result.n == n_skce_bound // m * m
+        assert result.pvalue == pytest.approx(math.exp(-(n_skce_bound // m) * (m // 2) * t * t / 8), rel=1e-12)
+        assert result.details == {"bound": 2.0}
+        assert "distribution-free bound, |h| <= 2" in result.method
+
+    def test_biased(self):
+        kernel = Exponential(0.3)
+        result = skce_test(WRONG, P, method="bound", kernel=kernel, unbiased=False)
+        t = skce(WRONG, P, kernel=kernel, unbiased=False)
+        assert result.estimate == pytest.approx(t, rel=1e-12)
+        assert result.pvalue == pytest.approx(biased_pvalue(t, n=n_skce_bound, bound=2.0), rel=1e-12)
+        assert result.pvalue < 1
+
+    def test_other_bounds(self):
+        smaller = skce_test(WRONG, P, method="bound", bound=0.5)
+        assert smaller.pvalue < skce_test(WRONG, P, method="bound").pvalue
+        signed = skce_test(WRONG, P, method="bound", kernel=Signed(0.3))
+        assert signed.details["bound"] == 6.0
+        assert skce_test(WRONG, P, method="bound", kernel=JointSkceBound()).details["bound"] == 10.0
+        blocks = skce_test(WRONG, P, method="bound", kernel=JointSkceBound(), blocksize=2)
+        assert blocks.details["bound"] == 10.0
+
+    @pytest.mark.parametrize("blocksize", [None, 5])
+    def test_classes_and_laws(self, blocksize):
+        P3 = RNG_SKCE_BOUND.dirichlet(np.ones(3), 50)
+        y = np.argmin(P3, axis=1)
+        law = Normal(np.arange(50.0), 1.0)
+        real = np.arange(50.0) + 5
+        for outcome, prediction, kernel in ((y, P3, Exponential(0.3)), (real, law, Exponential(9.0) * Gaussian(1.0))):
+            found = skce_test(outcome, prediction, method="bound", kernel=kernel, blocksize=blocksize)
+            t = skce(outcome, prediction, kernel=kernel, blocksize=blocksize)
+            m = blocksize or 50
+            assert found.pvalue == pytest.approx(unbiased_pvalue(t, n=50, m=m, bound=2.0), rel=1e-12)
+            assert t > 0
+
+    def test_a_summary(self):
+        kernel = Exponential(0.3)
+        options = {"method": "bound", "kernel": kernel, "blocksize": 2}
+        whole = skce_test(WRONG, P, **options)
+        parts = [
+            cb.summarize(skce_test, WRONG[rows], P[rows], **options) for rows in (slice(0, 80), slice(80, n_skce_bound))
+        ]
+        assert skce_test(sum(parts), **options).pvalue == pytest.approx(whole.pvalue, rel=1e-12)
+
+
+class TestRefusals:
+    def test_weights(self, refusal):
+        w = RNG_SKCE_BOUND.uniform(1, 2, n_skce_bound)
+        P3 = RNG_SKCE_BOUND.dirichlet(np.ones(3), n_skce_bound)
+        for y, p, blocksize in ((Y, P, None), (Y, P, 2), (Y, P3, None)):
+            message = refusal(skce_test, y, p, method="bound", weights=w, blocksize=blocksize)
+            assert 'no form with weights; leave weights out or use method="resample"' in message
+
+    def test_equal_weights_are_none(self):
+        for blocksize in (None, 2):
+            plain, weighted = (
+                skce_test(Y, P, method="bound", weights=w, blocksize=blocksize, kernel=Exponential(0.3))
+                for w in (None, np.full(n_skce_bound, 0.1))
+            )
+            assert weighted.pvalue == pytest.approx(plain.pvalue, rel=1e-12)
+
+    def test_biased_blocks(self, refusal):
+        message = refusal(skce_test, Y, P, method="bound", unbiased=False, blocksize=2)
+        assert "for all pairs; leave blocksize out" in message
+
+    @pytest.mark.parametrize("bound", [0, -1, np.nan, np.inf, "2", True])
+    def test_no_bound(self, bound, refusal):
+        assert "bound must be a number above 0" in refusal(skce_test, Y, P, method="bound", bound=bound)
+
+    @pytest.mark.parametrize("method", [None, "resample", "bootstrap", "block"])
+    def test_a_bound_elsewhere(self, method, refusal):
+        assert 'bound= belongs to method="bound"' in refusal(skce_test, Y, P, method=method, bound=2.0)
+
+
+def l1_of_pairs(p, q):
+    return np.abs(p - q).sum(axis=1)
+
+
+def target_matrix(K, seed=4):
+    A = np.random.default_rng(seed).normal(size=(K, K))
+    return A @ A.T
+
+
+def form_of(n, K, kernel=None, G=None, seed=0):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(K, 0.4), n)
+    return VectorForm.of(P, rng.integers(0, K, n), kernel or ExponentialRedrawnPairs(0.3, "tv"), G)
+
+
+def labels_of(B, form, seed=1):
+    return np.random.default_rng(seed).integers(0, form.P.shape[1], (B, form.n))
+
+
+def one_by_one(form, Y, w):
+    forms = (VectorForm.of(form.P, y.astype(np.intp), form.kernel, form.G) for y in Y)
+    return np.array([2 * pair_sum(each, w) for each in forms])
+
+
+@pytest.fixture(params=["reference", "fast"])
+def sums(request, require):
+    """Return redrawn_sums with a body of its own."""
+    fast = request.param == "fast"
+    if fast:
+        require("numba")
+
+    def call(*args):
+        with mock.patch.object(module, "_takes_fast_body", return_value=fast):
+            return redrawn_sums(*args)
+
+    return call
+
+
+def assert_agrees(found, form, Y, w):
+    size = np.sum(w) ** 2 * (1 if form.G is None else np.abs(form.G).max())
+    np.testing.assert_allclose(found, one_by_one(form, Y, w), rtol=0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3, BLOCK + 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_size(sums, n, weighted):
+    form = form_of(n, 3)
+    w = np.random.default_rng(2).gamma(1.0, size=n) if weighted else unit_weights(n)
+    Y = labels_of(5, form)
+    assert_agrees(sums(form, Y, w), form, Y, w)
+
+
+@pytest.mark.parametrize("K", [2, 3, 10, 130, 300])
+@pytest.mark.parametrize("target", [False, True])
+def test_any_number_of_classes(sums, K, target):
+    form = form_of(140, K, G=target_matrix(K) if target else None)
+    w = np.random.default_rng(2).gamma(1.0, size=140)
+    Y = labels_of(3, form)
+    assert_agrees(sums(form, Y, w), form, Y, w)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        ExponentialRedrawnPairs(0.3, "tv"),
+        GaussianRedrawnPairs(0.4, "euclidean"),
+        ExponentialRedrawnPairs(0.2, "l1"),
+        ExponentialRedrawnPairs(0.2, l1_of_pairs),
+    ],
+)
+def test_any_kernel(sums, kernel):
+    form = form_of(140, 3, kernel)
+    Y, w = labels_of(4, form), unit_weights(140)
+    assert_agrees(sums(form, Y, w), form, Y, w)
+
+
+@pytest.mark.parametrize("B", [1, 7, 64, 130])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64])
+def test_any_number_of_redraws_and_any_integers(sums, B, dtype):
+    form = form_of(20, 4)
+    Y, w = labels_of(B, form).astype(dtype), unit_weights(20)
+    assert_agrees(sums(form, Y, w), form, Y, w)
+
+
+def test_a_class_that_is_never_drawn(sums):
+    form = form_of(50, 4)
+    Y, w = np.zeros((3, 50), dtype=np.uint8), unit_weights(50)
+    assert_agrees(sums(form, Y, w), form, Y, w)
+
+
+def test_the_outcomes_of_the_form_do_not_matter(sums):
+    form = form_of(60, 3)
+    other = VectorForm.of(form.P, 2 - form.y, form.kernel, None)
+    Y, w = labels_of(4, form), unit_weights(60)
+    assert (sums(form, Y, w) == sums(other, Y, w)).all()
+
+
+def test_the_order_of_rows_does_not_matter(sums):
+    form, order = form_of(200, 3), np.random.default_rng(7).permutation(200)
+    other = VectorForm.of(form.P[order], form.y[order], form.kernel, None)
+    Y, w = labels_of(4, form), np.random.default_rng(2).gamma(1.0, size=200)
+    np.testing.assert_allclose(sums(form, Y, w), sums(other, Y[:, order], w[order]), rtol=0, atol=1e-12 * w.sum() ** 2)
+
+
+def test_nothing_is_changed(sums):
+    form = form_of(140, 3)
+    Y, w = labels_of(4, form), np.random.default_rng(2).gamma(1.0, size=140)
+    before = [a.copy() for a in (form.P, form.R, Y, w)]
+    sums(form, Y, w)
+    assert all((a == b).all() for a, b in zip((form.P, form.R, Y, w), before, strict=True))
+
+
+def test_the_mean_over_outcomes_drawn_from_the_predictions_is_zero(sums):
+    form, rng = form_of(30, 3), np.random.default_rng(11)
+    B = 20_000
+    u = rng.random((B, 30))
+    Y = (u[:, :, None] >= np.cumsum(form.P, axis=1)[None, :, :2]).sum(axis=2)
+    T = sums(form, Y, unit_weights(30))
+    assert abs(T.mean()) < 5 * T.std() / np.sqrt(B)
+
+
+@pytest.mark.parametrize(
+    ("K", "target", "numba", "fast"),
+    [(3, False, True, True), (3, False, False, False), (3, True, True, False), (20, True, True, True)],
+)
+def test_which_body_runs(K, target, numba, fast):
+    form = form_of(30, K, G=target_matrix(K) if target else None)
+    with (
+        mock.patch.object(dispatch, "FAST_TERMS", 1),
+        mock.patch.object(dispatch, "has_numba", return_value=numba),
+    ):
+        assert module._takes_fast_body(form, 100) is fast
+    assert module._takes_fast_body(form, 100) is False

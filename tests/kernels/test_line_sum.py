@@ -1,0 +1,239 @@
+"""Sums of one-dimensional kernels: against the double sum, the reference values, and two bodies that agree."""
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from calibrant.kernels import line_sum as module
+from calibrant.kernels.line_sum import Scale, line_product, line_sum
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "kernel.json").read_text())
+SHAPES = ["exponential", "matern32", "matern52", "gaussian"]
+MARKOV = SHAPES[:3]
+WIDTHS = [1e-300, 1e-6, 1e-3, 0.2, 0.73, 1.0, 30.0, 1e6, 1e300]
+
+
+def profile(u, shape):
+    """Return the kernel by its definition."""
+    a = {"matern32": np.sqrt(3), "matern52": np.sqrt(5)}.get(shape, 1.0) * u
+    return {
+        "exponential": lambda: np.exp(-a),
+        "matern32": lambda: (1 + a) * np.exp(-a),
+        "matern52": lambda: (1 + a + a * a / 3) * np.exp(-a),
+        "gaussian": lambda: np.exp(-u * u / 2),
+    }[shape]()
+
+
+def kernel_matrix(x, shape, lengthscale):
+    with np.errstate(over="ignore"):
+        u = np.abs(x[..., :, np.newaxis] - x[..., np.newaxis, :]) / lengthscale
+    return profile(np.minimum(u, 1e4), shape)
+
+
+def check(x, e, shape, lengthscale):
+    """Compare both functions with the double sum, relative to the sums of absolute values."""
+    K = kernel_matrix(x, shape, lengthscale)
+    product, most = K @ e, K @ np.abs(e)
+    total, scale = (e * product).sum(), (np.abs(e) * most).sum()
+    assert line_sum(x, e, shape, lengthscale) == pytest.approx(total, rel=0, abs=1e-13 * scale)
+    beside = 1e-15 * np.abs(e).sum() if shape == "gaussian" else 0.0
+    assert (np.abs(line_product(x, e, shape, lengthscale) - product) <= 1e-12 * most + beside).all()
+
+
+@pytest.fixture(params=["_Rows", "_Leaves"])
+def body(request, require):
+    """Run a test with the reference body and with the compiled one, in short pieces and leaves."""
+    if request.param == "_Leaves":
+        require("numba")
+    body = getattr(module, request.param)
+    with (
+        mock.patch.object(module, "_body", return_value=body),
+        mock.patch.object(module, "LEAF", 5),
+        mock.patch.object(module, "LEAST_COLUMNS", 7),
+        mock.patch.object(body, "chunk", 50),
+    ):
+        yield body
+
+
+LINES = {
+    "random": lambda rng, n: rng.random(n),
+    "tied": lambda rng, n: rng.integers(0, 5, n) / 4,
+    "all equal": lambda rng, n: np.full(n, 0.3),
+    "even": lambda rng, n: np.arange(n) / n,
+    "gaps that grow": lambda rng, n: 1e-4 * 1.2 ** np.arange(min(n, 100)).repeat(1 + n // 100)[:n],
+    "gaps that shrink": lambda rng, n: -1e-4 * 1.2 ** np.arange(min(n, 100)).repeat(1 + n // 100)[:n],
+    "clusters": lambda rng, n: rng.choice([-1e5, 0.0, 1e-3, 77.0, 1e12], n) + rng.random(n),
+    "many sizes": lambda rng, n: rng.choice([-1, 1], n) * 10 ** rng.uniform(-9, 9, n),
+}
+
+
+@pytest.mark.parametrize("lengthscale", WIDTHS)
+@pytest.mark.parametrize("shape", MARKOV)
+@pytest.mark.parametrize("line", LINES)
+def test_double_sum(body, line, shape, lengthscale):
+    rng = np.random.default_rng(3)
+    for n in (3, 64, 131, 400):
+        check(np.sort(LINES[line](rng, n)), rng.normal(size=n), shape, lengthscale)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_small_number_of_rows(shape):
+    rng = np.random.default_rng(2)
+    for n in range(1, 140):
+        check(np.sort(rng.random(n)), rng.normal(size=n), shape, 0.1)
+
+
+@pytest.mark.parametrize("shape", MARKOV)
+def test_pieces_of_any_length(body, shape):
+    rng = np.random.default_rng(4)
+    for n in range(1, 130, 3):
+        check(np.sort(rng.random(n)), rng.normal(size=n), shape, 0.3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(
+    points=st.lists(st.tuples(st.floats(-1e9, 1e9), st.floats(-1e3, 1e3)), min_size=1, max_size=40),
+    lengthscale=st.one_of(st.sampled_from(WIDTHS), st.floats(1e-12, 1e12)),
+)
+@example(points=[(0.0, 1.0), (5e-324, 1.0), (1e9, -1.0)], lengthscale=5e-324)
+@example(points=[(-1e9, 1.0), (0.0, 0.0), (1e9, -1.0)], lengthscale=1.7e308)
+def test_any_points(shape, points, lengthscale):
+    x, e = np.array(sorted(points)).T.copy()
+    e[np.abs(e) < 1e-100] = 0
+    check(x, e, shape, lengthscale)
+
+
+@pytest.mark.parametrize("shape", MARKOV)
+@pytest.mark.parametrize("lengthscale", [1e-5, 0.2, 1e4])
+def test_error_does_not_grow_along_a_line_of_even_steps(shape, lengthscale):
+    """A decay of equal steps is rounded the same way each time, which a running product would add up."""
+    n = 100_000
+    x = np.arange(n) / n
+    row = profile(x / lengthscale, shape)
+    total = (np.arange(n, 0, -1) * row).sum() * 2 - n * row[0]
+    assert line_sum(x, np.ones(n), shape, lengthscale) == pytest.approx(total, rel=1e-13)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [1, 2, 33, 130, 400])
+def test_replicates_are_single_calls(shape, n):
+    rng = np.random.default_rng(5)
+    x, e = np.sort(rng.random(n)), rng.normal(size=(9, n))
+    singles = [line_sum(x, row, shape, 0.1) for row in e]
+    most = np.array([line_sum(x, np.abs(row), shape, 0.1) for row in e])
+    assert (np.abs(line_sum(x, e, shape, 0.1) - singles) <= 1e-14 * most).all()
+    products = np.array([line_product(x, row, shape, 0.1) for row in e])
+    np.testing.assert_allclose(line_product(x, e, shape, 0.1), products, rtol=0, atol=1e-14 * n)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("m", [1, 2, 5, 16, 33, 400])
+def test_lines_are_single_calls(shape, m):
+    rng = np.random.default_rng(6)
+    x, e = np.sort(rng.random((11, m))), rng.normal(size=(11, m))
+    each = [line_sum(x[i], e[i], shape, 0.1) for i in range(11)]
+    most = np.array([line_sum(x[i], np.abs(e[i]), shape, 0.1) for i in range(11)])
+    assert (np.abs(line_sum(x, e, shape, 0.1) - each) <= 1e-14 * most).all()
+    products = np.array([line_product(x[i], e[i], shape, 0.1) for i in range(11)])
+    np.testing.assert_allclose(line_product(x, e, shape, 0.1), products, rtol=0, atol=1e-14 * m)
+
+
+@pytest.mark.parametrize("shape", MARKOV)
+def test_replicates_and_lines_in_pieces(body, shape):
+    rng = np.random.default_rng(7)
+    x, e = np.sort(rng.random((23, 41))), rng.normal(size=(23, 41))
+    for points in (x, x[0]):
+        K = kernel_matrix(points, shape, 0.2)
+        product = (K @ e[..., np.newaxis])[..., 0]
+        np.testing.assert_allclose(line_sum(points, e, shape, 0.2), (e * product).sum(-1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(line_product(points, e, shape, 0.2), product, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", MARKOV)
+@pytest.mark.parametrize("wide", [True, False], ids=["replicates", "lines"])
+def test_fast_body_equals_reference(require, shape, wide):
+    require("numba")
+    rng = np.random.default_rng(8)
+    x = np.sort(rng.random(1000) if wide else rng.random((30, 1000)))
+    e = rng.normal(size=(30, 1000))
+    scale = Scale.of(shape, 0.05)
+    for function in (module._line_sum, module._line_product):
+        fast, reference = (function(x, e, scale, body) for body in (module._Leaves, module._Rows))
+        np.testing.assert_allclose(fast, reference, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("enough", "body"), [(True, module._Leaves), (False, module._Rows)])
+def test_dispatch_decides_which_body_runs(require, enough, body):
+    require("numba")
+    with mock.patch.object(module, "takes_fast_body", return_value=enough) as asked:
+        assert module._body(10, Scale.of("matern32", 1.0)) is body
+    asked.assert_called_once_with(10)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_inputs_are_only_read(shape):
+    rng = np.random.default_rng(9)
+    x, e = np.sort(rng.random(300)), rng.normal(size=(3, 300))
+    copies = x.copy(), e.copy()
+    x.flags.writeable = e.flags.writeable = False
+    line_sum(x, e, shape, 0.1)
+    assert not np.shares_memory(line_product(x, e, shape, 0.1), e)
+    np.testing.assert_array_equal(x, copies[0])
+    np.testing.assert_array_equal(e, copies[1])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_other_layouts_and_types(shape):
+    rng = np.random.default_rng(10)
+    x, e = np.sort(rng.random(600)), rng.integers(-3, 4, (6, 600))
+    expected = line_sum(x[::2].copy(), e[:, ::2].astype(float), shape, 0.1)
+    np.testing.assert_allclose(line_sum(x[::2], np.asfortranarray(e)[:, ::2], shape, 0.1), expected, rtol=1e-12)
+    np.testing.assert_allclose(line_sum(x[::2], e[:, ::2].astype(np.int8), shape, 0.1), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nothing_to_sum(shape):
+    assert line_sum(np.empty(0), np.empty(0), shape, 1.0) == 0
+    assert line_sum(np.empty(0), np.empty((3, 0)), shape, 1.0).tolist() == [0, 0, 0]
+    assert line_sum(np.empty((0, 4)), np.empty((0, 4)), shape, 1.0).shape == (0,)
+    assert line_product(np.empty(0), np.empty(0), shape, 1.0).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_types_of_results(shape):
+    assert type(line_sum(np.zeros(2), np.ones(2), shape, 1.0)) is float
+    assert line_sum(np.zeros(2), np.ones((1, 2)), shape, 1.0).shape == (1,)
+    assert line_product(np.zeros(2), np.ones(2), shape, 1.0).shape == (2,)
+
+
+def _scores(vector):
+    inputs = vector["inputs"]
+    data = BOOK["data"][inputs["data"]] if "data" in inputs else inputs
+    y, p = np.array(data["y"]), np.array(data["prediction"])
+    if p.ndim == 2:
+        y, p = p.argmax(axis=1) == y, p.max(axis=1)
+    order = np.argsort(p, kind="stable")
+    return p[order], (y - p)[order]
+
+
+def _vectors(kind):
+    return [pytest.param(vector, id=vector["id"]) for vector in BOOK["vectors"] if vector["kind"] == kind]
+
+
+@pytest.mark.parametrize("vector", _vectors("one-dimensional-sum"))
+def test_reference_sums(vector):
+    p, e = _scores(vector)
+    call = vector["call"]
+    assert line_sum(p, e, call["kernel"], call["lengthscale"]) == pytest.approx(vector["expected"], rel=1e-12)
+
+
+@pytest.mark.parametrize("vector", _vectors("mmce"))
+def test_reference_mmce(vector):
+    p, e = _scores(vector)
+    value = np.sqrt(max(0.0, line_sum(p, e, "exponential", vector["call"]["bandwidth"]))) / p.size
+    assert value == pytest.approx(vector["expected"], rel=1e-12, abs=vector.get("tolerance", 0))

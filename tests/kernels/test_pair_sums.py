@@ -1,0 +1,430 @@
+"""Double sums by tiles against the whole matrix, and the sums of the bootstrap."""
+
+import json
+from dataclasses import dataclass
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from calibrant import Exponential as ExponentialPointTiles
+from calibrant import Gaussian as GaussianPointTiles
+from calibrant.core import dispatch
+from calibrant.core.dispatch import FEW_COORDINATES
+from calibrant.inputs.arrays import unit_weights
+from calibrant.kernels import pair_sums
+from calibrant.kernels import pair_sums as module
+from calibrant.kernels.forms import VectorForm
+from calibrant.kernels.kernel import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
+from calibrant.kernels.pair_sums import (
+    TILE,
+    counted_sums,
+    distance_tile,
+    fast_pair_sum,
+    kernel_tile,
+    multinomial_counts,
+    pair_sum,
+    prediction_tile,
+    products,
+    takes_fast_body,
+    term_tile,
+)
+from calibrant.kernels.profile import has_profile
+
+SIZES = [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3]
+
+
+@dataclass(eq=False)
+class MatrixForm:
+    """h as a matrix; a row with itself must be asked for by `diagonal` only."""
+
+    H: np.ndarray
+
+    @property
+    def n(self):
+        return len(self.H)
+
+    def h(self, i, j):
+        assert not (i == j).any()
+        return self.H[i, j]
+
+    def diagonal(self):
+        return self.H.diagonal().copy()
+
+
+def matrix_form(n, seed=0):
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return MatrixForm(A + A.T)
+
+
+def vector_form(n, K=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return VectorForm.of(rng.dirichlet(np.ones(K), n), rng.integers(0, K, n), Exponential(0.3, "tv"), None)
+
+
+def weights_of(n, seed=1):
+    return np.random.default_rng(seed).gamma(1.0, size=n)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 100])
+def test_every_tile_comes_once_and_in_order(m):
+    found = np.concatenate(list(dispatch.on_tiles(lambda tiles: tiles, m, label="tiles"))).tolist()
+    assert found == [[a, b] for a in range(m) for b in range(a, m)]
+
+
+class TestPairSum:
+    @pytest.mark.parametrize("n", SIZES)
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_it_is_the_sum_above_the_diagonal(self, n, weighted):
+        form = matrix_form(n)
+        w = weights_of(n) if weighted else unit_weights(n)
+        terms = np.triu(form.H, 1) * np.outer(w, w)
+        assert pair_sum(form, w) == pytest.approx(terms.sum(), rel=0, abs=1e-12 * np.abs(terms).sum())
+
+    def test_weight_two_is_two_rows(self):
+        form, twice = matrix_form(40), np.array([3, 17])
+        rows = np.append(np.arange(40), twice)
+        w = np.ones(40)
+        w[twice] = 2
+        doubled = pair_sum(MatrixForm(form.H[np.ix_(rows, rows)]), unit_weights(42))
+        assert pair_sum(form, w) == pytest.approx(doubled - form.H[twice, twice].sum(), rel=1e-12)
+
+    def test_the_order_of_rows_does_not_matter(self):
+        form, order = matrix_form(300), np.random.default_rng(5).permutation(300)
+        other = MatrixForm(form.H[np.ix_(order, order)])
+        w = weights_of(300)
+        assert pair_sum(form, w) == pytest.approx(pair_sum(other, w[order]), rel=0, abs=1e-12 * np.abs(form.H).sum())
+
+    def test_the_number_of_cores_does_not_matter(self):
+        form, w = vector_form(1100), weights_of(1100)
+        found = pair_sum(form, w)
+        with (
+            mock.patch.object(dispatch.os, "sched_getaffinity", return_value={0}, create=True),
+            mock.patch.object(dispatch.os, "cpu_count", return_value=1),
+        ):
+            assert pair_sum(form, w) == pytest.approx(found, rel=0, abs=1e-13 * np.abs(form.H).sum())
+
+    def test_large_forms_of_vectors_take_the_compiled_body(self):
+        form, w = vector_form(300), weights_of(300)
+        with (
+            mock.patch.object(dispatch, "FAST_TERMS", 0),
+            mock.patch.object(dispatch, "has_numba", return_value=True),
+            mock.patch.object(module.vector_sums, "fast_pair_sum", return_value=7.0) as fast,
+        ):
+            assert pair_sum(form, w) == 7.0
+            assert pair_sum(matrix_form(5), unit_weights(5)) != 7.0
+        fast.assert_called_once_with(form, w)
+
+    def test_nothing_is_changed(self):
+        form, w = matrix_form(150), weights_of(150)
+        H, v = form.H.copy(), w.copy()
+        pair_sum(form, w)
+        assert (form.H == H).all()
+        assert (w == v).all()
+
+
+class TestCountedSums:
+    @pytest.mark.parametrize("n", [*SIZES, module.BLOCK, module.BLOCK + 1, 2 * module.BLOCK + TILE + 3])
+    @pytest.mark.parametrize("make", [matrix_form, vector_form])
+    def test_they_are_those_of_the_matrix(self, n, make):
+        form = make(n)
+        i, j = np.nonzero(~np.eye(n, dtype=bool))
+        H = np.diag(form.diagonal())
+        H[i, j] = form.h(i, j)
+        C = np.random.default_rng(2).integers(0, 5, (7, n)).astype(np.uint16)
+        before = C.copy()
+        quadratic, rows = counted_sums(form, C)
+        scale = np.abs(H).sum()
+        np.testing.assert_allclose(quadratic, ((C @ H) * C).sum(axis=1), rtol=0, atol=1e-12 * 25 * scale)
+        np.testing.assert_allclose(rows, H.sum(axis=1), rtol=0, atol=1e-12 * scale)
+        assert np.array_equal(C, before)
+
+    def test_many_classes_go_to_threads(self):
+        form = vector_form(300, K=module.CHEAP_CLASSES + 2)
+        C = np.ones((1, 300), dtype=np.uint16)
+        quadratic, rows = counted_sums(form, C)
+        whole = 2 * pair_sum(form, unit_weights(300)) + form.diagonal().sum()
+        assert quadratic[0] == pytest.approx(whole, rel=1e-12)
+        assert rows.sum() == pytest.approx(whole, rel=1e-12)
+
+    def test_large_counts_do_not_overflow(self):
+        form = matrix_form(3)
+        C = np.full((1, 3), 65535, dtype=np.uint16)
+        assert counted_sums(form, C)[0] == pytest.approx(65535.0**2 * form.H.sum(), rel=1e-12)
+
+    def test_the_replicates_of_calibrationtests_jl(self, kernel_book):
+        (vector,) = (v for v in kernel_book["vectors"] if v["kind"] == "bootstrap-replicates")
+        data = kernel_book["data"][vector["inputs"]["data"]]
+        p, y = np.array(data["prediction"]), np.array(data["y"])
+        e = y - p
+        # Binary and delta: h = 2 (y - p)(y' - p') k(|p - p'|).
+        form = MatrixForm(2 * np.outer(e, e) * np.exp(-np.abs(p[:, None] - p) / 0.2))
+        C = np.array(vector["inputs"]["counts"], dtype=np.uint16)
+        n = form.n
+        quadratic, rows = counted_sums(form, C)
+        T = (quadratic - C @ form.diagonal() - 2 * (n - 1) * (C @ rows) / n + (n - 1) / n * rows.sum()) / n
+        np.testing.assert_allclose(T, vector["expected"], rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def kernel_book(request):
+    return json.loads((request.config.rootpath / "tests" / "references" / "kernel.json").read_text())
+
+
+class TestMultinomialCounts:
+    @pytest.mark.parametrize(("n", "resamples"), [(1, 3), (7, 1), (100, 2000), (70_000, 3)])
+    def test_each_resample_draws_n_rows(self, n, resamples):
+        C = multinomial_counts(n, resamples, np.random.default_rng(0))
+        assert C.dtype == np.uint16
+        assert C.shape == (resamples, n)
+        assert (C.sum(axis=1) == n).all()
+
+    def test_rows_are_drawn_alike_and_independently(self):
+        n, resamples = 20, 20_000
+        C = multinomial_counts(n, resamples, np.random.default_rng(3)).astype(float)
+        # Means 1, variances 1 - 1/n, covariances -1/n; the limits are five standard errors.
+        assert np.abs(C.mean(axis=0) - 1).max() < 5 / np.sqrt(resamples)
+        expected = np.eye(n) - 1 / n
+        assert np.abs(np.cov(C.T) - expected).max() < 5 * np.sqrt(3 / resamples)
+
+    def test_the_generator_decides(self):
+        first, second, third = (multinomial_counts(50, 40, np.random.default_rng(seed)) for seed in (1, 1, 2))
+        assert (first == second).all()
+        assert (first != third).any()
+
+    def test_a_count_that_does_not_fit_is_refused(self):
+        class Stuck:
+            def integers(self, n, size):
+                return np.zeros(size, dtype=np.int64)
+
+        with pytest.raises(OverflowError, match="70000 times"):
+            multinomial_counts(70_000, 1, Stuck())
+
+
+SHAPES = [Exponential, Gaussian, Matern32, Matern52]
+SIZES_VECTOR_SUMS = [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3]
+
+
+def l1_of_pairs(p, q):
+    return np.abs(p - q).sum(axis=1)
+
+
+def form_of(n, K, kernel, seed=0, G=None):
+    rng = np.random.default_rng(seed)
+    return VectorForm.of(rng.dirichlet(np.full(K, 0.4), n), rng.integers(0, K, n), kernel, G)
+
+
+def target_matrix(K, seed=4):
+    A = np.random.default_rng(seed).normal(size=(K, K))
+    return A @ A.T
+
+
+def matrix_of(form):
+    """Return H by its definition, with zeros where i >= j."""
+    gaps = form.P[:, None, :] - form.P[None, :, :]
+    named = {"tv": np.abs(gaps).sum(-1) / 2, "l1": np.abs(gaps).sum(-1), "euclidean": np.sqrt((gaps**2).sum(-1))}
+    d = named["l1" if callable(form.kernel.distance) else form.kernel.distance or "tv"]
+    G = np.eye(form.P.shape[1]) if form.G is None else form.G
+    E = np.eye(form.P.shape[1])[form.y] - form.P
+    return np.triu(form.kernel.profile(d / form.kernel.length) * (E @ G @ E.T), 1)
+
+
+def agrees(found, H, w):
+    terms = H * np.outer(w, w)
+    return found == pytest.approx(terms.sum(), rel=0, abs=1e-12 * np.abs(terms).sum() + 1e-300)
+
+
+def reference(form, w):
+    return pair_sums._reference(form, w)
+
+
+@pytest.fixture(params=["reference", "fast"])
+def body(request, require):
+    if request.param == "reference":
+        return reference
+    require("numba")
+    return fast_pair_sum
+
+
+class TestBodies:
+    @pytest.mark.parametrize("shape", SHAPES)
+    @pytest.mark.parametrize("distance", ["euclidean", "tv", "l1", None])
+    def test_every_shape_and_distance(self, body, shape, distance):
+        form = form_of(150, 3, shape(0.37, distance))
+        w = np.random.default_rng(1).gamma(1.0, size=150)
+        found = (body if has_profile(form.kernel) else reference)(form, w)
+        assert agrees(found, matrix_of(form), w)
+
+    @pytest.mark.parametrize("n", SIZES_VECTOR_SUMS)
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_every_size(self, body, n, weighted):
+        form = form_of(n, 4, Exponential(0.25, "tv"))
+        w = np.random.default_rng(2).gamma(1.0, size=n) if weighted else unit_weights(n)
+        assert agrees(body(form, w), matrix_of(form), w)
+
+    @pytest.mark.parametrize("K", [1, 2, 3, 10, 64, 65, 130])
+    @pytest.mark.parametrize("kernel", [Exponential(0.4, "tv"), Matern52(0.6, "euclidean")])
+    def test_any_number_of_classes(self, body, K, kernel):
+        form = form_of(140, K, kernel)
+        w = unit_weights(140)
+        assert agrees(body(form, w), matrix_of(form), w)
+
+    def test_a_target_kernel(self, body):
+        form = form_of(200, 5, Gaussian(0.5, "euclidean"), G=target_matrix(5))
+        w = np.random.default_rng(3).gamma(1.0, size=200)
+        assert agrees(body(form, w), matrix_of(form), w)
+
+    @pytest.mark.parametrize("length", [1e-90, 1e-3, 1e90])
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_extreme_length_scales(self, body, length, shape):
+        form = form_of(140, 3, shape(length, "euclidean"))
+        form.P[7] = form.P[90]
+        w = unit_weights(140)
+        assert agrees(body(form, w), np.triu(term_tile(form)(slice(0, 140), slice(0, 140)), 1), w)
+
+    def test_nothing_is_changed(self, body):
+        form, w = form_of(130, 3, Exponential(0.3)), np.random.default_rng(3).gamma(1.0, size=130)
+        before = [a.copy() for a in (form.P, form.R, form.S, w)]
+        body(form, w)
+        assert all((a == b).all() for a, b in zip((form.P, form.R, form.S, w), before, strict=True))
+
+    def test_the_order_of_rows_does_not_matter(self, body):
+        form, w = form_of(300, 3, Exponential(0.3)), np.random.default_rng(3).gamma(1.0, size=300)
+        order = np.random.default_rng(8).permutation(300)
+        other = VectorForm.of(form.P[order], form.y[order], form.kernel, None)
+        assert body(form, w) == pytest.approx(body(other, w[order]), rel=0, abs=1e-12 * w.sum() ** 2)
+
+
+@given(
+    n=st.integers(1, 300),
+    K=st.integers(1, 12),
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.sampled_from(SHAPES),
+    length=st.floats(1e-3, 1e3),
+)
+def test_the_compiled_body_is_the_reference_body(require, n, K, seed, shape, length):
+    require("numba")
+    form = form_of(n, K, shape(length, "euclidean"), seed)
+    w = np.random.default_rng(seed).gamma(1.0, size=n)
+    assert fast_pair_sum(form, w) == pytest.approx(reference(form, w), rel=0, abs=1e-13 * w.sum() ** 2 + 1e-300)
+
+
+class TestExponential:
+    """Two rows at distance x with a product of residuals of 1: the sum is exp(-x)."""
+
+    @staticmethod
+    def of(x):
+        form = VectorForm(
+            P=np.array([[0.0], [x]]),
+            y=np.zeros(2, dtype=np.intp),
+            R=np.ones((2, 1)),
+            S=np.ones((2, 1)),
+            G=None,
+            kernel=Exponential(1.0, "l1"),
+        )
+        return fast_pair_sum(form, unit_weights(2))
+
+    def test_it_is_accurate_to_the_last_digits(self, require):
+        require("numba")
+        x = np.concatenate(
+            [[0.0, 1e-300, 1e-17, 0.5 * np.log(2), 708.0], np.linspace(0, 708, 1501), np.logspace(-9, 2, 300)]
+        )
+        found = np.array([self.of(each) for each in x])
+        np.testing.assert_allclose(found, np.exp(-x), rtol=5e-16)
+        assert found[0] == 1.0
+
+    def test_it_ends_in_zero(self, require):
+        require("numba")
+        assert [self.of(x) for x in (np.nextafter(708.0, 800), 720.0, 745.0, 1e6, 1e300)] == [0.0] * 5
+
+
+class TestChoice:
+    def test_it_knows_its_kernels(self):
+        known = [Exponential(0.3, "tv"), Exponential(0.3, "l1"), Gaussian(0.3, "euclidean"), Matern32(0.3, "tv")]
+        assert all(has_profile(form_of(3, 2, kernel).kernel) for kernel in known)
+
+    def test_others_take_the_reference_body(self):
+        class Own(Exponential):
+            def profile(self, u):
+                return 1 / (1 + u)
+
+        others = [
+            Own(0.3, "tv"),
+            Gaussian(0.3, "tv"),
+            RationalQuadratic(1.0, 0.3, "euclidean"),
+            Exponential(0.3, l1_of_pairs),
+            Exponential(1e-200, "tv"),
+            Exponential(1e200, "tv"),
+        ]
+        assert not any(has_profile(form_of(3, 2, kernel).kernel) for kernel in others)
+
+    def test_few_rows_take_the_reference_body(self):
+        assert not takes_fast_body(form_of(100, 3, Exponential(0.3)))
+
+
+class TestTiles:
+    @pytest.mark.parametrize("kernel", [RationalQuadratic(2.0, 0.4, "euclidean"), Exponential(0.3, l1_of_pairs)])
+    def test_kernels_without_a_compiled_body(self, kernel):
+        form = form_of(2 * TILE + 3, 3, kernel)
+        w = np.random.default_rng(3).gamma(1.0, size=form.n)
+        assert agrees(reference(form, w), matrix_of(form), w)
+
+    def test_a_distance_of_a_user_gets_few_rows_at_a_time(self, monkeypatch):
+        rows = []
+
+        def watched(p, q):
+            rows.append(len(p))
+            return l1_of_pairs(p, q)
+
+        monkeypatch.setattr("calibrant.kernels.pair_sums.MOST_COPIED", 60)
+        form = form_of(40, 3, Exponential(0.3, watched))
+        tile = prediction_tile(form)
+        rows.clear()
+        found = tile(slice(0, 10), slice(10, 20))
+        assert rows == [20] * 5
+        np.testing.assert_allclose(
+            found,
+            np.exp(
+                -l1_of_pairs(form.P[:10, None].repeat(10, 1).reshape(-1, 3), np.tile(form.P[10:20], (10, 1))) / 0.3
+            ).reshape(10, 10),
+        )
+
+    @pytest.mark.parametrize("K", [1, 15, 16, 17, 40, 130])
+    def test_products_by_parts(self, K):
+        rng = np.random.default_rng(0)
+        A, B = rng.normal(size=(TILE, K)), rng.normal(size=(TILE, K))
+        np.testing.assert_allclose(products(A, B), A @ B.T, rtol=0, atol=1e-13 * K)
+
+
+ROWS, COLUMNS = slice(3, 10), slice(0, 20)
+
+
+def points(d, offset=0.0):
+    return np.random.default_rng(d).normal(size=(20, d)) + offset
+
+
+@pytest.mark.parametrize("d", [1, 2, FEW_COORDINATES, FEW_COORDINATES + 1, 100])
+@pytest.mark.parametrize(("name", "scipy_name"), [("euclidean", "euclidean"), ("l1", "cityblock")])
+def test_distances(d, name, scipy_name):
+    Z = points(d)
+    found, expected = distance_tile(Z, name)(ROWS, COLUMNS), cdist(Z[ROWS], Z[COLUMNS], scipy_name)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-6 if d > FEW_COORDINATES else 0)
+    apart = expected > 0
+    np.testing.assert_allclose(found[apart], expected[apart], rtol=1e-12)
+
+
+def test_points_far_from_the_origin():
+    Z = points(100, offset=1e6)
+    np.testing.assert_allclose(distance_tile(Z, "euclidean")(ROWS, slice(10, 20)), cdist(Z[ROWS], Z[10:]), rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", [2, 100])
+def test_a_kernel_is_that_of_its_distance(d):
+    Z = points(d)
+    for kernel in (GaussianPointTiles(2.0, "euclidean"), ExponentialPointTiles(3.0, "l1")):
+        found = kernel_tile(Z, kernel)(ROWS, COLUMNS)
+        expected = kernel.of_distance(distance_tile(Z, kernel.distance)(ROWS, COLUMNS))
+        np.testing.assert_allclose(found, expected, rtol=1e-13)

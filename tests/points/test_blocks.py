@@ -1,0 +1,174 @@
+"""Blocks of two sets of points, from a stream."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibrant import Exponential, Gaussian, InputError, Summary, SummaryError
+from calibrant.core import summary as codec
+from calibrant.kernels.pair_sums import kernel_tile
+from calibrant.kernels.point_kernels import Polynomial
+from calibrant.points import blocks as point_blocks
+from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
+from calibrant.points.mmd import mmd
+
+RNG = np.random.default_rng(0)
+Y, X = RNG.normal(size=(100, 3)), RNG.normal(0.2, 1.0, size=(100, 3))
+
+
+def blocks(y, x, **options):
+    return PointBlocks.of(y, x, **{"bandwidth": 1.0, "blocksize": 10, **options})
+
+
+@pytest.mark.parametrize("estimator", ["block", "linear"])
+@pytest.mark.parametrize("size", [10, 30, 100])
+def test_batches_of_whole_blocks_add_up(estimator, size):
+    options = {"estimator": estimator, "blocksize": 10 if estimator == "block" else None}
+    whole = blocks(Y, X, **options)
+    parts = sum(blocks(Y[k : k + size], X[k : k + size], **options) for k in range(0, 100, size))
+    assert (parts.blocks, parts.n) == (whole.blocks, whole.n)
+    assert parts.mean == pytest.approx(whole.mean, rel=1e-12)
+    assert parts.standard_error == pytest.approx(whole.standard_error, rel=1e-12)
+
+
+def test_left_over_points_fill_blocks():
+    parts = [blocks(Y[k : k + 7], X[k : k + 4]) for k in range(0, 98, 7)]
+    total = sum(parts)
+    assert total.blocks == 5  # 14 batches of 4 points of the smaller set
+    assert (len(total.left_y), len(total.left_points)) == (98 - 50, 56 - 50)
+    assert total.n == 98 + 56
+
+
+def test_by_hand():
+    first, second = (mmd(Y[k : k + 10], X[k : k + 10], bandwidth=1.0) for k in (0, 10))
+    found = blocks(Y[:20], X[:20])
+    assert found.mean == pytest.approx((first + second) / 2, rel=1e-12)
+    assert found.standard_error == pytest.approx(abs(first - second) / 2, rel=1e-9)
+    assert mmd(found) == found.mean
+
+
+def test_fewer_than_two_blocks_have_no_standard_error():
+    assert np.isnan(blocks(Y[:10], X[:10]).standard_error)
+
+
+def test_bytes():
+    for kernel in ("gaussian", "laplace", "polynomial"):
+        summary = PointBlocks.of(Y, X, kernel=kernel, blocksize=30)
+        assert Summary.from_bytes(summary.to_bytes()) == summary
+    own = PointBlocks.of(Y, X, kernel=Gaussian(1.0, lambda a, b: np.abs(a - b).max(axis=-1)))
+    with pytest.raises(SummaryError, match="of one's own has no form as bytes"):
+        own.to_bytes()
+
+
+def test_what_does_not_merge():
+    for other, words in [
+        (blocks(Y, X, blocksize=5), "of 10 points .* of 5 points"),
+        (blocks(Y, X, estimator="linear", blocksize=None), "block MMD² .* linear MMD²"),
+        (blocks(Y[:, :2], X[:, :2]), "3 coordinates .* with 2"),
+        (blocks(Y, X, bandwidth=2.0), "Give one bandwidth, as a number"),
+    ]:
+        with pytest.raises(SummaryError, match=words):
+            blocks(Y, X) + other
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kernel": "gaussian"}, "its kernel must be one of points, .*; got 'gaussian'"),
+        ({"kernel": Gaussian()}, "with a number as its length scale; got Gaussian"),
+        ({"estimator": "blok"}, "its estimator must be one of linear, block; got 'blok'"),
+        ({"estimator": np.ones(2)}, "its estimator must be one of linear, block"),
+        ({"estimator": "linear"}, "10 linear blocks cannot have 10 points"),
+        ({"m": -2}, "m must be a whole number of at least 0; got -2"),
+        ({"m": 1}, "10 block blocks cannot have 1 points"),
+        ({"m": 0}, "10 block blocks cannot have 0 points"),
+        ({"blocks": -1}, "blocks must be a whole number of at least 0; got -1"),
+        ({"blocks": 2.0}, "blocks must be a whole number of at least 0; got 2.0"),
+        ({"mean": np.nan}, "its mean must be a finite number; got nan"),
+        ({"mean": "0"}, "its mean must be a finite number; got '0'"),
+        ({"spread": np.inf}, "its spread must be a finite number; got inf. Give the points in other units"),
+        ({"spread": -1.0}, "its spread is a sum of squares; got -1"),
+        ({"left_y": [[1.0]]}, "its left_y must be an array .* of float64"),
+        ({"left_y": np.zeros((1, 3), int)}, "its left_y must be an array .* of float64"),
+        ({"left_points": np.full((1, 3), np.nan)}, "its left_points must be finite numbers"),
+        ({"left_points": np.zeros((1, 2))}, r"must have the same columns; got shapes \(0, 3\) and \(1, 2\)"),
+        ({"left_y": np.zeros((10, 3)), "left_points": np.zeros((12, 3))}, "10 and 12 points are left over, which fill"),
+    ],
+)
+def test_values_that_are_no_blocks(changes, words):
+    with pytest.raises(SummaryError, match=f"PointBlocks holds the MMD² of blocks.*{words}"):
+        replace(blocks(Y, X), **changes)
+
+
+def test_bytes_of_other_values():
+    name, values = codec.decode(blocks(Y, X).to_bytes())
+    for changes in ({"blocks": -1}, {"spread": -1.0}, {"left_y": np.zeros((0, 2))}):
+        with pytest.raises(SummaryError, match="PointBlocks holds the MMD²"):
+            Summary.from_bytes(codec.encode(name, {**values, **changes}))
+
+
+def test_a_spread_beyond_float64():
+    first, second = (replace(blocks(Y, X), mean=mean) for mean in (1e200, -1e200))
+    with pytest.raises(SummaryError, match="its spread must be a finite number; got inf"):
+        first + second
+    with pytest.raises(InputError, match="the kernel's values are too large, or not finite"):
+        blocks(1e30 * Y, 1e30 * X, kernel="polynomial", bandwidth="median")
+
+
+def test_options_stay_with_the_summary():
+    summary = blocks(Y, X)
+    assert mmd(summary, estimator="block") == summary.mean
+    for options in (
+        {"bandwidth": 1.0},
+        {"bandwidth": np.ones(2)},
+        {"estimator": "linear"},
+        {"estimator": np.ones(2)},
+        {"kernel": "laplace"},
+        {"blocksize": 10},
+    ):
+        with pytest.raises(InputError, match="options cannot be given with PointBlocks"):
+            mmd(summary, **options)
+    with pytest.raises(InputError, match="points cannot be given"):
+        mmd(summary, X)
+
+
+KERNELS = {
+    "gaussian": Gaussian(1.5, "euclidean"),
+    "laplace": Exponential(2.0, "l1"),
+    "polynomial": Polynomial(),
+    "own": Gaussian(1.5, lambda a, b: np.abs(a - b).max(axis=-1)),
+}
+
+
+def sets(n, d):
+    rng = np.random.default_rng(d)
+    return rng.normal(size=(n, d)), rng.normal(0.3, 1.2, size=(n, d))
+
+
+@pytest.mark.parametrize("few", [1, 3, 1 << 20])
+@pytest.mark.parametrize("d", [1, 5, 20])
+@pytest.mark.parametrize("name", KERNELS)
+def test_blocks(name, d, few, monkeypatch):
+    monkeypatch.setattr(point_blocks, "MOST", few)
+    y, x = sets(12, d)
+    found = block_terms(y, x, KERNELS[name], 4)
+    for b in range(3):
+        Z = np.concatenate([y[4 * b : 4 * b + 4], x[4 * b : 4 * b + 4]])
+        K = kernel_tile(Z, KERNELS[name])(slice(0, 8), slice(0, 8))
+        np.fill_diagonal(K, 0.0)
+        expected = K[:4, :4].sum() / 12 + K[4:, 4:].sum() / 12 - 2 * K[:4, 4:].mean()
+        assert found[b] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("few", [1, 1 << 20])
+@pytest.mark.parametrize("d", [1, 5, 20])
+@pytest.mark.parametrize("name", KERNELS)
+def test_pairs(name, d, few, monkeypatch):
+    monkeypatch.setattr(point_blocks, "MOST", few)
+    y, x = sets(10, d)
+    found = linear_terms(y, x, KERNELS[name])
+    for k in range(5):
+        Z = np.stack([y[2 * k], y[2 * k + 1], x[2 * k], x[2 * k + 1]])
+        K = kernel_tile(Z, KERNELS[name])(slice(0, 4), slice(0, 4))
+        assert found[k] == pytest.approx(K[0, 1] + K[2, 3] - K[0, 3] - K[1, 2], rel=1e-9, abs=1e-12)

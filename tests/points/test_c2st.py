@@ -1,0 +1,503 @@
+"""The classifier test: by hand, its reference, scikit-learn, level, laws of rows, folds, every refusal."""
+
+import io
+import json
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from calibrant import progress
+from calibrant.points.c2st import HeldOut, c2st, check_classifier, held_out, stratified_folds
+
+REFERENCES = Path(__file__).parents[1] / "references"
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=(60, 3)), RNG.normal(0.5, 1.2, size=(45, 3))
+FOLDED = {"folds": 3, "resamples": 9, "rng": 0}
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+class TestByHand:
+    def test_sets_far_apart(self):
+        for n, m, ways in ((2, 2, 2), (4, 4, 6), (5, 8, 35)):  # held out: 1 and 1, 2 and 2, 3 and 4
+            found = c2st(np.arange(n)[:, None], 100.0 + np.arange(m)[:, None], rng=0)
+            assert (found.statistic, found.estimate) == (1.0, 1.0)
+            assert found.pvalue == pytest.approx(1 / ways, rel=1e-12)
+            assert found.details["held_out"] == ((n + 1) // 2, (m + 1) // 2)
+
+    def test_one_point(self):
+        found = c2st(np.ones((6, 2)), np.ones((9, 2)), rng=0)
+        assert (found.statistic, found.estimate, found.pvalue) == (0.5, 0.5, 1.0)
+        assert found.details["shared_rows"] == 1.0
+
+    def test_no_information_is_one_half_also_of_unequal_sets(self):
+        for options in ({"rng": 0}, FOLDED):
+            found = c2st(A, B[:7], classifier=DummyClassifier(), **options)
+            assert (found.statistic, found.estimate, found.pvalue) == (0.5, 0.5, 1.0)
+
+    def test_what_it_says(self):
+        found = c2st(A, B, rng=0)
+        assert found.n == 105
+        assert found.method == (
+            "classifier two-sample test; nearest neighbours (k = 7) fitted to one half, exact law of the rank sum"
+        )
+        assert dict(found.details) == {
+            **{"n": 60, "m": 45, "held_out": (30, 23), "null": "exact", "k": 7},
+            **{"repeated_y": 0, "repeated_points": 0, "repeated_values_y": 0, "repeated_values_points": 0},
+            "shared_rows": 0,
+        }
+        assert all(type(value) is float for value in (found.statistic, found.pvalue, found.estimate))
+
+    def test_what_it_says_of_folds(self):
+        found = c2st(A, B, classifier=GaussianNB(), **FOLDED)
+        assert found.method == "classifier two-sample test; GaussianNB in 3 folds, 9 permutations of the labels"
+        expected = {"held_out": (60, 45), "null": "permutation", "folds": 3, "resamples": 9}
+        assert expected.items() <= dict(found.details).items()
+        assert "k" not in found.details
+        found = c2st(A, B, **FOLDED)
+        assert found.details["k"] == 8  # of 70 rows
+        assert "nearest neighbours (k = 8) in 3 folds" in found.method
+        assert all(type(value) is float for value in (found.statistic, found.pvalue, found.estimate))
+
+    def test_many_rows(self):
+        found = c2st(rng().normal(size=(300, 2)), rng(1).normal(size=(300, 2)), rng=0)
+        assert found.details["null"] == "saddlepoint"
+        assert "saddlepoint law of the rank sum" in found.method
+
+    def test_repetitions_on_one_side_are_found(self):
+        found = c2st(A, np.round(B), rng=0)
+        assert found.details["repeated_values_points"] > 0.8
+        assert found.details["repeated_values_y"] == 0
+        assert found.details["repeated_points"] == 1 - len(np.unique(np.round(B) + 0.0, axis=0)) / 45
+
+
+class TestReference:
+    def test_the_forest_of_sbi(self):
+        book = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+        with np.load(REFERENCES / "samples.npz") as arrays:
+            y, points = (arrays[name] for name in book["c2st/rf"]["inputs"])
+        forest = RandomForestClassifier(50, random_state=1)
+        found = c2st(y, points, classifier=forest, folds=5, resamples=1, rng=0)
+        assert found.estimate == pytest.approx(book["c2st/rf"]["value"], abs=0.08)
+
+    @pytest.mark.parametrize("d", [3, 20])
+    def test_neighbours_of_scikit_learn(self, d):
+        y, points = rng(d).normal(size=(80, d)), rng(d + 1).normal(0.4, size=(80, d))
+        found = c2st(y, points, rng=7)
+        neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier(found.details["k"]))
+        expected = c2st(y, points, classifier=neighbours, rng=7)
+        assert found.details["k"] == 9
+        for name in ("statistic", "pvalue", "estimate"):
+            assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+
+    @pytest.mark.parametrize(
+        "classifier",
+        [None, LogisticRegression(), GaussianNB(), RandomForestClassifier(20)],
+        ids=lambda c: type(c).__name__,
+    )
+    def test_every_classifier_sees_a_large_shift(self, classifier):
+        y, points = rng(0).normal(size=(60, 2)), rng(1).normal(2, size=(70, 2))
+        found = c2st(y, points, classifier=classifier, rng=0)
+        assert found.statistic > 0.9
+        assert found.estimate > 0.75  # the best there is has 0.92, of 65 rows with a standard error of 0.03
+        assert found.pvalue < 1e-6
+
+    def test_what_a_line_cannot_see(self):
+        y, points = rng(0).normal(size=(200, 2)), 2 * rng(1).normal(size=(200, 2))
+        assert c2st(y, points, classifier=LogisticRegression(), rng=0).pvalue > 0.05
+        assert c2st(y, points, rng=0).pvalue < 1e-3
+
+
+class TestLevel:
+    def pvalues(self, repeats, sizes, law, **options):
+        chance = rng(5)
+        return np.array(
+            [c2st(*(law(chance, (size, 2)) for size in sizes), rng=chance, **options).pvalue for _ in range(repeats)]
+        )
+
+    @staticmethod
+    def rejected_too_often(p, level):
+        """Tell whether more are rejected than one in a million of sets of tests would."""
+        return stats.binom.sf((p <= level).sum() - 1, p.size, level) < 1e-6
+
+    @pytest.mark.parametrize("sizes", [(12, 12), (8, 30)])
+    def test_halves(self, sizes):
+        p = self.pvalues(200, sizes, lambda chance, size: chance.normal(size=size))
+        assert not any(self.rejected_too_often(p, level) for level in (0.05, 0.2, 0.5))
+        assert (p <= 0.5).mean() > 0.3
+
+    def test_points_on_a_lattice(self):
+        p = self.pvalues(200, (12, 12), lambda chance, size: chance.integers(0, 2, size))
+        assert not any(self.rejected_too_often(p, level) for level in (0.05, 0.2, 0.5))
+
+    def test_folds(self):
+        p = self.pvalues(50, (8, 8), lambda chance, size: chance.normal(size=size), folds=2, resamples=9)
+        assert not any(self.rejected_too_often(p, level) for level in (0.1, 0.2, 0.5))
+        assert (p <= 0.5).mean() > 0.2
+
+
+class TestFolds:
+    def test_the_mean_over_folds(self):
+        """With as many folds as rows each holds a pair: its AUC is whether the right one has the larger score."""
+        y, points = np.array([[0.0], [1.0], [2.0]]), np.array([[10.0], [11.0], [12.0]])
+        found = c2st(y, points, folds=3, resamples=19, rng=0)
+        assert (found.statistic, found.estimate) == (1.0, 1.0)
+        assert found.details["held_out"] == (3, 3)
+
+    def test_pvalues_are_shares_of_the_permutations(self):
+        found = c2st(A, B + 5, folds=2, resamples=19, rng=0)
+        assert found.pvalue == 0.05
+        found = c2st(A[:30], A[30:], folds=2, resamples=19, rng=0)
+        assert found.pvalue * 20 == pytest.approx(round(found.pvalue * 20), abs=1e-12)
+        assert found.pvalue > 0.05
+
+    def test_resamples_do_not_change_the_statistic(self):
+        few, many = (c2st(A, B, folds=4, resamples=B_, rng=0) for B_ in (1, 5))
+        assert (few.statistic, few.estimate) == (many.statistic, many.estimate)
+
+    def test_an_interruption_leaves_nothing_behind(self, monkeypatch):
+        class Stopped(GaussianNB):
+            fits = 0
+
+            def fit(self, X, labels):
+                Stopped.fits += 1
+                if Stopped.fits == 10:
+                    raise KeyboardInterrupt
+                return super().fit(X, labels)
+
+        terminal = io.StringIO()
+        terminal.isatty = lambda: True
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setattr(progress, "PATIENCE", -1)
+        monkeypatch.setattr(progress, "INTERVAL", 0)
+        classifier = Stopped()
+        with pytest.raises(KeyboardInterrupt):
+            c2st(A, B, classifier=classifier, **FOLDED)
+        written = terminal.getvalue()
+        assert "refitting the classifier: 2 of 9" in written
+        assert written.endswith("\r\x1b[K")  # the line is wiped
+        assert not hasattr(classifier, "classes_")
+        assert c2st(A, B, classifier=GaussianNB(), **FOLDED) == c2st(A, B, classifier=GaussianNB(), **FOLDED)
+
+
+class TestLaws:
+    @settings(max_examples=25)
+    @given(st.integers(0, 10**6), st.sampled_from([None, 2]), st.booleans())
+    def test_the_order_of_rows_changes_nothing(self, seed, folds, rounded):
+        chance = rng(seed)
+        y, points = chance.normal(size=(13, 2)), chance.normal(size=(9, 2))
+        if rounded:
+            y, points = np.round(y), np.round(points)
+        options = {"folds": folds, "resamples": 3, "rng": 3}
+        found = c2st(y, points, **options)
+        assert c2st(chance.permutation(y), chance.permutation(points), **options) == found
+        assert 0 < found.pvalue <= 1
+        assert 0 <= found.statistic <= 1
+        assert 0 <= found.estimate <= 1
+
+    @pytest.mark.parametrize("options", [{"rng": 0}, FOLDED], ids=["halves", "folds"])
+    def test_dtypes_and_containers(self, options, require):
+        y, points = np.round(A * 8) / 8, np.round(B * 8) / 8
+        found = c2st(y, points, **options)
+        assert c2st(y.astype(np.float32), points.astype(np.float32), **options) == found
+        assert c2st(y.tolist(), points.tolist(), **options) == found
+        assert c2st(np.asfortranarray(y), points[::-1], **options) == found
+        frame = require("pandas").DataFrame(y)
+        assert c2st(frame, points, **options) == found
+        assert c2st(y * 8, (points * 8).astype(int), **options).pvalue == found.pvalue
+
+    @pytest.mark.parametrize("options", [{"rng": 0}, FOLDED], ids=["halves", "folds"])
+    def test_input_and_global_chance_are_left_alone(self, options):
+        y, points = A.copy(), B.copy()
+        y.flags.writeable = points.flags.writeable = False
+        state = np.random.get_state()[1].copy()  # noqa: NPY002
+        c2st(y, points, **options)
+        c2st(y, points, classifier=RandomForestClassifier(3), **options)
+        np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+        np.testing.assert_array_equal(y, A)
+        np.testing.assert_array_equal(points, B)
+
+    def test_chance(self):
+        assert c2st(A, B, rng=0) == c2st(A, B, rng=0) == c2st(A, B, rng=rng(0))
+        assert c2st(A, B, rng=0) != c2st(A, B, rng=1)
+        chance = rng(0)
+        assert c2st(A, B, rng=chance) != c2st(A, B, rng=chance)
+        forest = RandomForestClassifier(5)
+        assert c2st(A, B, classifier=forest, rng=0) == c2st(A, B, classifier=forest, rng=0)
+
+    @pytest.mark.parametrize("unit", [1e-160, 1e-3, 1e140])
+    def test_units_do_not_matter(self, unit):
+        assert c2st(A * unit, B * unit, rng=0) == c2st(A, B, rng=0)
+        assert c2st(A * unit, B * unit, **FOLDED) == c2st(A, B, **FOLDED)
+
+    def test_places_do_not_matter(self):
+        assert c2st(A + 1000, B + 1000, rng=0) == c2st(A, B, rng=0)
+
+    def test_nothing_is_printed(self, capsys):
+        c2st(A, B, rng=0)
+        c2st(A, B, **FOLDED)
+        assert capsys.readouterr() == ("", "")
+
+
+class TestRefusals:
+    def test_without_rng(self, refusal):
+        for options in ({}, {"folds": 2}):
+            message = refusal(c2st, A, B, **options)
+            assert "c2st splits the rows at random" in message
+            assert "pass rng=0" in message
+
+    @pytest.mark.parametrize(
+        ("folds", "words"),
+        [
+            (1, "folds must be at least 2; got 1"),
+            (46, "folds must be at most 45, so that each holds a row of both sets; got 46 with 60 rows of y and 45 of"),
+            (2.0, "folds must be a whole number of at least 2; got 2.0 (float)"),
+            (True, "folds must be a whole number of at least 2; got True (bool)"),
+            ("5", "folds must be a whole number of at least 2; got '5' (str)"),
+        ],
+    )
+    def test_folds(self, folds, words, refusal):
+        assert words in refusal(c2st, A, B, folds=folds, rng=0)
+
+    @pytest.mark.parametrize("resamples", [0, -1, 9.0, None, "9"])
+    def test_resamples(self, resamples, refusal):
+        assert "resamples must be" in refusal(c2st, A, B, folds=2, resamples=resamples, rng=0)
+
+    @pytest.mark.parametrize("seed", [-1, 0.5, "0", True])
+    def test_rng(self, seed, refusal):
+        assert "rng must be a numpy Generator or a whole number" in refusal(c2st, A, B, rng=seed)
+
+    def test_classifier(self, refusal):
+        assert "Pass GaussianNB()" in refusal(c2st, A, B, classifier=GaussianNB, rng=0)
+        assert "without fit and predict_proba" in refusal(c2st, A, B, classifier="knn", rng=0)
+
+    @pytest.mark.parametrize(
+        ("y", "points", "words"),
+        [
+            (
+                A[:, 0],
+                B,
+                "y must be points (n, d), one row each; got shape (60,). For points on a line pass y[:, None]",
+            ),
+            (A, B[None], "points must be points (n, d), one row each; got shape (1, 45, 3)"),
+            (A[:, :2], B, "got 2 in y and 3 in points"),
+            (A[:1], B, "y must have at least 2 points; got 1"),
+            (A, B[:0], "points must have at least 2 points; got 0"),
+            (A[:, :0], B[:, :0], "y must have at least one column"),
+            (np.where(np.arange(60)[:, None] == 7, np.nan, A), B, "y must be finite; row 7, column 0 is nan"),
+            (A, np.where(np.arange(45)[:, None] == 3, np.inf, B), "points must be finite; row 3, column 0 is inf"),
+            (A.astype(str), B, "y must be real numbers"),
+            (A * 1j, B, "y must be real numbers"),
+            (A, B * 1e200, "points must lie within"),
+        ],
+    )
+    def test_points(self, y, points, words, refusal):
+        assert words in refusal(c2st, y, points, rng=0)
+
+
+RNG_HELD_OUT = np.random.default_rng(0)
+LABELS = np.repeat([0, 1], [30, 50])
+Z = RNG_HELD_OUT.normal(size=(80, 2)) + LABELS[:, None]
+HELD = np.arange(80) % 2 == 0
+
+
+def scored(classifier, seed=0):
+    return held_out(classifier, Z, LABELS, HELD, np.random.default_rng(seed))
+
+
+class Own:
+    """A classifier of one's own: the first column, squashed, in an array that `answer` may spoil."""
+
+    def __init__(self, answer=lambda scores: np.stack([1 - scores, scores], axis=1), classes=None):
+        self.answer = answer
+        if classes is not None:
+            self.classes_ = classes
+
+    def fit(self, X, labels):
+        self.seen = labels
+        X[:] = np.nan  # what it is given is its own
+
+    def predict_proba(self, X):
+        return self.answer(1 / (1 + np.exp(-X[:, 0])))
+
+
+class TestHits:
+    def test_the_threshold_is_the_share_of_the_fitted_rows(self):
+        part = HeldOut(np.array([0.2, 0.25, 0.25, 0.3]), np.array([0, 0, 1, 0]), 0.25)
+        assert part.hits.tolist() == [1.0, 0.5, 0.5, 0.0]
+
+    def test_rounding_is_no_side(self):
+        part = HeldOut(np.array([0.1 + 0.2]), np.array([1]), 0.3)
+        assert part.hits.tolist() == [0.5]
+
+    def test_no_information_is_half(self):
+        part = scored(DummyClassifier())  # the share of each label
+        assert part.threshold == LABELS[~HELD].mean()
+        assert set(part.hits.tolist()) == {0.5}
+
+
+class TestScores:
+    @pytest.mark.parametrize(
+        "classifier",
+        [LogisticRegression(), RandomForestClassifier(10), make_pipeline(StandardScaler(), LogisticRegression())],
+        ids=lambda model: type(model).__name__,
+    )
+    def test_it_scores_what_it_has_not_seen(self, classifier):
+        part = scored(classifier)
+        assert sorted(part.labels) == sorted(LABELS[HELD])
+        assert part.scores[part.labels == 1].mean() > part.scores[part.labels == 0].mean() + 0.1
+
+    def test_scores_belong_to_their_rows(self):
+        found = scored(Own())
+        expected = 1 / (1 + np.exp(-Z[HELD, 0]))
+        assert dict(zip(found.scores, found.labels, strict=True)) == dict(zip(expected, LABELS[HELD], strict=True))
+
+    def test_rows_come_in_random_order(self):
+        orders = []
+
+        class Watched(Own):
+            def fit(self, X, labels):
+                orders.append(labels.tolist())
+
+        for seed in range(3):
+            scored(Watched(), seed)
+            assert orders[-1] != sorted(orders[-1])
+        assert orders[0] != orders[1] != orders[2]
+        place = Own(lambda scores: np.linspace([1, 0], [0, 1], scores.size))  # guesses by place
+        gaps = []
+        for seed in range(200):
+            part = scored(place, seed)
+            gaps.append(part.scores[part.labels == 1].mean() - part.scores[part.labels == 0].mean())
+        assert np.mean(gaps) == pytest.approx(0, abs=5 * np.std(gaps) / np.sqrt(200))
+
+    def test_the_column_of_label_1(self):
+        straight, turned = Own(classes=[0, 1]), Own(lambda s: np.stack([s, 1 - s], axis=1), classes=np.array([1, 0]))
+        np.testing.assert_array_equal(scored(straight).scores, scored(turned).scores)
+        np.testing.assert_array_equal(scored(straight).scores, scored(Own()).scores)
+
+    def test_single_precision_and_lists(self):
+        single = scored(Own(lambda s: np.stack([1 - s, s], axis=1).astype(np.float32)))
+        assert single.scores.dtype == np.float64
+        listed = scored(Own(lambda s: np.stack([1 - s, s], axis=1).tolist()))
+        np.testing.assert_array_equal(listed.scores, scored(Own()).scores)
+
+
+class TestCopies:
+    def test_yours_stays_as_it_is(self):
+        for model in (LogisticRegression(), RandomForestClassifier(5), Own()):
+            before = dict(vars(model))
+            scored(model)
+            assert vars(model) == before
+        assert np.isfinite(Z).all()
+
+    def test_what_was_fitted_before_is_forgotten(self):
+        fresh = RandomForestClassifier(10, random_state=0, warm_start=True)
+        fitted = RandomForestClassifier(10, random_state=0, warm_start=True).fit(Z, LABELS)
+        np.testing.assert_array_equal(scored(fitted).scores, scored(fresh).scores)
+
+    def test_chance_comes_from_rng_alone(self):
+        state = np.random.get_state()[1].copy()  # noqa: NPY002
+        forests = RandomForestClassifier(10), make_pipeline(StandardScaler(), RandomForestClassifier(10))
+        for forest in forests:
+            first, again, other = (scored(forest, seed).scores for seed in (0, 0, 1))
+            np.testing.assert_array_equal(first, again)
+            assert sorted(first) != sorted(other)
+        np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+        assert forests[0].random_state is None
+
+    def test_a_seed_of_ones_own_is_kept(self):
+        first, other = (
+            held_out(RandomForestClassifier(10, random_state=s), Z, LABELS, HELD, np.random.default_rng(0)).scores
+            for s in (1, 2)
+        )
+        assert first.tolist() != other.tolist()
+
+    def test_what_cannot_be_copied(self, refusal):
+        model = Own()
+        model.lock = threading.Lock()
+        message = refusal(scored, model)
+        assert "classifier Own cannot be copied" in message
+        assert "copy.deepcopy" in message
+
+
+class TestRefusalsHeldOut:
+    @pytest.mark.parametrize(
+        ("classifier", "words"),
+        [
+            ("forest", "got 'forest' without fit and predict_proba"),
+            (3, "got 3 without fit and predict_proba"),
+            (Ridge(), "got Ridge() without predict_proba"),
+            (LinearSVC(), "got LinearSVC() without predict_proba"),
+            (RandomForestClassifier, "got the class RandomForestClassifier. Pass RandomForestClassifier()"),
+        ],
+    )
+    def test_what_is_no_classifier(self, classifier, words, refusal):
+        assert words in refusal(check_classifier, classifier)
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (lambda s: s, "shape (40, 2), the probabilities of label 0 and 1 of each row; got shape (40,)"),
+            (lambda s: np.stack([s, s, s], axis=1), "got shape (40, 3)"),
+            (lambda s: np.stack([1 - s, s], axis=1)[:-1], "got shape (39, 2)"),
+            (lambda s: np.stack([1 - s, s], axis=1)[None], "got shape (1, 40, 2)"),
+            (lambda s: None, "predict_proba of Own"),
+            (lambda s: np.full((s.size, 2), "high"), "predict_proba of Own must be real numbers"),
+            (lambda s: np.stack([1 - s, s], axis=1) * 1j, "predict_proba of Own must be real numbers"),
+            (lambda s: np.full((s.size, 2), np.nan), "must return probabilities; row 0 is nan"),
+            (lambda s: np.full((s.size, 2), np.inf), "must return probabilities; row 0 is inf"),
+            (lambda s: np.stack([1 - s, s * 0 - 2], axis=1), "must return probabilities; row 0 is -2.0"),
+        ],
+    )
+    def test_what_is_no_answer(self, answer, words, refusal):
+        message = refusal(scored, Own(answer))
+        assert words in message
+        assert "Own" in message
+
+    @pytest.mark.parametrize("classes", [["y", "points"], [0, 2], [1, 1], [0, 1, 2]])
+    def test_other_classes(self, classes, refusal):
+        assert "Own was fitted to labels 0 and 1, and its classes_ must be these" in refusal(
+            scored, Own(classes=classes)
+        )
+
+    def test_probabilities_may_leave_their_range_by_rounding(self):
+        assert scored(Own(lambda s: np.full((s.size, 2), 1 + 1e-7))).scores[0] > 1
+
+
+@given(st.integers(2, 30), st.integers(2, 30), st.data())
+def test_shares(n, m, data):
+    F = data.draw(st.integers(2, min(n, m)))
+    labels = np.array(data.draw(st.permutations([0] * n + [1] * m)))
+    fold = stratified_folds(labels, F, np.random.default_rng(0))
+    for label, size in ((0, n), (1, m)):
+        expected = [size // F + (f < size % F) for f in range(F)]
+        assert np.bincount(fold[labels == label], minlength=F).tolist() == expected
+
+
+def test_every_row_is_as_likely_in_each():
+    labels, rng = np.array([0, 1, 0, 1, 0, 1, 0, 1]), np.random.default_rng(1)
+    share = np.mean([stratified_folds(labels, 2, rng) for _ in range(4000)], axis=0)
+    assert share == pytest.approx(0.5, abs=0.04)  # five standard errors
+
+
+def test_it_repeats_itself():
+    labels = np.arange(20) % 2
+    found = [stratified_folds(labels, 3, np.random.default_rng(seed)).tolist() for seed in (0, 0, 1)]
+    assert found[0] == found[1]
+    assert found[0] != found[2]

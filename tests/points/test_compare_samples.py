@@ -1,0 +1,814 @@
+"""Comparing sets of points: what is said of which generator, and what is never said."""
+
+import json
+import math
+import re
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import calibrant as cb
+from calibrant import NotApplicableError, compare_samples
+from calibrant.points import looks as point_diversity
+from calibrant.points import looks as point_neighbours
+from calibrant.points import looks as point_tests
+from calibrant.points import looks as point_view
+
+RNG = np.random.default_rng(1)
+N, M = 160, 140
+CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 5.0]])
+HOSTILE = "<script>alert(1)</script>"
+B = 319  # the smallest p-value, times 4 questions and 4 looks, is 0.05
+
+ONE_SET = [
+    "location",
+    "spread",
+    "mmd_test",
+    "mmd",
+    "frechet_distance",
+    "kernel_distance",
+    "c2st",
+    "c2st.accuracy",
+    "density_coverage.precision",
+    "density_coverage.recall",
+    "density_coverage.density",
+    "density_coverage.coverage",
+    "memorised",
+    "shared_rows",
+    "repeated_rows.real",
+    "repeated_rows.generated",
+]
+
+
+def clusters(n, rng, of=(0, 1, 2)):
+    return CENTRES[rng.choice(of, n)] + 0.5 * rng.normal(size=(n, 2))
+
+
+def moved(points, *shift):
+    return points + np.array(shift)
+
+
+REAL = clusters(N, RNG)
+NORMAL = RNG.normal(size=(N, 2))
+RIGHT = clusters(M, RNG)
+SETS = {"moved": moved(NORMAL[:M] * [1.0, -1.0], 2.0, 0.0), "right": RNG.normal(size=(M, 2))}
+
+
+def verdict(y, points, **options):
+    return compare_samples(y, points, resamples=B, **options).verdict
+
+
+def table(audit):
+    return {m.name: m for m in audit.findings.measurements}
+
+
+def figures(audit):
+    return {figure.name: figure for section in audit.findings.sections for figure in section.figures}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2)
+
+
+@pytest.fixture(scope="module")
+def right():
+    return compare_samples(REAL, RIGHT, resamples=B)
+
+
+class TestVerdict:
+    def test_a_right_generator(self, right):
+        assert right.verdict.status == "no evidence"
+        assert re.fullmatch(r"No evidence that the two sets differ \(p (=|>) 0\.\d+\)\.", right.verdict.headline)
+        (sentence,) = right.verdict.sentences
+        assert "Not finding a difference is no proof that there is none." in sentence
+        assert right.findings.kind == "points"
+        assert right.findings.n == N + M
+
+    @pytest.mark.parametrize("shift", [0.8, -0.8])
+    def test_a_shifted_coordinate_is_named(self, shift, rng):
+        points = rng.normal([0.0, shift], 1.0, size=(M, 2))
+        found = verdict(NORMAL, points, columns=["height", "weight"])
+        assert found.status == "different"
+        assert re.fullmatch(r"The generated points differ from the real ones \(p (=|<) 0\.\d+\)\.", found.headline)
+        sd = abs(points[:, 1].mean() - NORMAL[:, 1].mean()) / NORMAL[:, 1].std(ddof=1)
+        side = "up" if shift > 0 else "down"
+        assert found.sentences[0] == f"Location: the generated points are shifted in weight by {sd:.2g} sd {side}wards."
+        assert not any(text.startswith("Spread") for text in found.sentences)
+
+    @pytest.mark.parametrize("factor", [2.2, 0.45])
+    def test_another_spread_is_named(self, factor, rng):
+        points = rng.normal(0.0, [1.0, factor], size=(M, 2))
+        found = verdict(NORMAL, points, columns=["height", "weight"])
+        assert found.status == "different"
+        ratio = points[:, 1].std(ddof=1) / NORMAL[:, 1].std(ddof=1)
+        assert found.sentences[0] == (
+            f"Spread: the generated points reach {ratio:.2g} times as far in weight as the real ones."
+        )
+
+    def test_several_coordinates_are_listed(self, rng):
+        y, points = rng.normal(size=(N, 6)), rng.normal(2.0, 1.0, size=(M, 6))
+        (said,) = [text for text in verdict(y, points).sentences if text.startswith("Location")]
+        assert re.fullmatch(
+            r"Location: the generated points are shifted in (column \d by [\d.]+ sd upwards, ){2}column \d by "
+            r"[\d.]+ sd upwards and 3 more coordinates\.",
+            said,
+        )
+        (said,) = [text for text in verdict(y[:, :2], points[:, :2]).sentences if text.startswith("Location")]
+        assert re.search(r"column \d by [\d.]+ sd upwards and column \d by [\d.]+ sd upwards\.$", said)
+
+    def test_a_missing_mode(self, rng):
+        found = verdict(REAL, clusters(M, rng, of=(0, 1)))
+        assert found.status == "different"
+        (said,) = [text for text in found.sentences if text.startswith("Missing")]
+        share = float(re.match(r"Missing: ([\d.]+) % of the real points have no generated one near", said)[1])
+        assert 25 < share < 45  # one mode of three
+        assert not any(text.startswith("Invented") for text in found.sentences)
+
+    def test_invented_points(self, rng):
+        found = verdict(REAL, np.concatenate([clusters(M - 40, rng), [12.0, 12.0] + 0.5 * rng.normal(size=(40, 2))]))
+        assert found.status == "different"
+        (said,) = [text for text in found.sentences if text.startswith("Invented")]
+        share = float(re.match(r"Invented: ([\d.]+) % of the generated points have no real one near", said)[1])
+        assert 20 < share < 40  # 40 of 140
+        assert not any(text.startswith("Missing") for text in found.sentences)
+
+    @pytest.mark.parametrize("noise", [0.0, 1e-4])
+    def test_memorised_points(self, noise, rng):
+        """A generator that repeats what it was shown: nothing else is wrong with it."""
+        copies = REAL[rng.choice(N, M, replace=False)] + noise * rng.normal(size=(M, 2))
+        audit = compare_samples(REAL, copies, resamples=B)
+        assert audit.verdict.status == "different"
+        said, *copied = audit.verdict.sentences
+        assert said.startswith(f"Memorised: {M} generated points lie nearer to a real one than any two real ones")
+        assert [text.partition(",")[0] for text in copied] == (
+            [f"Copied: {M} generated points equal a real one"] if noise == 0 else []
+        )
+        assert table(audit)["memorised"].value == M
+        assert table(audit)["shared_rows"].value == (noise == 0)
+
+    def test_copies_are_found_where_real_points_repeat_themselves(self):
+        real = REAL.copy()
+        real[1] = real[0]  # now nothing is nearer than any two real points
+        found = compare_samples(real, real, resamples=B).verdict
+        assert found.status == "different"
+        assert any(text.startswith(f"Copied: {N} generated points equal a real one") for text in found.sentences)
+
+    def test_rounded_points_are_no_copies(self, rng):
+        y, points = rng.integers(0, 12, size=(2, 200, 2))
+        assert not any(text.startswith("Copied") for text in compare_samples(y, points, resamples=B).verdict.sentences)
+
+    def test_a_few_points_many_times(self, rng):
+        """The generator has collapsed onto five of the points it was shown."""
+        copies = np.repeat(REAL[:5], 28, axis=0) + 1e-6 * rng.normal(size=(M, 2))
+        assert table(compare_samples(REAL, copies, resamples=319))["memorised"].value == M
+
+    def test_dependence_alone(self, rng):
+        """Each coordinate has the right law; the two go together."""
+        points = rng.normal(size=(M, 2))
+        points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1]
+        found = verdict(NORMAL, points)
+        assert found.status == "different"
+        assert not any(text.startswith(("Location", "Spread")) for text in found.sentences)
+        assert re.fullmatch(
+            r"Dependence: no coordinate was found to differ in location or spread, but coordinates go together "
+            r"differently: column 0 and column 1, rank correlation -?0\.[01]\d of real and 0\.8\d of generated "
+            r"points\.",
+            found.sentences[0],
+        )
+
+    def test_dependence_beside_a_shift(self, rng):
+        points = rng.normal(size=(M, 2))
+        points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1] + 1.5
+        location, dependence, *_ = verdict(NORMAL, points).sentences
+        assert location.startswith("Location: the generated points are shifted in column 1")
+        assert dependence.startswith("Dependence: coordinates go together differently: column 0 and column 1, rank")
+
+    def test_the_kernel_test_alone(self, monkeypatch, rng):
+        """Where no look has words, the verdict says where to look."""
+        points = rng.normal(size=(M, 2))
+        points[:, 1] = points[:, 0] ** 2 - 1  # no correlation
+        module = import_module("calibrant.points.compare_samples")
+        monkeypatch.setattr(module, "LOOKS", (point_tests.kernel_look,))
+        assert verdict(NORMAL, points).sentences == (
+            "The two sets differ as a whole. No coordinate was found to do so alone: look at their shapes, and at how "
+            "they depend on each other.",
+        )
+        assert verdict(NORMAL[:, :1], points[:, :1] ** 3).sentences == ("The two sets differ as a whole.",)
+
+    def test_few_points(self):
+        found = verdict(NORMAL[:20], NORMAL[20:40])
+        assert found.status == "cannot tell"
+        assert found.headline.startswith("Too few points to tell the two sets apart (p ")
+        (said,) = found.sentences
+        assert re.fullmatch(
+            r"A shift of one coordinate by less than [\d.]+ sd would likely go unseen at this number of points\.", said
+        )
+
+    def test_the_unseen_shift_is_seen_four_times_in_five(self, right):
+        """By the normal law: twice two-sided, two coordinates, two questions and four looks."""
+        shift = float(re.search(r"less than ([\d.]+) sd", right.verdict.sentences[0])[1])
+        z = (2.9552 + 0.8416) * math.sqrt(1 / N + 1 / M)  # quantiles of 1 - 0.05/32 and 0.8
+        assert shift == pytest.approx(z, rel=0.02)
+
+    @pytest.mark.parametrize("points", [NORMAL[:20], NORMAL * 5, RIGHT], ids=["few", "wide", "right"])
+    def test_p_values_are_said_in_words_that_hold(self, points):
+        headline = verdict(REAL, points).headline
+        assert re.search(r"\(p (= 0\.\d{3}|< 0\.001|> 0\.999)\)\.$", headline)
+
+    def test_level(self, rng):
+        """What is found at 0.8 need not be found at 0.95."""
+        points = rng.normal([0.28, 0.0], 1.0, size=(M, 2))
+        p = min(4 * m.pvalue for m in compare_samples(NORMAL, points, resamples=B).findings.measurements if m.pvalue)
+        assert 0.05 < p < 0.5
+        assert verdict(NORMAL, points, level=0.95).status == "no evidence"
+        assert verdict(NORMAL, points, level=1 - p - 0.01).status == "different"
+
+
+def test_points_of_one_law_are_rarely_called_different():
+    rng, wrong = np.random.default_rng(3), 0
+    for _ in range(60):
+        Z = rng.standard_t(3, size=(45, 2))
+        wrong += compare_samples(Z[:25], Z[25:], level=0.8, resamples=99, rng=rng).verdict.status == "different"
+    assert wrong / 60 <= 0.2 + 4 * math.sqrt(0.16 / 60)
+
+
+class TestNumbers:
+    def test_names_are_stable(self, right):
+        assert list(table(right)) == [*ONE_SET, "vendi_score.real", "vendi_score.generated"]
+        assert right.table["name"] == list(table(right))
+        assert [section.name for section in right.findings.sections] == [
+            "coordinates",
+            "distances",
+            "classifier",
+            "neighbours",
+            "diversity",
+        ]
+        assert list(figures(right)) == ["cloud", "location", "spread", "nearest"]
+
+    def test_are_those_of_the_verbs(self, right):
+        found = table(right)
+        near = cb.density_coverage(REAL, RIGHT)
+        expected = {
+            "location": np.linalg.norm(RIGHT.mean(axis=0) - REAL.mean(axis=0)),
+            "spread": np.trace(np.cov(RIGHT.T)) / np.trace(np.cov(REAL.T)),
+            "mmd_test": cb.mmd_test(REAL, RIGHT, aggregate="fuse", resamples=9).statistic,
+            "mmd": cb.mmd(REAL, RIGHT),
+            "frechet_distance": cb.frechet_distance(REAL, RIGHT),
+            "kernel_distance": cb.kernel_distance(REAL, RIGHT),
+            **{f"density_coverage.{name}": getattr(near, name) for name in ("precision", "recall", "density")},
+            "density_coverage.coverage": near.coverage,
+        }
+        for name, value in expected.items():
+            assert found[name].value == pytest.approx(value, rel=1e-9), name
+
+    def test_what_chance_gives_is_near_to_what_is_known(self, right):
+        found = table(right)
+        near = cb.density_coverage(REAL, RIGHT)
+        assert found["density_coverage.coverage"].expected == pytest.approx(near.expected_coverage, abs=0.01)
+        assert found["density_coverage.density"].expected == pytest.approx(1.0, abs=0.02)
+        assert [found[name].expected for name in ("spread", "mmd", "kernel_distance", "c2st")] == [1, 0, 0, 0.5]
+        assert found["frechet_distance"].expected > 0
+        assert 1 < found["memorised"].expected < 3
+
+    def test_the_table_of_coordinates(self, right):
+        (found,) = [t for section in right.findings.sections for t in section.tables]
+        assert set(found.columns["coordinate"]) == {"column 0", "column 1"}
+        for j, name in enumerate(found.columns["coordinate"]):
+            k = int(name[-1])
+            assert found.columns["mean real"][j] == pytest.approx(REAL[:, k].mean())
+            assert found.columns["mean generated"][j] == pytest.approx(RIGHT[:, k].mean())
+            assert found.columns["spread ratio"][j] == pytest.approx(RIGHT[:, k].std(ddof=1) / REAL[:, k].std(ddof=1))
+        smallest = np.minimum(found.columns["pvalue shift"], found.columns["pvalue spread"])
+        assert (np.diff(smallest) >= 0).all()
+
+    def test_p_values_of_random_divisions_are_never_zero(self):
+        found = table(compare_samples(NORMAL, NORMAL[:M] + 50, resamples=319))
+        assert all(m.pvalue >= 1 / 320 for name, m in found.items() if m.pvalue is not None and name != "c2st")
+        assert found["c2st"].pvalue > 0
+
+    def test_duplicates(self):
+        y = np.concatenate([NORMAL[:100], NORMAL[:25]])
+        points = np.concatenate([NORMAL[90:140], NORMAL[90:140]])
+        found = table(compare_samples(y, points, resamples=319))
+        assert found["repeated_rows.real"].value == pytest.approx(25 / 125)
+        assert found["repeated_rows.generated"].value == pytest.approx(0.5)
+        assert found["shared_rows"].value == pytest.approx(20 / 100)
+        assert found["memorised"].value == 0  # real points repeat themselves: nothing is nearer
+
+
+class TestFigures:
+    def test_two_coordinates(self, right):
+        view = figures(right)["cloud"].curve
+        assert view.axes == ("column 0", "column 1")
+        drawn = np.column_stack([view.first, view.second])
+        for number, points in enumerate((REAL, RIGHT)):
+            assert sorted(map(tuple, drawn[view.set == number])) == sorted(map(tuple, points))
+
+    def test_many_coordinates_are_seen_from_the_side_of_most_variance(self, rng):
+        y = np.column_stack([NORMAL, NORMAL[:, 0] + 0.1 * rng.normal(size=N), np.full(N, 0.1)])
+        points = moved(y[:M], 0.01, 0.0, 0.0, 0.0)
+        view = figures(compare_samples(y, points, resamples=319))["cloud"].curve
+        assert view.axes == ("first direction", "second direction")
+        variances = np.linalg.eigvalsh(np.corrcoef(np.concatenate([y, points])[:, :3].T))
+        assert (view.first.var(), view.second.var()) == pytest.approx((variances[2], variances[1]))
+        assert abs(view.first.mean()) < 0.01  # a constant column has no part in it
+
+    def test_of_many_points_some_are_drawn(self, monkeypatch):
+        monkeypatch.setattr(point_view, "POINTS", 50)
+        view = figures(compare_samples(REAL, RIGHT, resamples=319))["cloud"].curve
+        assert (np.count_nonzero(view.set == 0), np.count_nonzero(view.set == 1)) == (50, 50)
+
+    def test_values_and_bars(self, rng):
+        points = rng.normal([0.0, 1.0], [2.0, 1.0], size=(M, 2))
+        audit = compare_samples(NORMAL, points, columns=["a", "b"], resamples=319)
+        shift, spread = (figures(audit)[name].curve for name in ("location", "spread"))
+        assert set(shift.names) == set(spread.names) == {"a", "b"}
+        sd = NORMAL.std(axis=0, ddof=1)
+        for curve, expected in (
+            (shift, (points.mean(axis=0) - NORMAL.mean(axis=0)) / sd),
+            (spread, points.std(axis=0, ddof=1) / sd),
+        ):
+            np.testing.assert_allclose(curve.value, [expected["ab".index(name)] for name in curve.names])
+        np.testing.assert_allclose(shift.low, -shift.high)
+        np.testing.assert_allclose(spread.low * spread.high, 1.0)
+        assert (shift.low < 0).all()
+
+    def test_at_most_twenty_coordinates(self, rng):
+        y, points = rng.normal(size=(N, 30)), rng.normal(size=(M, 30))
+        points[:, 17] += 3
+        audit = compare_samples(y, points, resamples=319)
+        assert len(figures(audit)["location"].curve.names) == 20
+        assert figures(audit)["location"].curve.names[0] == "column 17"
+        (coordinates,) = [t for section in audit.findings.sections for t in section.tables]
+        assert len(coordinates.columns["coordinate"]) == 30
+
+    def test_plot(self, require, right):
+        require("matplotlib").use("Agg")
+        pyplot = require("matplotlib.pyplot")
+        canvas = right.plot()
+        assert [ax.get_title() for ax in canvas.axes] == [figure.title for figure in figures(right).values()]
+        pyplot.close(canvas)
+
+    def test_a_row_for_each_of_several_sets(self, require):
+        require("matplotlib").use("Agg")
+        pyplot = require("matplotlib.pyplot")
+        canvas = compare_samples(NORMAL, {**SETS, "$7^": SETS["right"]}, resamples=319).plot()
+        assert {ax.get_gridspec().get_geometry() for ax in canvas.axes} == {(3, 4)}
+        titles = [ax.get_title() for ax in canvas.axes]
+        assert [title.partition(":")[0] for title in titles[::4]] == ["moved", "right", r"\$7^"]
+        canvas.canvas.draw()
+        pyplot.close(canvas)
+
+
+class TestOneCoordinate:
+    def test_distribution_functions_are_drawn(self, rng):
+        y, points = NORMAL[:, :1], rng.normal(size=(M, 1))
+        audit = compare_samples(y, points, columns=["length"], resamples=319)
+        view = figures(audit)["values"].curve
+        assert (view.kind, view.axis) == ("two_ecdfs", "length")
+        np.testing.assert_array_equal(view.value, np.sort(np.concatenate([y, points])[:, 0]))
+        assert list(table(audit))[: len(ONE_SET)] == ONE_SET
+
+    def test_what_differs(self, rng):
+        found = verdict(NORMAL[:, :1], np.abs(rng.normal(size=(M, 1))), columns=["length"])
+        assert found.status == "different"
+        assert found.sentences[0].startswith("Location: the generated points are shifted in length by")
+
+
+class TestAwkwardSets:
+    def test_more_coordinates_than_points(self, rng):
+        y, points = rng.normal(size=(60, 200)), rng.normal(size=(50, 200))
+        assert compare_samples(y, points, resamples=319).verdict.status == "cannot tell"
+        points[:, 123] += 5
+        found = compare_samples(y, points, resamples=319).verdict
+        assert found.status == "different"
+        assert "shifted in column 123 by" in found.sentences[0]
+
+    @pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
+    def test_a_column_that_is_the_same_everywhere(self, value):
+        y, points = (np.column_stack([part, np.full(len(part), value)]) for part in (REAL, RIGHT))
+        audit = compare_samples(y, points, resamples=319)
+        assert audit.verdict.status == "no evidence"
+        assert table(audit)["spread"].value == pytest.approx(np.trace(np.cov(RIGHT.T)) / np.trace(np.cov(REAL.T)))
+
+    def test_a_column_that_is_the_same_in_one_set(self, rng):
+        y, points = (np.column_stack([part, np.full(len(part), 0.1)]) for part in (REAL, RIGHT))
+        points[:, 2] += 1e-3 * rng.normal(size=M)
+        audit = compare_samples(y, points, resamples=319)
+        assert any("infinitely many times as far in column 2" in said for said in audit.verdict.sentences), (
+            audit.verdict
+        )
+        spread = figures(audit)["spread"]
+        assert "column 2" not in spread.curve.names  # no ratio is drawn where there is none
+        assert "constant in one set alone" in spread.reading
+        back = compare_samples(points, y, resamples=319)
+        assert any("0 times as far in column 2" in said for said in back.verdict.sentences)
+        assert "column 2" not in figures(back)["spread"].curve.names
+        str(audit)
+        json.dumps(back.findings.to_dict(), allow_nan=False)
+
+    def test_real_points_that_are_all_equal(self):
+        audit = compare_samples(np.full((40, 1), 0.1), NORMAL[:, :1], resamples=319)
+        assert audit.verdict.status == "different"
+        assert math.isnan(table(audit)["spread"].value)
+        assert "spread" not in figures(audit)
+
+    def test_two_constants(self):
+        audit = compare_samples(np.full((40, 2), 0.1), np.full((30, 2), 0.3), resamples=319)
+        assert audit.verdict.status == "different"
+        assert "shifted in column 0" in audit.verdict.sentences[0]
+
+    def test_nothing_but_one_point(self, refusal):
+        message = refusal(compare_samples, np.ones((30, 2)), np.ones((20, 2)), error=NotApplicableError)
+        assert message == "the pooled points are the same in all 50 rows, so that they have no length scale"
+
+    @pytest.mark.parametrize("offset", [1e8, -1e9])
+    def test_far_from_the_origin(self, offset):
+        """All but the distance that has the origin in it, and what rounding to 1e-7 leaves."""
+        near = table(compare_samples(np.round(REAL, 3), np.round(RIGHT, 3), resamples=319))
+        far = table(compare_samples(np.round(REAL, 3) + offset, np.round(RIGHT, 3) + offset, resamples=319))
+        for name, measurement in near.items():
+            if name not in ("kernel_distance", "memorised", "c2st"):
+                assert far[name].value == pytest.approx(measurement.value, rel=1e-2, abs=1e-3), name
+
+    @pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 9), (6, 2)])
+    def test_very_few_points(self, n, m):
+        audit = compare_samples(NORMAL[:n], NORMAL[-m:], resamples=319)
+        assert audit.verdict.status == "cannot tell"
+        assert "Neighbours are not looked at: each set needs more than 5 points." in audit.findings.caveats
+        assert "density_coverage.coverage" not in table(audit)
+        assert "neighbours" not in [section.name for section in audit.findings.sections]
+        str(audit)
+
+    def test_unequal_sizes(self):
+        audit = compare_samples(NORMAL[:30], np.concatenate([NORMAL] * 2)[::-1][:300] + 2, resamples=319)
+        assert audit.verdict.status == "different"
+        assert audit.findings.n == 330
+
+
+class TestManyPoints:
+    def test_a_part_is_looked_at_and_it_says_so(self, monkeypatch):
+        for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_diversity, "MOST")):
+            monkeypatch.setattr(module, name, 50)
+        audit = compare_samples(REAL, RIGHT, resamples=319)
+        words = "50 of 160 real and 50 of 140 generated points, drawn at random"
+        said = [text for text in audit.findings.caveats if words in text]
+        assert [text.split(":")[0] for text in said] == [
+            "The permutation test of the MMD looks at a part",
+            "Neighbours are looked for in a part",
+        ]
+        assert "50 points of each set" in table(audit)["vendi_score.real"].method
+        assert table(audit)["mmd"].value == pytest.approx(cb.mmd(REAL, RIGHT))  # of all
+
+    def test_all_are_looked_at_and_nothing_is_said(self, right):
+        assert not any("drawn at random" in text for text in right.findings.caveats)
+
+
+class TestSeveralSets:
+    def test_one_of_two(self):
+        audit = compare_samples(NORMAL, SETS, columns=["a", "b"], resamples=B)
+        assert audit.verdict.status == "different"
+        assert re.fullmatch(
+            r"Of 2 generated sets moved differs from the real points \(the smallest p (<|=) [\d.]+\)\.",
+            audit.verdict.headline,
+        )
+        assert audit.verdict.sentences[0].startswith("moved: Location: the generated points are shifted in a by")
+        assert all(text.startswith("moved: ") for text in audit.verdict.sentences)
+        assert audit.findings.n == N + 2 * M
+
+    def test_names_are_stable(self):
+        audit = compare_samples(NORMAL, SETS, resamples=319)
+        assert list(table(audit)) == [
+            *(f"{name}.{of}" for of in SETS for name in ONE_SET),
+            *(f"vendi_score.{of}" for of in ("real", *SETS)),
+        ]
+        assert len(audit.findings.measurements) == len(table(audit))
+        assert [section.name for section in audit.findings.sections] == ["set moved", "set right", "diversity"]
+        assert table(audit)["location.moved"].label == "moved: distance of the means (p-value: of all coordinates)"
+
+    def test_titles_are_unique(self):
+        audit = compare_samples(NORMAL, SETS, resamples=319)
+        parts = [part for section in audit.findings.sections for part in (*section.figures, *section.tables)]
+        titles = [part.title for part in parts]
+        assert len(titles) == len(set(titles)) == 10
+        assert "right: both sets" in titles
+
+    def test_numbers_are_those_of_each_alone(self):
+        audit = table(compare_samples(NORMAL, SETS, resamples=319))
+        for of, points in SETS.items():
+            alone = table(compare_samples(NORMAL, points, resamples=319))
+            for name in ONE_SET:
+                if name not in ("c2st", "c2st.accuracy"):  # whose halves are drawn anew
+                    assert audit[f"{name}.{of}"].value == pytest.approx(alone[name].value, rel=1e-11)
+
+    def test_more_sets_have_more_divisions(self):
+        audit = table(compare_samples(NORMAL, SETS, resamples=319))
+        assert "638 random divisions" in audit["location.right"].method
+        assert audit["location.moved"].pvalue == 1 / 639
+
+    def test_all_of_them(self):
+        sets = {"a": NORMAL[:M] + 2, "b": NORMAL[:M] - 2}
+        assert verdict(NORMAL, sets).headline.startswith(
+            "All 2 generated sets differ from the real points (the smallest p "
+        )
+
+    def test_some_of_three(self, rng):
+        sets = {"a": NORMAL[:M] + 2, "b": rng.normal(size=(M, 2)), "c": NORMAL[:M] - 2}
+        assert verdict(NORMAL, sets).headline.startswith(
+            "Of 3 generated sets a and c differ from the real points (the smallest p "
+        )
+
+    def test_none_of_them(self, rng):
+        sets = {"a": rng.normal(size=(220, 2)), "b": rng.normal(size=(220, 2))}
+        found = verdict(rng.normal(size=(220, 2)), sets)
+        assert found.status == "no evidence"
+        assert found.headline.startswith("No evidence that the generated sets and the real one differ (p ")
+
+    def test_the_smallest_set_decides_whether_it_can_be_told(self, rng):
+        sets = {"a": rng.normal(size=(220, 2)), "few": rng.normal(size=(10, 2))}
+        found = verdict(rng.normal(size=(220, 2)), sets)
+        assert found.status == "cannot tell"
+        assert found.headline.startswith("Too few points to tell the generated sets and the real one apart (p ")
+
+    def test_one_set_by_name(self):
+        audit = compare_samples(NORMAL, {"model 7": SETS["moved"]}, resamples=319)
+        assert audit.verdict.headline.startswith("The generated points differ")
+        assert list(table(audit))[: len(ONE_SET)] == ONE_SET
+        assert figures(audit)["cloud"].curve.names == ("real", "model 7")
+
+    def test_order_of_the_sets_is_theirs(self):
+        back = dict(reversed(SETS.items()))
+        assert [s.title for s in compare_samples(NORMAL, back, resamples=319).findings.sections[:2]] == list(back)
+
+
+class TestNoTruth:
+    def test_one_set(self):
+        audit = compare_samples(None, NORMAL)
+        assert audit.verdict.status == "no truth"
+        score = table(audit)["vendi_score.generated"].value
+        assert audit.verdict.headline == (
+            f"There are no real points to compare generated with: it is worth {score:.3g} different points."
+        )
+        assert list(table(audit)) == ["vendi_score.generated"]
+        assert score == pytest.approx(cb.vendi_score(NORMAL, order=2))
+        assert audit.findings.n == N
+
+    def test_several_sets(self):
+        audit = compare_samples(None, {"narrow": 0.1 * NORMAL[:M], "wide": NORMAL})
+        assert audit.verdict.status == "no truth"
+        assert audit.verdict.headline == (
+            "There are no real points to compare with: only the diversity of 2 sets can be told."
+        )
+        assert audit.verdict.sentences[0].startswith("Effective numbers of different points: wide ")
+        assert (
+            "Diverse is not the same as right: noise is diverse too. Small differences may be chance."
+            in audit.verdict.sentences
+        )
+        assert list(table(audit)) == ["vendi_score.narrow", "vendi_score.wide"]
+        assert all(m.pvalue is None and m.expected is None for m in audit.findings.measurements)
+        assert table(audit)["vendi_score.wide"].details["sd over subsets"] > 0  # 140 of its 160 points at a time
+
+    def test_there_is_nothing_to_draw(self, refusal, tmp_path):
+        audit = compare_samples(None, NORMAL)
+        assert refusal(audit.plot, error=NotApplicableError) == "this audit has no figures to draw"
+        assert "Nothing to compare with" in audit.to_html(tmp_path / "report.html").read_text()
+
+    def test_row_order(self):
+        sets = {"a": NORMAL, "b": NORMAL[:M] ** 3}
+        back = {name: points[::-1] for name, points in sets.items()}
+        assert compare_samples(None, sets).findings.to_dict() == compare_samples(None, back).findings.to_dict()
+
+
+class TestLawsOfInput:
+    def test_row_order_changes_nothing(self, right):
+        for seed in (0, 1):
+            rng = np.random.default_rng(seed)
+            other = compare_samples(rng.permutation(REAL), rng.permutation(RIGHT), resamples=B)
+            assert other.findings.to_dict() == right.findings.to_dict()
+
+    def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
+        for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_view, "POINTS")):
+            monkeypatch.setattr(module, name, 50)
+        one = compare_samples(REAL, RIGHT, resamples=319)
+        other = compare_samples(REAL[::-1], RIGHT[::-1], resamples=319)
+        assert one.findings.to_dict() == other.findings.to_dict()
+
+    def test_a_call_repeats_itself(self, right):
+        again = compare_samples(REAL, RIGHT, resamples=B, rng=np.random.default_rng(0))
+        assert again.findings.to_dict() == right.findings.to_dict()
+        other = compare_samples(REAL, RIGHT, resamples=B, rng=1)
+        assert other.findings.to_dict() != right.findings.to_dict()
+
+    def test_nothing_is_modified_printed_or_seeded(self, capfd):
+        y, points = REAL.copy(), RIGHT.copy()
+        sets, names = {"a": points}, {"source": "run 7"}
+        y.flags.writeable = points.flags.writeable = False
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        compare_samples(y, sets, names=names, resamples=319)
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+        np.testing.assert_array_equal(y, REAL)
+        np.testing.assert_array_equal(points, RIGHT)
+        assert sets["a"] is points
+        assert names == {"source": "run 7"}
+        assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.parametrize(
+        "container",
+        [
+            np.ndarray.tolist,
+            np.asfortranarray,
+            lambda x: np.repeat(x, 2, axis=0)[::2],
+            lambda x: x.astype(np.float32),
+            lambda x: pd.DataFrame(x, columns=["column 0", "column 1"], index=np.arange(len(x))[::-1]),
+            lambda x: pl.DataFrame(x, schema=["column 0", "column 1"], orient="row"),
+        ],
+        ids=["list", "fortran", "not contiguous", "float32", "pandas", "polars"],
+    )
+    def test_containers(self, container):
+        y, points = (np.round(part * 64) / 64 for part in (REAL, RIGHT))
+        plain = compare_samples(y, points, resamples=319).findings.to_dict()
+        assert compare_samples(container(y), container(points), resamples=319).findings.to_dict() == plain
+
+    @pytest.mark.parametrize(
+        "frame", [pd.DataFrame, lambda x: pl.DataFrame(x.to_dict("list"))], ids=["pandas", "polars"]
+    )
+    def test_columns_of_a_frame(self, frame):
+        y = frame(pd.DataFrame(NORMAL, columns=["height", "weight"]))
+        points = moved(NORMAL[:M], 0.0, 2.0)
+        assert "shifted in weight by" in compare_samples(y, points, resamples=319).verdict.sentences[0]
+        named = compare_samples(y, points, columns=["a", "b"], resamples=319)
+        assert "shifted in b by" in named.verdict.sentences[0]
+
+    def test_columns_of_the_same_name(self):
+        y = pd.DataFrame(NORMAL, columns=[1, "1"])
+        audit = compare_samples(y, moved(NORMAL[:M], 0.0, 2.0), resamples=319)
+        assert "shifted in column 1 by" in audit.verdict.sentences[0]
+
+    def test_columns_may_be_an_array(self):
+        audit = compare_samples(NORMAL, moved(NORMAL[:M], 0.0, 2.0), columns=np.array([1998, 1999]), resamples=319)
+        assert "shifted in 1999 by" in audit.verdict.sentences[0]
+
+
+class TestNames:
+    def test_of_arrow_tables(self):
+        y, points = (pa.table({"height": x[:, 0], "weight": x[:, 1]}) for x in (NORMAL, moved(NORMAL[:M], 0.0, 2.0)))
+        assert "shifted in weight by" in compare_samples(y, points, resamples=319).verdict.sentences[0]
+
+    def test_that_cannot_be_printed_are_spelled_out(self, require, tmp_path, recwarn):
+        require("matplotlib").use("Agg")
+        pyplot = require("matplotlib.pyplot")
+        sets = {"half \ud800": SETS["moved"], "bell\x07": SETS["right"]}
+        audit = compare_samples(
+            NORMAL, sets, columns=["a\x00", "b\udfff"], names={"source": "run\ud800"}, resamples=319
+        )
+        assert r"Of 2 generated sets half \ud800 differs" in audit.verdict.headline
+        assert audit.findings.names == {"source": r"run\ud800"}
+        assert r"bell\x07" in audit.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+        audit.to_json(tmp_path / "found.json")
+        canvas = audit.plot()
+        canvas.savefig(tmp_path / "found.png", dpi=20)
+        pyplot.close(canvas)
+        assert not list(recwarn)
+
+    def test_that_are_long_are_cut(self):
+        sets = {"x" * 100_000: SETS["moved"], "x" * 100_001: SETS["right"]}
+        audit = compare_samples(NORMAL, sets, columns=["a" * 99, "b"], resamples=319)
+        short = "x" * 30 + "…" + "x" * 29
+        assert [section.title for section in audit.findings.sections[:2]] == [f"{short} (1)", f"{short} (2)"]
+        assert max(map(len, table(audit))) < 100
+        assert f"shifted in {'a' * 30}…{'a' * 29} by" in audit.verdict.sentences[0]
+
+    @pytest.mark.parametrize("other", ["accuracy.b", "b.pvalue", "b.expected"])
+    def test_of_measurements_mean_one_thing(self, other, refusal):
+        message = refusal(compare_samples, NORMAL, {"b": NORMAL, other: NORMAL}, resamples=319)
+        assert message.startswith(f"sets called 'b' and '{other}' would have measurements of one name, such as ")
+
+    def test_with_points_are_fine(self):
+        sets = {"b": SETS["moved"], "b.npy": SETS["right"], "other.b": SETS["right"]}
+        audit = compare_samples(NORMAL, sets, resamples=319)
+        assert len(table(audit)) == len(audit.findings.measurements)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    sets = {HOSTILE: NORMAL[:M] + 1, "$x^$ _{{ 7 * 7 }}": SETS["right"]}
+    return compare_samples(NORMAL, sets, columns=[HOSTILE + "0", "$b"], names={HOSTILE: HOSTILE}, resamples=319)
+
+
+class TestFiles:
+    def test_json(self, hostile, tmp_path):
+        path = hostile.to_json(tmp_path / "found.json")
+        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+        assert found == hostile.findings.to_dict()
+        assert found["kind"] == "points"
+        assert found["verdict"]["status"] == "different"
+        assert found["names"] == {HOSTILE: HOSTILE}
+
+    def test_html(self, hostile, require, tmp_path):
+        require("jinja2")
+        require("matplotlib")
+        page = hostile.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;0" in page  # the column
+        assert "{{ 7 * 7 }}" in page
+        assert page.count("<script") == 1
+
+    def test_notebook(self, hostile):
+        fragment = hostile._repr_html_()
+        assert "<script" not in fragment
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;: distance of the means" in fragment
+
+    def test_nothing_is_not_a_number(self, hostile):
+        text = str(hostile)
+        assert "nan" not in text
+        assert "if of one law" in text
+        assert HOSTILE in text
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("y", "points", "words"),
+        [
+            (None, None, "points is missing"),
+            (NORMAL, None, "points is missing"),
+            (NORMAL[:, 0], NORMAL, r"y must be points \(n, d\), one row each; got shape \(160,\)\. .*y\[:, None\]"),
+            (NORMAL, NORMAL[:, 0], r"points must be points \(n, d\).*got shape \(160,\)"),
+            (NORMAL, NORMAL[None], r"got shape \(1, 160, 2\).*points.reshape\(len\(points\), -1\)"),
+            (NORMAL, NORMAL[:, :1], "same number of columns; got 2 in y and 1 in points"),
+            (NORMAL, NORMAL[:1], "points must have at least 2 points; got 1"),
+            (NORMAL[:0], NORMAL, "y must have at least 2 points; got 0"),
+            (
+                NORMAL,
+                np.where(np.arange(N)[:, None] == 7, np.nan, NORMAL),
+                "points must be finite; row 7, column 0 is nan",
+            ),
+            (np.where(np.arange(N)[:, None] == 9, np.inf, NORMAL), NORMAL, "y must be finite; row 9, column 0 is inf"),
+            (NORMAL, [["a", "b"]] * 3, "points must be real numbers; row 0 is 'a'"),
+            (NORMAL, NORMAL > 0, "points must be real numbers; got values of type bool"),
+            (NORMAL, {}, "points must hold at least one set; got an empty mapping"),
+            (NORMAL, {"real": NORMAL}, "names of sets must be texts, other than 'real'; got 'real'"),
+            (NORMAL, {3: NORMAL}, "names of sets must be texts, other than 'real'; got 3"),
+            (NORMAL, {"": NORMAL}, "names of sets must be texts"),
+            (NORMAL, {" ": NORMAL}, "names of sets must be texts"),
+            (
+                pd.DataFrame(NORMAL, columns=["a", "b"]),
+                {"x": pd.DataFrame(NORMAL, columns=["b", "a"])},
+                r"y and points\['x'\] name the same columns in another order",
+            ),
+            (NORMAL, {"a": NORMAL, "b": NORMAL[:, 0]}, r"points\['b'\] must be points \(n, d\)"),
+            (
+                NORMAL,
+                {"a": NORMAL, "b": NORMAL[:, :1]},
+                "all sets must have the same number of columns; 'a' has 2 and 'b' 1",
+            ),
+            (NORMAL[:, :1], {"a": NORMAL}, r"got 1 in y and 2 in points.*\(set 'a'\)"),
+            (NORMAL * 1e160, NORMAL, r"y must lie within ±1e\+150"),
+        ],
+    )
+    def test_points(self, y, points, words, refusal):
+        assert re.search(words, refusal(compare_samples, y, points))
+
+    def test_rows_are_counted_as_they_came(self, refusal):
+        """Though points are sorted before they are compared."""
+        bad = NORMAL.copy()
+        bad[150, 1] = np.nan
+        assert "row 150, column 1 is nan" in refusal(compare_samples, bad, NORMAL)
+        assert "points['b'] must be finite; row 150, column 1" in refusal(
+            compare_samples, NORMAL, {"a": NORMAL, "b": bad}
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"columns": ["a"]}, "columns must have one name for each of the 2 coordinates; got 1"),
+            ({"columns": ["a", "a"]}, "columns must have different names; got ['a', 'a']"),
+            ({"columns": "ab"}, "columns must be a list of 2 names; got 'ab'"),
+            ({"columns": 2}, "columns must be a list of 2 names; got 2"),
+            ({"columns": b"ab"}, "columns must be a list of 2 names; got b'ab'"),
+            ({"names": {"source": 7}}, "names must map texts to texts, such as {'source': 'run 7'}; got 'source': 7"),
+            ({"names": {7: "run"}}, "names must map texts to texts, such as {'source': 'run 7'}; got 7: 'run'"),
+            ({"names": "run 7"}, "names must be a mapping such as {'source': 'run 7'}; got 'run 7'"),
+            ({"resamples": 98}, "resamples must be"),
+            ({"resamples": 99.5}, "resamples must be"),
+            ({"level": 95}, "level must lie strictly between 0 and 1"),
+            ({"level": 1.0}, "level must lie strictly between 0 and 1"),
+            ({"rng": "seed"}, "rng must be"),
+        ],
+        ids=str,
+    )
+    def test_options(self, options, words, refusal):
+        assert words in refusal(compare_samples, NORMAL, NORMAL, **options)
+
+    @pytest.mark.parametrize("kind", [set, frozenset])
+    def test_columns_without_an_order(self, kind, refusal):
+        words = "columns must be in an order, such as a list of 2 names; got the "
+        assert words in refusal(compare_samples, NORMAL, NORMAL, columns=kind("ab"))
+
+    def test_options_have_names(self):
+        with pytest.raises(TypeError):
+            compare_samples(NORMAL, NORMAL, ["a", "b"])

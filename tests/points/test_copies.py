@@ -1,0 +1,323 @@
+"""Points that occur several times."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from calibrant.points import copies as module
+from calibrant.points.copies import ClosePairs, Repeated, distinct, nearest_distances, repeated
+from calibrant.points.inputs import PointSets, read_point_sets
+
+
+@given(data=st.data())
+def test_counts_and_places(clouds, data):
+    Z = np.concatenate(data.draw(clouds.two_sets()))
+    found = distinct(Z)
+    expected, count = np.unique(Z, axis=0, return_counts=True)
+    order = np.lexsort(found.points.T[::-1])
+    np.testing.assert_array_equal(found.points[order], expected)
+    np.testing.assert_array_equal(found.count[order], count)
+    np.testing.assert_array_equal(found.points[found.order], expected)
+    np.testing.assert_array_equal(found.points[found.place], Z)
+    np.testing.assert_array_equal(expected[found.rank], Z)
+
+
+@given(data=st.data())
+def test_the_order_of_rows_changes_nothing(clouds, data):
+    Z = np.concatenate(data.draw(clouds.two_sets()))
+    moved = np.array(data.draw(st.permutations(range(len(Z)))))
+    found, again = distinct(Z), distinct(Z[moved])
+    np.testing.assert_array_equal(again.rank, found.rank[moved])
+    np.testing.assert_array_equal(again.points[again.order], found.points[found.order])
+
+
+def test_a_zero_is_a_zero():
+    found = distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
+    assert found.count.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("Z", [[[1.0, 5.0], [0.0, 5.0]], [[5.0, 1.0], [5.0, 0.0]]])
+def test_different_points_stay_as_they_are(Z):
+    Z = np.array(Z)
+    found = distinct(Z)
+    assert found.points is Z
+    assert found.count.tolist() == [1, 1]
+    assert found.place.tolist() == [0, 1]
+    assert found.order.tolist() == found.rank.tolist() == [1, 0]
+
+
+def test_pieces(monkeypatch):
+    Z = np.random.default_rng(0).integers(0, 3, (50, 2)) * 1.0
+    whole = distinct(Z)
+    monkeypatch.setattr(module, "PIECE", 7)
+    for name in ("points", "count", "place", "order"):
+        np.testing.assert_array_equal(getattr(distinct(Z), name), getattr(whole, name))
+
+
+FEW = st.sampled_from([0.0, -0.0, 1.0, 0.1, -1.5, 5e-324, 1e150])
+
+
+@st.composite
+def sets(draw):
+    d = draw(st.integers(1, 4))
+    n, m = draw(st.integers(2, 12)), draw(st.integers(2, 12))
+    return PointSets(draw(hnp.arrays(float, (n, d), elements=FEW)), draw(hnp.arrays(float, (m, d), elements=FEW)))
+
+
+def share(values):
+    return 1 - len(set(values)) / len(values)
+
+
+@given(sets())
+def test_the_definition(drawn):
+    y, points = (list(map(tuple, array.tolist())) for array in (drawn.y, drawn.points))
+    expected = Repeated(
+        share(y),
+        share(points),
+        np.mean([share(column) for column in zip(*y, strict=True)]),
+        np.mean([share(column) for column in zip(*points, strict=True)]),
+        np.mean([row in set(y) for row in points]),
+    )
+    assert repeated(drawn) == pytest.approx(expected, abs=1e-15)
+
+
+@given(sets(), st.data())
+def test_the_order_of_rows_changes_nothing_repeated(drawn, data):
+    order = np.array(data.draw(st.permutations(range(drawn.n))))
+    moved = PointSets(drawn.y[order], drawn.points[::-1])
+    assert repeated(moved) == repeated(drawn)
+
+
+def test_continuous_draws_repeat_nothing():
+    rng = np.random.default_rng(0)
+    assert repeated(PointSets(rng.normal(size=(500, 3)), rng.normal(size=(400, 3)))) == (0, 0, 0, 0, 0)
+
+
+def test_what_rounding_copying_and_memory_leave_behind():
+    rng = np.random.default_rng(1)
+    y, points = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
+    rounded = repeated(PointSets(y, np.round(points, 1)))
+    assert rounded.repeated_values_points > 0.3
+    assert rounded.repeated_values_y == rounded.repeated_y == rounded.shared_rows == 0
+    assert repeated(PointSets(y, points[rng.integers(0, 50, 100)])).repeated_points >= 0.5
+    assert repeated(PointSets(y, np.concatenate([points[:75], y[:25]]))).shared_rows == 0.25
+
+
+def test_read_only_strided_and_single_precision_input():
+    y = np.array([[1.5, 2.0], [1.5, 2.0], [0.25, -0.0], [0.25, 0.0]])
+    y.flags.writeable = False
+    expected = repeated(PointSets(y, y.copy()))
+    assert expected == (0.5, 0.5, 0.5, 0.5, 1.0)
+    wide = np.repeat(y, 2, axis=1)[:, ::2]
+    assert repeated(PointSets(wide, np.asfortranarray(y))) == expected
+    assert repeated(read_point_sets(y.astype(np.float32), y)) == expected
+    assert np.signbit(y[2, 1])
+    assert all(type(value) is float for value in expected)
+
+
+def squares(A, B):
+    """Return |a - b|² of all pairs, added up coordinate by coordinate."""
+    total = np.zeros((len(A), len(B)))
+    for a, b in zip(A.T, B.T, strict=True):
+        total += (a[:, None] - b) ** 2
+    return total
+
+
+def defined(pooled, label):
+    """Return how many generated points are nearer to a real one than any two real ones are."""
+    real, generated = pooled[label == 1], pooled[label == 0]
+    among = squares(real, real)
+    np.fill_diagonal(among, np.inf)
+    return int((squares(generated, real).min(axis=1) < among.min()).sum())
+
+
+def division(n, m):
+    return np.repeat(np.array([1, 0], dtype=np.uint8), [n, m])
+
+
+def of(real, generated):
+    """Return the number for these sets, found and defined."""
+    pooled, label = np.concatenate([real, generated]), division(len(real), len(generated))
+    return int(ClosePairs(pooled).memorised(label[None])[0]), defined(pooled, label)
+
+
+@st.composite
+def divided(draw):
+    """Draw pooled points, some of them several times, and divisions of them."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n, m, d = draw(st.integers(2, 40)), draw(st.integers(1, 60)), draw(st.sampled_from([1, 2, 3, 12, 20]))
+    Z = rng.normal(size=(n + m, d))
+    kind = draw(st.sampled_from(["normal", "lattice", "copies", "clusters", "far"]))
+    if kind == "lattice":
+        Z = rng.integers(0, 4, Z.shape) * 1.0
+    elif kind == "copies":
+        Z = Z[rng.integers(0, n + m, n + m)]
+    elif kind == "clusters":
+        Z = Z[rng.integers(0, 3, n + m)] + 1e-3 * rng.normal(size=Z.shape)
+    elif kind == "far":
+        Z = Z + 2.0**30
+    labels = np.array([rng.permutation(division(n, m)) for _ in range(4)])
+    return Z, np.concatenate([division(n, m)[None], labels])
+
+
+@given(divided())
+def test_definition(case):
+    Z, labels = case
+    assert ClosePairs(Z).memorised(labels).tolist() == [defined(Z, label) for label in labels]
+
+
+@settings(max_examples=40)
+@given(divided(), st.integers(1, 3))
+def test_short_lists_change_nothing(case, nearest):
+    Z, labels = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "NEAREST", nearest)
+        found = ClosePairs(Z).memorised(labels)
+    assert found.tolist() == [defined(Z, label) for label in labels]
+
+
+@given(divided(), st.integers(0, 10**6))
+def test_the_order_of_points_has_no_part_in_it(case, seed):
+    Z, labels = case
+    order = np.random.default_rng(seed).permutation(len(Z))
+    assert ClosePairs(Z[order]).memorised(labels[:, order]).tolist() == ClosePairs(Z).memorised(labels).tolist()
+
+
+@given(divided(), st.sampled_from([2.0**-40, 0.5, 2.0**40]))
+def test_the_unit_has_no_part_in_it(case, unit):
+    Z, labels = case
+    assert ClosePairs(Z * unit).memorised(labels).tolist() == ClosePairs(Z).memorised(labels).tolist()
+
+
+class TestByHand:
+    def test_one_near_point(self):
+        assert of(np.array([[0.0], [1.0], [5.0]]), np.array([[0.4], [6.5], [20.0]])) == (1, 1)
+
+    def test_equally_far_is_not_nearer(self):
+        assert of(np.array([[0.0], [1.0], [5.0]]), np.array([[2.0], [-1.0], [6.0]])) == (0, 0)
+
+    def test_a_copy(self):
+        assert of(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0], [9.0]])) == (2, 2)
+
+    def test_real_points_that_are_equal_leave_nothing_nearer(self):
+        assert of(np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [1.0]])) == (0, 0)
+
+    def test_zero_has_no_sign(self):
+        assert of(np.array([[0.0], [1.0]]), np.array([[-0.0], [9.0]])) == (1, 1)
+
+    def test_all_points_are_equal(self):
+        assert of(np.zeros((2, 3)), np.zeros((4, 3))) == (0, 0)
+
+    def test_squares_that_vanish(self):
+        assert of(np.array([[1e-170], [2e-170]]), np.array([[1e-170], [3e-170]])) == (0, 0)
+
+
+class TestCrowds:
+    """Generated points so close together that the nearest twelve of one are no real point."""
+
+    def test_many_copies_of_a_few(self):
+        rng = np.random.default_rng(0)
+        real = rng.normal(size=(200, 2))
+        assert of(real, np.repeat(real[:5], 40, axis=0) + 1e-5 * rng.normal(size=(200, 2))) == (200, 200)
+
+    def test_a_crowd_that_is_not_near_any(self):
+        rng = np.random.default_rng(1)
+        assert of(rng.normal(size=(50, 3)), 9 + 1e-6 * rng.normal(size=(80, 3))) == (0, 0)
+
+    def test_few_real_points_among_many(self):
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            found, expected = of(rng.normal(size=(10, 2)), rng.normal(size=(1000, 2)))
+            assert found == expected > 0
+
+    def test_the_nearest_real_pair_is_on_no_list(self):
+        """Real points at 0 and 1, each in a crowd, and at 10 and 12, which are alone; 15 is near to none of them."""
+        crowd = 1e-3 * np.arange(1, 21)[:, None]
+        generated = np.concatenate([crowd, 1 - crowd, [[13.5]]])
+        assert of(np.array([[0.0], [1.0], [10.0], [12.0]]), generated) == (40, 40)
+
+
+def test_by_chance_about_two():
+    """Of n and n points of one law the pairs between the sets race about half as many pairs of real ones."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(20):
+        labels = np.array([rng.permutation(division(60, 60)) for _ in range(20)])
+        found += ClosePairs(rng.normal(size=(120, 2))).memorised(labels).tolist()
+    assert 1.5 < np.mean(found) < 2.5
+
+
+def test_inputs_are_unchanged():
+    Z = np.random.default_rng(4).normal(size=(30, 2))
+    labels = division(10, 20)[None]
+    Z.flags.writeable = labels.flags.writeable = False
+    assert ClosePairs(Z).memorised(labels).dtype == np.int64
+
+
+def defined_nearest_distances(y, points):
+    """Return the distances of all points to the nearest point of y that is not themselves."""
+    own = np.sqrt(((y[:, None] - y) ** 2).sum(axis=2))
+    np.fill_diagonal(own, np.inf)
+    return own.min(axis=1), np.sqrt(((points[:, None] - y) ** 2).sum(axis=2)).min(axis=1)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 30), st.integers(2, 30), st.sampled_from([1, 2, 16, 17, 40]))
+def test_definition_nearest_distances(seed, n, m, d):
+    rng = np.random.default_rng(seed)
+    y, points = rng.normal(size=(n, d)), rng.normal(0.5, 2.0, size=(m, d))
+    for found, expected in zip(
+        nearest_distances(PointSets(y, points)), defined_nearest_distances(y, points), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 30])
+class TestCopies:
+    def test_a_copy_is_at_distance_zero(self, d):
+        y = np.random.default_rng(0).normal(3.0, 1.0, size=(40, d))
+        own, other = nearest_distances(PointSets(y, y[::-1].copy()))
+        assert (other == 0).all()
+        assert own.min() > 0
+
+    def test_a_point_that_occurs_twice_has_itself_near(self, d):
+        y = np.random.default_rng(0).normal(3.0, 1.0, size=(40, d))
+        y[7] = y[3]
+        own, _ = nearest_distances(PointSets(y, y[:5]))
+        assert np.flatnonzero(own == 0).tolist() == [3, 7]
+
+    def test_far_from_the_origin(self, d):
+        rng = np.random.default_rng(1)
+        y, points = (np.round(rng.normal(size=(30, d)), 3) * 2.0**20 + 2.0**40 for _ in range(2))
+        for found, expected in zip(
+            nearest_distances(PointSets(y, points)), defined_nearest_distances(y, points), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+    def test_far_from_each_other(self, d):
+        """Half of the points lie on one side, half on the other: no origin is near to all."""
+        rng = np.random.default_rng(2)
+        y = rng.normal(size=(30, d)) + np.where(np.arange(30) % 2, 1e6, -1e6)[:, None]
+        points = y + 1e-3
+        _, other = nearest_distances(PointSets(y, points))
+        np.testing.assert_allclose(other, 1e-3 * np.sqrt(d), rtol=1e-5)
+
+
+def test_parts_change_nothing(monkeypatch):
+    rng = np.random.default_rng(3)
+    sets = PointSets(rng.normal(size=(50, 3)), rng.normal(size=(23, 3)))
+    whole = nearest_distances(sets)
+    monkeypatch.setattr(module, "ROWS", 7)
+    for found, expected in zip(nearest_distances(sets), whole, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_inputs_are_unchanged_nearest_distances():
+    rng = np.random.default_rng(4)
+    y, points = rng.normal(size=(2, 9, 2))
+    before = y.copy(), points.copy()
+    y.flags.writeable = points.flags.writeable = False
+    nearest_distances(PointSets(y, points))
+    np.testing.assert_array_equal(y, before[0])
+    np.testing.assert_array_equal(points, before[1])

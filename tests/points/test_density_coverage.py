@@ -1,0 +1,396 @@
+"""Precision, recall, density and coverage of generated points."""
+
+import json
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibrant.core import dispatch
+from calibrant.points import density_coverage as module
+from calibrant.points import neighbours
+from calibrant.points.copies import distinct
+from calibrant.points.density_coverage import (
+    NAMES,
+    DensityCoverage,
+    Relabelled,
+    ball_counts,
+    balls,
+    density_coverage,
+    expected_coverage,
+    list_length,
+    relabelled_counts,
+)
+from calibrant.points.neighbours import Neighbours
+from calibrant.points.sums import relabellings
+
+REFERENCES = Path(__file__).parents[1] / "references"
+BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+BODIES = pytest.mark.parametrize("body", ["differences", "tree", "products"])
+
+
+def only(body):
+    return mock.patch.object(neighbours, "neighbour_body", return_value=body)
+
+
+def four(found):
+    return tuple(getattr(found, name) for name in NAMES)
+
+
+def sets(n=40, m=30, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), 1.2 * rng.normal(size=(m, d))
+
+
+@BODIES
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_reference_values(k, body):
+    name = f"prdc/{k}"
+    with np.load(REFERENCES / "samples.npz") as arrays:
+        y, points = (arrays[array] for array in BOOK[name]["inputs"])
+    with only(body):
+        found = density_coverage(y, points, k=k)
+    for field, value in BOOK[name]["value"].items():
+        assert getattr(found, field) == pytest.approx(value, rel=BOOK[name]["rtol"])
+    assert (found.k, found.n, found.m) == (k, len(y), len(points))
+    assert found.relabelled is None
+    assert all(type(getattr(found, field)) is float for field in BOOK[name]["value"])
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 0.5003), (3, 0.8754), (5, 0.9690), (10, 0.9991)])
+def test_expected_coverage(k, expected):
+    assert expected_coverage(1000, 1000, k) == pytest.approx(expected, abs=5e-5)
+
+
+def test_expected_coverage_is_one_where_every_ball_is_hit():
+    assert expected_coverage(3, 10**9, 2) == pytest.approx(1.0, abs=1e-17)
+    assert expected_coverage(2, 1, 1) == 0.5
+
+
+class TestHandWorked:
+    def test_a_line(self):
+        # real balls [-1, 1], [0, 2], [1, 5]; generated [2, 2] twice, and [2, 8] about 5
+        found = density_coverage([[0.0], [1.0], [3.0]], [[2.0], [2.0], [5.0]], k=1)
+        assert four(found) == (1.0, 1 / 3, 5 / 3, 2 / 3)
+
+    def test_the_edge_of_a_ball_belongs_to_it(self):
+        y = [[0.0, 0.0], [3.0, 4.0]]
+        assert density_coverage(y, [[-3.0, -4.0], [100.0, 0.0]], k=1).precision == 0.5
+        assert density_coverage(y, [[-3.0, np.nextafter(-4, -5)], [100.0, 0.0]], k=1).precision == 0.0
+
+    def test_equal_points_are_neighbours(self):
+        # the two points at 0 have radius 0, 5 and 7 have radius 2
+        y = [[0.0], [0.0], [5.0], [7.0]]
+        found = density_coverage(y, [[0.0], [1e-9], [6.0]], k=1)
+        assert four(found)[2:] == (4 / 3, 1.0)
+        assert found.precision == 2 / 3
+
+    def test_constant_sets(self):
+        same = density_coverage(np.full((9, 2), 3.0), np.full((7, 2), 3.0), k=2)
+        assert four(same) == (1.0, 1.0, 9 / 2, 1.0)
+        apart = density_coverage(np.full((9, 2), 3.0), np.full((7, 2), 3.1), k=2)
+        assert four(apart) == (0.0, 0.0, 0.0, 0.0)
+
+    def test_far_apart(self):
+        y, points = sets()
+        assert four(density_coverage(y, points + 1e3)) == (0.0, 0.0, 0.0, 0.0)
+
+    def test_a_missing_mode(self):
+        rng = np.random.default_rng(0)
+        y = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 50])
+        found = density_coverage(y, rng.normal(size=(400, 2)))
+        assert found.coverage < 0.55
+        assert found.precision > 0.95
+        back = density_coverage(rng.normal(size=(400, 2)), y)
+        assert back.precision < 0.55
+        assert back.recall > 0.95
+
+
+@BODIES
+@pytest.mark.parametrize("d", [1, 4, 40])
+@pytest.mark.parametrize("k", [1, 5])
+def test_a_copy_scores_exactly(body, d, k):
+    X = np.random.default_rng(0).standard_cauchy((100, d))
+    with only(body):
+        assert four(density_coverage(X, X[::-1], k=k)) == (1.0, 1.0, (k + 1) / k, 1.0)
+
+
+def test_unequal_sets_from_one_law():
+    """The mean density is 1, and the mean coverage what is expected, whatever the law and the sizes."""
+    rng, found = np.random.default_rng(0), {}
+    for n, m, d in ((30, 60, 1), (50, 20, 3)):
+        drawn = rng.standard_exponential((800, n + m, d))
+        found[n, m, d] = np.array([four(density_coverage(Z[:n], Z[n:], k=3))[2:] for Z in drawn])
+    for (n, m, _), values in found.items():
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        assert np.all(np.abs(values.mean(axis=0) - (1.0, expected_coverage(n, m, 3))) < 3.5 * error)
+        assert np.all(error < 0.01)
+
+
+class TestRelabelled:
+    def test_is_the_verb_on_relabelled_sets(self):
+        y, points = sets()
+        found = density_coverage(y, points, k=3, resamples=7, rng=11)
+        pooled = np.concatenate([y, points])
+        pooled = pooled[np.lexsort(pooled.T[::-1])]
+        labels = relabellings(len(y), len(points), 7, np.random.default_rng(11)).astype(bool)
+        expected = [four(density_coverage(pooled[first], pooled[~first], k=3)) for first in labels]
+        drawn = np.stack([found.relabelled[name].draws for name in NAMES], axis=1)
+        np.testing.assert_array_equal(drawn, expected)
+        assert four(found) == four(density_coverage(y, points, k=3))
+        assert list(found.relabelled) == list(NAMES)
+
+    def test_mean_is_what_is_expected(self):
+        y, points = sets(60, 30)
+        chance = density_coverage(y, points + 5, resamples=2000).relabelled
+        assert chance["density"].mean == pytest.approx(1.0, abs=0.02)
+        assert chance["coverage"].mean == pytest.approx(expected_coverage(60, 30, 5), abs=0.005)
+        for each in chance.values():
+            assert each.low <= each.mean <= each.high
+            assert np.mean((each.draws >= each.low) & (each.draws <= each.high)) >= 0.95
+            assert each.draws.shape == (2000,)
+
+    def test_the_generator_decides(self):
+        y, points = sets()
+        one, same, other = (density_coverage(y, points, resamples=5, rng=rng) for rng in (1, 1, 2))
+        assert one == same
+        assert one != other
+        assert one == density_coverage(y, points, resamples=5, rng=np.random.default_rng(1))
+
+    def test_duplicates(self):
+        y = np.repeat(np.arange(6.0), 5)[:, None]
+        found = density_coverage(y, y, k=3, resamples=50)
+        assert four(found) == (1.0, 1.0, 5 / 3, 1.0)
+        assert found.relabelled["density"].mean == pytest.approx(5 / 3, abs=0.2)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(4, 40), m=st.integers(4, 40), d=st.integers(1, 12))
+def test_order_of_rows_changes_nothing(seed, n, m, d):
+    y, points = (np.round(part, 1) for part in sets(n, m, d, seed))
+    order = np.random.default_rng(seed)
+    found = density_coverage(y, points, k=3, resamples=3)
+    assert density_coverage(order.permutation(y), order.permutation(points), k=3, resamples=3) == found
+
+
+@given(seed=st.integers(0, 10**6), power=st.sampled_from([-600, -490, -40, 30, 400]))
+def test_units_change_nothing(seed, power):
+    y, points = sets(seed=seed)
+    assert density_coverage(np.ldexp(y, power), np.ldexp(points, power)) == density_coverage(y, points)
+
+
+def test_narrow_numbers():
+    y, points = (part.astype(np.float32) for part in sets())
+    assert density_coverage(y, points) == density_coverage(y.astype(float), points.astype(float))
+    whole = (np.round(10 * part) for part in (y, points))
+    assert density_coverage(*whole) == density_coverage(*(np.round(10 * part).astype(np.int16) for part in (y, points)))
+
+
+@pytest.mark.parametrize("resamples", [0, 3])
+def test_inputs_are_left_alone(resamples):
+    y, points = sets()
+    before = y.copy(), points.copy()
+    y.flags.writeable = points.flags.writeable = False
+    density_coverage(y, points, resamples=resamples)
+    density_coverage(y * 1e-200, points * 1e-200, resamples=resamples)
+    np.testing.assert_array_equal(y, before[0])
+    np.testing.assert_array_equal(points, before[1])
+
+
+def test_no_global_seed_and_nothing_printed(capfd):
+    y, points = sets()
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    density_coverage(y, points, resamples=3)
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("d", "body"), [(10, "tree"), (11, "products")])
+def test_large_sets_take_the_fast_bodies(d, body):
+    few = dispatch.FEW_DIFFERENCES // d
+    assert dispatch.neighbour_body(few, d) == "differences"
+    assert dispatch.neighbour_body(few + 1, d) == body
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(("n", "m", "name"), [(5, 6, "y"), (6, 5, "points"), (2, 9, "y")])
+    def test_too_few_points(self, refusal, n, m, name):
+        message = refusal(density_coverage, np.zeros((n, 1)), np.zeros((m, 1)))
+        assert message.startswith(f"{name} must have more than k = 5 points")
+        assert f"got {min(n, m)}. Give more points, or a smaller k" in message
+
+    @pytest.mark.parametrize("k", [0, -1, 2.0, True, "5", None])
+    def test_k(self, refusal, k):
+        assert refusal(density_coverage, *sets(), k=k).startswith("k must be ")
+
+    @pytest.mark.parametrize("resamples", [-1, 9.0, True, None])
+    def test_resamples(self, refusal, resamples):
+        assert refusal(density_coverage, *sets(), resamples=resamples).startswith("resamples must be ")
+
+    @pytest.mark.parametrize("rng", [None, -1, 0.5, "0"])
+    def test_rng(self, refusal, rng):
+        assert refusal(density_coverage, *sets(), rng=rng).startswith("rng must be ")
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("which", [0, 1])
+    def test_numbers_that_are_none(self, refusal, bad, which):
+        both = list(sets())
+        both[which][7, 2] = bad
+        message = refusal(density_coverage, *both)
+        assert message.startswith(("y ", "points ")[which])
+        assert "7" in message
+        assert str(bad) in message
+
+    @pytest.mark.parametrize("wrong", [np.zeros(9), np.zeros((9, 2, 2)), np.zeros((9, 0)), np.zeros((0, 3)), [["a"]]])
+    def test_shapes(self, refusal, wrong):
+        assert refusal(density_coverage, wrong, np.zeros((9, 3))).startswith("y ")
+        assert refusal(density_coverage, np.zeros((9, 3)), wrong).startswith("points ")
+
+    def test_other_coordinates(self, refusal):
+        message = refusal(density_coverage, np.zeros((9, 3)), np.zeros((9, 2)))
+        assert "got 3 in y and 2 in points" in message
+
+    def test_options_are_keywords(self):
+        with pytest.raises(TypeError):
+            density_coverage(*sets(), 5)
+
+
+def by_definition(clouds, Z, n, k, resamples, seed):
+    Z = Z[np.lexsort(Z.T[::-1])]
+    labels = relabellings(n, len(Z) - n, resamples, np.random.default_rng(seed)).astype(bool)
+    return [clouds.counts(Z[first], Z[~first], k) for first in labels]
+
+
+@pytest.mark.parametrize("longest", [1, 4, 256])
+@given(data=st.data())
+def test_are_those_of_the_relabelled_sets(clouds, longest, data):
+    X, Y = data.draw(clouds.two_sets(most=60))
+    Z, n = np.concatenate([X, Y]), len(X)
+    k = data.draw(st.integers(1, min(n, len(Y)) - 1))
+    with mock.patch.object(module, "LONGEST", longest), mock.patch.object(module, "WHOLE", longest):
+        found = relabelled_counts(Z, n, k, 5, np.random.default_rng(3))
+    assert [tuple(row) for row in found.tolist()] == by_definition(clouds, Z, n, k, 5, 3)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_many_points(clouds, d):
+    Z = np.random.default_rng(0).normal(size=(900, d))
+    found = relabelled_counts(Z, 300, 3, 4, np.random.default_rng(0))
+    assert [tuple(row) for row in found.tolist()] == by_definition(clouds, Z, 300, 3, 4, 0)
+
+
+def test_order_and_batches_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z = np.round(rng.normal(size=(80, 2)), 1)
+    whole = relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1))
+    np.testing.assert_array_equal(relabelled_counts(Z[rng.permutation(80)], 30, 2, 9, np.random.default_rng(1)), whole)
+    for batch in (1, 170):
+        monkeypatch.setattr(module, "BATCH", batch)
+        np.testing.assert_array_equal(relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1)), whole)
+
+
+def test_more_divisions_than_are_held(refusal):
+    message = refusal(relabelled_counts, np.zeros((9, 1)), 4, 1, 10**9, np.random.default_rng(0))
+    assert "1,000,000,000 random divisions of the points are more than are held" in message
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.03])
+@pytest.mark.parametrize("k", [1, 5, 50])
+def test_lists_are_long_enough(k, share):
+    K = list_length(k, share)
+    assert stats.binom.cdf(k - 1, K, share) < 1e-5
+    assert k / share < K < 40 * k / share
+
+
+BODIES_BALL_COUNTS = pytest.mark.parametrize("body", ["differences", "tree", "products"])
+
+
+def only_ball_counts(body):
+    return mock.patch.object(neighbours, "neighbour_body", return_value=body)
+
+
+def search(points):
+    found = distinct(points)
+    return Neighbours(found.points, found.count)
+
+
+@BODIES_BALL_COUNTS
+@given(data=st.data())
+def test_are_the_definition(clouds, body, data):
+    X, Y = data.draw(clouds.two_sets())
+    k = data.draw(st.integers(1, min(len(X), len(Y)) - 1))
+    with only_ball_counts(body):
+        assert ball_counts(search(X), search(Y), k) == clouds.counts(X, Y, k)
+
+
+@BODIES_BALL_COUNTS
+@pytest.mark.parametrize("d", [1, 3, 30])
+def test_a_copy(clouds, body, d):
+    rng = np.random.default_rng(0)
+    for kind in clouds.kinds:
+        X = clouds.cloud(kind, 60, d, rng)
+        with only_ball_counts(body):
+            precise, recalled, members, covered = ball_counts(search(X), search(X[::-1]), 4)
+        assert (precise, recalled, covered) == (60, 60, 60)
+        assert members >= 5 * 60
+        if kind in ("normal", "cauchy", "far", "clusters"):  # no two neighbours are equally far
+            assert members == 5 * 60 or d == 1
+        if kind == "constant":
+            assert members == 60 * 60
+
+
+def test_some_balls():
+    line = search(np.array([[0.0], [1.0], [3.0], [10.0]]))
+    other = search(np.array([[0.5], [0.5], [4.0]]))
+    found = balls(line, other, 1, np.array([2, 0]))  # [1, 5] and [-1, 1]
+    assert found.inside.tolist() == [1, 2]
+    assert found.hit.tolist() == [True, True]
+    assert balls(line, other, 1, np.array([1])).hit.tolist() == [True, False]  # [0, 2]
+
+
+def record(**changes):
+    values = {f.name: 0.5 for f in fields(DensityCoverage)} | {"k": 5, "n": 20, "m": 30, "relabelled": None}
+    return DensityCoverage(**(values | changes))
+
+
+def test_mean_and_range():
+    found = Relabelled.of(np.arange(0.0, 201.0))
+    assert (found.mean, found.low, found.high) == (100.0, 5.0, 195.0)
+    assert all(type(value) is float for value in (found.mean, found.low, found.high))
+
+
+def test_draws_are_kept_and_cannot_be_written_to():
+    draws = np.array([0.1, 0.2])
+    found = Relabelled.of(draws)
+    draws[0] = 9.0
+    assert found.draws.tolist() == [0.1, 0.2]
+    with pytest.raises(ValueError, match="read-only"):
+        found.draws[0] = 1.0
+
+
+def test_is_frozen():
+    found = record(relabelled={"recall": Relabelled.of(np.ones(3))})
+    with pytest.raises(FrozenInstanceError):
+        found.recall = 1.0
+    with pytest.raises(TypeError):
+        found.relabelled["recall"] = None
+
+
+def test_equal_by_value_and_through_a_pickle():
+    one, other = (record(relabelled={"recall": Relabelled.of(np.array(v))}) for v in ([0.1, 0.2], [0.2, 0.1]))
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert pickle.loads(pickle.dumps(record())) == record()
+    assert one != other
+    assert one != record()
+    assert record() != record(recall=0.6)
+    assert Relabelled.of(np.ones(2)) != 1.0
+    assert Relabelled(0.0, 0.0, 0.0, np.ones(2)) != Relabelled.of(np.ones(2))
+
+
+def test_draws_are_not_shown():
+    assert repr(Relabelled.of(np.array([0.5, 0.5]))) == "Relabelled(mean=0.5, low=0.5, high=0.5)"

@@ -1,0 +1,152 @@
+"""Sets of points at the boundary."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import InputError
+from calibrant.points.inputs import point_order, read_point_sets, read_points
+
+POINTS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        list,
+        tuple,
+        np.array,
+        lambda rows: np.array(rows, dtype=np.float32),
+        lambda rows: np.array(rows, dtype=np.float16),
+        lambda rows: np.array(rows, dtype=np.int8),
+        np.asfortranarray,
+        lambda rows: pd.DataFrame(rows, columns=["a", "b"], index=[7, 7, 9]),
+        lambda rows: pl.DataFrame(rows, schema=["a", "b"], orient="row"),
+    ],
+    ids=["list", "tuple", "float64", "float32", "float16", "int8", "fortran", "pandas", "polars"],
+)
+def test_any_container(container):
+    found = read_points(container(POINTS), "points")
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, POINTS)
+    assert not found.flags.writeable
+
+
+def test_the_input_stays_writeable_and_unchanged():
+    given = np.array(POINTS)
+    read_points(given, "points")
+    given[0, 0] = 9.0
+    assert given.flags.writeable
+
+
+def test_two_sets():
+    sets = read_point_sets(POINTS, POINTS[:2])
+    assert (sets.n, sets.m, sets.d) == (3, 2, 2)
+    np.testing.assert_array_equal(sets.pooled, [*POINTS, *POINTS[:2]])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([1.0, 2.0], r"points must be points \(n, d\).*got shape \(2,\).*points\[:, None\]"),
+        (np.zeros((2, 3, 4)), r"got shape \(2, 3, 4\).*points.reshape\(len\(points\), -1\)"),
+        (np.zeros((3, 0)), r"at least one column; got shape \(3, 0\)"),
+        (np.zeros((0, 3)), "at least 2 points; got 0"),
+        ([[1.0, 2.0]], "at least 2 points; got 1"),
+        ([[1.0, 2.0], [3.0, np.nan]], "points must be finite; row 1, column 1 is nan"),
+        ([[1.0, 2.0], [-np.inf, 4.0]], "points must be finite; row 1, column 0 is -inf"),
+        ([["a", "b"], ["c", "d"]], "points must be real numbers; row 0 is 'a'"),
+        (np.array(["a", "b"]), "points must be real numbers"),
+        ([[1j, 2], [3, 4]], "points must be real numbers; got values of type complex128"),
+        ([[True, False], [True, True]], "points must be real numbers; got values of type bool"),
+        ([[1e200, 0.0], [0.0, 0.0]], r"points must lie within ±1e\+150.*the largest is 1e\+200"),
+        (None, "points is missing"),
+        ("points.npy", "points must be an array"),
+        ([[1.0, 2.0], [3.0]], "points is not a regular array"),
+    ],
+)
+def test_refused(given, words):
+    with pytest.raises(InputError, match=words):
+        read_points(given, "points")
+
+
+FRAMES = {
+    "pandas": lambda names: pd.DataFrame(POINTS, columns=names),
+    "polars": lambda names: pl.DataFrame(POINTS, schema=names, orient="row"),
+    "table": lambda names: pa.table(dict(zip(names, np.transpose(POINTS), strict=True))),
+    "batch": lambda names: pa.record_batch(dict(zip(names, np.transpose(POINTS), strict=True))),
+    "xarray": lambda names: xr.DataArray(POINTS, dims=["row", "of"], coords={"of": names, "row": [7, 8, 9]}),
+}
+EVERY_FRAME = pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+
+
+@EVERY_FRAME
+def test_columns_in_another_order(frame, refusal):
+    for other in FRAMES.values():
+        message = refusal(read_point_sets, frame(["a", "b"]), other(["b", "a"]))
+        assert message.startswith("y and points name the same columns in another order: ['a', 'b'] and ['b', 'a']. Put")
+        y, points = frame(["a", "b"]), other(["b", "a"])
+        mended = eval(message.partition("such as ")[2], {"y": y, "points": points, "list": list})
+        assert read_point_sets(y, mended).points[0].tolist() == [2.0, 1.0]
+
+
+@EVERY_FRAME
+def test_columns_of_other_names(frame, refusal):
+    for names in (["c", "d"], ["a", "d"]):
+        for other in FRAMES.values():
+            message = refusal(read_point_sets, frame(["a", "b"]), other(names))
+            assert message.startswith("y and points name their columns differently: column ")
+            assert "is 'b' in y and 'd' in points" in message or "is 'a' in y and 'c' in points" in message
+            read_point_sets(frame(["a", "b"]), np.asarray(other(names)))
+
+
+@EVERY_FRAME
+def test_columns_of_the_same_names(frame):
+    for other in FRAMES.values():
+        read_point_sets(frame(["a", "b"]), other(["a", "b"]))
+
+
+@EVERY_FRAME
+def test_columns_without_names(frame):
+    for plain in (pd.DataFrame(POINTS), pl.DataFrame(POINTS, orient="row"), xr.DataArray(POINTS), POINTS):
+        read_point_sets(frame(["a", "b"]), plain)
+        read_point_sets(plain, frame(["a", "b"]))
+    read_point_sets(frame(["1998", "1999"]), pd.DataFrame(POINTS, columns=[1998, 1999]))
+
+
+def test_a_dataset_is_refused(refusal):
+    array = FRAMES["xarray"](["a", "b"])
+    message = refusal(read_points, array.to_dataset("of"), "points")
+    assert message == "points is an xarray Dataset; pass one array, such as points.to_dataarray().T"
+    np.testing.assert_array_equal(read_points(array.to_dataset("of").to_dataarray().T, "points"), POINTS)
+
+
+def test_sets_of_different_spaces():
+    with pytest.raises(InputError, match="same number of columns; got 2 in y and 1 in points"):
+        read_point_sets(POINTS, [[1.0], [2.0]])
+
+
+NUMBERS = st.floats(-1e150, 1e150) | st.integers(-2, 2).map(float) | st.just(-0.0)
+
+
+@given(st.integers(1, 4).flatmap(lambda d: st.lists(st.tuples(*[NUMBERS] * d), min_size=1, max_size=20)))
+def test_points_are_sorted(points):
+    z = np.array(points)
+    np.testing.assert_array_equal(z[point_order(z)], np.array(sorted(points)))
+
+
+@given(st.permutations(range(9)))
+def test_the_order_in_which_they_came_has_no_part(order):
+    z = np.array([[0, 1], [-0.0, 1], [2, -1], [2, 0.5], [-3, 1e-300], [0, 0], [5, 5], [5, 5], [1, 2]])
+    np.testing.assert_array_equal(z[list(order)][point_order(z[list(order)])], z[np.lexsort(z.T[::-1])])
+
+
+def test_memory_in_another_order():
+    z = np.random.default_rng(0).integers(0, 3, (40, 5)).astype(float)
+    np.testing.assert_array_equal(point_order(np.asfortranarray(z)), point_order(z))
+    np.testing.assert_array_equal(z[point_order(z)], z[np.lexsort(z.T[::-1])])

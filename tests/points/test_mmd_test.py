@@ -1,0 +1,566 @@
+"""The test of two sets by MMD²: p-values by hand, level, laws of rows, blocks, every refusal."""
+
+import json
+import math
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.spatial.distance import pdist
+
+from calibrant import Exponential, Gaussian, Matern32, NotApplicableError, SummaryError
+from calibrant.kernels.point_kernels import Polynomial
+from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
+from calibrant.points.inputs import read_point_sets
+from calibrant.points.mmd import mmd
+from calibrant.points.mmd_test import (
+    FEWEST_BLOCKS,
+    Splits,
+    many_kernels,
+    mmd_test,
+    of_kernel,
+    of_many_kernels,
+    random_splits,
+)
+
+RNG = np.random.default_rng(11)
+A, B = RNG.normal(size=(60, 3)), RNG.normal(0.2, 1.2, size=(45, 3))
+TOO_LARGE = "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+class TestPermutation:
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"kernel": "laplace"},
+            {"kernel": "polynomial"},
+            {"bandwidth": 0.5},
+            {"kernel": Matern32(2.0)},
+            {"kernel": Gaussian()},
+        ],
+        ids=str,
+    )
+    def test_the_statistic_is_the_unbiased_mmd(self, options):
+        result = mmd_test(A, B, resamples=9, **options)
+        assert result.statistic == pytest.approx(mmd(A, B, **options), rel=1e-9)
+        assert result.estimate == result.statistic
+        assert (result.n, result.details["n"], result.details["m"]) == (105, 60, 45)
+        assert result.details["resamples"] == 9
+
+    def test_what_it_says(self):
+        result = mmd_test(A, B, resamples=9, bandwidth=0.5)
+        assert result.method == "kernel test of two sets of points (MMD²), gaussian, bandwidth 0.5; 9 permutations"
+        assert (result.details["kernel"], result.details["bandwidth"]) == ("gaussian", 0.5)
+        assert mmd_test(A, B, resamples=9, kernel=Gaussian(0.5)) == result
+        result = mmd_test(A, B, resamples=9, kernel="polynomial")
+        assert "bandwidth" not in result.details
+        assert "polynomial; 9 permutations" in result.method
+        result = mmd_test(A, B, resamples=9, kernel=Matern32(2.0))
+        assert result.details["kernel"] == "Matern32(lengthscale=2.0, distance='euclidean')"
+        assert result.details["bandwidth"] == 2.0
+
+    def test_plain_numbers(self):
+        for options in ({}, {"aggregate": "max"}, {"aggregate": "fuse"}, {"method": "block", "blocksize": 4}):
+            result = mmd_test(A, B, resamples=9, **options)
+            assert {type(value) for value in (result.statistic, result.pvalue, result.estimate)} == {float}
+            assert {type(value) for value in result.details.values()} <= {float, int, str}
+
+    def test_far_apart(self):
+        # Only the observed division reaches its own value, and chance does not draw it.
+        for aggregate in (None, "max", "fuse"):
+            assert mmd_test(A, B + 20, resamples=199, aggregate=aggregate).pvalue == 1 / 200
+
+    def test_a_copy_is_as_near_as_can_be(self):
+        for aggregate in (None, "max", "fuse"):
+            assert mmd_test(A, A, resamples=99, aggregate=aggregate).pvalue > 0.9
+
+    def test_the_share_of_divisions(self):
+        """Of the 10 divisions of 2 and 3 points, with p counted over all of them, random ones find the same."""
+        y, points = [[0.0], [0.4]], [[1.0], [3.0], [4.0]]
+        z = np.array([0.0, 0.4, 1.0, 3.0, 4.0])
+        values = {}
+        for i in range(5):
+            for j in range(i):
+                first = np.isin(np.arange(5), (i, j))
+                values[j, i] = mmd(z[first, None], z[~first, None], bandwidth=1.0)
+        exact = np.mean([value >= values[0, 1] - 1e-12 for value in values.values()])
+        assert 0 < exact < 1
+        p = mmd_test(y, points, bandwidth=1.0, resamples=9999).pvalue
+        assert abs(p - exact) <= 5 * math.sqrt(exact * (1 - exact) / 9999) + 1e-4
+
+    @pytest.mark.parametrize("aggregate", [None, "max", "fuse"])
+    @pytest.mark.parametrize("sizes", [(8, 8), (5, 15)])
+    def test_level(self, aggregate, sizes):
+        """P(p <= k/20) is k/20 exactly, of continuous points of one law."""
+        chance, n = rng(5), sizes[0]
+        found = []
+        for _ in range(300):
+            z = chance.standard_t(2, size=(sum(sizes), 2))
+            found.append(mmd_test(z[:n], z[n:], resamples=19, aggregate=aggregate, rng=chance).pvalue)
+        for level in (0.1, 0.5):
+            share = np.mean(np.array(found) <= level + 1e-9)
+            assert abs(share - level) <= 4.5 * math.sqrt(level * (1 - level) / 300)
+
+    def test_level_with_ties(self):
+        chance, found = rng(6), []
+        for _ in range(300):
+            z = chance.integers(0, 2, size=(16, 1))
+            found.append(mmd_test(z[:8], z[8:], bandwidth=1.0, resamples=19, rng=chance).pvalue)
+        assert np.mean(np.array(found) <= 0.1 + 1e-9) <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
+        assert np.mean(np.array(found) == 1.0) > 0.2  # half of all sets are as even as can be
+
+    def test_power(self):
+        chance = rng(7)
+        y, points = chance.normal(size=(150, 2)), chance.normal(size=(150, 2))
+        points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1]  # marginals as before
+        assert mmd_test(y, points, resamples=199).pvalue <= 0.01
+
+    def test_aggregates_see_what_is_smaller_than_the_median_distance(self):
+        """Two clusters far apart; within one of them points lie on a circle rather than in a cloud."""
+        chance = rng(8)
+        y, points = chance.normal(size=(2, 120, 2))
+        angle = chance.uniform(0, 2 * math.pi, 120)
+        points = 1.2 * np.column_stack([np.cos(angle), np.sin(angle)])
+        y[:60] += 60
+        points[:60] += 60
+        assert mmd_test(y, points, resamples=199).pvalue > 0.2
+        for aggregate in ("max", "fuse"):
+            assert mmd_test(y, points, resamples=199, aggregate=aggregate).pvalue <= 0.01
+
+
+class TestRows:
+    @settings(max_examples=12)
+    @given(seed=st.integers(0, 10**6), aggregate=st.sampled_from([None, "max", "fuse"]), d=st.sampled_from([1, 2, 18]))
+    def test_their_order_changes_nothing(self, seed, aggregate, d):
+        chance = rng(seed)
+        y, points = chance.normal(size=(14, d)).round(1), chance.normal(0.3, size=(9, d)).round(1)
+        options = {"aggregate": aggregate, "resamples": 49}
+        one = mmd_test(y, points, **options)
+        other = mmd_test(chance.permutation(y), chance.permutation(points), **options)
+        assert one.pvalue == other.pvalue
+        assert one.statistic == pytest.approx(other.statistic, rel=1e-9, abs=1e-13)
+
+    @pytest.mark.parametrize("aggregate", [None, "max", "fuse"])
+    def test_sets_of_one_size_may_change_places(self, aggregate):
+        one, other = (mmd_test(*sets, resamples=99, aggregate=aggregate) for sets in ((A[:45], B), (B, A[:45])))
+        assert one.pvalue == other.pvalue
+        assert one.statistic == pytest.approx(other.statistic, rel=1e-10)
+
+    def test_units_change_nothing(self):
+        for aggregate in (None, "max", "fuse"):
+            one, other = (mmd_test(c * A + 3, c * B + 3, resamples=99, aggregate=aggregate) for c in (1.0, 1024.0))
+            assert one.pvalue == other.pvalue
+            assert one.statistic == pytest.approx(other.statistic, rel=1e-8)
+
+    def test_float32_and_lists(self):
+        y, points = A[:10].astype(np.float32), B[:8].astype(np.float32)
+        expected = mmd_test(y.astype(float), points.astype(float), resamples=19)
+        assert mmd_test(y, points, resamples=19) == expected
+        assert mmd_test(y.tolist(), points.tolist(), resamples=19) == expected
+
+    def test_input_is_left_alone(self):
+        y, points = A.copy(), B.copy()
+        for array in (y, points):
+            array.flags.writeable = False
+        for options in ({}, {"aggregate": "max"}, {"method": "block", "blocksize": 4}):
+            mmd_test(y, points, resamples=9, **options)
+        np.testing.assert_array_equal(y, A)
+        np.testing.assert_array_equal(points, B)
+
+    def test_chance_comes_from_rng_alone(self):
+        first, again, other = (mmd_test(A, B, resamples=199, rng=seed) for seed in (0, 0, 1))
+        assert first == again == mmd_test(A, B, resamples=199, rng=rng(0))
+        assert first.pvalue != other.pvalue
+        assert first.statistic == other.statistic
+
+    def test_the_fewest_points(self):
+        assert mmd_test([[0.0], [1.0]], [[2.0], [3.0]], resamples=5).pvalue >= 1 / 6
+        for aggregate in ("max", "fuse"):
+            assert mmd_test([[0.0], [1.0]], [[2.0], [3.0]], resamples=5, aggregate=aggregate).pvalue >= 1 / 6
+
+    def test_nothing_is_printed_or_warned(self, capsys):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for options in ({}, {"aggregate": "fuse"}, {"method": "block", "blocksize": 4}):
+                mmd_test(A * 1e140, B * 1e140, resamples=9, **options)
+        assert capsys.readouterr() == ("", "")
+
+
+class TestBlock:
+    @pytest.mark.parametrize("b", [2, 3, 4])
+    def test_it_is_students_test_of_the_blocks(self, b):
+        result = mmd_test(A, B, method="block", blocksize=b, bandwidth=1.5)
+        s = 45 // b
+        terms = block_terms(A[: s * b], B[: s * b], Gaussian(1.5, "euclidean"), b)
+        expected = stats.ttest_1samp(terms, 0, alternative="greater")
+        assert result.statistic == pytest.approx(expected.statistic, rel=1e-10)
+        assert result.pvalue == pytest.approx(expected.pvalue, rel=1e-10)
+        assert result.estimate == pytest.approx(terms.mean(), rel=1e-12)
+        details = result.details
+        assert (result.n, details["n"], details["m"]) == (2 * s * b, s * b, s * b)
+        assert (details["blocks"], details["blocksize"], details["kernel"]) == (s, b, "gaussian")
+        assert details["standard_error"] == pytest.approx(terms.std(ddof=1) / math.sqrt(s), rel=1e-10)
+        assert f"bandwidth 1.5; {s} blocks of {b} points of each set, Student's t" in result.method
+
+    def test_the_root_of_the_smaller_set_by_default(self):
+        y, points = rng(1).normal(size=(130, 2)), rng(2).normal(size=(500, 2))
+        result = mmd_test(y, points, method="block")
+        assert (result.details["blocksize"], result.details["blocks"]) == (11, 11)
+        assert result == mmd_test(y, points, method="block", blocksize=11)
+        assert result.estimate == pytest.approx(mmd(y, points, estimator="block"), rel=1e-12)
+
+    def test_a_summary(self):
+        options = {"kernel": "laplace", "bandwidth": 2.0, "blocksize": 3}
+        whole = mmd_test(A, B, method="block", **options)
+        parts = [PointBlocks.of(A[rows], B[rows], **options) for rows in (slice(21), slice(21, 60))]
+        found = mmd_test(sum(parts), method="block")
+        assert found.pvalue == pytest.approx(whole.pvalue, rel=1e-9)
+        assert found.method == whole.method
+
+    def test_pairs(self):
+        result = mmd_test(PointBlocks.of(A, B, estimator="linear", bandwidth=1.5), method="block")
+        terms = linear_terms(A[:44], B[:44], Gaussian(1.5, "euclidean"))
+        assert result.pvalue == pytest.approx(stats.ttest_1samp(terms, 0, alternative="greater").pvalue, rel=1e-10)
+        assert "22 pairs of points of each set" in result.method
+
+    def test_level_of_pairs(self):
+        """Ten pairs: the normal limit would reject 0.07 of 2000 at 0.05."""
+        chance, kernel = rng(9), Gaussian(1.7, "euclidean")
+        found = []
+        for _ in range(2000):
+            terms = linear_terms(chance.normal(size=(20, 2)), chance.normal(size=(20, 2)), kernel)
+            spread = float(np.square(terms - terms.mean()).sum())
+            none = np.zeros((0, 2))
+            summary = PointBlocks(kernel, "linear", 2, 10, float(terms.mean()), spread, none, none)
+            found.append(mmd_test(summary, method="block").pvalue)
+        assert abs(np.mean(np.array(found) <= 0.05) - 0.05) <= 0.015
+
+    def test_it_sees_a_shift(self):
+        y, points = rng(1).normal(size=(2000, 2)), rng(2).normal(0.4, size=(2000, 2))
+        assert mmd_test(y, points, method="block").pvalue < 1e-4
+
+    def test_blocks_that_are_all_alike(self, refusal):
+        y, points = [[0.0], [1.0]] * 10, [[2.0], [3.0]] * 10
+        message = refusal(mmd_test, y, points, method="block", blocksize=2, bandwidth=1.0, error=NotApplicableError)
+        assert "all 10 blocks have the same value" in message
+        assert 'use method="permutation"' in message
+        # alike and below 0, or nothing but rounding: no evidence
+        for x in ([[0.0], [1.0]] * 10, [[0.3]] * 20):
+            result = mmd_test(x, x, method="block", blocksize=2, bandwidth=1.0)
+            assert (result.statistic, result.pvalue) == (0.0, 1.0)
+
+    def test_fewer_than_ten_blocks(self, refusal):
+        assert FEWEST_BLOCKS == 10
+        for n in (18, 19):
+            message = refusal(mmd_test, A[:n], B, method="block", blocksize=2, error=NotApplicableError)
+            assert "at least 10 blocks; these points fill 9 of 2 of each set" in message
+            assert 'method="permutation"' in message
+        assert mmd_test(A[:20], B, method="block", blocksize=2).details["blocks"] == 10
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"method": "bootstrap"}, "method must be one of 'permutation', 'block'; got 'bootstrap'"),
+            ({"aggregate": "mean"}, "aggregate must be one of None, 'max', 'fuse'; got 'mean'"),
+            ({"aggregate": True}, "aggregate must be one of"),
+            ({"resamples": 0}, "resamples must be at least 1; got 0"),
+            ({"resamples": 9.0}, "resamples must be a whole number"),
+            ({"resamples": 10**12}, "resamples must be at most 1,000,000,000"),
+            ({"resamples": 10**9}, "1,000,000,000 random divisions of the points are more than are held at once"),
+            ({"resamples": 10**9, "aggregate": "fuse"}, "Pass fewer resamples"),
+            ({"rng": None}, "rng must be a numpy Generator or a whole number"),
+            ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'polynomial'"),
+            ({"kernel": 3}, "kernel must be one of"),
+            ({"bandwidth": 0}, "bandwidth must be a number above 0"),
+            ({"bandwidth": "scott"}, "bandwidth must be a number above 0"),
+            ({"kernel": "polynomial", "bandwidth": 1.0}, "has no length scale"),
+            ({"blocksize": 5}, 'blocksize= is for method="block"'),
+            ({"method": "block", "blocksize": 1}, "blocksize must be at least 2"),
+            ({"method": "block", "aggregate": "max"}, 'aggregate= is for method="permutation"'),
+            ({"aggregate": "max", "kernel": "laplace"}, "leave kernel out; got 'laplace'"),
+            ({"aggregate": "fuse", "bandwidth": 2.0}, "leave bandwidth out; got 2.0"),
+            ({"aggregate": "fuse", "kernel": np.ones(3)}, "leave kernel out"),
+        ],
+        ids=str,
+    )
+    def test_options(self, options, words, refusal):
+        assert words in refusal(mmd_test, A, B, **options)
+
+    @pytest.mark.parametrize(
+        ("y", "points", "words"),
+        [
+            (A, B[:, :2], "same number of columns; got 3 in y and 2 in points"),
+            (A[:, 0], B, "y must be points (n, d)"),
+            (A[None], B, "y must be points (n, d)"),
+            (A, B[:1], "points must have at least 2 points; got 1"),
+            (A[:0], B, "y must have at least 2 points; got 0"),
+            (np.where(np.arange(60)[:, None] == 7, np.nan, A), B, "row 7"),
+            (A, np.where(np.arange(45)[:, None] == 9, -np.inf, B), "row 9"),
+            ([["a"], ["b"]], B, "y must"),
+            (A, None, "points is missing"),
+        ],
+    )
+    def test_points(self, y, points, words, refusal):
+        for options in ({}, {"aggregate": "max"}, {"method": "block"}):
+            assert words in refusal(mmd_test, y, points, **options)
+
+    def test_points_without_a_scale(self, refusal):
+        same = np.ones((10, 2))
+        assert "the pooled points are the same" in refusal(mmd_test, same, same, error=NotApplicableError)
+        for aggregate in ("max", "fuse"):
+            message = refusal(mmd_test, same, same, aggregate=aggregate, error=NotApplicableError)
+            assert "the pooled points are the same" in message
+        assert mmd_test(same, same, bandwidth=1.0).pvalue == 1.0
+
+    @pytest.mark.parametrize("size", [1e30, 1e51, 1.6e51, 1e60])
+    @pytest.mark.parametrize("method", ["permutation", "block"])
+    def test_kernels_that_overflow(self, method, size, refusal):
+        message = refusal(mmd_test, size * A, size * B, kernel="polynomial", method=method)
+        assert message == TOO_LARGE
+
+    def test_summaries(self, refusal):
+        blocks = PointBlocks.of(A, B, blocksize=2)
+        assert "which hold both sets" in refusal(mmd_test, blocks, B, method="block")
+        for options in ({}, {"method": "block", "aggregate": "max"}):
+            message = refusal(mmd_test, blocks, error=SummaryError, **options)
+            assert 'pass method="block"' in message
+        assert "leave kernel out" in refusal(mmd_test, blocks, method="block", kernel="laplace")
+        assert "leave bandwidth out" in refusal(mmd_test, blocks, method="block", bandwidth=1.0)
+        assert "blocksize cannot be given" in refusal(mmd_test, blocks, method="block", blocksize=2)
+        few = PointBlocks.of(A, B, blocksize=20)
+        assert "at least 10 blocks" in refusal(mmd_test, few, method="block", error=NotApplicableError)
+
+
+REFERENCES = Path(__file__).parents[1] / "references"
+BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+ARRAYS = np.load(REFERENCES / "samples.npz")
+X, Y = ARRAYS["X"], ARRAYS["Y"]
+
+
+def rng_mmd_permutation(seed=0):
+    return np.random.default_rng(seed)
+
+
+def splits_of(y, points, V):
+    """Return the splits V of the points as they come, the observed one before them."""
+    Z = np.concatenate([y, points])
+    observed = np.arange(len(Z)) < len(y)
+    return Splits(Z, np.concatenate([observed[None], V]).astype(np.uint8), len(y), len(points))
+
+
+def every_split(y, points):
+    """Return each way to take len(y) of the points as the first set."""
+    N = len(y) + len(points)
+    first = list(combinations(range(N), len(y)))
+    V = np.zeros((len(first), N))
+    for row, members in zip(V, first, strict=True):
+        row[list(members)] = 1
+    return splits_of(np.asarray(y, float), np.asarray(points, float), V)
+
+
+class TestReferences:
+    splits = splits_of(X, Y, np.unpackbits(ARRAYS["permutations"], axis=1)[:, :400])
+
+    def agrees(self, found, name):
+        expected = BOOK[name]["value"]
+        assert found.values[0] == pytest.approx(expected["statistic"], rel=BOOK[name]["rtol"])
+        assert found.pvalue == expected["pvalue"]
+
+    def test_one_kernel(self):
+        found = of_kernel(self.splits, Gaussian(BOOK["median_heuristic"]["value"], "euclidean"))
+        self.agrees(found, "mmd_test/median")
+        np.testing.assert_allclose(found.values[1:], ARRAYS["permutation_null"], rtol=BOOK["mmd_test/median"]["rtol"])
+
+    @pytest.mark.parametrize("aggregate", ["fuse", "max"])
+    def test_many_kernels(self, aggregate):
+        self.agrees(of_many_kernels(self.splits, aggregate, rng_mmd_permutation()), f"mmd_test/{aggregate}")
+
+
+class TestOneKernel:
+    @pytest.mark.parametrize("kernel", [Gaussian(0.7, "euclidean"), Exponential(2.0, "l1"), Polynomial()])
+    @pytest.mark.parametrize("d", [1, 3, 20])
+    def test_a_split_has_the_mmd_of_its_two_sets(self, kernel, d):
+        chance = rng_mmd_permutation(d)
+        y, points = chance.normal(size=(7, d)), chance.normal(0.5, size=(5, d))
+        splits = random_splits(read_point_sets(y, points), 20, chance)
+        found = of_kernel(splits, kernel)
+        named = "polynomial" if isinstance(kernel, Polynomial) else kernel
+        for v, value in zip(splits.V.astype(bool), found.values, strict=True):
+            assert value == pytest.approx(mmd(splits.Z[v], splits.Z[~v], kernel=named), rel=1e-9, abs=1e-12)
+        assert found.estimate == found.values[0]
+        assert found.kernel is kernel
+
+    def test_by_hand(self):
+        # Points 0, 1, 1, 2 on a line, k = exp(-d), q = exp(-1). First sets of 0 and a 1: q + q - (1 + 2q + q²)/2, which
+        # is -(1 - q)²/2. First set of 0 and 2: q² + 1 - 2q = (1 - q)².
+        far = (1 - np.exp(-1.0)) ** 2
+        kernel = Exponential(1.0, "l1")
+        found = of_kernel(every_split([[0.0], [1.0]], [[1.0], [2.0]]), kernel)
+        np.testing.assert_allclose(
+            found.values, [-far / 2, -far / 2, -far / 2, far, far, -far / 2, -far / 2], rtol=1e-13
+        )
+        assert found.pvalue == 1.0  # no split has less
+        assert of_kernel(every_split([[0.0], [2.0]], [[1.0], [1.0]]), kernel).pvalue == 3 / 7
+
+    def test_all_splits_of_a_few_points(self):
+        chance = rng_mmd_permutation(4)
+        y, points = chance.normal(size=(4, 2)), chance.normal(1.5, size=(3, 2))
+        found = of_kernel(every_split(y, points), Gaussian(1.0, "euclidean"))
+        values = found.values[1:]
+        assert len(values) == 35
+        assert values[0] == pytest.approx(found.values[0], rel=1e-12)  # the observed split is one of all
+        assert found.pvalue == (1 + (values >= values[0] - 1e-14).sum()) / 36
+
+    @given(st.lists(st.integers(0, 2), min_size=8, max_size=8))
+    def test_splits_of_equal_value_reach_the_observed_one(self, numbers):
+        """Equal points make many splits alike; which of them do is found in whole numbers."""
+        z = np.array(numbers, float)[:, None]
+        splits = every_split(z[:4], z[4:])
+        found = of_kernel(splits, Gaussian(0.8, "euclidean"))
+        counts = [tuple(np.sort(z[v == 1][:, 0])) for v in splits.V]
+        others = [tuple(np.sort(z[v == 0][:, 0])) for v in splits.V]
+        alike = [{a, b} == {counts[0], others[0]} for a, b in zip(counts[1:], others[1:], strict=True)]
+        least = (1 + sum(alike)) / 71
+        assert found.pvalue >= least
+        np.testing.assert_allclose(found.values[1:][alike], found.values[0], atol=1e-14)
+
+    def test_a_constant_kernel_says_nothing(self):
+        chance = rng_mmd_permutation()
+        found = of_kernel(
+            every_split(chance.normal(size=(3, 2)), chance.normal(size=(3, 2))), Gaussian(1e9, "euclidean")
+        )
+        assert found.pvalue == 1.0
+
+    def test_what_is_not_finite(self, refusal):
+        for size in (1e140, 1e30):  # the value, and its square
+            splits = every_split(np.array([[1.0], [2.0]]) * size, np.array([[3.0], [4.0]]) * size)
+            assert "in other units" in refusal(of_kernel, splits, Polynomial())
+
+
+class TestManyKernels:
+    def test_which(self):
+        Z = rng_mmd_permutation().normal(size=(60, 3))
+        kernels = many_kernels(Z, rng_mmd_permutation())
+        for some, shape, metric in ((kernels[:10], Exponential, "cityblock"), (kernels[10:], Gaussian, "euclidean")):
+            assert {type(kernel) for kernel in some} == {shape}
+            low, high = np.quantile(pdist(Z, metric), [0.05, 0.95])
+            np.testing.assert_allclose(
+                [kernel.length for kernel in some], np.linspace(low / 2, 2 * high, 10), rtol=1e-12
+            )
+
+    def test_many_rows_are_drawn(self, monkeypatch):
+        monkeypatch.setattr("calibrant.kernels.median.MOST_ROWS", 50)
+        Z = rng_mmd_permutation().normal(size=(200, 2))
+        few, again, other = (many_kernels(Z, rng_mmd_permutation(seed)) for seed in (0, 0, 1))
+        assert few == again
+        assert few != other
+        drawn = Z[np.lexsort(Z.T[::-1])][np.sort(rng_mmd_permutation().choice(200, 50, replace=False))]
+        assert few[10].length == pytest.approx(np.quantile(pdist(drawn), 0.05) / 2)
+
+    def test_many_equal_points(self):
+        z = np.repeat([0.0, 1.0, 3.0], 20)[:, None]
+        for half in (many_kernels(z, rng_mmd_permutation())[:10], many_kernels(z, rng_mmd_permutation())[10:]):
+            assert half[0].length == 0.5  # the distances above 0 are 1, 2 and 3
+            assert half[-1].length == 6.0
+
+    def test_all_points_equal(self, refusal):
+        message = refusal(many_kernels, np.ones((9, 2)), rng_mmd_permutation(), error=NotApplicableError)
+        assert "the pooled points are the same in all 9 rows" in message
+
+    @pytest.mark.parametrize("sizes", [(9, 9), (5, 12)])
+    def test_by_the_matrix(self, sizes):
+        n, m = sizes
+        chance = rng_mmd_permutation(n)
+        splits = random_splits(read_point_sets(chance.normal(size=(n, 2)), chance.normal(0.4, size=(m, 2))), 30, chance)
+        T, D = [], []
+        for kernel in many_kernels(splits.Z, rng_mmd_permutation()):
+            one = of_kernel(splits, kernel)
+            K = kernel.of_distance(pdist(splits.Z, "cityblock" if kernel.distance == "l1" else "euclidean"))
+            D.append(one.values[0])
+            T.append(np.sqrt(min(sizes) * (min(sizes) - 1)) * one.values / np.sqrt(np.mean(K * K)))
+        largest, fused = np.max(T, axis=0), np.log(np.mean(np.exp(T), axis=0))
+        for aggregate, expected in (("max", largest), ("fuse", fused)):
+            found = of_many_kernels(splits, aggregate, rng_mmd_permutation())
+            np.testing.assert_allclose(found.values, expected, rtol=1e-10, atol=1e-12)
+            best = int(np.argmax(np.array(T)[:, 0]))
+            assert found.kernel == many_kernels(splits.Z, rng_mmd_permutation())[best]
+            assert found.estimate == pytest.approx(D[best])
+
+    def test_fuse_does_not_overflow(self):
+        y = rng_mmd_permutation().normal(size=(2000, 1))
+        found = of_many_kernels(
+            random_splits(read_point_sets(y, y + 50.0), 3, rng_mmd_permutation()), "fuse", rng_mmd_permutation()
+        )
+        assert 700 < found.values[0] < 1e5
+        assert found.pvalue == 0.25
+
+    @pytest.mark.parametrize("aggregate", ["max", "fuse"])
+    def test_the_observed_split_and_its_mirror_are_ties(self, aggregate):
+        z = rng_mmd_permutation().integers(0, 4, (30, 2)).astype(float)
+        observed = np.arange(30) < 15
+        found = of_many_kernels(
+            splits_of(z[:15], z[15:], np.stack([observed, ~observed])), aggregate, rng_mmd_permutation()
+        )
+        assert found.pvalue == 1.0
+
+
+class TestRandomSplits:
+    def test_sizes_and_the_observed_one_first(self):
+        y, points = rng_mmd_permutation().normal(size=(6, 2)), rng_mmd_permutation(1).normal(size=(11, 2))
+        splits = random_splits(read_point_sets(y, points), 40, rng_mmd_permutation())
+        assert splits.V.shape == (41, 17)
+        assert (splits.V.sum(axis=1) == 6).all()
+        first = splits.Z[splits.V[0] == 1]
+        assert sorted(map(tuple, first)) == sorted(map(tuple, y))
+        assert len({tuple(v) for v in splits.V[1:]}) > 30
+
+    def test_the_smaller_set_is_marked(self):
+        y, points = rng_mmd_permutation().normal(size=(11, 2)), rng_mmd_permutation(1).normal(size=(6, 2))
+        splits = random_splits(read_point_sets(y, points), 40, rng_mmd_permutation())
+        assert (splits.n, splits.m) == (6, 11)
+        assert (splits.V.sum(axis=1) == 6).all()
+        first = splits.Z[splits.V[0] == 1]
+        assert sorted(map(tuple, first)) == sorted(map(tuple, points))
+
+
+class TestFewAgainstMany:
+    """Three zeros against 1003 ones and 997 zeros: the splits whose smaller set is all zeros have the observed MMD².
+
+    None has more: three ones against the rest are nearer to it, as it has as many ones as zeros.
+    """
+
+    y, points = np.repeat([1.0, 0.0], [1003, 997])[:, None], np.zeros((3, 1))
+    splits = random_splits(read_point_sets(y, points), 999, rng_mmd_permutation())
+    alike = (splits.V.astype(float) @ splits.Z[:, 0] == 0)[1:]
+    expected = (1 + np.count_nonzero(alike)) / 1000
+
+    def test_chance(self):
+        exact = (1000 * 999 * 998) / (2003 * 2002 * 2001)  # 0.1244
+        assert abs(self.expected - exact) < 3 * np.sqrt(exact / 1000)
+
+    @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(0.1, "l1"), Polynomial()], ids=repr)
+    def test_one_kernel(self, kernel):
+        found = of_kernel(self.splits, kernel)
+        assert found.pvalue == self.expected
+        np.testing.assert_allclose(found.values[1:][self.alike], found.values[0], rtol=1e-13)
+
+    @pytest.mark.parametrize("aggregate", ["max", "fuse"])
+    def test_many_kernels(self, aggregate):
+        assert of_many_kernels(self.splits, aggregate, rng_mmd_permutation()).pvalue == self.expected
+
+    def test_sets_may_change_places(self):
+        swapped = random_splits(read_point_sets(self.points, self.y), 999, rng_mmd_permutation())
+        alike = np.count_nonzero(swapped.V[1:].astype(float) @ swapped.Z[:, 0] == 0)
+        assert of_kernel(swapped, Gaussian(1.0, "euclidean")).pvalue == (1 + alike) / 1000

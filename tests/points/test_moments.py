@@ -1,0 +1,257 @@
+"""Mean and scatter of points, merged without loss of digits."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import InputError, Summary, SummaryError
+from calibrant.core import summary as codec
+from calibrant.points import moments as point_moments
+from calibrant.points.moments import PointMoments
+
+X = np.random.default_rng(0).normal(size=(30, 4)) * [1e-3, 1.0, 10.0, 1e4] + [0.0, 5.0, -100.0, 1e6]
+
+
+def close(found, expected, rtol=1e-12):
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=0)
+
+
+def near(found, expected, tolerance=1e-12):
+    """Compare scatter matrices entry by entry, in units of the spread of both columns."""
+    size = np.sqrt(np.diagonal(expected))
+    np.testing.assert_array_less(np.abs(found - expected), tolerance * np.multiply.outer(size, size) + 1e-300)
+
+
+CYCLE = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])  # each pair is possible, all three are not
+UNITS = np.diag([1e-6, 1.0, 1e6])
+
+
+class TestValues:
+    def test_by_hand(self):
+        # (0, 1), (2, 1), (4, 4): means 2 and 2, centred (-2, -1), (0, -1), (2, 2).
+        found = PointMoments.of([[0, 1], [2, 1], [4, 4]])
+        assert (found.n, found.d, found.mean.tolist()) == (3, 2, [2.0, 2.0])
+        close(found.scatter, [[8.0, 6.0], [6.0, 6.0]])
+        close(found.covariance, [[4.0, 3.0], [3.0, 3.0]])
+
+    def test_is_that_of_numpy(self):
+        found = PointMoments.of(X)
+        close(found.mean, X.mean(axis=0))
+        near(found.covariance, np.cov(X.T))
+
+    def test_one_point(self):
+        found = PointMoments.of([[3.0, 0.1]])
+        assert found.mean.tolist() == [3.0, 0.1]
+        assert not found.scatter.any()
+
+    def test_an_offset_costs_no_digits(self):
+        draw = np.random.default_rng(0)
+        whole = draw.integers(-1000, 1000, (50, 3)).astype(float)
+        moved = PointMoments.of(whole + 2.0**40)
+        near(moved.covariance, np.cov(whole.T), 1e-13)
+
+    def test_a_constant_column_has_no_scatter(self):
+        draw = np.random.default_rng(0)
+        found = PointMoments.of(np.column_stack([np.full(1000, 0.1), draw.normal(size=1000)]))
+        assert found.mean[0] == 0.1
+        assert not found.scatter[0].any()
+
+    def test_about_another_origin_and_some_rows(self):
+        rows = np.array([5, 2, 11, 7])
+        found = PointMoments.about(X, X[0], rows)
+        close(found.mean, (X[rows] - X[0]).mean(axis=0), 1e-10)
+        near(found.covariance, np.cov(X[rows].T))
+        assert found.n == 4
+
+    def test_moments_found_elsewhere(self):
+        found = PointMoments.of_covariance(30, X.mean(axis=0).tolist(), np.cov(X.T))
+        near(found.scatter, PointMoments.of(X).scatter)
+        lopsided = np.cov(X.T)
+        lopsided[0, 1] *= 1 + 1e-12
+        scatter = PointMoments.of_covariance(30, X.mean(axis=0), lopsided).scatter
+        np.testing.assert_array_equal(scatter, scatter.T)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble, np.int8])
+    def test_same_numbers_in_every_type(self, dtype):
+        draw = np.random.default_rng(0)
+        whole = draw.integers(-50, 50, (20, 3))
+        assert PointMoments.of(whole.astype(dtype)) == PointMoments.of(whole.astype(np.float64))
+
+    def test_frames_and_lists(self, require):
+        frame = require("pandas").DataFrame(X, index=range(100, 130))
+        expected = PointMoments.of(X)
+        for found in (PointMoments.of(frame), PointMoments.of(X.tolist())):
+            close(found.mean, expected.mean)
+            near(found.scatter, expected.scatter)
+
+
+class TestChunks:
+    def test_chunks_change_nothing_but_rounding(self, monkeypatch):
+        whole = PointMoments.of(X)
+        monkeypatch.setattr(point_moments, "CHUNK_NUMBERS", 1)
+        monkeypatch.setattr(point_moments, "LEAST_CHUNK", 7)
+        parts = PointMoments.of(X)
+        close(parts.mean, whole.mean)
+        near(parts.scatter, whole.scatter)
+        assert (parts.scatter == parts.scatter.T).all()
+
+    def test_no_copy_of_all_points(self, monkeypatch):
+        draw = np.random.default_rng(0)
+        monkeypatch.setattr(point_moments, "CHUNK_NUMBERS", 10_000)
+        points = draw.normal(size=(200_000, 4))
+        PointMoments.about(points[:10], points[0])
+        tracemalloc.start()
+        try:
+            PointMoments.about(points, points[0])
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert most < points.nbytes / 10
+
+
+class TestMerge:
+    @given(st.integers(0, 2**32 - 1), st.integers(1, 29), st.sampled_from([0.0, 1e3, 1e9]))
+    def test_parts_are_the_whole(self, seed, cut, offset):
+        points = np.random.default_rng(seed).integers(-99, 99, (30, 3)) + offset
+        parts = PointMoments.of(points[:cut]) + PointMoments.of(points[cut:])
+        whole = PointMoments.of(points)
+        assert parts.n == whole.n == 30
+        close(parts.mean, whole.mean, 1e-13)
+        near(parts.scatter, whole.scatter, 1e-9)
+
+    def test_sum_and_nothing(self):
+        parts = [PointMoments.of(part) for part in np.array_split(X, 5)]
+        near(sum(parts).scatter, PointMoments.of(X).scatter)
+        assert PointMoments.zero() + parts[0] == parts[0] + PointMoments.zero() == parts[0]
+        assert PointMoments.zero().n == 0
+
+    def test_order_of_rows_changes_nothing_but_rounding(self):
+        near(PointMoments.of(X[::-1]).scatter, PointMoments.of(X).scatter)
+
+    def test_other_columns_do_not_merge(self, refusal):
+        message = refusal(lambda: PointMoments.of(X) + PointMoments.of(X[:, :2]), error=SummaryError)
+        assert message == "points with 4 columns do not merge with points with 2 columns"
+
+    def test_merged_beyond_float64(self, refusal):
+        few, many = (
+            [PointMoments(n, np.array([x]), np.zeros((1, 1))) for x in (-1e150, 1e150)] for n in (10**6, 10**9)
+        )
+        assert (few[0] + few[1]).scatter[0, 0] == pytest.approx(2e306)
+        assert "other units" in refusal(lambda: many[0] + many[1], error=SummaryError)
+
+
+class TestBytes:
+    def test_bytes_bring_it_back(self):
+        found = PointMoments.of(X)
+        for reader in (Summary, PointMoments):
+            assert reader.from_bytes(found.to_bytes()) == found
+        assert Summary.from_bytes(PointMoments.zero().to_bytes()) == PointMoments.zero()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"rows": -1},
+            {"rows": 2.5},
+            {"rows": True},
+            {"rows": None},
+            {"rows": 0},
+            {"mean": np.zeros(3)},
+            {"mean": np.zeros((4, 1))},
+            {"mean": np.zeros(4, dtype=np.int64)},
+            {"mean": np.array([0.0, np.nan, 0.0, 0.0])},
+            {"mean": "text"},
+            {"scatter": np.eye(3)},
+            {"scatter": np.zeros(4)},
+            {"scatter": -np.eye(4)},
+            {"scatter": np.full((4, 4), np.inf)},
+            {"scatter": np.triu(np.ones((4, 4)))},
+            {"scatter": 2 - np.eye(4)},
+            {"scatter": np.eye(4)[::-1]},
+            {"scatter": None},
+            {"more": 1},
+        ],
+    )
+    def test_edited(self, changes, refusal):
+        name, values = codec.decode(PointMoments.of(X).to_bytes())
+        message = refusal(Summary.from_bytes, codec.encode(name, {**values, **changes}), error=SummaryError)
+        assert "PointMoments" in message
+
+    def test_cut_off(self, refusal):
+        refusal(Summary.from_bytes, PointMoments.of(X).to_bytes()[:-1], error=SummaryError)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("points", "words"),
+        [
+            ([1.0, 2.0], "points[:, None]"),
+            (np.zeros((2, 3, 4)), "reshape"),
+            (np.zeros((0, 3)), "at least 1 points; got 0"),
+            (np.zeros((3, 0)), "at least one column"),
+            ([[1.0, np.nan]], "row 0, column 1"),
+            ([["a", "b"]], "real numbers"),
+            ([[1e200, 0.0]], "other units"),
+        ],
+    )
+    def test_points(self, points, words, refusal):
+        assert words in refusal(PointMoments.of, points)
+
+    def test_one_point_has_no_covariance(self, refusal):
+        message = refusal(lambda: PointMoments.of([[1.0]]).covariance, error=SummaryError)
+        assert "at least 2 points; these are the moments of 1" in message
+
+    def test_sums_of_squares_beyond_float64(self, refusal):
+        points = np.full((4096, 2), 1e150)
+        points[::2] = -1e150
+        assert np.isfinite(PointMoments.of(points).scatter).all()
+        far = np.array([[1e155], [-1e155]])  # more than the boundary lets in
+        with pytest.raises(InputError, match="other units"):
+            PointMoments.about(far, far[0])
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ((1, [0.0], [[1.0]]), "n must be at least 2; got 1"),
+            ((5.0, [0.0], [[1.0]]), "n must be a whole number"),
+            ((5, [0.0], [1.0]), "covariance shape (d, d); got (1,) and (1,)"),
+            ((5, [0.0, 1.0], [[1.0]]), "got (2,) and (1, 1)"),
+            ((5, [0.0], [[-1.0]]), "got -1 in column 0"),
+            ((5, [0.0], [[np.nan]]), "finite"),
+            ((5, [0.0, 0.0], [[1.0, 0.5], [0.1, 1.0]]), "not symmetric"),
+            ((5, [0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "columns 0 and 1 vary together by 2"),
+            ((5, [0.0, -1e200], np.eye(2)), "a mean lies within ±1e+150, the largest is 1e+200"),
+            ((5, [0.0] * 3, CYCLE), "the covariance has an eigenvalue below 0"),
+            ((5, [0.0] * 3, UNITS @ CYCLE @ UNITS), "the covariance has an eigenvalue below 0"),
+        ],
+    )
+    def test_moments_found_elsewhere(self, given, words, refusal):
+        assert words in refusal(PointMoments.of_covariance, *given)
+
+    def test_covariances_beyond_float64(self, refusal):
+        message = refusal(PointMoments.of_covariance, 100, [0.0], [[1e308]], error=SummaryError)
+        assert "give the points in other units" in message
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize(("n", "d"), [(3, 2), (50, 80), (400, 300)])
+    def test_what_rounding_made_indefinite_is_read(self, n, d, dtype):
+        points = np.random.default_rng(d).normal(size=(n, d)).astype(dtype)
+        points[:, -1] = points[:, 0]
+        S = np.cov(points.T, dtype=dtype)
+        assert PointMoments.of_covariance(n, points.mean(axis=0), S).n == n
+
+    def test_no_moments(self, refusal):
+        message = refusal(PointMoments, 3, [0.0], np.eye(1), error=SummaryError)
+        assert "its mean must be an array of float64, got list" in message
+
+
+def test_inputs_stay_as_they_are():
+    points = X.copy()
+    points.flags.writeable = False
+    PointMoments.of(points)
+    np.testing.assert_array_equal(points, X)
+    loose = X.copy()
+    PointMoments.of(loose)
+    loose[0, 0] = 7.0  # still the caller's own

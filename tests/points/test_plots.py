@@ -1,0 +1,289 @@
+"""What a scatter of two sets draws."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from calibrant import Curve
+from calibrant.core import palette
+from calibrant.core import pictures as plots
+from calibrant.points.looks import two_ecdfs
+
+RNG = np.random.default_rng(0)
+FIRST, SECOND = RNG.normal(size=(30, 2)), RNG.normal([3.0, -1.0], 0.5, size=(50, 2))
+
+
+def cloud(first=FIRST, second=SECOND, names=("real", "generated"), axes=("height", "weight")):
+    both = np.concatenate([first, second])
+    columns = {"first": both[:, 0], "second": both[:, 1], "set": np.repeat([0.0, 1.0], [len(first), len(second)])}
+    return Curve("cloud", columns, "80 points", len(both), {"names": names, "axes": axes})
+
+
+def test_points_of_both_sets(plt):
+    ax = cloud().plot()
+    real, generated = ax.lines
+    np.testing.assert_array_equal(real.get_xydata(), FIRST)
+    np.testing.assert_array_equal(generated.get_xydata(), SECOND)
+    assert [line.get_label() for line in ax.lines] == ["real", "generated"]
+    assert [line.get_linestyle() for line in ax.lines] == ["None", "None"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "weight")
+
+
+def test_sets_differ_by_more_than_colour(plt):
+    real, generated = cloud().plot().lines
+    assert (real.get_marker(), generated.get_marker()) == ("o", "x")
+    assert (real.get_color(), generated.get_color()) == (palette.OBSERVED, palette.SECOND)
+
+
+def test_names_that_matplotlib_would_read_otherwise(plt):
+    ax = cloud(names=("_hidden", "$a^$ in $"), axes=("$x", "y$_")).plot()
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["set _hidden", r"\$a^\$ in \$"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"\$x", r"y\$_")
+
+
+def test_marks_are_the_middles(plt):
+    curve = cloud()
+    marks = plots.marks("cloud", curve.columns, curve.details)
+    assert len(marks) == 2
+    for mark, points, name in zip(marks, (FIRST, SECOND), ("real", "generated"), strict=True):
+        assert (mark.x, mark.y) == pytest.approx(tuple(points.mean(axis=0)))
+        assert mark.text.startswith(f"middle of {name}\n{mark.x:.3g}, {mark.y:.3g}")
+
+
+def test_description():
+    curve = cloud()
+    text = plots.describe("cloud", curve.columns, curve.details)
+    assert text.startswith("Scatter of height and weight. real: 30 points around ")
+    assert f"generated: 50 points around {SECOND[:, 0].mean():.3g} and {SECOND[:, 1].mean():.3g}" in text
+    assert text.endswith(f"{SECOND[:, 0].std():.3g} and {SECOND[:, 1].std():.3g}.")
+
+
+@pytest.mark.parametrize("most", [2, 7, 40, 80, 500])
+def test_thinned_evenly(plt, most):
+    """Both sets stay, each is part of what it was, and no point is drawn in another set."""
+    curve = cloud()
+    few = plots.thin("cloud", curve.columns, most)
+    assert len(few["set"]) <= most
+    assert set(few["set"]) == {0.0, 1.0}
+    for number, points in enumerate((FIRST, SECOND)):
+        here = np.column_stack([few["first"], few["second"]])[few["set"] == number]
+        assert set(map(tuple, here.tolist())) <= set(map(tuple, points.tolist()))
+    plots.draw("cloud", few, curve.details)
+    if most >= 2 * len(SECOND):
+        np.testing.assert_array_equal(few["first"], curve.first)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e9, -1e-9])
+def test_constant_points(plt, value):
+    curve = cloud(np.full((5, 2), value), np.full((4, 2), value))
+    curve.plot().figure.canvas.draw()
+    assert "nan" not in plots.describe("cloud", curve.columns, curve.details)
+
+
+SHIFTS = [-0.1, 2.5, 0.0]
+
+
+def coordinates(value=SHIFTS, reach=0.3, names=None, *, ratio=False, level=0.95):
+    value = np.asarray(value, dtype=float)
+    place = np.arange(value.size, dtype=float)
+    low, high = (np.exp(-reach), np.exp(reach)) if ratio else (-reach, reach)
+    columns = {"place": place, "value": value, "low": np.full(value.size, low), "high": np.full(value.size, high)}
+    details = {
+        "names": names or tuple(f"c{k}" for k in range(value.size)),
+        "axis": "ratio of standard deviations" if ratio else "shift",
+        "reference": 1.0 if ratio else 0.0,
+        "logarithmic": ratio,
+        "level": level,
+    }
+    return Curve("coordinates", columns, "divisions", 100, details)
+
+
+def test_dots_bars_and_the_line(plt):
+    curve = coordinates()
+    ax = curve.plot()
+    (dots,) = [line for line in ax.lines if line.get_label() == "observed"]
+    np.testing.assert_array_equal(dots.get_xydata(), np.column_stack([SHIFTS, [0, 1, 2]]))
+    (line,) = [line for line in ax.lines if line.get_label() == "no difference"]
+    assert set(line.get_xdata()) == {0.0}
+    (bars,) = ax.containers
+    assert bars.get_label() == "95 % by chance, joint"
+    for bar, place in zip(bars, [0, 1, 2], strict=True):
+        assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((-0.3, 0.3))
+        assert bar.get_y() + bar.get_height() / 2 == pytest.approx(place)
+    assert ax.get_xlabel() == "shift"
+
+
+def test_the_first_is_on_top_and_has_its_name(plt):
+    ax = coordinates(names=("a", "b", "c")).plot()
+    assert ax.get_ylim() == (2.6, -0.6)
+    assert dict(zip(ax.get_yticks(), [t.get_text() for t in ax.get_yticklabels()], strict=True)) == {
+        0: "a",
+        1: "b",
+        2: "c",
+    }
+
+
+def test_everything_is_inside_the_axes(plt):
+    for curve in (coordinates(), coordinates([0.001, 30.0], ratio=True), coordinates([5.0]), coordinates([-5.0])):
+        low, high = curve.plot().get_xlim()
+        for name in ("value", "low", "high"):
+            assert low < curve.columns[name].min()
+            assert curve.columns[name].max() < high
+        assert low < curve.reference < high
+
+
+class TestRatios:
+    def test_axis(self, plt):
+        ax = coordinates([0.5, 1.0, 3.0], ratio=True).plot()
+        assert ax.get_xscale() == "log"
+        low, high = ax.get_xlim()
+        assert all(low <= tick <= high for tick in ax.get_xticks())
+        ax.figure.canvas.draw()
+        assert [text.get_text() for text in ax.get_xticklabels()] == ["0.5", "1", "2"]
+        near = coordinates([0.97, 1.0, 1.03], ratio=True).plot()
+        near.figure.canvas.draw()
+        assert len(near.get_xticklabels()) > 2
+
+    @pytest.mark.parametrize("value", [[1.0], [1.001, 0.999], [1e-4, 1e4]])
+    def test_any_range_has_a_tick(self, plt, value):
+        ax = coordinates(value, reach=0.01, ratio=True).plot()
+        ax.figure.canvas.draw()
+        low, high = ax.get_xlim()
+        assert any(low <= tick <= high for tick in ax.get_xticks())
+
+    def test_nothing_to_spread_out(self, plt):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            coordinates([1.0], reach=0.0, ratio=True).plot().figure.canvas.draw()
+
+
+def test_nothing_to_see(plt):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        coordinates([0.0, 0.0], reach=0.0).plot().figure.canvas.draw()
+
+
+def test_names_that_matplotlib_would_read_otherwise_coordinates(plt):
+    ax = coordinates(names=("_hidden", "$a^$ in $", "x" * 30)).plot()
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["_hidden", r"\$a^\$ in \$", "x" * 17 + "…"]
+
+
+def test_marks(plt):
+    curve = coordinates(names=("a", "b", "c"))
+    marks = plots.marks("coordinates", curve.columns, curve.details)
+    assert [(mark.x, mark.y) for mark in marks] == list(zip(SHIFTS, [0, 1, 2], strict=True))
+    assert marks[1].text == "b: 2.5\nby chance -0.3 to 0.3"
+
+
+class TestDescription:
+    def test_names_what_is_outside(self):
+        curve = coordinates(names=("a", "b", "c"))
+        text = plots.describe("coordinates", curve.columns, curve.details)
+        assert text == (
+            "shift of 3 coordinates with the range that chance alone gives. Outside of the range of chance: b (2.5)."
+        )
+
+    def test_of_many_names_five(self):
+        curve = coordinates(np.arange(1, 9))
+        text = plots.describe("coordinates", curve.columns, curve.details)
+        assert text.endswith("Outside of the range of chance: c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 3 more.")
+
+    def test_nothing_is_outside(self):
+        curve = coordinates([0.0])
+        text = plots.describe("coordinates", curve.columns, curve.details)
+        assert text == "shift of 1 coordinate with the range that chance alone gives. None lies outside of that range."
+
+
+def test_thinned_names_stay_with_their_values(plt):
+    curve = coordinates(np.arange(20.0), names=tuple(f"n{k}" for k in range(20)))
+    few = plots.thin("coordinates", curve.columns, 6)
+    assert 1 <= len(few["value"]) <= 6
+    assert few["value"].max() == 19
+    for mark, value in zip(plots.marks("coordinates", few, curve.details), few["value"], strict=True):
+        assert mark.text.startswith(f"n{value:.0f}: ")
+    ax = plots.draw("coordinates", few, curve.details)
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"n{value:.0f}" for value in few["value"]]
+
+
+A, B = np.array([1.0, 2.0, 2.0, 5.0]), np.array([0.0, 2.0, 7.0])
+
+
+def curve(a=A, b=B, names=("real", "generated"), axis="length"):
+    return two_ecdfs(a, b, names, axis)
+
+
+def test_shares_by_hand():
+    found = curve()
+    assert found.value.tolist() == [0, 1, 2, 5, 7]
+    assert found.first.tolist() == [0, 0.25, 0.75, 1, 1]
+    np.testing.assert_allclose(found.second, [1 / 3, 1 / 3, 2 / 3, 2 / 3, 1])
+    assert found.n == 7
+
+
+def test_steps(plt):
+    found = curve()
+    ax = found.plot()
+    assert [line.get_label() for line in ax.lines] == ["real", "generated"]
+    for line, heights in zip(ax.lines, (found.first, found.second), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), found.value)
+        np.testing.assert_array_equal(line.get_ydata(), heights)
+        assert line.get_drawstyle() == "steps-post"  # a share holds from its value on
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "share up to here")
+    assert ax.get_ylim() == (-0.02, 1.02)
+
+
+def test_lines_differ_by_more_than_colour(plt):
+    real, generated = curve().plot().lines
+    assert (real.get_color(), generated.get_color()) == (palette.OBSERVED, palette.SECOND)
+    assert (real.is_dashed(), generated.is_dashed()) == (False, True)
+
+
+def test_names_that_matplotlib_would_read_otherwise_two_ecdfs(plt):
+    ax = curve(names=("_hidden", "$a^$ in $"), axis="$x^$ in $").plot()
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["set _hidden", r"\$a^\$ in \$"]
+    assert ax.get_xlabel() == r"\$x^\$ in \$"
+
+
+def test_marks_lie_on_the_upper_line(plt):
+    found = curve()
+    marks = plots.marks("two_ecdfs", found.columns, found.details)
+    assert [(mark.x, mark.y) for mark in marks] == list(
+        zip(found.value, np.maximum(found.first, found.second), strict=True)
+    )
+    assert marks[1].text == "up to 1\nreal 25.0%\ngenerated 33.3%"
+
+
+def test_description_names_the_largest_gap():
+    found = curve(np.array([1.0, 2.0, 3.0]), np.array([11.0, 12.0]))
+    text = plots.describe("two_ecdfs", found.columns, found.details)
+    assert text == (
+        "Distribution functions of real and generated. They are farthest apart at 3, up to which there are 100.0% of "
+        "real and 0.0% of generated."
+    )
+
+
+@pytest.mark.parametrize("most", [10, 50])
+def test_thinned_keeps_the_shape(plt, most):
+    rng = np.random.default_rng(0)
+    found = curve(rng.normal(size=400), rng.normal(1.0, 2.0, 300))
+    few = plots.thin("two_ecdfs", found.columns, most)
+    assert 2 <= len(few["value"]) <= most
+    assert (few["value"][0], few["value"][-1]) == (found.value[0], found.value[-1])
+    assert (few["first"][-1], few["second"][-1]) == (1, 1)
+    assert (np.diff(few["value"]) > 0).all()
+    for name in ("first", "second"):
+        assert (np.diff(few[name]) >= 0).all()
+        drawn = np.interp(found.value, few["value"], few[name])
+        assert np.abs(drawn - found.columns[name]).max() < 4 / most
+    plots.draw("two_ecdfs", few, found.details)
+
+
+def test_one_value(plt):
+    found = curve(np.ones(3), np.ones(5))
+    assert (found.value.tolist(), found.first.tolist(), found.second.tolist()) == ([1], [1], [1])
+    found.plot().figure.canvas.draw()
+    assert "farthest apart at 1" in plots.describe("two_ecdfs", found.columns, found.details)

@@ -1,0 +1,266 @@
+"""Sums of a kernel over pairs of points: every body gives the plain double sum."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibrant import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
+from calibrant.inputs.arrays import unit_weights
+from calibrant.kernels import pair_sums as pair_sums_permuted_sums
+from calibrant.kernels.pair_sums import TILE as TILE_PERMUTED_SUMS
+from calibrant.kernels.pair_sums import centred, kernel_tile, squared_distances
+from calibrant.kernels.point_kernels import Polynomial
+from calibrant.kernels.profile import profile_of
+from calibrant.points import sums as module
+from calibrant.points import sums as point_sums
+from calibrant.points.sums import (
+    BLOCK,
+    FEW,
+    MOST_BYTES,
+    NUMBERS,
+    TILE,
+    check_divisions,
+    pair_sums,
+    parts_of,
+    permuted_sums,
+    relabellings,
+)
+
+KERNELS = {
+    "gaussian": Gaussian(1.5, "euclidean"),
+    "exponential": Exponential(2.0, "euclidean"),
+    "laplace": Exponential(2.0, "l1"),
+    "matern32": Matern32(1.5, "euclidean"),
+    "matern52": Matern52(1.5, "euclidean"),
+    "rational": RationalQuadratic(1.0, 1.5, "euclidean"),
+    "polynomial": Polynomial(),
+    "own": Gaussian(1.5, lambda a, b: np.abs(a - b).max(axis=-1)),
+}
+FAST = ("gaussian", "exponential", "laplace", "matern32", "matern52")
+
+
+def points(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def by_definition(Z, kernel, sizes, w=None, squared=False):
+    """Return the sums of plain loops over the full matrix."""
+    if isinstance(kernel, Polynomial):
+        K = (Z @ Z.T / Z.shape[1] + 1) ** 3
+    else:
+        apart = Z[:, None] - Z[None, :]
+        if callable(kernel.distance):
+            D = np.abs(apart).max(axis=-1)
+        else:
+            D = np.abs(apart).sum(-1) if kernel.distance == "l1" else np.sqrt((apart**2).sum(-1))
+        K = kernel.of_distance(D)
+    K = np.triu(K**2 if squared else K, 1) * (1.0 if w is None else np.outer(w, w))
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
+    return np.array([[K[a, b].sum() if i <= j else 0.0 for j, b in enumerate(parts)] for i, a in enumerate(parts)])
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("d", [1, 3, 16, 17, 40])
+@pytest.mark.parametrize("name", KERNELS)
+def test_double_sum(name, d, squared):
+    Z, w = points(70, d), np.random.default_rng(1).random(70)
+    for weights in (None, w):
+        found = pair_sums(Z, KERNELS[name], (30, 40), weights, squared=squared)
+        np.testing.assert_allclose(
+            found, by_definition(Z, KERNELS[name], (30, 40), weights, squared), rtol=1e-11, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (TILE, 1), (TILE + 1, TILE - 1), (3, BLOCK + 5), (2, 3, 4)])
+@pytest.mark.parametrize("d", [2, 18])
+@pytest.mark.parametrize("name", FAST)
+def test_fast_body_is_the_reference_body(name, d, sizes):
+    Z, w = points(sum(sizes), d), np.random.default_rng(2).random(sum(sizes))
+    kernel, g = KERNELS[name], len(sizes)
+    multiplied = kernel.distance == "euclidean" and d > 16
+    reference = point_sums._summed(point_sums._reference(Z, kernel, sizes, w, False, multiplied), g)
+    body = point_sums._fast_products if multiplied else point_sums._fast_differences
+    fast = point_sums._summed(body(centred(Z) if multiplied else Z, profile_of(kernel), sizes, w), g)
+    np.testing.assert_allclose(fast, reference, rtol=1e-12)
+
+
+def test_large_inputs_take_the_fast_body(monkeypatch):
+    Z = points(400, 3)
+    expected = pair_sums(Z, KERNELS["gaussian"], (150, 250), squared=True)
+    monkeypatch.setattr(point_sums, "takes_fast_double_sum", lambda n, terms: True)
+    monkeypatch.setattr(point_sums, "_reference", None)
+    np.testing.assert_allclose(pair_sums(Z, KERNELS["gaussian"], (150, 250), squared=True), expected, rtol=1e-12)
+
+
+def test_a_square_that_has_no_compiled_profile_takes_the_reference_body(monkeypatch):
+    Z = points(50, 3)
+    expected = by_definition(Z, KERNELS["matern32"], (20, 30), squared=True)
+    monkeypatch.setattr(point_sums, "takes_fast_double_sum", lambda n, terms: True)
+    np.testing.assert_allclose(pair_sums(Z, KERNELS["matern32"], (20, 30), squared=True), expected, rtol=1e-12)
+
+
+def test_far_from_the_origin():
+    Z = points(60, 20)
+    near, far = (pair_sums(Z + offset, KERNELS["gaussian"], (30, 30)) for offset in (0.0, 1e6))
+    np.testing.assert_allclose(far, near, rtol=1e-8)
+
+
+def test_parts_never_mix_sets():
+    found = parts_of((5, 3), 2)
+    assert [(part.rows.start, part.rows.stop, part.set) for part in found] == [
+        (0, 2, 0), (2, 4, 0), (4, 5, 0), (5, 7, 1), (7, 8, 1)
+    ]  # fmt: skip
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 25), st.integers(1, 25), st.integers(1, 20), st.integers(0, 2**31))
+def test_row_order_changes_nothing(n, m, d, seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n + m, d))
+    order = np.concatenate([rng.permutation(n), n + rng.permutation(m)])
+    found, shuffled = (pair_sums(part, KERNELS["laplace"], (n, m)) for part in (Z, Z[order]))
+    np.testing.assert_allclose(shuffled, found, rtol=1e-12, atol=1e-14)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=12), st.integers(0, 2**31))
+def test_a_weight_is_so_many_equal_points(counts, seed):
+    Z = np.random.default_rng(seed).normal(size=(len(counts), 2))
+    w = np.array(counts, dtype=float)
+    repeated = np.repeat(Z, counts, axis=0)
+    whole = pair_sums(repeated, KERNELS["gaussian"], (len(repeated),))[0, 0]
+    equal = (w * (w - 1) / 2).sum()  # pairs of copies, at distance 0
+    assert pair_sums(Z, KERNELS["gaussian"], (len(Z),), w)[0, 0] + equal == pytest.approx(whole, rel=1e-12)
+
+
+def test_equal_points_are_at_distance_0():
+    Z = np.repeat(points(5, 7) * 1e8, 2, axis=0)
+    assert (np.diag(squared_distances(Z[::2], Z[1::2])) == 0).all()
+    assert np.diag(kernel_tile(Z, KERNELS["gaussian"])(slice(0, 10), slice(0, 10))).tolist() == [1.0] * 10
+
+
+def test_inputs_stay_as_they_are():
+    Z = points(40, 20)
+    before = Z.copy()
+    Z.flags.writeable = False
+    pair_sums(Z, KERNELS["gaussian"], (20, 20), unit_weights(40))
+    np.testing.assert_array_equal(Z, before)
+
+
+BLOCK_PERMUTED_SUMS = pair_sums_permuted_sums.BLOCK
+KERNELS_PERMUTED_SUMS = [lambda d: np.exp(-d), lambda d: np.exp(-d / 3), np.cos]
+
+
+def distances(N, seed=0):
+    D = np.abs(np.random.default_rng(seed).normal(size=(N, N)))
+    D = D + D.T
+    np.fill_diagonal(D, np.nan)  # nobody may look at it
+    return D
+
+
+def tile_of(D):
+    def tile(rows, columns):
+        found = D[rows, columns]
+        assert max(found.shape) <= TILE_PERMUTED_SUMS
+        return found
+
+    return tile
+
+
+def whole(K, V):
+    """Return a, b, s and the sum of squares from the matrix."""
+    K = np.where(np.eye(len(K), dtype=bool), 0.0, K)
+    V = V.astype(float)
+    return ((V @ K) * V).sum(axis=1), V @ K.sum(axis=1), K.sum(), (K * K).sum()
+
+
+@pytest.mark.parametrize(
+    "N", [2, 3, TILE_PERMUTED_SUMS + 1, BLOCK_PERMUTED_SUMS, BLOCK_PERMUTED_SUMS + 1, 2 * BLOCK_PERMUTED_SUMS + 7]
+)
+def test_one_kernel(N):
+    D, V = distances(N), relabellings(N // 2, N - N // 2, FEW + 3, np.random.default_rng(1))
+    sums = permuted_sums(tile_of(D), V)
+    for found, expected in zip(sums, whole(D, V), strict=True):
+        np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+
+
+def test_many_splits_are_cut(monkeypatch):
+    N = BLOCK_PERMUTED_SUMS + 3
+    D, V = distances(N), relabellings(9, N - 9, 10, np.random.default_rng(1))
+    whole = permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS)
+    monkeypatch.setattr("calibrant.points.sums.MANY", 4)
+    for found, expected in zip(permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS), whole, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
+
+
+@pytest.mark.parametrize("N", [5, BLOCK_PERMUTED_SUMS + 9])
+def test_each_kernel_of_the_same_distances(N):
+    D, V = distances(N), relabellings(N // 3, N - N // 3, 7, np.random.default_rng(2))
+    sums = permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS)
+    assert [part.shape for part in sums] == [(3, 7), (3, 7), (3,), (3,)]
+    for number, kernel in enumerate(KERNELS_PERMUTED_SUMS):
+        for found, expected in zip(sums, whole(kernel(D), V), strict=True):
+            np.testing.assert_allclose(found[number], expected, rtol=1e-11, atol=1e-9)
+
+
+def test_a_block_is_formed_once_for_all_kernels_and_splits():
+    N, seen = BLOCK_PERMUTED_SUMS + 1, []
+    D = distances(N)
+
+    def tile(rows, columns):
+        seen.append((rows.start, columns.start))
+        return D[rows, columns]
+
+    permuted_sums(tile, relabellings(N - 5, 5, 50, np.random.default_rng(0)), KERNELS_PERMUTED_SUMS)
+    assert len(seen) == len(set(seen))
+    assert all(row <= column for row, column in seen)
+
+
+@given(data=st.data(), N=st.integers(2, 9), B=st.integers(1, 4))
+def test_whole_numbers_are_exact(data, N, B):
+    numbers = st.integers(-1000, 1000)
+    A = np.array(data.draw(st.lists(st.lists(numbers, min_size=N, max_size=N), min_size=N, max_size=N)), float)
+    V = np.array(data.draw(st.lists(st.lists(st.integers(0, 1), min_size=N, max_size=N), min_size=B, max_size=B)))
+    K = A + A.T
+    for found, expected in zip(permuted_sums(tile_of(K), V.astype(np.uint8)), whole(K, V), strict=True):
+        np.testing.assert_array_equal(found[0], expected)
+
+
+def test_a_first_set_of_all_rows_has_all_pairs():
+    D = distances(40)
+    sums = permuted_sums(tile_of(D), np.ones((1, 40), np.uint8))
+    np.testing.assert_allclose([sums.a[0, 0], sums.b[0, 0]], sums.s[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 9), (9, 1), (30, 40)])
+def test_sizes(n, m):
+    found = relabellings(n, m, 50, np.random.default_rng(0))
+    assert found.shape == (50, n + m)
+    assert (found.sum(axis=1) == n).all()
+    assert set(np.unique(found)) <= {0, 1}
+
+
+def test_every_division_is_equally_likely():
+    found = relabellings(2, 2, 60_000, np.random.default_rng(0))
+    codes, counts = np.unique(found @ [8, 4, 2, 1], return_counts=True)
+    assert len(codes) == 6
+    assert (abs(counts - 10_000) < 5 * np.sqrt(10_000 * 5 / 6)).all()
+
+
+def test_memory_is_cut_but_not_the_stream(monkeypatch):
+    whole = relabellings(3, 4, 20, np.random.default_rng(0))
+    monkeypatch.setattr(module, "MOST_KEYS", 7)
+    np.testing.assert_array_equal(relabellings(3, 4, 20, np.random.default_rng(0)), whole)
+
+
+@pytest.mark.parametrize("N", [4, 10_000])
+def test_no_more_than_memory_holds(N, refusal):
+    most = MOST_BYTES // (N + NUMBERS)
+    check_divisions(most, N)
+    message = refusal(relabellings, 2, N - 2, most + 1, np.random.default_rng(0))
+    assert f"{most + 1:,} random divisions of the points are more than are held at once, {most:,}" in message
+    assert "Pass fewer resamples" in message

@@ -1,0 +1,596 @@
+"""Vendi score: closed forms in every order and on every path, weights, and what is refused."""
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+
+from calibrant import (
+    Delta,
+    Exponential,
+    Gaussian,
+    InputError,
+    Kernel,
+    Matern32,
+    Matern52,
+    NotApplicableError,
+    RationalQuadratic,
+)
+from calibrant.inputs.arrays import unit_weights
+from calibrant.kernels import median
+from calibrant.points import vendi as kernel_spectrum
+from calibrant.points import vendi as module
+from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score, vendi_scores
+
+REFERENCES = Path(__file__).parents[1] / "references"
+BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+X = np.load(REFERENCES / "samples.npz")["X"]
+ORDERS = (0, 0.5, 1, 1.001, 1.5, 2, 3, 7.25, 100, math.inf)
+KERNELS = ("gaussian", "laplace", "cosine", Matern32(0.01), Exponential(0.01), RationalQuadratic(2.0, 1e-4))
+ALL_ORDERS = pytest.mark.parametrize("order", ORDERS)
+
+
+def options(kernel):
+    """Return the options by which points 100 apart are not alike at all."""
+    return {"kernel": kernel, **({"bandwidth": 0.01} if kernel in ("gaussian", "laplace") else {})}
+
+
+def places(counts, kernel):
+    """Return so many equal points at each of several places, which the kernel does not hold for alike."""
+    d = len(counts)
+    scale = 1.0 if kernel == "cosine" else 100.0
+    return np.repeat(scale * np.eye(d), counts, axis=0)
+
+
+def by_definition(points, kernel, weights=None):
+    """Return the eigenvalues of √(p_i p_j) K_ij, with K found pair by pair."""
+    p = np.ones(len(points)) if weights is None else np.asarray(weights, dtype=float)
+    p = p / p.sum()
+    K = np.array([[kernel(a, b) for a in points] for b in points])
+    return np.linalg.eigvalsh(np.sqrt(np.multiply.outer(p, p)) * K)
+
+
+def hill(values, order):
+    values = values[values > 1e-14]
+    if order == 1:
+        return math.exp(-(values * np.log(values)).sum())
+    if order == math.inf:
+        return 1 / values.max()
+    return float((values**order).sum() ** (1 / (1 - order)))
+
+
+PAIRS = {
+    "gaussian": lambda a, b: math.exp(-((a - b) ** 2).sum() / 2),
+    "laplace": lambda a, b: math.exp(-np.abs(a - b).sum()),
+    "cosine": lambda a, b: a @ b / math.sqrt((a @ a) * (b @ b)),
+}
+
+
+class TestReferences:
+    @pytest.mark.parametrize(
+        ("name", "given"),
+        [
+            ("vendi/rbf/q=1", {"order": 1, "bandwidth": math.sqrt(5)}),
+            ("vendi/rbf/q=2", {"order": 2, "bandwidth": math.sqrt(5)}),
+            ("vendi/rbf/q=1", {"order": 1, "kernel": Gaussian(math.sqrt(5))}),
+            ("vendi/cosine/q=1", {"order": 1, "kernel": "cosine"}),
+            ("vendi/cosine/q=inf", {"order": math.inf, "kernel": "cosine"}),
+        ],
+    )
+    def test_values(self, name, given):
+        assert vendi_score(X, **given) == pytest.approx(BOOK[name]["value"], rel=BOOK[name]["rtol"])
+
+    @ALL_ORDERS
+    @pytest.mark.parametrize("kernel", KERNELS, ids=str)
+    def test_closed_forms(self, kernel, order):
+        book, rtol = BOOK["vendi/closed_form"]["value"], BOOK["vendi/closed_form"]["rtol"]
+        score = {
+            "identical": vendi_score(places([200], kernel), order=order, **options(kernel)),
+            "orthogonal": vendi_score(places([1] * 200, kernel), order=order, **options(kernel)),
+            "mixture": vendi_score(places([30, 30], kernel), order=order, **options(kernel)),
+        }
+        assert score == pytest.approx(book, rel=rtol)
+
+
+class TestOrders:
+    """E12: the order reaches every path."""
+
+    @pytest.mark.parametrize("kernel", KERNELS, ids=str)
+    @pytest.mark.parametrize("wide", [False, True], ids=["n > d", "n < d"])
+    def test_unequal_places(self, kernel, wide):
+        # Shares 1/2, 1/3, 1/6; more columns than points make the cosine take its n × n matrix.
+        points = places([6, 4, 2], kernel)
+        if wide:
+            points = np.hstack([points, np.zeros((12, 15))])
+        shares = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+        for order in ORDERS:
+            expected = {
+                0: 3.0,
+                1: math.exp(-sum(float(s) * math.log(s) for s in shares)),
+                math.inf: 2.0,
+            }.get(order) or sum(float(s) ** order for s in shares) ** (1 / (1 - order))
+            found = vendi_score(points, order=order, **options(kernel))
+            assert found == pytest.approx(expected, rel=1e-10), order
+            assert type(found) is float
+
+    @pytest.mark.parametrize("kernel", PAIRS)
+    @pytest.mark.parametrize("shape", [(30, 4), (12, 20)])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_definition(self, kernel, shape, weighted):
+        rng = np.random.default_rng(3)
+        points = rng.normal(size=shape)
+        weights = rng.uniform(0.1, 5, len(points)) if weighted else None
+        values = by_definition(points, PAIRS[kernel], weights)
+        given = {"kernel": kernel, **({} if kernel == "cosine" else {"bandwidth": 1.0})}
+        for order in (1, 1.5, 2, 4, math.inf):
+            found = vendi_score(points, order=order, weights=weights, **given)
+            assert found == pytest.approx(hill(values, order), rel=1e-9), order
+
+    @pytest.mark.parametrize("kernel", PAIRS)
+    def test_a_larger_order_is_never_larger(self, kernel):
+        scores = [vendi_score(X, order=q, kernel=kernel) for q in ORDERS]
+        assert scores == sorted(scores, reverse=True)
+        assert 1 <= scores[-1] < scores[0] <= len(X)
+
+    def test_orders_meet(self):
+        near = {q: vendi_score(X, order=q) for q in (1, 1 - 1e-9, 1 + 1e-9, 2, 2 + 1e-9, 1e6, math.inf)}
+        assert near[1 - 1e-9] == pytest.approx(near[1], rel=1e-7)
+        assert near[1 + 1e-9] == pytest.approx(near[1], rel=1e-7)
+        assert near[2 + 1e-9] == pytest.approx(near[2], rel=1e-7)
+        assert near[1e6] == pytest.approx(near[math.inf], rel=1e-4)
+
+    def test_order_2_of_a_cosine_in_three_ways(self, monkeypatch):
+        points = np.random.default_rng(0).normal(size=(50, 8))
+        expected = vendi_score(points, order=2 + 1e-9, kernel="cosine")
+        twin = vendi_score(points, order=2, kernel="cosine")
+        monkeypatch.setattr(kernel_spectrum, "MOST", 7)
+        monkeypatch.setattr(kernel_spectrum, "BLOCK", 16)
+        monkeypatch.setattr(kernel_spectrum, "_twin", None)  # too large to be formed
+        blocks = vendi_score(points, order=2, kernel="cosine")
+        assert twin == pytest.approx(blocks, rel=1e-13)
+        assert twin == pytest.approx(expected, rel=1e-7)
+        weights = np.random.default_rng(1).uniform(size=50)
+        weighted = vendi_score(points, order=2, kernel="cosine", weights=weights)
+        monkeypatch.undo()
+        assert weighted == pytest.approx(vendi_score(points, order=2, kernel="cosine", weights=weights), rel=1e-13)
+
+
+class TestBandwidth:
+    @pytest.mark.parametrize(("kernel", "metric"), [("gaussian", "euclidean"), ("laplace", "cityblock")])
+    def test_median(self, kernel, metric):
+        sigma = float(np.median(pdist(X, metric)))
+        assert vendi_score(X, kernel=kernel) == pytest.approx(vendi_score(X, kernel=kernel, bandwidth=sigma), rel=1e-12)
+        assert vendi_score(7 * X, kernel=kernel) == pytest.approx(vendi_score(X, kernel=kernel), rel=1e-12)
+        assert vendi_score(7 * X, kernel=kernel, bandwidth=sigma) > 2 * vendi_score(X, kernel=kernel)
+
+    def test_the_median_sees_each_point_of_positive_weight_once(self):
+        weights = np.ones(len(X))
+        weights[:50], weights[50:100] = 0.0, 30.0
+        seen = X[50:]
+        sigma = float(np.median(pdist(seen)))
+        expected = vendi_score(X, weights=weights, bandwidth=sigma)
+        assert vendi_score(X, weights=weights) == pytest.approx(expected, rel=1e-12)
+        assert vendi_score(X, weights=weights, kernel=Gaussian()) == pytest.approx(expected, rel=1e-12)
+
+    def test_rng_draws_the_points_of_the_median(self, monkeypatch):
+        monkeypatch.setattr(median, "MOST_ROWS", 20)
+        scores = {seed: vendi_score(X, order=2, rng=seed) for seed in (0, 1)}
+        assert scores[0] != scores[1]
+        assert vendi_score(X, order=2) == scores[0] == vendi_score(X, order=2, rng=np.random.default_rng(0))
+        turned = vendi_score(X[::-1], order=2)
+        assert turned == pytest.approx(scores[0], rel=1e-12)  # the same points give the median
+
+    @ALL_ORDERS
+    @pytest.mark.parametrize("kernel", ["gaussian", "laplace", Gaussian(), Matern32()], ids=str)
+    def test_points_that_are_all_alike_need_no_scale(self, kernel, order):
+        assert vendi_score(np.full((9, 3), 0.1), order=order, kernel=kernel) == pytest.approx(1.0, abs=1e-12)
+        assert vendi_score([[3.0]], order=order, kernel=kernel) == 1.0
+        assert vendi_score([[3.0], [4.0]], order=order, kernel=kernel, weights=[0, 2]) == 1.0
+
+
+class TestWeights:
+    @settings(max_examples=40)
+    @given(
+        st.lists(st.integers(0, 4), min_size=2, max_size=12).filter(any),
+        st.sampled_from(ORDERS[2:]),
+        st.sampled_from(["gaussian", "laplace", "cosine"]),
+        st.integers(1, 14),
+        st.integers(0, 2**32 - 1),
+    )
+    def test_a_whole_number_is_a_repeated_row(self, weights, order, kernel, d, seed):
+        points = np.random.default_rng(seed).normal(size=(len(weights), d))
+        given = {"order": order, "kernel": kernel, **({} if kernel == "cosine" else {"bandwidth": 1.0})}
+        repeated = vendi_score(np.repeat(points, weights, axis=0), **given)
+        assert vendi_score(points, weights=weights, **given) == pytest.approx(repeated, rel=1e-9)
+
+    @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cosine"])
+    @pytest.mark.parametrize("order", [1, 2, math.inf])
+    def test_a_common_factor_changes_nothing(self, kernel, order):
+        weights = np.random.default_rng(0).uniform(0, 1, len(X))
+        plain = vendi_score(X, kernel=kernel, order=order, weights=weights)
+        assert vendi_score(X, kernel=kernel, order=order, weights=weights * 1e99) == pytest.approx(plain, rel=1e-11)
+        assert vendi_score(X, kernel=kernel, order=order) == pytest.approx(
+            vendi_score(X, kernel=kernel, order=order, weights=[1] * 200), rel=1e-11
+        )
+
+    def test_a_zero_row_of_weight_0_has_no_part(self):
+        points = np.vstack([X[:5], np.zeros(5)])
+        found = vendi_score(points, kernel="cosine", weights=[1, 1, 1, 1, 1, 0])
+        assert found == pytest.approx(vendi_score(X[:5], kernel="cosine"), rel=1e-12)
+
+
+class TestLaws:
+    @settings(max_examples=40)
+    @given(st.integers(2, 15), st.integers(1, 20), st.sampled_from([1, 2, 3.5, math.inf]), st.integers(0, 2**32 - 1))
+    def test_row_order_and_range(self, n, d, order, seed):
+        rng = np.random.default_rng(seed)
+        points = rng.normal(size=(n, d))
+        for kernel in ("gaussian", "laplace", "cosine"):
+            found = vendi_score(points, order=order, kernel=kernel)
+            assert 1 <= found <= n
+            turned = vendi_score(points[rng.permutation(n)], order=order, kernel=kernel)
+            assert turned == pytest.approx(found, rel=1e-9)
+
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
+    @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cosine"])
+    def test_types(self, dtype, kernel):
+        points = np.random.default_rng(0).integers(1, 20, (30, 3))
+        assert vendi_score(points.astype(dtype), kernel=kernel) == pytest.approx(
+            vendi_score(points.astype(float), kernel=kernel), rel=1e-11
+        )
+
+    @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cosine"])
+    @pytest.mark.parametrize("order", [1, 2])
+    @pytest.mark.parametrize("d", [4, 40])
+    def test_inputs_stay_as_they_are(self, kernel, order, d):
+        points = np.random.default_rng(0).normal(size=(20, d))
+        kept = points.copy()
+        points.flags.writeable = False
+        vendi_score(points, order=order, kernel=kernel, weights=np.arange(20))
+        np.testing.assert_array_equal(points, kept)
+
+    @pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e140])
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_a_cosine_has_no_unit(self, factor, order):
+        found = vendi_score(X * factor, kernel="cosine", order=order)
+        assert found == pytest.approx(vendi_score(X, kernel="cosine", order=order), rel=1e-10)
+
+    def test_the_lengths_of_rows_do_not_matter_to_a_cosine(self):
+        lengths = np.random.default_rng(0).uniform(0.1, 9, (200, 1))
+        assert vendi_score(X * lengths, kernel="cosine") == pytest.approx(vendi_score(X, kernel="cosine"), rel=1e-12)
+
+    def test_an_offset_changes_nothing(self):
+        whole = np.round(X * 2**12) / 2**12
+        assert vendi_score(whole + 2.0**30) == pytest.approx(vendi_score(whole), rel=1e-12)
+
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_a_distance_of_the_user(self, order):
+        kernel = Gaussian(1.0, lambda a, b: np.sqrt(((a - b) ** 2).sum(axis=-1)))
+        found = vendi_score(X, kernel=kernel, order=order)
+        assert found == pytest.approx(vendi_score(X, bandwidth=1.0, order=order), rel=1e-9)
+
+
+class Half(Kernel):
+    """A kernel that is 0.5 at distance 0."""
+
+    def profile(self, u):
+        return 0.5 * np.exp(-u)
+
+
+class Box(Kernel):
+    """1 up to a distance of 1, and 0 beyond: no kernel."""
+
+    def profile(self, u):
+        return (u <= 1).astype(float)
+
+
+class Growing(Kernel):
+    """More than 1 at a distance: no kernel."""
+
+    def profile(self, u):
+        return 1 + u
+
+
+class TestRefused:
+    @pytest.mark.parametrize("order", [1, 0, 3, math.inf])
+    def test_many_points(self, order, refusal):
+        points = np.zeros((5001, 1))
+        points[0] = 1.0
+        message = refusal(vendi_score, points, order=order, bandwidth=1.0, error=NotApplicableError)
+        assert message.startswith(f"order={order:g} needs the eigenvalues of a matrix with 5,001 rows")
+        assert "for at most 5,000 points. Use order=2" in message
+        assert "choice(5001, 5000, replace=False)" in message
+        weights = np.ones(5001)
+        weights[5:] = 0
+        assert vendi_score(points, order=2, bandwidth=1.0) == pytest.approx(
+            1 / (1 - 2 * (1 - math.exp(-1)) * 5000 / 5001**2), rel=1e-12
+        )
+        assert vendi_score(points, order=order, bandwidth=1.0, weights=weights) >= 1
+
+    def test_many_points_and_columns(self, monkeypatch, refusal):
+        for owner in (module, kernel_spectrum):
+            monkeypatch.setattr(owner, "MOST", 10)
+        points = np.random.default_rng(0).normal(size=(12, 11))
+        message = refusal(vendi_score, points, kernel="cosine", error=NotApplicableError)
+        assert "with 11 rows" in message
+        assert "10 points or columns" in message
+        assert vendi_score(points[:, :10], kernel="cosine") > 1
+        assert vendi_score(points[:10], kernel="cosine") > 1
+        assert vendi_score(points, kernel="cosine", order=2) > 1
+
+    @pytest.mark.parametrize("order", [-1, -math.inf, math.nan, "1", None, True, 1j, [1]])
+    def test_order(self, order, refusal):
+        message = refusal(vendi_score, X, order=order)
+        assert message.startswith("order must be a number of at least 0, such as 1, 2 or math.inf; got ")
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"kernel": "polynomial"}, "kernel must be one of 'gaussian', 'laplace', 'cosine'; got 'polynomial'"),
+            ({"kernel": 3}, "kernel must be one of 'gaussian', 'laplace', 'cosine', or a kernel"),
+            ({"kernel": Gaussian}, "write Gaussian()"),
+            ({"kernel": Delta()}, "Delta() is a kernel on classes"),
+            ({"kernel": Gaussian(1.0) * Delta()}, "points have no targets"),
+            ({"kernel": Gaussian(1.0), "bandwidth": 2.0}, "has a length scale of its own"),
+            (
+                {"kernel": "cosine", "bandwidth": 2.0},
+                'kernel="cosine" has no length scale; leave bandwidth out; got 2.0',
+            ),
+            ({"kernel": Half(1.0)}, "the kernel must be 1 at distance 0"),
+            ({"bandwidth": 0}, "bandwidth must be a number above 0"),
+            ({"bandwidth": "mean"}, "bandwidth must be a number above 0"),
+            ({"rng": None}, "rng must be a numpy Generator"),
+            ({"weights": [1.0, 2.0]}, "expected 200 rows, got 2"),
+            ({"weights": np.zeros(200)}, "weights must not all be 0"),
+        ],
+    )
+    def test_options(self, given, words, refusal):
+        assert words in refusal(vendi_score, X, **given)
+
+    @pytest.mark.parametrize(
+        ("points", "words"),
+        [
+            ([1.0, 2.0], "pass points[:, None]"),
+            (np.zeros((2, 3, 4)), "points.reshape(len(points), -1)"),
+            (np.zeros((0, 2)), "points must have at least 1 points; got 0"),
+            ([[1.0, math.nan]], "row 0, column 1 is nan"),
+            ([[1.0], [-math.inf]], "row 1, column 0 is -inf"),
+            ([["a"], ["b"]], "points must be real numbers; row 0 is 'a'"),
+            (None, "points is missing"),
+        ],
+    )
+    def test_points(self, points, words, refusal):
+        assert words in refusal(vendi_score, points)
+
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_a_zero_row_has_no_angle(self, order, refusal):
+        points = np.vstack([X[:3], np.zeros(5), X[3:6], np.zeros(5)])
+        message = refusal(vendi_score, points, kernel="cosine", order=order)
+        assert "row 3 of points is 0 in every column" in message
+        message = refusal(vendi_score, points, kernel="cosine", order=order, weights=[0, 1, 1, 0, 1, 1, 1, 2])
+        assert "row 7 of points is 0 in every column" in message
+
+    def test_what_is_no_kernel(self, refusal):
+        line = np.arange(12.0)[:, None] * 0.9
+        assert "Box" in refusal(vendi_score, line, kernel=Box(1.0))
+        for order in (1, 2):
+            message = refusal(vendi_score, line, kernel=Growing(1.0), order=order)
+            assert "its matrix has negative eigenvalues" in message
+
+    def test_options_by_name_only(self):
+        with pytest.raises(TypeError):
+            vendi_score(X, 2)
+
+    def test_is_an_input_error(self):
+        with pytest.raises(InputError):
+            vendi_score(X, order="all")
+
+
+A = np.random.default_rng(1).normal(size=(60, 3))
+B = np.random.default_rng(2).normal(size=(60, 3)) * 2
+LARGE = np.random.default_rng(3).normal(size=(200, 3))
+
+
+class TestEqualSizes:
+    @pytest.mark.parametrize("order", [1, 2, math.inf])
+    def test_is_the_score_at_the_pooled_median(self, order):
+        found = vendi_scores({"a": A, "b": B}, order=order, rng=0)
+        median = float(np.median(pdist(np.vstack([A, B]))))
+        assert found.kernel.length == pytest.approx(median, rel=1e-14)
+        assert (found.n, found.order, list(found.scores)) == (60, order, ["a", "b"])
+        for name, points in (("a", A), ("b", B)):
+            expected = vendi_score(points, order=order, bandwidth=median)
+            assert found.scores[name].mean == pytest.approx(expected, rel=1e-9)
+            assert found.scores[name].sd == 0.0
+
+    def test_one_scale_tells_apart_what_own_medians_do_not(self):
+        spread = {"a": A, "wide": 3 * A}
+        assert vendi_score(A) == pytest.approx(vendi_score(3 * A), rel=1e-9)
+        found = vendi_scores(spread, rng=0).scores
+        assert found["wide"].mean > 1.5 * found["a"].mean
+
+    def test_a_number_and_a_kernel(self):
+        expected = vendi_score(A, bandwidth=1.5)
+        for given in ({"bandwidth": 1.5}, {"kernel": Gaussian(1.5)}):
+            found = vendi_scores({"a": A, "b": B}, rng=0, **given)
+            assert found.kernel.length == 1.5
+            assert found.scores["a"].mean == pytest.approx(expected, rel=1e-9)
+
+    def test_cosine(self):
+        found = vendi_scores({"a": A, "b": B}, kernel="cosine", rng=0)
+        assert found.kernel == "cosine"
+        assert found.scores["b"].mean == pytest.approx(vendi_score(B, kernel="cosine"), rel=1e-9)
+
+    def test_all_alike(self):
+        same = np.ones((5, 2))
+        found = vendi_scores({"a": same, "b": same}, rng=0)
+        assert found.scores["a"].mean == found.scores["b"].mean == 1.0
+
+
+class TestUnequalSizes:
+    def test_the_larger_set_is_subsampled(self):
+        found = vendi_scores({"a": A, "large": LARGE}, bandwidth=1.0, repeats=50, rng=0)
+        a, large = found.scores["a"], found.scores["large"]
+        assert found.n == 60
+        assert a.sd == 0.0
+        assert a.mean == pytest.approx(vendi_score(A, bandwidth=1.0), rel=1e-9)
+        rng = np.random.default_rng(9)
+        drawn = [vendi_score(LARGE[rng.choice(200, 60, replace=False)], bandwidth=1.0) for _ in range(200)]
+        error = math.hypot(np.std(drawn) / math.sqrt(200), large.sd / math.sqrt(50))
+        assert abs(large.mean - np.mean(drawn)) < 4 * error
+        assert 0.5 < large.sd / np.std(drawn) < 2
+        assert large.mean < vendi_score(LARGE, bandwidth=1.0) - 1  # more points have more
+
+    def test_subsets_are_as_many_as_asked(self, monkeypatch):
+        seen = []
+        own = module.diversity
+
+        def counted(X, *rest):
+            seen.append(len(X))
+            return own(X, *rest)
+
+        monkeypatch.setattr(module, "diversity", counted)
+        vendi_scores({"large": LARGE, "a": A}, bandwidth=1.0, rng=0)
+        assert seen == [60] * 21
+
+    def test_the_pool_has_equally_many_of_each(self, monkeypatch):
+        seen = []
+        own = module.similarity
+
+        def kept(kernel, bandwidth, X, rng):
+            seen.append(X)
+            return own(kernel, bandwidth, X, rng)
+
+        monkeypatch.setattr(module, "similarity", kept)
+        sets = {"a": A, "large": LARGE + 100}
+        vendi_scores(sets, order=2, rng=0)
+        assert (seen[0][:, 0] > 50).sum() == (seen[0][:, 0] < 50).sum() == 60
+        monkeypatch.setattr(module, "MOST_ROWS", 25)
+        vendi_scores(sets, order=2, rng=0)
+        assert (seen[1][:, 0] > 50).sum() == (seen[1][:, 0] < 50).sum() == 12
+
+    def test_chance(self):
+        first, again, other = (vendi_scores({"a": A, "large": LARGE}, order=2, rng=seed) for seed in (0, 0, 1))
+        assert first == again
+        assert first.scores["large"] != other.scores["large"]
+        turned = vendi_scores({"a": A[::-1], "large": LARGE[::-1]}, order=2, rng=0)
+        assert turned == first  # the order of rows has no part in it
+
+    def test_one_repeat_has_no_deviation(self):
+        assert vendi_scores({"a": A, "large": LARGE}, order=2, repeats=1, rng=0).scores["large"].sd == 0.0
+
+
+class TestRefusedVendiScores:
+    @pytest.mark.parametrize(
+        ("sets", "words"),
+        [
+            ({}, "sets must be points by name"),
+            ([A, B], "sets must be points by name"),
+            ({"a": A, "b": B[:, :2]}, "all sets must have the same number of columns; got {'a': 3, 'b': 2}"),
+            ({"a": A, "b": [1.0, 2.0]}, "set 'b' must be points (n, d)"),
+            ({"a": np.zeros((0, 3)), "b": B}, "set 'a' must have at least 1 points; got 0"),
+            ({"a": A, "b": [[1.0, 2.0, math.nan]]}, "set 'b' must be finite; row 0, column 2 is nan"),
+        ],
+    )
+    def test_sets(self, sets, words, refusal):
+        assert words in refusal(vendi_scores, sets, rng=0)
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"rng": None}, "rng must be"),
+            ({"repeats": 0}, "repeats must be at least 1"),
+            ({"order": -1}, "order must be"),
+            ({"kernel": "linear"}, "kernel must be one of 'gaussian', 'laplace', 'cosine'"),
+        ],
+    )
+    def test_options(self, given, words, refusal):
+        assert words in refusal(vendi_scores, {"a": A, "b": B}, **{"rng": 0, **given})
+
+    def test_a_zero_row_has_no_angle(self, refusal):
+        zero = np.vstack([B[:4], np.zeros(3), B])
+        message = refusal(vendi_scores, {"a": A, "b": zero}, kernel="cosine", rng=0)
+        assert "row 4 of set 'b' is 0 in every column" in message
+
+    def test_many_points(self, refusal):
+        many = np.random.default_rng(0).normal(size=(5001, 1))
+        message = refusal(vendi_scores, {"a": many, "b": many}, rng=0, bandwidth=1.0, error=NotApplicableError)
+        assert "Use order=2" in message
+
+
+def test_by_hand():
+    shares = np.array([1.0, 2.0, 3.0])  # 1/6, 1/3, 1/2
+    found = [hill_number(shares, q) for q in (0, 1, 2, 3, math.inf)]
+    entropy = math.log(6) / 6 + math.log(3) / 3 + math.log(2) / 2
+    assert found == pytest.approx([3, math.exp(entropy), 36 / 14, (36 / 216) ** -0.5, 2], rel=1e-14)
+
+
+@pytest.mark.parametrize("near", [1 - 0.0099, 1 - 1e-6, 1 + 1e-12, 1 + 0.0099])
+def test_near_order_1(near):
+    shares = np.array([0.5, 0.3, 0.2])
+    direct = (shares**near).sum() ** (1 / (1 - near))
+    assert hill_number(shares, near) == pytest.approx(direct, rel=1e-3 if abs(near - 1) < 1e-9 else 1e-9)
+    assert hill_number(shares, near) == pytest.approx(hill_number(shares, 1), rel=abs(near - 1))
+
+
+def test_a_large_order_keeps_its_digits():
+    # λ^q is 0 in float64; (2 · 0.5^q)^(1/(1-q)) is 2.
+    assert hill_number(np.array([0.5, 0.5]), 1e5) == pytest.approx(2.0, rel=1e-12)
+    assert hill_number(np.array([0.6, 0.4]), 1e300) == pytest.approx(1 / 0.6, rel=1e-12)
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=9), st.floats(0, 50))
+def test_between_1_and_their_number(shares, q):
+    found = hill_number(np.array(shares), q)
+    assert 1 - 1e-12 <= found <= len(shares) * (1 + 1e-12)
+
+
+KERNELS_KERNEL_SPECTRUM = ["cosine", Gaussian(1.0, "euclidean"), Exponential(2.0, "l1"), Matern52(1.0, "euclidean")]
+SHAPES = [(1, 1), (3, 40), (40, 3), (600, 2), (300, 20)]
+
+
+@pytest.mark.parametrize("kernel", KERNELS_KERNEL_SPECTRUM, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares(kernel, shape, weighted):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=shape)
+    w = draw.uniform(0.1, 9, len(X)) if weighted else unit_weights(len(X))
+    values = eigenvalues(X, w, kernel)
+    assert values.size == (min(shape) if kernel == "cosine" else len(X))
+    assert (np.diff(values) >= 0).all()
+    assert values.sum() == pytest.approx(1.0, rel=1e-12)  # the diagonal is that of shares
+    assert values[0] > -1e-14
+    assert sum_of_squares(X, w, kernel) == pytest.approx((values**2).sum(), rel=1e-11)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_both_matrices_of_a_cosine_have_the_same_eigenvalues(d):
+    draw = np.random.default_rng(1)
+    X, w = draw.normal(size=(12, d)), draw.uniform(0.5, 2, 12)
+    U, p = unit_rows(X), w / w.sum()
+    twin = np.linalg.eigvalsh((U * p[:, None]).T @ U)[::-1]
+    gram = np.linalg.eigvalsh(np.sqrt(np.multiply.outer(p, p)) * (U @ U.T))[::-1]
+    both = min(12, d)
+    found = eigenvalues(X, w, "cosine")[::-1]
+    for expected in (twin, gram):
+        np.testing.assert_allclose(found[:both], expected[:both], rtol=1e-9, atol=1e-14)
+
+
+def test_chunks_change_nothing(monkeypatch):
+    X = np.random.default_rng(2).normal(size=(50, 4))
+    whole = eigenvalues(X, unit_weights(50), "cosine")
+    monkeypatch.setattr(kernel_spectrum, "BLOCK", 7)
+    monkeypatch.setattr(kernel_spectrum, "CHUNK_NUMBERS", 1)
+    np.testing.assert_allclose(eigenvalues(X, unit_weights(50), "cosine"), whole, rtol=1e-12)
+
+
+def test_rows_of_any_size_have_length_1():
+    rows = unit_rows(np.array([[3e-200, 4e-200], [3e149, -4e149], [0.0, 5.0]]))
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.6, -0.8], [0.0, 1.0]], rtol=1e-15)

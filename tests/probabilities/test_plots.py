@@ -1,0 +1,241 @@
+"""What a binned reliability diagram draws."""
+
+import numpy as np
+import pytest
+
+from calibrant import Quantiles, cumulative_differences, reliability_curve
+from calibrant.core import pictures as plots
+
+# (0, 0.25] holds two rows, (0.25, 0.75] none, (0.75, 1] one.
+CURVE = reliability_curve([0, 1, 1], [0.125, 0.25, 1.0], bins=4)
+
+
+@pytest.fixture
+def ax(plt):
+    return CURVE.plot()
+
+
+def bars(ax, word):
+    """Return the bars whose label has this word as (left, bottom, width, height)."""
+    drawn = [container for container in ax.containers if hasattr(container, "patches")]
+    (container,) = [container for container in drawn if word in container.get_label()]
+    return np.array([(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in container])
+
+
+def test_points(ax):
+    (container,) = [container for container in ax.containers if hasattr(container, "lines")]
+    points, _, (sticks,) = container.lines
+    np.testing.assert_array_equal(points.get_xdata(), [0.1875, 1.0])
+    np.testing.assert_array_equal(points.get_ydata(), [0.5, 1.0])
+    ends = np.array([stick[:, 1] for stick in sticks.get_segments()])
+    shown = CURVE.count > 0
+    np.testing.assert_allclose(ends, np.stack([CURVE.interval_low, CURVE.interval_high], axis=1)[shown])
+
+
+def test_no_bar_for_empty_bins(ax):
+    for boxes in (bars(ax, "share of rows"), bars(ax, "if calibrated")):
+        assert len(boxes) == 2
+        np.testing.assert_allclose(boxes[:, 0] + boxes[:, 2] / 2, [0.125, 0.875])
+
+
+def test_band(ax):
+    band = bars(ax, "if calibrated")
+    shown = CURVE.count > 0
+    np.testing.assert_allclose(band[:, 1], CURVE.consistency_low[shown])
+    np.testing.assert_allclose(band[:, 1] + band[:, 3], CURVE.consistency_high[shown])
+
+
+def test_counts(ax):
+    heights = bars(ax, "share of rows")[:, 3]
+    assert heights[0] == pytest.approx(2 * heights[1])
+    assert heights.max() < 0.2
+
+
+def test_axes(ax):
+    assert ax.get_xlabel() == "predicted probability"
+    assert ax.get_ylabel() == "observed frequency"
+    assert ax.get_aspect() == 1.0
+    for low, high in (ax.get_xlim(), ax.get_ylim()):
+        assert low <= 0
+        assert high >= 1
+
+
+def test_diagonal(ax):
+    (diagonal,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+
+
+def test_level_is_written(plt):
+    ax = reliability_curve([0, 1], [0.2, 0.7], level=0.9).plot()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sum("90 %" in label for label in labels) == 2  # of the intervals and of the band
+
+
+def test_weights(plt):
+    ax = reliability_curve([0, 1], [0.2, 0.7], bins=2, weights=[1, 3], resamples=19).plot()
+    heights = bars(ax, "share of rows")[:, 3]
+    assert heights[1] == pytest.approx(3 * heights[0])
+
+
+CURVE_ISOTONIC = reliability_curve([1, 0, 1], [0.25, 0.5, 0.75], strategy="isotonic", resamples=99)
+
+
+@pytest.fixture
+def ax_isotonic(plt):
+    return CURVE_ISOTONIC.plot()
+
+
+def test_fit(ax_isotonic):
+    (fit,) = [line for line in ax.lines if line.get_label() == "isotonic fit"]
+    np.testing.assert_array_equal(fit.get_xdata(), [0.25, 0.5, 0.75])
+    np.testing.assert_array_equal(fit.get_ydata(), [0.5, 0.5, 1.0])
+
+
+def test_region(ax_isotonic):
+    (region,) = ax.collections
+    corners = region.get_paths()[0].vertices
+    for x, low, high in zip(
+        CURVE_ISOTONIC.p, CURVE_ISOTONIC.consistency_low, CURVE_ISOTONIC.consistency_high, strict=True
+    ):
+        heights = corners[corners[:, 0] == x, 1]
+        assert (heights.min(), heights.max()) == (low, high)
+    assert "95 %" in region.get_label()
+
+
+def test_axes_isotonic(ax_isotonic):
+    assert ax.get_xlabel() == "predicted probability"
+    assert ax.get_ylabel() == "recalibrated probability"
+    assert ax.get_aspect() == 1.0
+
+
+def test_diagonal_isotonic(ax_isotonic):
+    (diagonal,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+
+
+CURVE_CUMULATIVE = cumulative_differences([0, 1, 0, 0], [0.25, 0.5, 0.5, 1.0])
+
+
+@pytest.fixture
+def ax_cumulative(plt):
+    return CURVE_CUMULATIVE.plot()
+
+
+def test_walk(ax_cumulative):
+    (walk,) = [line for line in ax.lines if line.get_label() == "cumulative difference"]
+    np.testing.assert_array_equal(walk.get_xdata(), CURVE_CUMULATIVE.abscissa)
+    np.testing.assert_array_equal(walk.get_ydata(), CURVE_CUMULATIVE.difference)
+
+
+def test_band_is_two_standard_deviations_of_the_end(ax_cumulative):
+    (band,) = ax.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((-2 * CURVE_CUMULATIVE.scale, 2 * CURVE_CUMULATIVE.scale))
+
+
+def test_axes_cumulative(ax_cumulative):
+    assert ax.get_xlabel() == "share of rows, by score"
+    assert ax.get_ylabel() == "cumulative observed minus predicted"
+    assert ax.get_xlim() == (0.0, 1.0)
+
+
+def test_scores_stand_where_they_are_reached(ax_cumulative):
+    ax.figure.canvas.draw()
+    (top,) = ax.child_axes
+    written = dict(zip(top.get_xticks(), (float(text.get_text()) for text in top.get_xticklabels()), strict=True))
+    assert written == {0.25: 0.25, 0.75: 0.5, 1.0: 1.0}
+    assert top.get_xlabel() == "score"
+
+
+@pytest.mark.parametrize("n", [1, 2, 1000])
+def test_any_number_of_scores(plt, n):
+    p = (np.arange(n) + 0.5) / n
+    ax = cumulative_differences(p > 0.5, p).plot()
+    ax.figure.canvas.draw()
+    assert 1 <= len(ax.child_axes[0].get_xticks()) <= min(n, 8)
+
+
+Y = [3.0, 1.0, 5.0, 4.0]
+VALUES = np.stack([np.arange(4.0), np.arange(4.0) + 2], axis=1)
+CURVE_QUANTILE_RELIABILITY = reliability_curve(Y, Quantiles(VALUES, [0.25, 0.75]))
+
+
+@pytest.fixture
+def ax_quantile_reliability(plt):
+    return CURVE_QUANTILE_RELIABILITY.plot()
+
+
+def test_one_line_per_level(ax_quantile_reliability):
+    for level in (0.25, 0.75):
+        (line,) = [line for line in ax.lines if line.get_label() == f"level {level:g}"]
+        chosen = CURVE_QUANTILE_RELIABILITY.level == level
+        np.testing.assert_array_equal(line.get_xdata(), CURVE_QUANTILE_RELIABILITY.forecast[chosen])
+        middle = (CURVE_QUANTILE_RELIABILITY.recalibrated_low + CURVE_QUANTILE_RELIABILITY.recalibrated_high)[
+            chosen
+        ] / 2
+        np.testing.assert_array_equal(line.get_ydata(), middle)
+
+
+def test_one_region_per_level(ax_quantile_reliability):
+    assert len(ax.collections) == 2
+    corners = ax.collections[1].get_paths()[0].vertices
+    chosen = CURVE_QUANTILE_RELIABILITY.level == 0.75
+    for x, low, high in zip(
+        CURVE_QUANTILE_RELIABILITY.forecast[chosen],
+        CURVE_QUANTILE_RELIABILITY.recalibrated_low[chosen],
+        CURVE_QUANTILE_RELIABILITY.recalibrated_high[chosen],
+        strict=True,
+    ):
+        heights = corners[corners[:, 0] == x, 1]
+        assert (heights.min(), heights.max()) == (low, high)
+
+
+def test_diagonal_quantile_reliability(ax_quantile_reliability):
+    (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+    np.testing.assert_array_equal(line.get_xydata(), [[0, 0], [5, 5]])
+
+
+def test_axes_quantile_reliability(ax_quantile_reliability):
+    assert ax.get_xlabel() == "forecast quantile"
+    assert ax.get_ylabel() == "recalibrated quantile"
+
+
+def test_few_labels_for_many_levels(plt):
+    levels = np.arange(1, 20) / 20
+    ax = reliability_curve(Y, Quantiles(np.arange(4.0)[:, None] + levels, levels)).plot()
+    assert len(ax.get_legend().get_texts()) == 8
+
+
+def test_infinite_forecasts_are_left_out(plt):
+    curve = reliability_curve(Y, Quantiles([-np.inf, 1.0, 2.0, np.inf], 0.5))
+    ax = curve.plot()
+    (line,) = [line for line in ax.lines if line.get_label() == "level 0.5"]
+    np.testing.assert_array_equal(line.get_xdata(), [1.0, 2.0])
+    assert len(plots.marks(curve.kind, curve.columns, curve.details)) == 2
+    assert "forecast" in plots.describe(curve.kind, curve.columns, curve.details)
+
+
+def test_marks_and_words():
+    marks = plots.marks(
+        CURVE_QUANTILE_RELIABILITY.kind, CURVE_QUANTILE_RELIABILITY.columns, CURVE_QUANTILE_RELIABILITY.details
+    )
+    assert len(marks) == 8
+    assert marks[0].text == "level 0.25: forecast 0\nrecalibrated 1\n1 rows"
+    words = plots.describe(
+        CURVE_QUANTILE_RELIABILITY.kind, CURVE_QUANTILE_RELIABILITY.columns, CURVE_QUANTILE_RELIABILITY.details
+    )
+    assert words.startswith("Recalibrated against forecast quantiles of 2 levels. The largest gap is at level")
+
+
+def test_each_level_is_thinned_alone():
+    y = np.random.default_rng(0).normal(size=5000)
+    q = y + np.random.default_rng(1).normal(size=5000)
+    curve = reliability_curve(y, Quantiles(np.stack([q - 1, q + 1], axis=1), [0.2, 0.8]))
+    few = plots.thin(curve.kind, curve.columns, 400)
+    assert len(few["level"]) <= 400
+    for level in (0.2, 0.8):
+        ours, all_ = few["level"] == level, curve.level == level
+        assert ours.sum() > 50
+        for name in ("forecast", "recalibrated_low", "recalibrated_high"):
+            ends = (few[name][ours].min(), few[name][ours].max())
+            assert ends == (curve.columns[name][all_].min(), curve.columns[name][all_].max())

@@ -1,0 +1,532 @@
+"""Differences of rank distribution functions: the reference values, all small tables of counts, and what is refused."""
+
+import json
+from itertools import combinations
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Ranks, Samples, Summary, summarize
+from calibrant.core.pvalues import holm
+from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, read_points
+
+REFERENCES = Path(__file__).parents[1] / "references"
+VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+ARRAYS = np.load(REFERENCES / "samples.npz")
+SETS = [name.removeprefix("ecdf_difference/") for name in VALUES if name.startswith("ecdf_difference/")]
+HIGHEST = {name: ARRAYS[f"samples_{name}"].shape[1] for name in SETS}
+RNG = np.random.default_rng(0)
+
+
+def reference(name):
+    return Ranks.of(ARRAYS[f"ranks_{name}"], HIGHEST[name])
+
+
+def tables(N, m):
+    """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
+    for bars in combinations(range(N + m - 1), m - 1):
+        counts = np.diff([-1, *bars, N + m - 1]) - 1
+        orders = factorial(N)
+        for count in counts.tolist():
+            orders //= factorial(count)
+        yield np.repeat(np.arange(m), counts), orders / m**N
+
+
+def leaves(curve):
+    v = curve.v.T
+    return ((v < curve.lower) | (v > curve.upper)).any(axis=-1)
+
+
+@pytest.mark.parametrize("name", SETS)
+class TestReferences:
+    def test_counts(self, name):
+        curve, m = ecdf_difference(reference(name)), HIGHEST[name] + 1
+        c = ARRAYS[f"ecdf_counts_{name}"]
+        t = np.arange(1, m) / m
+        np.testing.assert_array_equal(curve.t, np.arange(m + 1) / m)
+        v = curve.v if curve.v.ndim == 2 else curve.v[:, None]
+        np.testing.assert_array_equal(v[1:-1], c / curve.n - t[:, None])
+        np.testing.assert_array_equal(v[[0, -1]], 0)
+        np.testing.assert_allclose(curve.sd[1:-1], np.sqrt(t * (1 - t) / curve.n), rtol=1e-14)
+
+    def test_departure(self, name):
+        curve = ecdf_difference(reference(name))
+        gamma, pvalue = (np.atleast_1d(curve.details[key]) for key in ("gamma", "pvalue_each"))
+        np.testing.assert_allclose(gamma, VALUES[f"band/gamma/{name}"]["value"], rtol=1e-9)
+        np.testing.assert_allclose(pvalue, VALUES[f"band/pvalue/{name}"]["value"], rtol=1e-9)
+        where = np.array(VALUES[f"band/where/{name}"]["value"]) / (HIGHEST[name] + 1)
+        np.testing.assert_array_equal(np.atleast_1d(curve.where), where)
+
+    def test_draws_give_the_same_curve(self, name):
+        y = {"seed_ideal": "y_seed", "skewed": "y_shape", "heavy_tailed": "y_shape"}.get(name, "y")
+        found, expected = (
+            ecdf_difference(ARRAYS[y], Samples(ARRAYS[f"samples_{name}"])),
+            ecdf_difference(reference(name)),
+        )
+        np.testing.assert_array_equal(found.v, expected.v)
+        assert found.details["names"] == expected.details["names"]
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if f"band/holm/{name}" in VALUES])
+def test_columns_are_judged_together(name):
+    curve = ecdf_difference(reference(name))
+    np.testing.assert_allclose(curve.pvalue, VALUES[f"band/holm/{name}"]["value"], rtol=1e-9)
+    alone = ecdf_difference(reference(name), multiplicity="none")
+    np.testing.assert_array_equal(alone.pvalue, alone.pvalue_each)
+    C = len(curve.names)
+    one = ecdf_difference(reference(name).take([0]), level=1 - 0.05 / C)
+    np.testing.assert_array_equal(curve.lower, one.lower)
+    np.testing.assert_array_equal(alone.lower, ecdf_difference(reference(name).take([0])).lower)
+    assert (alone.lower >= curve.lower).all()
+    assert (alone.lower > curve.lower).any()
+
+
+@pytest.mark.parametrize("row", VALUES["band_table"]["value"], ids=lambda row: f"{row['N']}-{row['K']}-{row['level']}")
+def test_band(row):
+    N, K, j = row["N"], row["K"], row["j"]
+    curve = ecdf_difference(Ranks.of(np.arange(N) % K, K - 1), level=row["level"])
+    assert curve.gamma_band == pytest.approx(row["gamma"], rel=1e-9)
+    assert curve.coverage == pytest.approx(row["coverage"], rel=1e-9)
+    limits = [np.rint(N * (side + curve.t)).astype(int)[[1, j]].tolist() for side in (curve.lower, curve.upper)]
+    assert limits == [[row["lower_1"], row["lower"]], [row["upper_1"], row["upper"]]]
+
+
+class TestByHand:
+    def test_one_point(self):
+        # M = 1: five of six ranks are 0, and B(6, 1/2) has P(B >= 5) = 7/64.
+        curve = ecdf_difference(Ranks.of([0, 0, 1, 0, 0, 0], M=1), level=0.75)
+        assert curve.t.tolist() == [0, 0.5, 1]
+        assert curve.v.tolist() == [0, 5 / 6 - 0.5, 0]
+        assert (curve.gamma, curve.where) == (pytest.approx(14 / 64), 0.5)
+        assert curve.pvalue == pytest.approx(14 / 64)  # both tails
+        # Within 2 to 4 lie 50/64 of all.
+        np.testing.assert_allclose(curve.lower, [0, 2 / 6 - 0.5, 0])
+        np.testing.assert_allclose(curve.upper, [0, 4 / 6 - 0.5, 0])
+        assert curve.coverage == pytest.approx(50 / 64)
+        assert curve.sd.tolist() == pytest.approx([0, np.sqrt(0.25 / 6), 0])
+
+    def test_all_of_one_rank(self):
+        curve = ecdf_difference(Ranks.of([3] * 5, M=3))
+        np.testing.assert_allclose(curve.v, [0, -0.25, -0.5, -0.75, 0])
+        assert curve.where == 0.75
+        assert curve.gamma == pytest.approx(2 * 0.25**5)
+
+    def test_ranks_are_compared_with_their_range_and_not_the_one_seen(self):
+        half = np.arange(500)  # of 0 to 1000
+        assert ecdf_difference(Ranks.of(half, M=1000)).pvalue < 1e-100
+        assert ecdf_difference(Ranks.of(half, M=499)).pvalue > 0.999
+
+    def test_mirrored_ranks(self):
+        ranks = RNG.integers(0, 10, 50)
+        ours, mirrored = (ecdf_difference(Ranks.of(r, M=9)) for r in (ranks, 9 - ranks))
+        np.testing.assert_allclose(mirrored.v, -ours.v[::-1], atol=1e-15)
+        assert mirrored.pvalue == pytest.approx(ours.pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.8, 0.95])
+def test_probabilities_are_exact(level):
+    """Over all tables of counts: the band holds as often as it says, and p is a distribution function at itself."""
+    found = [(ecdf_difference(Ranks.of(ranks, M=3), level=level), share) for ranks, share in tables(6, 4)]
+    inside = sum(share for curve, share in found if not leaves(curve))
+    assert inside == pytest.approx(found[0][0].coverage, rel=1e-12)
+    assert inside >= level
+    p, share = np.array([(curve.pvalue, share) for curve, share in found]).T
+    for value in np.unique(p):
+        assert share[p <= value * (1 + 1e-9)].sum() == pytest.approx(value, rel=1e-9)
+
+
+@given(
+    n=st.integers(1, 60),
+    M=st.integers(1, 30),
+    C=st.integers(1, 4),
+    level=st.floats(0.05, 0.999),
+    seed=st.integers(0, 10**6),
+    power=st.floats(0.3, 3),
+    multiplicity=st.sampled_from(["bonferroni", "none"]),
+)
+def test_a_curve_leaves_the_band_exactly_if_its_pvalue_is_small(n, M, C, level, seed, power, multiplicity):
+    u = np.random.default_rng(seed).random((n, C)) ** power
+    curve = ecdf_difference(Ranks.of((u * (M + 1)).astype(int), M), level=level, multiplicity=multiplicity)
+    most = (1 - level) / (1 if multiplicity == "none" else C)
+    near = np.isclose(curve.pvalue_each, most, rtol=1e-9)
+    np.testing.assert_array_equal(leaves(curve) | near, (curve.pvalue_each <= most) | near)
+    if multiplicity != "none":
+        assert leaves(curve).any() == (curve.pvalue.min() <= 1 - level) or near.any()
+
+
+class TestPoints:
+    def test_many_draws(self):
+        curve = ecdf_difference(Ranks.of(RNG.integers(0, 5001, 300), M=5000))
+        assert curve.t.size == 1001
+        assert curve.t[1:4] == pytest.approx(np.array([5, 10, 15]) / 5001)
+
+    def test_a_number(self):
+        curve = ecdf_difference(Ranks.of(np.arange(100), M=99), points=3)
+        assert curve.t.tolist() == [0, 0.25, 0.5, 0.75, 1]
+        assert curve.v.tolist() == [0] * 5
+
+    def test_shares_are_moved_to_whole_ranks(self):
+        curve = ecdf_difference(Ranks.of(np.arange(20), M=19), points=[0.52, 0.11])
+        assert curve.t.tolist() == [0, 0.1, 0.5, 1]
+
+    def test_fewer_points_have_a_narrower_band(self):
+        ranks = Ranks.of(np.arange(100), M=99)
+        whole, few = ecdf_difference(ranks), ecdf_difference(ranks, points=3)
+        assert few.upper[2] < whole.upper[50]
+
+
+class TestKinds:
+    def test_laws_are_counted_in_cells(self):
+        y = RNG.normal(size=240)
+        curve = ecdf_difference(y, Normal(np.zeros(240), 1.0))
+        assert curve.cells
+        assert curve.M == 999
+        u = Normal(np.zeros(240), 1.0).cdf(y)
+        np.testing.assert_array_equal(curve.t, np.arange(201) / 200)  # 200 is the largest divisor of 1000 up to 240
+        np.testing.assert_allclose(curve.v, [np.mean(u <= t) - t for t in curve.t], atol=1e-12)
+
+    def test_values_on_the_edge_of_a_cell(self):
+        at = [0.1, 0.3, 0.7, 0.9, 0.1]  # right-closed: 0.1 is not beyond 0.1
+        curve = ecdf_difference(None, CdfValues(at), points=9)
+        assert (5 * (curve.v + curve.t)).round(9).tolist() == [0, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5]
+
+    def test_quantiles(self):
+        y, values = np.array([0.5, 1.5, 2.5, 9.0]), np.tile([1.0, 2.0, 3.0], (4, 1))
+        curve = ecdf_difference(y, Quantiles(values, [0.25, 0.5, 0.75]), rng=0, points=[0.25, 0.5, 0.75])
+        assert curve.v.tolist() == [0] * 5
+        assert curve.tied == 4
+
+    def test_ties_need_chance_and_are_told(self, refusal):
+        given = [1.0, 2.0], Samples([[1.0, 2.0], [3.0, 4.0]])
+        assert "in 1 of 2 ranks" in refusal(ecdf_difference, *given)
+        assert ecdf_difference(*given, rng=0).tied == 1
+
+    def test_names(self):
+        named = Ranks.of([[0, 1], [1, 1]], M=1, names=["mass", "radius"])
+        curve = ecdf_difference(named)
+        assert curve.names == ("mass", "radius")
+        assert curve.v.shape == (3, 2)
+        assert curve.lower.shape == curve.sd.shape == curve.t.shape == (3,)
+        assert all(np.shape(curve.details[key]) == (2,) for key in ("gamma", "pvalue", "pvalue_each", "where", "tied"))
+
+    def test_one_column_is_an_array_if_it_has_an_axis(self):
+        assert ecdf_difference(Ranks.of([[0], [1]], M=1)).v.shape == (3, 1)
+        assert ecdf_difference(Ranks.of([0, 1], M=1)).v.shape == (3,)
+
+    def test_details_are_read_only(self):
+        curve = ecdf_difference(Ranks.of([[0, 1], [1, 1]], M=1))
+        with pytest.raises(ValueError, match="read-only"):
+            curve.pvalue[0] = 0
+
+
+class TestSummaries:
+    def test_batches_add_up(self):
+        y, draws = RNG.normal(size=(30, 2)), RNG.normal(size=(30, 8, 2))
+        parts = [
+            summarize(ecdf_difference, y[s], Samples(draws[s])) for s in (slice(0, 1), slice(1, 20), slice(20, 30))
+        ]
+        merged = ecdf_difference(Summary.from_bytes(sum(parts).to_bytes()))
+        whole = ecdf_difference(y, Samples(draws))
+        for name, column in whole.columns.items():
+            np.testing.assert_array_equal(merged.columns[name], column)
+        np.testing.assert_array_equal(merged.pvalue, whole.pvalue)
+
+    def test_equal_weights_are_none(self):
+        y, samples = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
+        expected = ecdf_difference(y, samples)
+        found = ecdf_difference(y, samples, weights=np.full(30, 3.5))
+        np.testing.assert_array_equal(found.v, expected.v)
+        assert found.pvalue == expected.pvalue
+
+    def test_rows_of_weight_zero_are_absent(self):
+        y, draws, w = RNG.normal(size=30), RNG.normal(size=(30, 8)), np.arange(30) % 3 > 0
+        found = ecdf_difference(y, Samples(draws), weights=w.astype(int))
+        assert found.n == 20
+        np.testing.assert_array_equal(found.v, ecdf_difference(y[w], Samples(draws[w])).v)
+
+
+class TestRefusals:
+    def test_weights(self, refusal):
+        y, samples = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
+        words = refusal(ecdf_difference, y, samples, weights=np.arange(30) + 1.0)
+        assert "refuses unequal weights" in words
+        assert 'uniformity_test(method="smooth")' in words
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"level": 0}, "level must lie"),
+            ({"level": 95}, "level must lie"),
+            ({"points": 0}, "points must be at least 1"),
+            ({"points": [2.0]}, "strictly between 0 and 1"),
+            ({"multiplicity": "holm"}, "multiplicity must be one of"),
+            ({"multiplicity": "exchange"}, 'uniformity_test(y, samples, multiplicity="exchange")'),
+        ],
+    )
+    def test_options(self, refusal, options, words):
+        assert words in refusal(ecdf_difference, Ranks.of([0, 1], M=1), **options)
+
+    def test_other_predictions(self, refusal):
+        assert "got Intervals" in refusal(ecdf_difference, [0.0], Intervals([0.0], [1.0], 0.9))
+
+
+REFERENCES_RANK_HISTOGRAM = Path(__file__).parents[1] / "references"
+VALUES_RANK_HISTOGRAM = {
+    value["id"]: value for value in json.loads((REFERENCES_RANK_HISTOGRAM / "samples.json").read_text())["values"]
+}
+ARRAYS_RANK_HISTOGRAM = np.load(REFERENCES_RANK_HISTOGRAM / "samples.npz")
+HISTOGRAMS = [name for name in VALUES_RANK_HISTOGRAM if name.startswith("histogram/")]
+RNG_RANK_HISTOGRAM = np.random.default_rng(0)
+
+
+def tables_rank_histogram(N, m):
+    """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
+    for bars in combinations(range(N + m - 1), m - 1):
+        counts = np.diff([-1, *bars, N + m - 1]) - 1
+        orders = factorial(N)
+        for count in counts.tolist():
+            orders //= factorial(count)
+        yield np.repeat(np.arange(m), counts), orders / m**N
+
+
+def leaves_rank_histogram(curve):
+    counts = curve.counts.T
+    return ((counts < curve.lower) | (counts > curve.upper)).any(axis=-1)
+
+
+@pytest.mark.parametrize("name", HISTOGRAMS)
+def test_references(name):
+    _, bins, data = name.split("/")
+    value = VALUES_RANK_HISTOGRAM[name]["value"]
+    M = ARRAYS_RANK_HISTOGRAM[f"samples_{data}"].shape[1]
+    curve = rank_histogram(Ranks.of(ARRAYS_RANK_HISTOGRAM[f"ranks_{data}"], M), bins=int(bins))
+    np.testing.assert_array_equal(np.atleast_2d(curve.counts.T), value["counts"])
+    np.testing.assert_allclose(curve.expected, value["expected"], rtol=1e-14)
+    np.testing.assert_allclose(np.atleast_1d(curve.chi2), value["chi2"], rtol=1e-9)
+    np.testing.assert_allclose(np.atleast_1d(curve.pvalue_each), value["pvalue"], rtol=1e-9)
+    np.testing.assert_allclose(np.atleast_1d(curve.pvalue), holm(np.array(value["pvalue"])), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "row", VALUES_RANK_HISTOGRAM["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}"
+)
+def test_band_rank_histogram(row):
+    N, m = row["N"], row["ranks"]
+    curve = rank_histogram(Ranks.of(np.arange(N) % m, m - 1), bins=row["bins"], level=row["level"])
+    assert curve.gamma_band == pytest.approx(row["gamma"], rel=1e-9)
+    assert curve.coverage == pytest.approx(row["coverage"], rel=1e-9)
+    assert (curve.lower.tolist(), curve.upper.tolist()) == (row["lower"], row["upper"])
+    assert (curve.last - curve.first + 1).tolist() == row["sizes"]
+
+
+def test_mean_counts_over_random_ties():
+    """The mean over generators is what an even share of every tie gives, within five standard errors."""
+    y, samples = ARRAYS_RANK_HISTOGRAM["integer_y"], Samples(ARRAYS_RANK_HISTOGRAM["integer_samples"])
+    less, equal = ARRAYS_RANK_HISTOGRAM["integer_less"][:, None], ARRAYS_RANK_HISTOGRAM["integer_equal"][:, None]
+    rank = np.arange(25)
+    chance = ((less <= rank) & (rank <= less + equal)) / (equal + 1)
+    expected = np.array(VALUES_RANK_HISTOGRAM["expected_counts/integer"]["value"])
+    np.testing.assert_allclose(chance.sum(axis=0), expected, rtol=1e-9)
+    mean = np.mean([rank_histogram(y, samples, bins=25, rng=seed).counts for seed in range(300)], axis=0)
+    error = np.sqrt((chance * (1 - chance)).sum(axis=0) / 300)
+    assert (abs(mean - expected) <= 5 * error).all()
+
+
+class TestByHandRankHistogram:
+    def test_bins_that_do_not_divide_the_ranks(self):
+        # Five ranks in two bins: 0 and 1, then 2 to 4. Five rows are expected as 2 and 3.
+        curve = rank_histogram(Ranks.of([0, 1, 1, 4, 2], M=4), bins=2)
+        assert (curve.first.tolist(), curve.last.tolist()) == ([0, 2], [1, 4])
+        assert curve.edges.tolist() == [0, 2, 5]
+        assert (curve.counts.tolist(), curve.expected.tolist()) == ([3, 2], [2.0, 3.0])
+        assert curve.chi2 == pytest.approx(1 / 2 + 1 / 3)
+
+    def test_bins_have_the_probability_of_their_ranks(self):
+        """A share of b/m each, not 1/(bins + 1): bars of ranks that are all equally frequent have height 1."""
+        for bins in (2, 7, 10, 64, 100):
+            curve = rank_histogram(Ranks.of(np.tile(np.arange(100), 30), M=99), bins=bins)
+            np.testing.assert_array_equal(curve.counts, curve.expected)
+            assert curve.chi2 == 0
+            assert curve.pvalue == 1
+
+    def test_two_bins(self):
+        # Counts of the first bin within 2 to 4 of 6 have 50/64; beyond, 1 and 5 have 12/64.
+        curve = rank_histogram(Ranks.of([0, 0, 0, 0, 0, 1], M=1), bins=2, level=0.75)
+        assert (curve.lower.tolist(), curve.upper.tolist()) == ([2, 2], [4, 4])
+        assert curve.coverage == pytest.approx(50 / 64)
+        assert curve.gamma_band == pytest.approx(44 / 64)  # 2 P(B <= 2)
+        assert leaves_rank_histogram(curve)
+
+    @pytest.mark.parametrize(
+        ("n", "M", "bins"),
+        [(10_000, 99, 20), (100, 99, 5), (200, 99, 10), (10_000, 100, 20), (50, 1, 2), (300, 23, 12)],
+    )
+    def test_default_bins(self, n, M, bins):
+        assert len(rank_histogram(Ranks.of(np.arange(n) % (M + 1), M)).counts) == bins
+
+    def test_few_rows_are_simulated(self):
+        ranks = Ranks.of([0, 0, 0, 0, 0, 1], M=1)
+        curve = rank_histogram(ranks)
+        assert "999 simulated histograms" in curve.method
+        # X² is 16/6 or more for counts of 0, 1, 5 and 6 of 6: 14/64.
+        assert curve.pvalue == pytest.approx(14 / 64, abs=4 * np.sqrt(14 / 64 * 50 / 64 / 999))
+        assert curve.pvalue == rank_histogram(ranks, rng=0).pvalue != rank_histogram(ranks, rng=1).pvalue
+        many = rank_histogram(Ranks.of([0, 1] * 20, M=1))
+        assert "chi-square with 1 degrees of freedom" in many.method
+
+
+@pytest.mark.parametrize("bins", [2, 3, 4])
+@pytest.mark.parametrize("level", [0.3, 0.8, 0.95])
+def test_probability_of_the_band_is_exact(bins, level):
+    found = [
+        (rank_histogram(Ranks.of(ranks, M=3), bins=bins, level=level), share)
+        for ranks, share in tables_rank_histogram(6, 4)
+    ]
+    inside = sum(share for curve, share in found if not leaves_rank_histogram(curve))
+    assert inside == pytest.approx(found[0][0].coverage, rel=1e-12)
+    assert inside >= level
+
+
+@given(n=st.integers(1, 200), M=st.integers(1, 60), data=st.data())
+def test_every_row_is_in_a_bar(n, M, data):
+    bins = data.draw(st.integers(2, M + 1))
+    ranks = np.random.default_rng(n).integers(0, M + 1, (n, 2))
+    curve = rank_histogram(Ranks.of(ranks, M), bins=bins)
+    assert curve.counts.sum(axis=0).tolist() == [n, n]
+    assert curve.expected.sum() == pytest.approx(n)
+    for k, (first, last) in enumerate(zip(curve.first, curve.last, strict=True)):
+        assert ((first <= ranks) & (ranks <= last)).sum(axis=0).tolist() == curve.counts[k].tolist()
+    assert (curve.lower <= curve.expected).all()
+    assert (curve.upper >= curve.expected).all()
+
+
+class TestColumns:
+    def test_are_judged_together(self):
+        ranks = Ranks.of(RNG_RANK_HISTOGRAM.integers(0, 10, (200, 4)), M=9)
+        together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity="none")
+        one = rank_histogram(ranks.take([0]), level=1 - 0.05 / 4)
+        assert together.lower.tolist() == one.lower.tolist()
+        assert alone.lower.tolist() == rank_histogram(ranks.take([0])).lower.tolist()
+        np.testing.assert_array_equal(together.pvalue, holm(together.pvalue_each))
+        np.testing.assert_array_equal(alone.pvalue, alone.pvalue_each)
+        assert "4 columns, judged together" in together.method
+
+    def test_shapes(self):
+        several, single = (rank_histogram(Ranks.of(r, M=3), bins=2) for r in ([[0, 1], [2, 3]], [0, 2]))
+        assert several.counts.tolist() == [[1, 1], [1, 1]]
+        assert several.chi2.tolist() == [0, 0]
+        assert several.lower.shape == several.expected.shape == (2,)
+        assert single.counts.tolist() == [1, 1]
+        assert single.chi2 == 0
+        assert several.names == ("0", "1")
+
+
+class TestKindsRankHistogram:
+    def test_laws_are_counted_in_cells(self):
+        at = [0.0, 0.25, 0.2500001, 0.5, 1.0, 0.75]  # right-closed, and 0 in the first
+        curve = rank_histogram(None, CdfValues(at), bins=4)
+        assert curve.counts.tolist() == [2, 2, 1, 1]
+        assert curve.cells
+        assert curve.edges.tolist() == [0, 250, 500, 750, 1000]
+
+    def test_narrow_laws_make_a_u(self):
+        y = np.random.default_rng(1).normal(size=2000)
+        curve = rank_histogram(y, Normal(np.zeros(2000), 0.7), bins=10)
+        ratio = curve.counts / curve.expected
+        assert ratio[0] > 1.6 < ratio[-1]
+        assert (ratio[4:6] < 0.8).all()
+        assert leaves_rank_histogram(curve)
+
+    def test_ties_need_chance(self, refusal):
+        given = [1.0, 2.0], Samples([[1.0, 2.0], [3.0, 4.0]])
+        assert "pass rng=" in refusal(rank_histogram, *given)
+        assert rank_histogram(*given, rng=0).tied == 1
+
+
+class TestSummariesRankHistogram:
+    def test_batches_add_up(self):
+        y, draws = RNG_RANK_HISTOGRAM.normal(size=(30, 2)), RNG_RANK_HISTOGRAM.normal(size=(30, 8, 2))
+        parts = [summarize(rank_histogram, y[s], Samples(draws[s])) for s in (slice(0, 9), slice(9, 30))]
+        merged = rank_histogram(Summary.from_bytes(sum(parts).to_bytes()), bins=3)
+        whole = rank_histogram(y, Samples(draws), bins=3)
+        for name, column in whole.columns.items():
+            np.testing.assert_array_equal(merged.columns[name], column)
+        np.testing.assert_array_equal(merged.pvalue, whole.pvalue)
+
+    def test_weights(self, refusal):
+        given = RNG_RANK_HISTOGRAM.normal(size=30), Samples(RNG_RANK_HISTOGRAM.normal(size=(30, 8)))
+        expected, equal = (rank_histogram(*given, weights=w) for w in (None, np.full(30, 0.1)))
+        np.testing.assert_array_equal(equal.counts, expected.counts)
+        assert "unequal weights" in refusal(rank_histogram, *given, weights=np.arange(30))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bins": 1}, "bins must be at least 2"),
+        ({"bins": 5}, "at most 4"),
+        ({"bins": 2.0}, "bins must be a whole number"),
+        ({"level": 1}, "level must lie"),
+        ({"multiplicity": "exchange"}, "uniformity_test"),
+    ],
+)
+def test_refusals(refusal, options, words):
+    assert words in refusal(rank_histogram, Ranks.of([0, 1], M=3), **options)
+
+
+@given(
+    share=st.floats(0.001, 0.999),
+    possible=st.sets(st.integers(1, 99), min_size=1).map(lambda found: np.array(sorted(found))),
+)
+def test_nothing_possible_is_nearer(share, possible):
+    (found,) = nearest(share, possible, 100, name="levels")
+    assert found in possible
+    assert abs(found - 100 * share) <= abs(possible - 100 * share).min() + 1e-3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_higher_of_two_that_are_equally_near(dtype):
+    # 0.95 of 100 lies between 94 and 96, and slightly below the middle as a float32.
+    assert nearest(np.array([0.95, 0.75], dtype), np.arange(50, 100, 2), 100, name="levels").tolist() == [96, 76]
+
+
+def test_the_ends():
+    assert nearest([0.01, 0.99], np.array([4, 6]), 10, name="levels").tolist() == [4, 6]
+
+
+@pytest.mark.parametrize(
+    ("points", "M", "expected"),
+    [
+        (1, 1, [1]),
+        (3, 3, [1, 2, 3]),
+        (3, 99, [25, 50, 75]),
+        (4, 9, [2, 4, 6, 8]),
+        (2, 9, [3, 7]),  # 10/3 and 20/3
+        ([0.5, 0.1, 0.1001], 99, [10, 50]),
+        (0.25, 3, [1]),
+    ],
+)
+def test_points(points, M, expected):
+    assert read_points(points, M).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        (0, "points must be at least 1"),
+        (10, "at most M = 9"),
+        (True, "points must be numbers"),
+        ([], "points must be a number or a list"),
+        ([[0.5]], "got shape (1, 1)"),
+        ([0.5, 1.0], "strictly between 0 and 1; got 1.0"),
+        ([90.0], "Divide percentages by 100"),
+        ([np.nan], "got nan"),
+        (["a"], "points must be"),
+    ],
+)
+def test_refusals_attainable(refusal, points, words):
+    assert words in refusal(read_points, points, 9)

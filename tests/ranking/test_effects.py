@@ -1,0 +1,348 @@
+"""Shift and spread that uneven ranks stand for."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from calibrant import Ranks
+from calibrant.ranking.effects import (
+    Found,
+    adjusted,
+    band_test,
+    below,
+    bin_counts,
+    chi2,
+    default_bins,
+    is_large,
+    legendre,
+    own_stream,
+    pearson,
+    rank_bins,
+    rank_effect,
+    rank_result,
+    ranks_in_words,
+    read_bins,
+    shaped,
+)
+
+REFERENCES = Path(__file__).parents[1] / "references"
+BOOK = [
+    value
+    for value in json.loads((REFERENCES / "samples.json").read_text())["values"]
+    if value["id"].startswith("components/")
+]
+M = 999
+ranks = st.lists(st.integers(0, 9), min_size=1, max_size=30)
+
+
+def predicted(shift=0.0, scale=1.0):
+    """Return the ranks of standard normal outcomes under N(shift, scale), as weights of the ranks 0 to M."""
+    ends = norm.cdf(norm.ppf(np.arange(M + 2) / (M + 1)) * scale + shift)
+    return Ranks.of(np.arange(M + 1), M, weights=np.diff(ends))
+
+
+@pytest.mark.parametrize("value", BOOK, ids=lambda value: value["id"])
+def test_reference(value):
+    with np.load(REFERENCES / "samples.npz") as arrays:
+        rank = arrays[value["inputs"][0]]
+        draws = arrays[value["inputs"][0].replace("ranks", "samples")].shape[1]
+    found, expected = rank_effect(Ranks.of(rank, draws)), value["value"]
+    np.testing.assert_allclose(found.Z.T, expected["Z"], rtol=value["rtol"], atol=1e-12)
+    np.testing.assert_allclose(found.shift, expected["shift_sd"], rtol=value["rtol"])
+    np.testing.assert_allclose(found.spread, expected["spread_multiplier"], rtol=value["rtol"])
+
+
+@pytest.mark.parametrize(("scale", "needed"), [(0.7, 1.44), (1.4, 0.73)])
+def test_spread_is_the_factor_that_predictions_need(scale, needed):
+    assert rank_effect(predicted(scale=scale)).spread[0] == pytest.approx(needed, abs=0.005)
+
+
+@pytest.mark.parametrize("shift", [-0.2, 0.05, 0.2])
+def test_shift_is_positive_if_predictions_are_too_high(shift):
+    assert rank_effect(predicted(shift=shift)).shift[0] == pytest.approx(shift, rel=0.02)
+
+
+def test_small_departures_are_found_to_first_order():
+    assert rank_effect(predicted(scale=0.99)).spread[0] == pytest.approx(1 / 0.99, abs=2e-4)
+
+
+def test_by_hand():
+    found = rank_effect(Ranks.of([1, 1, 1, 0], M=1))  # φ_1 = -1, 1
+    assert found.Z.tolist() == [[1.0]]  # (3 - 1) / sqrt(4)
+    assert found.shift[0] == pytest.approx(-np.sqrt(np.pi / 3) / 2)
+    assert np.isnan(found.spread[0])
+
+
+def test_variance_of_the_components_is_1():
+    rng = np.random.default_rng(0)
+    Z = rank_effect(Ranks.of(rng.integers(0, 10, (40, 4000)), M=9)).Z
+    np.testing.assert_allclose(Z @ Z.T / 4000, np.eye(4), atol=0.1)
+
+
+@given(ranks)
+def test_mirrored_ranks_mirror_the_shift(rank):
+    found, mirrored = (rank_effect(Ranks.of(r, M=9)) for r in (rank, [9 - r for r in rank]))
+    np.testing.assert_allclose(mirrored.shift, -found.shift, atol=1e-12)
+    np.testing.assert_allclose(mirrored.spread, found.spread, rtol=1e-12)
+
+
+@given(ranks, st.floats(0.01, 100))
+def test_a_common_factor_of_weights_changes_nothing(rank, factor):
+    weights = np.linspace(1, 2, len(rank))
+    found, scaled = (rank_effect(Ranks.of(rank, M=9, weights=w)) for w in (weights, weights * factor))
+    for ours, theirs in zip(scaled, found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+@given(ranks)
+def test_weights_count_as_repeated_rows_in_the_effect(rank):
+    times = np.arange(1, len(rank) + 1)
+    weighted, repeated = Ranks.of(rank, M=9, weights=times), Ranks.of(np.repeat(rank, times), M=9)
+    np.testing.assert_allclose(rank_effect(weighted).shift, rank_effect(repeated).shift, atol=1e-12)
+
+
+def found(C):
+    return Found(np.full(C, 2.0), np.full(C, 0.25), "a test", {"Z": np.ones((3, C))}, {"dof": 3})
+
+
+def test_one_column_without_an_axis_gives_numbers():
+    ranks = Ranks.of([0, 1, 3], M=3)
+    result = rank_result(ranks, found(1), np.array([0.5]), "")
+    effect = rank_effect(ranks)
+    assert [type(v) for v in (result.statistic, result.pvalue, *result.estimate)] == [float] * 4
+    assert result.estimate == (effect.shift[0], effect.spread[0])
+    assert (result.pvalue, result.details["pvalue_each"], result.details["dof"]) == (0.5, 0.25, 3)
+    assert result.details["Z"].shape == (3,)
+    assert result.details["names"] == ("",)
+    assert type(result.details["tied"]) is int
+    assert result.method == "a test; ranks among 3 draws"
+
+
+def test_columns_give_arrays():
+    ranks = Ranks.of([[0, 1], [3, 2]], M=3, names=["u", "v"])
+    result = rank_result(ranks, found(2), np.array([0.5, 0.5]), "Holm")
+    assert result.pvalue.shape == result.estimate[0].shape == (2,)
+    assert result.details["Z"].shape == (3, 2)
+    assert result.details["names"] == ("u", "v")
+    assert result.method == "a test; ranks among 3 draws; 2 columns, Holm"
+
+
+def test_one_column_with_an_axis_gives_arrays_too():
+    assert rank_result(Ranks.of([[0], [3]], M=3), found(1), np.array([0.5]), "").pvalue.shape == (1,)
+
+
+def test_no_pvalue_is_0():
+    result = rank_result(Ranks.of([0], M=3), found(1)._replace(pvalue=np.zeros(1)), np.zeros(1), "")
+    assert 0 < result.pvalue < 1e-300
+    assert 0 < result.details["pvalue_each"] < 1e-300
+
+
+def test_adjusted():
+    p = np.array([[0.01, 0.04], [np.nan, 0.5]])
+    np.testing.assert_allclose(adjusted(p, "holm"), [[0.03, 0.08], [np.nan, 0.5]])
+    np.testing.assert_allclose(adjusted(p, "bonferroni"), [[0.03, 0.12], [np.nan, 1.0]])
+    np.testing.assert_array_equal(adjusted(p, "none"), p)
+
+
+def test_shaped():
+    assert shaped(np.array([2.5]), True) == 2.5
+    assert shaped(np.ones((3, 1)), True).shape == (3,)
+    assert shaped(np.ones((3, 1)), False).shape == (3, 1)
+
+
+def test_words_for_cells():
+    cells = Ranks.of([0], 999)
+    object.__setattr__(cells, "cells", True)
+    assert "1,000" in ranks_in_words(cells)
+
+
+@pytest.mark.parametrize("M", [1, 2, 3, 4, 5, 9, 99, 1000, 5000])
+def test_orthonormal_and_free_of_constants(M):
+    phi = legendre(M)
+    assert phi.shape == (min(4, M), M + 1)
+    np.testing.assert_allclose(phi @ phi.T / (M + 1), np.eye(len(phi)), atol=1e-10)
+    np.testing.assert_allclose(phi.mean(axis=1), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("M", [1, 4, 9, 1000])
+def test_signs(M):
+    phi = legendre(M)
+    assert (phi[:, -1] > 0).all()
+    for k, row in enumerate(phi, start=1):
+        np.testing.assert_allclose(row[::-1], (-1) ** k * row, atol=1e-12)
+
+
+def test_are_polynomials_of_their_degree():
+    r = np.arange(21)
+    for k, row in enumerate(legendre(20), start=1):
+        np.testing.assert_allclose(np.polyval(np.polyfit(r, row, k), r), row, atol=1e-10)
+
+
+def test_by_hand_legendre():
+    np.testing.assert_allclose(legendre(2), [np.array([-1, 0, 1]) * np.sqrt(1.5), np.array([1, -2, 1]) / np.sqrt(2)])
+
+
+def test_limit_is_the_continuous_polynomial():
+    x = 2 * (np.arange(5001) + 0.5) / 5001 - 1
+    np.testing.assert_allclose(legendre(5000)[1], np.sqrt(5) * (3 * x * x - 1) / 2, atol=1e-3)
+
+
+def test_counts_below_a_rank():
+    counts = np.array([[1, 0], [2, 0], [0, 4], [3, 2]])
+    assert below(counts, np.array([1, 2, 3])).tolist() == [[1, 0], [3, 0], [3, 4]]
+
+
+def test_by_hand_rank_band():
+    found = band_test(Ranks.of([0, 0, 0], M=1))
+    assert found.gamma[0] == pytest.approx(2 / 8)
+    assert found.pvalue[0] == pytest.approx(2 / 8)
+    assert found.where.tolist() == [0.5]
+
+
+@pytest.mark.parametrize(("n", "M"), [(3, 2), (4, 3), (5, 2)])
+def test_pvalues_have_the_law_they_claim(n, M):
+    """Over all rank vectors the share of p-values at or below each p is p."""
+    every = np.array(list(itertools.product(range(M + 1), repeat=n))).T  # (n, vectors)
+    p = band_test(Ranks.of(every, M)).pvalue
+    for value in np.unique(p.round(12)):
+        assert np.mean(p <= value * (1 + 1e-9)) == pytest.approx(value, rel=1e-9)
+
+
+def test_gamma_is_the_smallest_pointwise_pvalue():
+    rank = np.random.default_rng(0).integers(0, 8, 30)
+    counts = np.array([(rank < j).sum() for j in range(1, 8)])
+    t = np.arange(1, 8) / 8
+    pointwise = 2 * np.minimum(binom.cdf(counts, 30, t), binom.sf(counts - 1, 30, t))
+    found = band_test(Ranks.of(rank, M=7))
+    assert found.gamma[0] == pytest.approx(pointwise.min())
+    assert found.where[0] == t[np.argmin(pointwise)]
+
+
+def test_more_than_a_thousand_draws_are_looked_at_in_a_thousand_places():
+    rank = np.random.default_rng(0).integers(0, 5001, (60, 2))
+    found = band_test(Ranks.of(rank, M=5000))
+    assert (found.pvalue > 0.001).all()
+    assert np.isin(np.rint(found.where * 5001), Ranks.of(rank, M=5000).points).all()
+
+
+REFERENCES_RANK_BINS = Path(__file__).parents[1] / "references"
+BOOK_RANK_BINS = [
+    value
+    for value in json.loads((REFERENCES_RANK_BINS / "samples.json").read_text())["values"]
+    if value["id"].startswith("histogram/")
+]
+
+
+def counted(value):
+    with np.load(REFERENCES_RANK_BINS / "samples.npz") as arrays:
+        rank = arrays[value["inputs"][0]].astype(int)
+        M = arrays[value["inputs"][0].replace("ranks", "samples")].shape[1]
+    return np.stack([np.bincount(column, minlength=M + 1) for column in rank.reshape(len(rank), -1).T], axis=1)
+
+
+@pytest.mark.parametrize("value", BOOK_RANK_BINS, ids=lambda value: value["id"])
+def test_reference_rank_bins(value):
+    counts, expected = counted(value), value["value"]
+    bins, n, M = int(value["id"].split("/")[1]), counts[:, 0].sum(), len(counts) - 1
+    share = rank_bins(M, bins) / (M + 1)
+    np.testing.assert_array_equal(bin_counts(counts, bins).T, expected["counts"])
+    np.testing.assert_allclose(n * share, expected["expected"], rtol=value["rtol"])
+    statistic, pvalue = chi2(bin_counts(counts, bins), n * share, None)
+    np.testing.assert_allclose(statistic, expected["chi2"], rtol=value["rtol"])
+    np.testing.assert_allclose(pvalue, expected["pvalue"], rtol=value["rtol"])
+
+
+@given(M=st.integers(1, 80), data=st.data())
+def test_a_rank_falls_into_its_bin_by_whole_numbers(M, data):
+    bins = data.draw(st.integers(1, M + 1))
+    place = ((np.arange(M + 1) + 1) * bins - 1) // (M + 1)
+    np.testing.assert_array_equal(rank_bins(M, bins), np.bincount(place, minlength=bins))
+    counts = np.arange(1, 2 * M + 3).reshape(M + 1, 2)
+    expected = np.stack([np.bincount(place, column, minlength=bins) for column in counts.T], axis=1)
+    np.testing.assert_array_equal(bin_counts(counts, bins), expected)
+
+
+def test_bins_that_do_not_divide_the_ranks():
+    assert rank_bins(99, 7).tolist() == [14, 14, 14, 15, 14, 14, 15]
+
+
+@pytest.mark.parametrize(
+    ("n", "M", "bins"),
+    [
+        (10**6, 999, 20),
+        (200, 99, 10),  # 200 // 20 rows
+        (40, 99, 5),  # never fewer than five
+        (10**6, 99, 20),
+        (10**6, 59, 20),
+        (10**6, 32, 11),  # 33 = 3 · 11
+        (10**6, 100, 20),  # 101 is prime
+        (10**6, 12, 13),  # one bin per rank
+        (10, 1, 2),
+        (10, 2, 3),
+    ],
+)
+def test_default(n, M, bins):
+    assert default_bins(n, M) == read_bins(None, n, M) == bins
+
+
+@given(n=st.integers(1, 10**5), M=st.integers(1, 500))
+def test_default_divides_where_it_can(n, M):
+    start, found = min(20, max(5, n // 20), M + 1), default_bins(n, M)
+    divisors = [k for k in range(1, start + 1) if (M + 1) % k == 0 and k >= start / 2]
+    assert found == (max(divisors) if divisors else start)
+
+
+def test_bins_that_are_refused(refusal):
+    assert "at most 10" in refusal(read_bins, 11, 100, 9)
+    assert "at least 2" in refusal(read_bins, 1, 100, 9)
+    assert "whole number" in refusal(read_bins, 2.5, 100, 9)
+
+
+def test_few_expected_rows_are_simulated():
+    counts, expected = np.array([[3, 1], [0, 1], [0, 1]]), np.full(3, 1.0)
+    assert not is_large(expected)
+    statistic, pvalue = chi2(counts, expected, 3, resamples=4999)
+    assert statistic.tolist() == [6.0, 0.0]
+    assert pvalue[0] == pytest.approx(3 / 27, abs=0.02)  # all three rows in one bin
+    assert pvalue[1] == 1.0
+
+
+def test_simulation_repeats_itself_and_is_never_0():
+    counts, expected = np.array([[40], [0]]), np.array([4.0, 36.0])
+    first, again = (chi2(counts, expected, rng)[1][0] for rng in (None, 0))
+    assert first == again == 1 / 1000
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=6).filter(any))
+def test_statistic_does_not_depend_on_the_order_of_equal_bins(counts):
+    expected = np.full(len(counts), sum(counts) / len(counts))
+    ours, theirs = (pearson(np.array(c)[:, None], expected)[0] for c in (counts, counts[::-1]))
+    assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_a_whole_number_gives_chance_of_its_own():
+    first, second = np.random.default_rng(5).random(1000), own_stream(5).random(1000)
+    assert not np.isin(first, second).any()
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.1
+
+
+def test_repeats_itself():
+    assert own_stream(5).random() == own_stream(np.int64(5)).random()
+    assert own_stream(None).random() == own_stream(0).random()
+    assert own_stream(5).random() != own_stream(6).random()
+
+
+def test_a_generator_goes_on():
+    source = np.random.default_rng(5)
+    assert own_stream(source) is source
+
+
+@pytest.mark.parametrize("rng", [True, -1, "5", 0.5], ids=repr)
+def test_refused(rng, refusal):
+    assert "rng must be" in refusal(own_stream, rng)

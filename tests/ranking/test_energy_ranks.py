@@ -1,0 +1,255 @@
+"""Ranks of outcomes among their draws by the predicted density."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant import Laplace, Law, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyLaw, summarize
+from calibrant.ranking.energy_ranks import density_level, energy_ranks
+from calibrant.ranking.ranks import ranks
+
+ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
+COV = ARRAYS["chol"] @ ARRAYS["chol"].T
+NORMALS = {"calibrated": ([0.0, 0, 0], 1.0), "overdispersed": ([0.0, 0, 0], 1.96), "biased": ([0.4, 0, 0], 1.0)}
+
+
+def student(z, mu):
+    """Log density of independent coordinates mu + T/√3, T with 3 degrees of freedom."""
+    return stats.t.logpdf((z - mu) * np.sqrt(3), 3).sum(axis=-1)
+
+
+def gamma(z, mu):
+    """Log density of independent coordinates mu + (G - 2)/√2, G ~ Gamma(2, 1)."""
+    return stats.gamma.logpdf((z - mu) * np.sqrt(2) + 2, 2).sum(axis=-1)
+
+
+class TestReferences:
+    @pytest.mark.parametrize("name", NORMALS)
+    def test_normal_vectors(self, name):
+        shift, spread = NORMALS[name]
+        y, draws = ARRAYS["y"], ARRAYS[f"samples_{name}"]
+        law = MvNormal(ARRAYS["mu"] + shift, spread * COV)
+        samples = Samples(draws, log_density=law.log_density(draws))
+        found = energy_ranks(y, samples, log_density_y=law.log_density(y))
+        assert found.dtype == np.int64
+        np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
+
+    @pytest.mark.parametrize(("name", "y"), [("overdispersed", "y"), ("skewed", "y_shape")])
+    def test_stored_densities(self, name, y):
+        samples = Samples(ARRAYS[f"samples_{name}"], log_density=ARRAYS[f"log_density_{name}"])
+        found = energy_ranks(ARRAYS[y], samples, log_density_y=ARRAYS[f"log_density_y_{name}"])
+        np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
+        if name == "skewed":
+            outside = np.isneginf(ARRAYS["log_density_y_skewed"])
+            assert outside.any()
+            assert (found[outside] == samples.M).all()
+
+    @pytest.mark.parametrize(("name", "density"), [("skewed", gamma), ("heavy_tailed", student)])
+    def test_other_shapes(self, name, density):
+        y, draws, mu = ARRAYS["y_shape"], ARRAYS[f"samples_{name}"], ARRAYS["mu_shape"]
+        samples = Samples(draws, log_density=density(draws, mu[:, None]))
+        found = energy_ranks(y, samples, log_density_y=density(y, mu))
+        np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
+
+    def test_normal_numbers(self):
+        law = Normal(ARRAYS["mu_seed"], 1.0)
+        draws = ARRAYS["samples_seed_ideal"]
+        samples = Samples(draws, log_density=law.log_density(draws))
+        found = energy_ranks(ARRAYS["y_seed"], samples, log_density_y=law.log_density(ARRAYS["y_seed"]))
+        np.testing.assert_array_equal(found, ARRAYS["energy_ranks_seed_ideal"])
+
+
+class TestSamples:
+    def test_by_hand(self):
+        samples = Samples([[0.0, 1.0, 2.0]] * 3, log_density=[[-1.0, -2.0, -3.0]] * 3)
+        np.testing.assert_array_equal(energy_ranks([0.0] * 3, samples, log_density_y=[-0.5, -2.5, -np.inf]), [0, 2, 3])
+
+    def test_a_constant_of_each_row_may_be_missing(self):
+        rng = np.random.default_rng(0)
+        q, q_y, constant = rng.normal(size=(20, 9)), rng.normal(size=20), rng.normal(size=20)
+        found = energy_ranks(q_y, Samples(q, log_density=q), log_density_y=q_y)
+        moved = energy_ranks(q_y, Samples(q, log_density=q + constant[:, None]), log_density_y=q_y + constant)
+        np.testing.assert_array_equal(moved, found)
+        np.testing.assert_array_equal(found, 9 - ranks(q_y, Samples(q)))
+
+    def test_ties(self, refusal):
+        samples = Samples([[0.0, 1.0, 2.0]] * 300, log_density=[[-np.inf, -np.inf, -1.0]] * 300)
+        options = {"log_density_y": np.full(300, -np.inf)}
+        found = energy_ranks(np.zeros(300), samples, rng=0, **options)
+        assert sorted(set(found.tolist())) == [1, 2, 3]
+        message = refusal(energy_ranks, np.zeros(300), samples, **options)
+        assert "the density of the outcome equals that of draws in 300 of 300 ranks" in message
+        assert summarize(energy_ranks, np.zeros(300), samples, rng=0, **options).tied.tolist() == [300]
+
+    def test_float32_densities(self):
+        samples = Samples([[0.0, 1.0]] * 50, log_density=[[0.1, 0.1]] * 50)
+        found = energy_ranks(np.zeros(50), samples, log_density_y=np.full(50, 0.1, np.float32), rng=0)
+        assert sorted(set(found.tolist())) == [0, 1, 2]
+
+    def test_exchangeable_members_have_uniform_ranks(self):
+        q = np.random.default_rng(0).integers(0, 4, (10_000, 6)) * 1.0
+        samples = Samples(q[:, 1:], log_density=q[:, 1:])
+        counts = np.bincount(energy_ranks(q[:, 0], samples, log_density_y=q[:, 0], rng=0), minlength=6)
+        assert stats.chisquare(counts).pvalue > 0.001
+
+    def test_rows_of_weight_zero(self):
+        samples = Samples([[0.0], [0.0], [0.0]], log_density=[[-1.0], [-1.0], [-1.0]])
+        options = {"log_density_y": [-2.0, np.nan, 0.0], "weights": [1.0, 0.0, 3.0]}
+        summary = summarize(energy_ranks, [0.0, np.nan, 0.0], samples, **options)
+        assert summary.weight[:, 0].tolist() == [3.0, 1.0]
+
+
+class TestLaws:
+    def test_closed_forms(self):
+        # P(|Z| < 0.6745) = 0.5; a Laplace law has mass 1 - 1/2 within log 2; chi-square (2) at 2 log 2 is 1/2.
+        np.testing.assert_array_equal(energy_ranks([-0.6744, 0.6746], Normal([0.0, 0.0], 1.0)), [499, 500])
+        np.testing.assert_array_equal(energy_ranks([0.6931, -0.6932], Laplace([0.0, 0.0], 1.0)), [499, 500])
+        y = np.sqrt(2 * np.log(2)) * np.array([[1 - 1e-6, 0.0], [0.0, -1 - 1e-6]])
+        np.testing.assert_array_equal(energy_ranks(y, MvNormal(np.zeros((2, 2)), np.eye(2))), [499, 500])
+        summary = summarize(energy_ranks, y, MvNormal(np.zeros((2, 2)), np.eye(2)))
+        assert (summary.cells, summary.M) == (True, 999)
+
+    @pytest.mark.parametrize("shared", [True, False])
+    def test_closed_forms_agree_with_draws(self, shared):
+        rng = np.random.default_rng(0)
+        n, M = 200, 4000
+        scale = np.ones(n) if shared else rng.uniform(0.5, 2, n)
+        cov = COV if shared else scale[:, None, None] * COV
+        law = MvNormal(rng.normal(size=(n, 3)), cov)
+        y = law.sample(1, rng)[:, 0]
+        draws = law.sample(M, rng)
+        counted = energy_ranks(y, Samples(draws, law.log_density(draws)), log_density_y=law.log_density(y))
+        assert np.abs(energy_ranks(y, law) / 1000 - counted / M).max() < 5 * 0.5 / np.sqrt(M) + 0.001
+
+    def test_far_outcomes(self):
+        np.testing.assert_array_equal(energy_ranks([0.0, 1e300], Normal([0.0, -1e300], 1e-300)), [0, 999])
+        law = MvNormal([[0.0, 0.0], [0.0, 0.0]], np.eye(2))
+        np.testing.assert_array_equal(energy_ranks([[0.0, 0.0], [1e200, 0.0]], law), [0, 999])
+
+    @pytest.mark.parametrize("vectors", [True, False])
+    def test_mixtures_are_drawn_from(self, vectors):
+        n = 3000
+        rng = np.random.default_rng(1)
+        one = (lambda m: MvNormal(np.full((n, 2), m), np.eye(2))) if vectors else (lambda m: Normal(np.full(n, m), 1.0))
+        law = Mixture([one(-3.0), one(1.0)], [0.3, 0.7])
+        y = law.sample(1, rng)[:, 0]
+        found = energy_ranks(y, law, draws=9, rng=0)
+        assert stats.chisquare(np.bincount(found, minlength=10)).pvalue > 0.001
+        np.testing.assert_array_equal(found, energy_ranks(y, law, draws=9, rng=np.random.default_rng(0)))
+        summary = summarize(energy_ranks, y[:5], law.take(slice(0, 5)), rng=0)
+        assert (summary.M, summary.cells, summary.tied.tolist()) == (999, False, [0])
+
+    def test_one_component_is_the_closed_form(self):
+        y = np.linspace(-2, 2, 50)
+        law = Normal(np.zeros(50), 1.0)
+        drawn = energy_ranks(y, Mixture([law], [1.0]), draws=3999, rng=0) / 4000
+        assert np.abs(drawn - energy_ranks(y, law) / 1000).max() < 5 * 0.5 / np.sqrt(4000) + 0.001
+
+    def test_outside_of_the_support(self):
+        law = ScipyLaw(stats.gamma([2.0, 2.0]))
+        np.testing.assert_array_equal(energy_ranks([-1.0, 1.0], law, draws=20, rng=0), [20, 0])
+
+
+class TestRefusals:
+    SAMPLES = Samples([[0.0, 1.0]], log_density=[[-1.0, -2.0]])
+
+    def test_densities_that_are_missing(self, refusal):
+        assert "the second is missing" in refusal(energy_ranks, [0.0], self.SAMPLES)
+        message = refusal(energy_ranks, [0.0], Samples([[0.0, 1.0]]), log_density_y=[0.0])
+        assert "the first is missing" in message
+        assert "joint_ranks" in message
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ([[0.0]], "shape (1,); got shape (1, 1)"),
+            ([np.nan], "row 0 is nan"),
+            ([np.inf], "below infinity"),
+            (["a"], "must be real numbers"),
+        ],
+    )
+    def test_densities_of_outcomes(self, refusal, given, words):
+        assert words in refusal(energy_ranks, [0.0], self.SAMPLES, log_density_y=given)
+
+    def test_infinite_draws(self, refusal):
+        samples = Samples([[0.0, np.inf]], log_density=[[-1.0, -2.0]])
+        assert "row 0, draw 1 is inf" in refusal(energy_ranks, [0.0], samples, log_density_y=[0.0])
+
+    def test_options_that_have_no_use(self, refusal):
+        assert "tells its density itself" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), log_density_y=[0.0])
+        assert "has a closed form" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), draws=9)
+        assert "2 draws already" in refusal(energy_ranks, [0.0], self.SAMPLES, log_density_y=[0.0], draws=9)
+
+    def test_drawing_needs_a_generator(self, refusal):
+        message = refusal(energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]))
+        assert "no closed form for Mixture" in message
+        assert "rng=" in message
+        assert "draws must be at least 1" in refusal(
+            energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]), draws=0, rng=0
+        )
+
+    def test_laws_without_a_density(self, refusal):
+        from calibrant import NotApplicableError
+
+        law = ScipyLaw(stats.poisson([2.0]))
+        assert "has no density" in refusal(energy_ranks, [1.0], law, rng=0, error=NotApplicableError)
+
+    def test_densities_that_are_no_numbers(self, refusal):
+        class Broken(Law):
+            n = 3
+
+            def take(self, rows):
+                return self
+
+            def sample(self, size, rng):
+                return np.zeros((3, size))
+
+            def log_density(self, x):
+                return np.where(np.arange(3)[:, None] == 2, np.nan, 0.0) + x
+
+        assert "row 2 has one that is nan" in refusal(energy_ranks, np.zeros(3), Broken(), draws=2, rng=0)
+
+    def test_other_predictions(self, refusal):
+        assert "energy_ranks judges" in refusal(energy_ranks, [0.0], Quantiles([[0.0]], [0.5]))
+
+
+Y = np.array([-2.5, 0.0, 0.3, 7.0])
+
+
+def test_normal():
+    z = (Y - 0.5) / 2
+    np.testing.assert_allclose(density_level(Normal(np.full(4, 0.5), 2.0), Y), np.abs(2 * stats.norm.cdf(z) - 1))
+
+
+def test_laplace():
+    np.testing.assert_allclose(density_level(Laplace(np.full(4, 0.5), 2.0), Y), 1 - np.exp(-np.abs(Y - 0.5) / 2))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_normal_vectors(shared):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(1 if shared else 6, 3, 3))
+    cov = A @ A.swapaxes(1, 2) + np.eye(3)
+    mean, y = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)) * 2
+    law = MvNormal(mean, cov[0] if shared else cov)
+    r = y - mean
+    square = np.einsum("id,ide,ie->i", r, np.linalg.inv(np.broadcast_to(cov, (6, 3, 3))), r)
+    np.testing.assert_allclose(density_level(law, y), stats.chi2.cdf(square, 3), rtol=1e-10)
+
+
+def test_one_coordinate_is_a_number():
+    found = density_level(MvNormal(np.zeros((4, 1)), [[4.0]]), Y[:, None])
+    np.testing.assert_allclose(found, density_level(Normal(np.zeros(4), 2.0), Y), rtol=1e-12)
+
+
+def test_far_away():
+    assert density_level(Normal(np.zeros(2), 1e-300), np.array([0.0, 1e300])).tolist() == [0.0, 1.0]
+    assert density_level(Laplace(np.zeros(1), 1e-300), np.array([-1e300])).tolist() == [1.0]
+    assert density_level(MvNormal(np.zeros((1, 2)), np.eye(2)), np.array([[1e200, 0.0]])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("law", [Mixture([Normal([0.0], 1.0)], [1.0]), Samples([[1.0, 2.0]])])
+def test_others_have_no_form(law):
+    assert density_level(law, np.zeros(1)) is None

@@ -1,0 +1,247 @@
+"""Coverage of central intervals and of regions of highest density: the reference values, and all small tables."""
+
+import json
+from itertools import combinations
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import CdfValues, Intervals, Normal, NotApplicableError, Quantiles, Ranks, Samples, Summary, summarize
+from calibrant.ranking.expected_coverage import expected_coverage
+
+REFERENCES = Path(__file__).parents[1] / "references"
+VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+ARRAYS = np.load(REFERENCES / "samples.npz")
+SETS = [name.removeprefix("central_coverage/") for name in VALUES if name.startswith("central_coverage/")]
+RNG = np.random.default_rng(0)
+
+
+def tables(N, m):
+    """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
+    for bars in combinations(range(N + m - 1), m - 1):
+        counts = np.diff([-1, *bars, N + m - 1]) - 1
+        orders = factorial(N)
+        for count in counts.tolist():
+            orders //= factorial(count)
+        yield np.repeat(np.arange(m), counts), orders / m**N
+
+
+def leaves(curve):
+    c = curve.coverage.T
+    return ((c < curve.lower) | (c > curve.upper)).any(axis=-1)
+
+
+@pytest.mark.parametrize("name", SETS)
+class TestReferences:
+    def test_central(self, name):
+        value, M = VALUES[f"central_coverage/{name}"]["value"], ARRAYS[f"samples_{name}"].shape[1]
+        ranks = Ranks.of(ARRAYS[f"ranks_{name}"], M)
+        some = expected_coverage(ranks, levels=value["level"])
+        np.testing.assert_allclose(some.level, value["level"], rtol=1e-15)
+        np.testing.assert_allclose(np.atleast_2d(some.coverage.T), value["coverage"], rtol=1e-12)
+        every = expected_coverage(ranks)
+        a = np.array(value["a"])
+        np.testing.assert_allclose(every.level, (M + 1 - 2 * np.arange(M // 2, 0, -1)) / (M + 1), rtol=1e-15)
+        np.testing.assert_array_equal(every.coverage[-a], some.coverage)
+        np.testing.assert_array_equal(every.low[-a], some.low)
+
+    def test_hpd(self, name):
+        value, M = VALUES[f"hpd_coverage/{name}"]["value"], ARRAYS[f"samples_{name}"].shape[1]
+        ranks = Ranks.of(ARRAYS[f"energy_ranks_{name}"], M)
+        some = expected_coverage(ranks, region="hpd", levels=value["level"])
+        np.testing.assert_allclose(some.level, value["level"], rtol=1e-15)
+        np.testing.assert_allclose(some.coverage, value["coverage"], rtol=1e-12)
+        every = expected_coverage(ranks, region="hpd")
+        np.testing.assert_array_equal(every.coverage[np.array(value["j"]) - 1], some.coverage)
+        band = VALUES[f"band/energy/{name}"]["value"]
+        assert every.gamma == pytest.approx(band["gamma"], rel=1e-9)
+        assert every.pvalue == pytest.approx(band["pvalue"], rel=1e-9)
+
+
+class TestByHand:
+    def test_counts(self):
+        # Nine ranks among seven draws; (m - 2a)/m with m = 8. Ranks 3 and 4 are inside of all intervals.
+        ranks = Ranks.of([0, 0, 1, 2, 3, 4, 4, 6, 7], M=7)
+        curve = expected_coverage(ranks)
+        assert curve.level.tolist() == [2 / 8, 4 / 8, 6 / 8]
+        assert (9 * curve.coverage).round(12).tolist() == [3, 4, 6]
+        curve = expected_coverage(ranks, region="hpd")
+        assert curve.level.tolist() == [j / 8 for j in range(1, 8)]
+        assert (9 * curve.coverage).round(12).tolist() == [2, 3, 4, 5, 7, 7, 8]
+
+    def test_one_level(self):
+        # Three of six in the central half: Clopper-Pearson of 3 of 6, and B(6, 1/2) stays within 2 to 4 with 50/64.
+        curve = expected_coverage(Ranks.of([0, 0, 1, 2, 2, 3], M=3), levels=0.5, confidence=0.75)
+        assert (curve.level.tolist(), curve.coverage.tolist()) == ([0.5], [0.5])
+        assert (curve.lower.tolist(), curve.upper.tolist()) == ([2 / 6], [4 / 6])
+        assert curve.attained == pytest.approx(50 / 64)
+        # The limits solve P(B >= 3) = P(B <= 3) = 0.125.
+        q = curve.low.item()
+        above = sum(c * q**k * (1 - q) ** (6 - k) for k, c in {3: 20, 4: 15, 5: 6, 6: 1}.items())
+        assert above == pytest.approx(0.125, rel=1e-9)
+        assert curve.high.item() == pytest.approx(1 - q, rel=1e-9)
+        assert (curve.gamma, curve.pvalue, curve.where) == (pytest.approx(84 / 64), pytest.approx(1), 0.5)
+
+    def test_levels_are_those_that_draws_attain(self):
+        """With 19 draws there is 0.5 and 0.9 but no 0.95, and none is called what it is not."""
+        rng = np.random.default_rng(0)
+        y, draws = rng.normal(size=20_000), rng.normal(size=(20_000, 19))
+        curve = expected_coverage(y, Samples(draws), levels=[0.5, 0.95])
+        assert curve.level.tolist() == [0.5, 0.9]
+        np.testing.assert_allclose(curve.coverage, [0.5, 0.9], atol=0.01)
+        finer = expected_coverage(rng.normal(size=20_000), Samples(rng.normal(size=(20_000, 39))), levels=[0.5, 0.95])
+        assert finer.level.tolist() == [0.5, 0.95]
+        np.testing.assert_allclose(finer.coverage, [0.5, 0.95], atol=0.01)
+
+    def test_levels_keep_their_order(self):
+        ranks = Ranks.of(RNG.integers(0, 100, 50), M=99)
+        curve = expected_coverage(ranks, levels=[0.9, 0.5, 0.903])
+        assert curve.level.tolist() == [0.9, 0.5, 0.9]
+        sorted_ones = expected_coverage(ranks, levels=[0.5, 0.9])
+        assert curve.upper[[1, 0]].tolist() == sorted_ones.upper.tolist()
+        assert curve.pvalue == sorted_ones.pvalue
+
+    def test_many_draws(self):
+        for M in (2000, 2001, 5000):
+            m = M + 1
+            curve = expected_coverage(Ranks.of(RNG.integers(0, m, 100), M))
+            q = np.rint(curve.level * m).astype(int)
+            assert (q % 2 == m % 2).all()
+            assert 900 <= q.size <= 999
+            assert np.diff(curve.level).max() < 0.0025
+            assert curve.level[0] < 0.0025
+            assert curve.level[-1] > 0.9975
+
+    def test_errors_that_cancel_are_hidden(self):
+        # Mirrored ranks, and all on one side: the same central coverage.
+        ranks = np.arange(100).repeat(3)
+        even, bent = (expected_coverage(Ranks.of(r, M=99)) for r in (ranks, np.minimum(ranks, 99 - ranks)))
+        np.testing.assert_array_equal(even.coverage, bent.coverage)
+        assert expected_coverage(Ranks.of(np.minimum(ranks, 99 - ranks), M=99), region="hpd").pvalue < 1e-9
+
+
+@pytest.mark.parametrize("region", ["central", "hpd"])
+@pytest.mark.parametrize(("M", "level"), [(3, 0.8), (4, 0.3), (4, 0.95), (6, 0.8)])
+def test_probabilities_are_exact(region, M, level):
+    """Over all tables of counts: the band holds as often as it says, and p is a distribution function at itself."""
+    found = [
+        (expected_coverage(Ranks.of(ranks, M), region=region, confidence=level), share)
+        for ranks, share in tables(4, M + 1)
+    ]
+    inside = sum(share for curve, share in found if not leaves(curve))
+    assert inside == pytest.approx(found[0][0].attained, rel=1e-12)
+    assert inside >= level
+    p, share = np.array([(curve.pvalue, share) for curve, share in found]).T
+    for value in np.unique(p):
+        assert share[p <= value * (1 + 1e-9)].sum() == pytest.approx(value, rel=1e-9)
+
+
+@given(
+    n=st.integers(1, 60),
+    M=st.integers(2, 30),
+    C=st.integers(1, 3),
+    level=st.floats(0.05, 0.999),
+    seed=st.integers(0, 10**6),
+    power=st.floats(0.3, 3),
+    region=st.sampled_from(["central", "hpd"]),
+)
+def test_a_curve_leaves_the_band_exactly_if_its_pvalue_is_small(n, M, C, level, seed, power, region):
+    u = np.random.default_rng(seed).random((n, C)) ** power
+    curve = expected_coverage(Ranks.of((u * (M + 1)).astype(int), M), region=region, confidence=level)
+    most = (1 - level) / C
+    near = np.isclose(curve.pvalue_each, most, rtol=1e-9)
+    np.testing.assert_array_equal(leaves(curve) | near, (curve.pvalue_each <= most) | near)
+    assert (curve.low <= curve.coverage).all()
+    assert (curve.coverage <= curve.high).all()
+
+
+class TestKinds:
+    def test_intervals_of_draws(self):
+        """Counted as a user would: is y between the a-th smallest and the a-th largest draw?"""
+        y, draws = RNG.normal(size=(80, 2)), np.sort(RNG.normal(size=(80, 20, 2)), axis=1)
+        curve = expected_coverage(y, Samples(draws))
+        for k, a in enumerate(range(10, 0, -1)):
+            inside = (draws[:, a - 1] < y) & (y < draws[:, 20 - a])
+            np.testing.assert_allclose(curve.coverage[k], inside.mean(axis=0))
+            assert curve.level[k] == pytest.approx((21 - 2 * a) / 21)
+
+    def test_laws_are_counted_in_cells(self):
+        y = RNG.normal(size=240)
+        curve = expected_coverage(y, Normal(np.zeros(240), 1.0))
+        u = Normal(np.zeros(240), 1.0).cdf(y)
+        assert curve.cells
+        assert curve.level[:3].tolist() == [0.01, 0.02, 0.03]
+        expected = [np.mean((u > 0.5 - q / 2) & (u <= 0.5 + q / 2)) for q in curve.level]
+        np.testing.assert_allclose(curve.coverage, expected, atol=1e-12)
+
+    def test_values_and_quantiles(self):
+        at = [0.05, 0.3, 0.5, 0.7, 0.95]
+        assert expected_coverage(None, CdfValues(at), levels=[0.5, 0.8]).coverage.tolist() == [0.6, 0.6]
+        y, values = np.array([0.5, 1.5, 1.6, 9.0]), np.tile([1.0, 2.0], (4, 1))
+        found = expected_coverage(y, Quantiles(values, [0.25, 0.75]), levels=0.5, rng=0)
+        assert (found.coverage.item(), found.tied) == (0.5, 4)
+
+    def test_narrow_laws_lie_below_the_diagonal(self):
+        y = np.random.default_rng(1).normal(size=2000)
+        curve = expected_coverage(y, Normal(np.zeros(2000), 0.7), levels=[0.5, 0.9])
+        np.testing.assert_allclose(curve.coverage, [0.36, 0.75], atol=0.03)
+        assert (curve.coverage < curve.lower).all()
+
+    def test_columns_are_judged_together(self):
+        ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9, names=list("abcd"))
+        together, alone = expected_coverage(ranks), expected_coverage(ranks, multiplicity="none")
+        assert together.coverage.shape == together.low.shape == together.high.shape == (4, 4)
+        assert together.lower.tolist() == expected_coverage(ranks.take([0]), confidence=1 - 0.05 / 4).lower.tolist()
+        assert alone.lower.tolist() == expected_coverage(ranks.take([0])).lower.tolist()
+        assert together.low.tolist() == alone.low.tolist()  # pointwise
+        assert together.names == tuple("abcd")
+
+
+class TestSummaries:
+    def test_batches_add_up(self):
+        y, draws = RNG.normal(size=(30, 2)), RNG.normal(size=(30, 8, 2))
+        parts = [summarize(expected_coverage, y[s], Samples(draws[s])) for s in (slice(0, 9), slice(9, 30))]
+        merged = expected_coverage(Summary.from_bytes(sum(parts).to_bytes()))
+        whole = expected_coverage(y, Samples(draws))
+        for name, column in whole.columns.items():
+            np.testing.assert_array_equal(merged.columns[name], column)
+
+    def test_weights(self, refusal):
+        given = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
+        expected, equal = (expected_coverage(*given, weights=w) for w in (None, np.full(30, 0.1)))
+        np.testing.assert_array_equal(equal.coverage, expected.coverage)
+        assert "unequal weights" in refusal(expected_coverage, *given, weights=np.arange(30))
+
+
+class TestRefusals:
+    def test_density_is_not_in_the_draws(self, refusal):
+        for prediction in (Samples([[1.0, 2.0]]), Normal(0.0, 1.0)):
+            words = refusal(expected_coverage, [0.0], prediction, region="hpd")
+            assert 'expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")' in words
+
+    def test_one_draw_has_no_interval(self, refusal):
+        one = Ranks.of([0, 1, 1], M=1)
+        assert "at least 2 draws" in refusal(expected_coverage, one, error=NotApplicableError)
+        assert expected_coverage(one, region="hpd").coverage.tolist() == [1 / 3]
+        assert expected_coverage(Ranks.of([0, 1, 1], M=2)).level.tolist() == [1 / 3]
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"region": "highest"}, "region must be one of 'central', 'hpd'"),
+            ({"levels": 90}, "levels must lie strictly between 0 and 1; got 90.0. Divide percentages"),
+            ({"levels": []}, "levels must be a number or a list"),
+            ({"confidence": 0}, "confidence must lie"),
+            ({"level": 0.9}, "has no option level. Did you mean levels=?"),
+            ({"multiplicity": "exchange"}, "uniformity_test"),
+        ],
+    )
+    def test_options(self, refusal, options, words):
+        assert words in refusal(expected_coverage, Ranks.of([0, 1], M=3), **options)
+
+    def test_intervals(self, refusal):
+        assert "coverage_curve" in refusal(expected_coverage, [0.0], Intervals([0.0], [1.0], 0.9))

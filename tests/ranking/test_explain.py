@@ -1,0 +1,313 @@
+"""What ranks say about predictions, in words."""
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibrant import CdfValues, Grid, Intervals, MvNormal, Normal, Quantiles, Ranks, Samples, SummaryError, summarize
+from calibrant.core.pvalues import holm
+from calibrant.ranking.bands import gamma_pvalue, observed_gamma
+from calibrant.ranking.explain import explain
+from calibrant.ranking.failures import smallest_effects
+from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.ranks import ranks
+
+N, M = 2000, 99
+RNG = np.random.default_rng(7)
+Y = RNG.normal(size=N)
+NORMAL = RNG.normal(size=(N, M))
+SIGN = RNG.choice([-1.0, 1.0], N)
+
+
+def autocorrelated(phi):
+    draws = np.empty((N, M))
+    draws[:, 0] = RNG.normal(size=N)
+    for j in range(1, M):
+        draws[:, j] = phi * draws[:, j - 1] + np.sqrt(1 - phi**2) * RNG.normal(size=N)
+    return draws
+
+
+def exact_pvalues(counts):
+    """Return the exact p-values of columns of counts (M + 1, C) one by one."""
+    m, n = len(counts), int(counts[:, 0].sum())
+    t = np.arange(1, m) / m
+    gamma, _ = observed_gamma(np.cumsum(counts, axis=0)[:-1], n, t)
+    return np.array([gamma_pvalue(float(g), n, t) for g in gamma])
+
+
+class TestTableOfFailures:
+    """Every row of the table of pictures in words, at 2000 rows and 99 draws."""
+
+    @pytest.mark.parametrize(
+        ("y", "draws", "failure", "words", "coverage"),
+        [
+            (Y, NORMAL, "none", "No departure beyond chance (joint 95 %; p = ", (0.50, 0.90)),
+            (Y, 0.7 * NORMAL, "too narrow", "multiply the spread by about 1.4", (0.36, 0.75)),
+            (Y, 1.4 * NORMAL, "too wide", "multiply the spread by about 0.7", (0.65, 0.98)),
+            (Y, NORMAL + 0.4, "too high", "Predictions sit above the outcomes by about 0.", (0.47, 0.87)),
+            (Y, NORMAL - 0.4, "too low", "Predictions sit below the outcomes by about 0.", (0.47, 0.87)),
+            (
+                Y,
+                (RNG.gamma(2, size=(N, M)) - 2) / np.sqrt(2),
+                "skewed",
+                "the lower tail of the predictions is too short and the upper too long",
+                (0.46, 0.85),
+            ),
+            (
+                Y,
+                RNG.standard_t(3, size=(N, M)) / np.sqrt(3),
+                "heavy-tailed",
+                "the core of the predictions is too narrow and their tails are too long",
+                (0.34, 0.83),
+            ),
+            (Y + 0.8 * SIGN, NORMAL, "too narrow", "Bias that changes sign between rows looks the same", (0.38, 0.79)),
+            (
+                SIGN + 0.2 * Y,
+                np.sqrt(1.04) * NORMAL,
+                "two modes",
+                "avoids the centre of the predictions: two modes are averaged",
+                (0.11, 1.0),
+            ),
+            (Y, autocorrelated(0.9), "outside", "or draws are dependent", (0.42, 0.81)),
+            (
+                Y,
+                stats.norm.ppf(RNG.uniform(stats.norm.cdf(-1.5), stats.norm.cdf(1.5), (N, M))),
+                "outside",
+                "the support of the predictions is cut off",
+                (0.43, 0.78),
+            ),
+        ],
+        ids=["none", "sd 0.7", "sd 1.4", "+0.4", "-0.4", "skewed", "t3", "bias", "two modes", "dependent", "cut off"],
+    )
+    def test_row(self, y, draws, failure, words, coverage):
+        found = explain(y, Samples(draws), contraction=0.9)
+        assert found.failure == failure
+        assert words in found.sentence
+        assert list(found.coverage) == [0.5, 0.9]
+        np.testing.assert_allclose(list(found.coverage.values()), coverage, atol=0.035)
+        assert (found.pvalue > 0.05) == (failure == "none")
+
+    def test_dependence(self):
+        L = np.linalg.cholesky([[1.0, 0.6], [0.6, 1.0]])
+        rng = np.random.default_rng(1)
+        y, draws = rng.normal(size=(800, 2)) @ L.T, rng.normal(size=(800, 49, 2))
+        wrong, right = explain(y, Samples(draws)), explain(y, Samples(draws @ L.T))
+        assert wrong.joint_failure == "dependence wrong"
+        assert wrong.joint.startswith("Each variable is right alone; their dependence is wrong")
+        assert wrong.joint in str(wrong)
+        assert right.joint_failure == "none"
+        assert {*wrong.failure, *right.failure} <= {"none", "uninformative"}
+
+    def test_uninformative(self):
+        mu = np.random.default_rng(2).normal(size=1000)
+        y = np.random.default_rng(3).normal(mu)
+        ideal, climatology = explain(y, Normal(mu, 1.0)), explain(y, Normal(np.zeros(1000), np.sqrt(2)))
+        assert ideal.failure == "none"
+        assert climatology.failure == "uninformative"
+        assert "calibrated, but no sharper than the marginal law" in climatology.sentence
+        assert "marginal law" not in ideal.sentence
+
+
+class TestEffects:
+    def test_are_those_that_made_the_draws(self):
+        # draws N(0.4, 0.8²): against these very outcomes, whose mean and deviation are not quite 0 and 1
+        found = explain(Y, Samples((NORMAL + 0.5) * 0.8))
+        assert found.shift_low < (0.4 - Y.mean()) / 0.8 < found.shift_high
+        assert found.spread_low < Y.std() / 0.8 < found.spread_high
+
+    def test_do_not_depend_on_the_number_of_draws(self):
+        few, many = (explain(Y, Samples(0.7 * NORMAL[:, :m])) for m in (4, 99))
+        assert few.spread_low < 1 / 0.7 < few.spread_high
+        assert many.spread_low < 1 / 0.7 < many.spread_high
+
+    def test_a_bias_alone_asks_for_no_other_spread(self):
+        found = explain(Y, Samples(NORMAL + 1))
+        assert found.failure == "too high"
+        assert found.spread == pytest.approx(1.0, abs=0.06)
+        assert "multiply" not in found.sentence
+
+    def test_smallest_visible(self):
+        found = explain(Ranks.of(RNG.integers(0, 1000, 200), 999))
+        assert (found.smallest_shift, found.smallest_spread) == smallest_effects(200, 999)
+        error = 100 * (found.smallest_spread - 1)
+        words = f"a spread error under {error:.0f} % or a shift under {found.smallest_shift:.2g} predictive"
+        assert words in found.sentence
+
+    @given(st.integers(0, 10**6), st.integers(1, 12))
+    def test_mirrored_ranks(self, seed, m):
+        r = np.random.default_rng(seed).binomial(m, 0.35, 150)
+        one, other = explain(Ranks.of(r, m)), explain(Ranks.of(m - r, m))
+        opposite = {"too high": "too low", "too low": "too high"}
+        assert other.failure == opposite.get(one.failure, one.failure)
+        assert other.pvalue == pytest.approx(one.pvalue, rel=1e-8)
+        assert other.shift == pytest.approx(-one.shift, abs=1e-6)
+        assert other.coverage == pytest.approx(one.coverage)
+
+
+class TestPvalues:
+    def test_are_those_of_the_band(self):
+        r = RNG.integers(0, 20, 300)
+        expected = exact_pvalues(np.bincount(r, minlength=20)[:, None])[0]
+        assert explain(Ranks.of(r, 19)).pvalue == pytest.approx(expected, rel=1e-12)
+
+    def test_of_several_columns_and_the_joint_ranks_are_corrected_together(self):
+        r = np.column_stack([RNG.integers(0, 10, (200, 2)), RNG.binomial(9, 0.4, 200)])
+        whole = RNG.binomial(9, 0.45, 200)
+        counts = np.stack([np.bincount(column, minlength=10) for column in (*r.T, whole)], axis=1)
+        found = explain(Ranks.of(r, 9), joint=Ranks.of(whole, 9))
+        np.testing.assert_allclose([*found.pvalue, found.joint_pvalue], holm(exact_pvalues(counts)), rtol=1e-12)
+
+    def test_are_never_zero(self):
+        found = explain(Ranks.of(np.zeros(5000, dtype=int), 9))
+        assert 0 < found.pvalue < 1e-100
+        assert found.failure == "too high"
+        assert "by 2.3 predictive standard deviations or more" in found.sentence
+
+    def test_false_alarms_are_rare(self):
+        rng = np.random.default_rng(5)
+        alarms = [explain(Ranks.of(rng.integers(0, 10, 60), 9)).failure != "none" for _ in range(300)]
+        assert np.mean(alarms) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+    def test_level(self):
+        r = np.random.default_rng(0).binomial(9, np.random.default_rng(1).beta(1.25, 1, 300))
+        p = explain(Ranks.of(r, 9)).pvalue
+        assert 1e-6 < p < 0.2
+        assert explain(Ranks.of(r, 9), level=1 - 2 * p).failure != "none"
+        assert explain(Ranks.of(r, 9), level=1 - p / 2).failure == "none"
+
+
+class TestInputs:
+    def test_a_summary_says_what_the_data_say(self):
+        draws = Samples(0.7 * NORMAL)
+        found = explain(summarize(ranks, Y, draws))
+        assert found.sentence == explain(Y, draws).sentence
+        assert found.n == N
+        assert found.M == M
+
+    def test_batches_add_up(self):
+        r = RNG.binomial(9, 0.3, 100)
+        parts = Ranks.of(r[:30], 9) + Ranks.of(r[30:], 9)
+        assert explain(parts).sentence == explain(Ranks.of(r, 9)).sentence
+
+    def test_columns_are_tuples_and_arrays(self):
+        r = np.column_stack([RNG.integers(0, 10, 500), RNG.binomial(9, 0.3, 500)])
+        found = explain(Ranks.of(r, 9, names=("wind", "rain")))
+        assert found.names == ("wind", "rain")
+        assert found.failure[0] == "none"
+        assert found.failure[1] != "none"
+        assert found.shift.shape == found.pvalue.shape == found.coverage[0.8].shape == (2,)
+        assert str(found).splitlines()[0].startswith("rain: ")  # the worst first
+
+    def test_laws_quantiles_and_cdf_values(self):
+        narrow = explain(Y, Normal(np.zeros(N), 0.7))
+        assert narrow.failure == "too narrow"
+        assert narrow.M == 999
+        assert narrow.coverage[0.9] == pytest.approx(0.75, abs=0.03)
+        assert explain(None, CdfValues(stats.norm.cdf(Y / 0.7))).sentence == narrow.sentence
+        levels = np.arange(1, 100) / 100
+        values = np.tile(0.7 * stats.norm.ppf(levels), (N, 1))
+        assert explain(Y, Quantiles(values, levels), rng=0).failure == "too narrow"
+
+    def test_laws_of_vectors_are_judged_together(self):
+        rng = np.random.default_rng(4)
+        cov = np.array([[1.0, 0.6], [0.6, 1.0]])
+        y = rng.multivariate_normal([0, 0], cov, 800)
+        assert explain(y, MvNormal(np.zeros((800, 2)), np.eye(2))).joint_failure == "dependence wrong"
+        assert explain(y, MvNormal(np.zeros((800, 2)), cov)).joint_failure == "none"
+
+    def test_joint_ranks_are_average_ranks_unless_given(self):
+        rng = np.random.default_rng(4)
+        y, draws = rng.normal(size=(300, 2)), Samples(rng.normal(size=(300, 19, 2)))
+        average = summarize(joint_ranks, y, draws, method="average", rng=0)
+        uneven = Ranks.of(np.zeros(300, dtype=int), 19)
+        assert explain(y, draws).joint_pvalue == explain(y, draws, joint=average).joint_pvalue
+        assert explain(y, draws).joint_failure == "none"
+        assert explain(y, draws, joint=uneven).joint_failure == "dependence wrong"
+        assert explain(summarize(ranks, y, draws)).joint_pvalue is None
+
+    def test_what_takes_long_is_left_to_the_caller(self, monkeypatch):
+        monkeypatch.setattr(inspect.getmodule(explain), "CHEAP", 300 * 19 * 2 - 1)
+        rng = np.random.default_rng(4)
+        found = explain(rng.normal(size=(300, 2)), Samples(rng.normal(size=(300, 19, 2))))
+        assert found.joint_pvalue is None
+        assert found.joint == found.joint_failure == ""
+
+    def test_infinite_draws_and_outcomes_without_spread_have_ranks(self):
+        draws = NORMAL[:200].copy()
+        draws[0, 0] = np.inf
+        assert explain(Y[:200], Samples(draws)).n == 200
+        assert explain(np.zeros(200), Samples(NORMAL[:200] + 2)).failure == "too high"
+
+    def test_one_draw(self):
+        found = explain(Y, Samples(NORMAL[:, :1] + 1))
+        assert found.failure == "too high"
+        assert found.coverage == {}
+        assert np.isnan(found.spread)
+
+    def test_one_row(self):
+        assert explain([0.0], Samples([[1.0, 2.0, 3.0]])).failure == "none"
+
+    def test_few_draws_have_the_levels_that_they_have(self):
+        # M = 4: intervals of (5 - 2a)/5
+        assert list(explain(Ranks.of([0, 1, 2, 3, 4], 4)).coverage) == [0.6]
+        assert explain(Ranks.of([0, 1, 2, 3, 4], 4)).coverage[0.6] == 0.6
+
+    def test_outward_ranks(self):
+        r = RNG.binomial(99, RNG.beta(2, 1, 1000))
+        found = explain(Ranks.of(r, 99), outward=True)
+        assert found.failure == "too narrow or biased"
+        assert found.coverage[0.9] == pytest.approx(np.mean(r < 90))
+        assert np.isnan([found.shift, found.spread, found.smallest_shift]).all()
+        assert "biased in a direction that these ranks do not show" in str(found)
+
+    def test_inputs_stay_as_they_are(self):
+        y, draws = Y[:50].copy(), NORMAL[:50].copy()
+        explain(y, Samples(draws))
+        np.testing.assert_array_equal(y, Y[:50])
+        np.testing.assert_array_equal(draws, NORMAL[:50])
+
+
+class TestRefusals:
+    def test_ties_without_rng(self, refusal):
+        assert "pass rng=" in refusal(explain, [1.0], Samples([[1.0, 2.0]]))
+        assert explain([1.0], Samples([[1.0, 2.0]]), rng=0).n == 1
+
+    def test_unequal_weights(self, refusal):
+        weighted = Ranks.of([0, 1, 2], 2, weights=[1, 2, 3])
+        assert "explain refuses unequal weights" in refusal(explain, weighted)
+        assert explain(Ranks.of([0, 1, 2], 2, weights=[2, 2, 2])).n == 3
+        joint = refusal(explain, Ranks.of([0, 1, 2], 2), joint=weighted)
+        assert "unequal weights" in joint
+
+    def test_ranks_without_their_number_of_draws(self, refusal):
+        assert "pass Ranks.of(ranks, M)" in refusal(explain, [0, 1, 2])
+
+    def test_other_summaries(self, refusal):
+        message = refusal(explain, Grid.zero(), error=SummaryError)
+        assert message.startswith("explain reads a summary of kind Ranks; got Grid")
+
+    def test_no_rows(self, refusal):
+        assert "there are no rows" in refusal(explain, Ranks.zero())
+
+    def test_a_prediction_beside_a_summary(self, refusal):
+        assert "cannot be given with a summary" in refusal(explain, Ranks.of([0], 1), Samples([[1.0]]))
+
+    def test_intervals(self, refusal):
+        assert "explain judges" in refusal(explain, [0.0], Intervals([0.0], [1.0], 0.9))
+
+    @pytest.mark.parametrize("joint", [3, "energy", Ranks.of([[0, 1]], 2), Ranks.zero()])
+    def test_joint_ranks_that_are_none(self, refusal, joint):
+        assert "joint must be a Ranks summary of one column" in refusal(explain, Ranks.of([0, 1], 2), joint=joint)
+
+    @pytest.mark.parametrize("contraction", [[0.1, 0.2], np.nan])
+    def test_contraction_of_other_columns(self, refusal, contraction):
+        message = refusal(explain, Ranks.of([0, 1], 2), contraction=contraction)
+        assert "contraction must be one number per column, 1" in message
+
+    def test_options(self, refusal):
+        assert "level must lie strictly between 0 and 1" in refusal(explain, Ranks.of([0], 1), level=95)
+        assert "outward must be one of" in refusal(explain, Ranks.of([0], 1), outward="yes")

@@ -1,0 +1,235 @@
+"""Sentences about ranks."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from calibrant.ranking import failures as kinds
+from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, pvalue_words, sentence
+from calibrant.ranking.failures import NormalErrors
+
+ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, np.array([-0.4, 0.4]), np.array([-0.2, -0.3]), 0.1, True)
+COUNTS = np.full(100, 5)
+FOUND = Found(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, 0.95, 30, None)
+EVERY = [value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)]
+
+
+def said(*failures, **changes):
+    return sentence(FOUND._replace(failures=failures, **changes))
+
+
+class TestSentences:
+    def test_none(self):
+        assert said(kinds.NONE, pvalue=0.43) == (
+            "No departure beyond chance (joint 95 %; p = 0.43). At 500 rows a spread error under 11 % or a shift under "
+            "0.13 predictive standard deviations would go unseen."
+        )
+
+    def test_uninformative(self):
+        assert said(kinds.UNINFORMATIVE, pvalue=0.43, contraction=-0.014) == (
+            "No departure beyond chance (joint 95 %; p = 0.43): calibrated, but no sharper than the marginal law. The "
+            "predictive variance is 1.01 times that of all outcomes together (contraction -0.01)."
+        )
+
+    def test_too_narrow_says_that_bias_may_look_the_same(self):
+        assert said(kinds.NARROW) == (
+            "Too narrow (over-confident): a 90 % interval holds the outcome 76 % of the time; multiply the spread by "
+            "about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the same: split them "
+            "by a covariate. Exact p = 0.002."
+        )
+
+    def test_several_errors(self):
+        assert said(kinds.HIGH, kinds.NARROW) == (
+            "Predictions sit above the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to "
+            "0.50); a 90 % interval holds the outcome 76 % of the time. Predictions are also too narrow: multiply the "
+            "spread by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the same: "
+            "split them by a covariate. Exact p = 0.002."
+        )
+
+    def test_a_negative_shift_is_told_by_its_size(self):
+        errors = ERRORS._replace(shift=-0.4, shift_low=-0.5, shift_high=-0.3)
+        assert "below the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to 0.50)" in said(
+            kinds.LOW, errors=errors
+        )
+
+    def test_skewed_names_the_tails(self):
+        counts = COUNTS.copy()
+        counts[:5], counts[-5:] = 20, 1  # 100 and 5 of 560 rows
+        assert (
+            "lower tail of the predictions is too short and the upper too long. The outcome falls below their 5 % "
+            in (said(kinds.SKEWED, counts=counts))
+        )
+        assert "point 18 % of the time and above their 95 % point 1 %" in said(kinds.SKEWED, counts=counts)
+        mirrored = ERRORS._replace(rest=np.array([0.2, 0.0]))
+        assert "lower tail of the predictions is too long and the upper too short" in said(
+            kinds.SKEWED, errors=mirrored
+        )
+
+    def test_tails_too_long(self):
+        assert (
+            "the core of the predictions is too narrow and their tails are too long. 50 % intervals hold 36 % of "
+            in (said(kinds.HEAVY))
+        )
+        wide = ERRORS._replace(parts=np.array([0.0, -0.2]))
+        assert "Wrong shape: the tails of the predictions are too long." in said(kinds.HEAVY, errors=wide)
+
+    def test_outside(self):
+        counts = COUNTS.copy()
+        counts[0] = 45  # of 540
+        assert said(kinds.OUTSIDE, counts=counts) == (
+            "The outcome lies outside all 99 draws 9 % of the time where 2 % is expected (8 % below, 1 % above), and "
+            "evenly inside: the support of the predictions is cut off, or draws are dependent (keep every k-th, "
+            "draws[:, ::k]). Exact p = 0.002."
+        )
+
+    def test_laws_have_no_draws(self):
+        found = said(kinds.OUTSIDE, cells=True, counts=np.full(1000, 3))
+        assert "outside the central 99.8 % interval" in found
+        assert "draws" not in found
+
+    def test_other_says_where(self):
+        assert "the outcome falls below the 30 % point of its prediction 30 % of the time" in said(kinds.OTHER)
+
+    def test_beyond_measure(self):
+        errors = ERRORS._replace(measurable=False, shift=3.64, spread=20.0)
+        assert "above the outcomes by 3.6 predictive standard deviations or more" in said(kinds.HIGH, errors=errors)
+        assert "multiply the spread by 20 or more" in said(kinds.NARROW, errors=errors)
+        assert "multiply the spread by 0.05 or less" in said(kinds.WIDE, errors=errors._replace(spread=0.05))
+
+    def test_one_draw_has_no_interval_and_no_spread(self):
+        alone = {"counts": np.array([70, 30]), "coverage": {}, "smallest": (0.3, np.nan)}
+        assert said(kinds.HIGH, **alone).endswith("(95 % interval 0.30 to 0.50). Exact p = 0.002.")
+        assert "At 100 rows a shift under 0.3 predictive" in said(kinds.NONE, **alone)
+
+    def test_many_rows_have_a_decimal(self):
+        assert "holds the outcome 76.4 % of the time" in said(kinds.NARROW, counts=COUNTS * 10, coverage={0.9: 0.7642})
+
+    def test_outward_ranks_have_regions_and_no_direction(self):
+        found = said(kinds.OUTWARD_HIGH, outward=True)
+        assert "biased in a direction that these ranks do not show; a 90 % region holds the outcome 76 %" in found
+        assert said(kinds.WIDE, outward=True).startswith("Too wide: outcomes lie in probable places too often; a 90 %")
+        assert said(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (joint 95 %; p = 0.3)."
+
+    @pytest.mark.parametrize("failure", sorted(set(EVERY)))
+    @pytest.mark.parametrize("outward", [False, True])
+    def test_every_failure_has_a_sentence(self, failure, outward):
+        found = said(failure, outward=outward, contraction=0.0)
+        assert found.endswith(".")
+        assert "nan" not in found
+        assert ". ." not in found
+        assert "; ." not in found
+
+
+class TestJoint:
+    def test_dependence(self):
+        assert joint_sentence(1e-9, 0.95, alone=True) == (
+            "dependence wrong",
+            "Each variable is right alone; their dependence is wrong (joint ranks, p = 1e-09).",
+        )
+
+    def test_marginal_errors_come_first(self):
+        failure, words = joint_sentence(1e-9, 0.95, alone=False)
+        assert failure == "other"
+        assert "mend these first" in words
+
+    def test_none(self):
+        assert joint_sentence(0.2, 0.95, alone=True) == (
+            "none",
+            "The joint ranks show no departure beyond chance (p = 0.2).",
+        )
+
+
+def test_a_pvalue_is_never_zero():
+    assert pvalue_words(0.0) == "p < 1e-300"
+    assert pvalue_words(2.345e-34) == "p = 2.3e-34"
+
+
+ONE = Explanation(
+    sentence="Too narrow.",
+    failure="too narrow",
+    shift=-0.001,
+    shift_low=-0.1,
+    shift_high=0.1,
+    spread=1.43,
+    spread_low=1.38,
+    spread_high=1.48,
+    coverage={0.5: 0.36, 0.9: 0.76},
+    smallest_shift=0.0645,
+    smallest_spread=1.054,
+    pvalue=1e-9,
+    n=2000,
+    M=99,
+    level=0.95,
+)
+
+
+def several(C):
+    numbers = {
+        name: np.zeros(C) for name in ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
+    }
+    return replace(
+        ONE,
+        sentence=tuple(f"Sentence {c}." for c in range(C)),
+        failure=("none",) * C,
+        pvalue=np.linspace(1, 0, C),
+        names=tuple(f"x{c}" for c in range(C)),
+        **numbers,
+    )
+
+
+def test_print_shows_sentence_effects_and_what_could_be_seen():
+    assert str(ONE) == (
+        "Too narrow.\n"
+        "Shift +0.00 (-0.10 to +0.10) predictive sd, spread to be multiplied by 1.43 (1.38 to 1.48); "
+        "smallest visible at 2,000 rows: shift 0.065, spread x 1.05."
+    )
+
+
+def test_several_columns_have_a_line_each():
+    found = replace(several(2), joint="Their dependence is wrong.")
+    assert str(found).splitlines() == [
+        "x1: Sentence 1.",
+        "x0: Sentence 0.",
+        "Their dependence is wrong.",
+        "Smallest visible at 2,000 rows: shift 0.065, spread x 1.05.",
+    ]
+
+
+def test_of_many_columns_those_of_the_smallest_pvalues_are_shown():
+    lines = str(several(20)).splitlines()
+    assert lines[:2] == ["x19: Sentence 19.", "x18: Sentence 18."]
+    assert lines[12] == "8 further columns have larger p-values."
+
+
+def test_one_draw_tells_no_spread():
+    found = str(replace(ONE, spread=np.nan, smallest_spread=np.nan))
+    assert "spread" not in found
+    assert "nan" not in found
+
+
+def test_outward_ranks_tell_neither():
+    assert str(replace(ONE, smallest_shift=np.nan, smallest_spread=np.nan)) == "Too narrow."
+
+
+def test_effects_beyond_measure_are_not_printed():
+    found = str(replace(ONE, shift=3.6, shift_low=-np.inf, shift_high=np.inf, spread_high=np.inf))
+    assert found.splitlines()[1] == "Smallest visible at 2,000 rows: shift 0.065, spread x 1.05."
+
+
+def test_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        ONE.failure = "none"
+    with pytest.raises(TypeError):
+        ONE.coverage[0.5] = 0.5
+
+
+def test_travels():
+    back = pickle.loads(pickle.dumps(ONE))
+    assert str(back) == str(ONE)
+    assert back.coverage == ONE.coverage
+
+
+def test_repr_is_short():
+    assert repr(ONE) == "Explanation('too narrow', n=2000, M=99)"

@@ -1,0 +1,403 @@
+"""Ranks of vectors among their draws."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial.distance import cdist
+
+from calibrant import MvNormal, NotApplicableError, Samples, summarize
+from calibrant.ranking import joint_ranks as module
+from calibrant.ranking.joint_ranks import (
+    WORDS,
+    average,
+    band_depth,
+    distance_sums,
+    doubled_ranks,
+    joint_ranks,
+    multivariate,
+    pre_rank,
+    reference_sums,
+    tree_lengths,
+    unit_cube,
+    unit_of,
+)
+from calibrant.ranking.members import Members
+
+ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
+METHODS = list(WORDS)
+CASES = [("y", name) for name in ("calibrated", "overdispersed", "biased")]
+CASES += [("y_shape", name) for name in ("skewed", "heavy_tailed")]
+
+
+class TestReferences:
+    @pytest.mark.parametrize(("y", "name"), CASES)
+    @pytest.mark.parametrize("method", ["average", "band_depth", "mean_distance", "multivariate"])
+    def test_four_methods(self, y, name, method):
+        found = joint_ranks(ARRAYS[y], Samples(ARRAYS[f"samples_{name}"]), method=method, scale=None, rng=0)
+        less = ARRAYS[f"joint_{method}_less_{name}"]
+        equal = ARRAYS.get(f"joint_{method}_equal_{name}", np.zeros_like(less))
+        assert found.dtype == np.int64
+        assert ((less <= found) & (found <= less + equal)).all()
+        tied = summarize(joint_ranks, ARRAYS[y], Samples(ARRAYS[f"samples_{name}"]), method=method, scale=None, rng=0)
+        assert tied.tied.tolist() == [np.count_nonzero(equal)]
+
+    def test_spanning_tree(self):
+        found = joint_ranks(
+            ARRAYS["y"][:20], Samples(ARRAYS["samples_calibrated"][:20]), method="spanning_tree", scale=None
+        )
+        np.testing.assert_array_equal(found, ARRAYS["joint_spanning_tree_less_calibrated_first20"])
+
+
+class TestByHand:
+    # Members (0, 0), (3, 0), (3, 4), (0, 1), the third is the outcome.
+    Y, X = [[3.0, 4.0]], Samples([[[0.0, 0.0], [3.0, 0.0], [0.0, 1.0]]])
+
+    @pytest.mark.parametrize(
+        ("method", "rank"),
+        [
+            ("mean_distance", 3),  # 5 + 4 + √18 against 9, 7 + √10, 1 + √18 + √10
+            ("multivariate", 3),  # 4 members are below it, 1, 2 and 2 below the others
+        ],
+    )
+    def test_an_outer_corner(self, method, rank):
+        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method=method, scale=None), [rank])
+
+    def test_average_of_ranks(self):
+        # R: (1.5, 1.5), (3.5, 1.5), (3.5, 4), (1.5, 3).
+        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method="average"), [3])
+
+    def test_band_depth(self):
+        # (4 - R)(R - 1): 1.25 at R = 1.5 and 3.5, 0 at 4, 2 at 3. Sums 2.5, 2.5, 1.25, 3.25.
+        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method="band_depth"), [3])
+
+    def test_spanning_tree(self):
+        # Trees without one: 3 + 1, without (0, 0) √10 + 4, without (3, 0) 1 + √18, without (0, 1) 3 + 4.
+        # The shortest is the one without the outcome.
+        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method="spanning_tree", scale=None), [3])
+        inner = Samples([[[3.0, 4.0], [3.0, 0.0], [0.0, 1.0]]])
+        np.testing.assert_array_equal(joint_ranks([[0.0, 0.0]], inner, method="spanning_tree", scale=None), [0])
+
+    def test_scale(self):
+        # Distances of (0, 0) and (1, 0) and (0, 10) in raw units, and with the second coordinate over 100.
+        y, samples = [[1.0, 0.0]], Samples([[[0.0, 0.0], [0.0, 10.0]]])
+        np.testing.assert_array_equal(joint_ranks(y, samples, scale=None), [1])
+        np.testing.assert_array_equal(joint_ranks(y, samples, scale=[1.0, 100.0]), [2])
+
+    def test_the_pooled_scale_forgets_units(self):
+        rng = np.random.default_rng(0)
+        y, x = rng.normal(size=(50, 3)), rng.normal(size=(50, 9, 3))
+        units = np.array([1.0, 2.0**40, 2.0**-30])
+        np.testing.assert_array_equal(joint_ranks(y * units, Samples(x * units)), joint_ranks(y, Samples(x)))
+        assert (joint_ranks(y * units, Samples(x * units), scale=None, rng=0) != joint_ranks(y, Samples(x))).any()
+
+    def test_two_members_are_equally_far(self, refusal):
+        y, samples = np.zeros((200, 2)), Samples(np.ones((200, 1, 2)))
+        assert "the mean distance of the outcome equals that of draws in 200 of 200 ranks" in refusal(
+            joint_ranks, y, samples
+        )
+        assert 60 < joint_ranks(y, samples, rng=0).sum() < 140
+
+
+@pytest.mark.parametrize("method", METHODS)
+class TestExchange:
+    @pytest.mark.parametrize("values", [3, 10**9])
+    @pytest.mark.parametrize("M", [1, 5])
+    def test_exchangeable_members_have_uniform_ranks(self, method, M, values):
+        n = 1500 if method == "spanning_tree" else 6000
+        members = np.random.default_rng(M).integers(0, values, (n, M + 1, 3)) * 1.0
+        members[:, :, 2] += members[:, :, 0]
+        found = joint_ranks(members[:, 0], Samples(members[:, 1:]), method=method, rng=0)
+        assert stats.chisquare(np.bincount(found, minlength=M + 1)).pvalue > 0.001
+
+    def test_the_order_of_rows_and_draws_does_not_matter(self, method):
+        rng = np.random.default_rng(3)
+        n = 300
+        y, x = rng.normal(size=(n, 4)), rng.normal(size=(n, 12, 4))
+        found = joint_ranks(y, Samples(x), method=method, rng=0)
+        tied = summarize(joint_ranks, y, Samples(x), method=method, rng=0).tied[0]
+        rows, draws = rng.permutation(n), rng.permutation(12)
+        again = joint_ranks(y[rows], Samples(x[rows][:, draws]), method=method, rng=0)
+        assert np.count_nonzero(again != found[rows]) <= tied
+
+    def test_inputs_stay_as_they_are(self, method):
+        y, x = np.arange(8.0).reshape(4, 2), np.arange(24.0).reshape(4, 3, 2) ** 2
+        for array in (y, x):
+            array.flags.writeable = False
+        joint_ranks(y, Samples(x), method=method, rng=0)
+        np.testing.assert_array_equal(y, np.arange(8.0).reshape(4, 2))
+        np.testing.assert_array_equal(x, np.arange(24.0).reshape(4, 3, 2) ** 2)
+
+    def test_float32(self, method):
+        rng = np.random.default_rng(0)
+        y, x = rng.normal(size=(60, 2)).astype(np.float32), rng.normal(size=(60, 7, 2)).astype(np.float32)
+        found = joint_ranks(y, Samples(x), method=method, rng=0)
+        mixed = joint_ranks(y.astype(float) * (1 + 1e-12), Samples(x), method=method, rng=0)
+        np.testing.assert_array_equal(mixed, found)
+        wide = joint_ranks(y.astype(float), Samples(x.astype(float)), method=method, rng=0)
+        np.testing.assert_array_equal(wide, found)
+
+
+class TestWhatItSees:
+    def test_dependence(self):
+        rng = np.random.default_rng(0)
+        y = MvNormal(np.zeros((2000, 3)), 0.4 * np.eye(3) + 0.6).sample(1, rng)[:, 0]
+        draws = Samples(rng.normal(size=(2000, 19, 3)))
+        for method in ("mean_distance", "band_depth", "average"):
+            counts = np.bincount(joint_ranks(y, draws, method=method, rng=0), minlength=20)
+            assert stats.chisquare(counts).pvalue < 0.001
+
+    @pytest.mark.parametrize("method", ["mean_distance", "band_depth", "spanning_tree"])
+    def test_outliers_are_high(self, method):
+        rng = np.random.default_rng(0)
+        found = joint_ranks(rng.normal(size=(50, 3)) * 50, Samples(rng.normal(size=(50, 9, 3))), method=method, rng=0)
+        assert found.mean() > 8
+
+    @pytest.mark.parametrize("method", ["average", "multivariate"])
+    def test_large_values_are_high(self, method):
+        rng = np.random.default_rng(0)
+        found = joint_ranks(rng.normal(9, 1, (50, 3)), Samples(rng.normal(size=(50, 9, 3))), method=method)
+        assert (found == 9).all()
+
+
+class TestRefusals:
+    SAMPLES = Samples(np.arange(12.0).reshape(2, 3, 2))
+    Y = np.zeros((2, 2))
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"method": "depth"}, "method must be one of 'mean_distance'"),
+            ({"scale": "sd"}, "scale must be \"pooled\", None or an array of shape (2,); got 'sd'"),
+            ({"scale": [1.0]}, "shape (2,); got shape (1,)"),
+            ({"scale": [1.0, 0.0]}, "coordinate 1 is 0.0"),
+            ({"scale": [np.nan, 1.0]}, "coordinate 0 is nan"),
+            ({"methods": "average"}, "Did you mean method=?"),
+        ],
+    )
+    def test_options(self, refusal, options, words):
+        assert words in refusal(joint_ranks, self.Y, self.SAMPLES, **options)
+
+    @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 1)])
+    def test_one_coordinate(self, refusal, shape):
+        y = np.zeros((2, *shape[2:]))
+        message = refusal(joint_ranks, y, Samples(np.ones(shape)), error=NotApplicableError)
+        assert message.endswith("Use ranks")
+
+    def test_infinite_draws(self, refusal):
+        draws = np.ones((2, 3, 2))
+        draws[1, 2, 0] = -np.inf
+        for method in METHODS:
+            message = refusal(joint_ranks, self.Y, Samples(draws), method=method)
+            assert "row 1, draw 2, coordinate 0 is -inf" in message
+
+    def test_laws(self, refusal):
+        message = refusal(joint_ranks, self.Y, MvNormal(self.Y, np.eye(2)))
+        assert message.endswith("Pass draws of it, Samples(law.sample(999, rng))")
+
+    def test_numbers_beyond_float32(self, refusal):
+        y = np.array([[0.0, 0.0], [1e39, 0.0]])
+        assert "row 1 goes beyond it" in refusal(joint_ranks, y, Samples(np.ones((2, 3, 2), np.float32)))
+
+
+LATTICE = st.tuples(st.integers(1, 4), st.integers(1, 12), st.integers(1, 4), st.integers(0, 10**6))
+
+
+def lattice(shape_and_seed):
+    *shape, seed = shape_and_seed
+    return np.random.default_rng(seed).integers(0, 4, shape) * 1.0
+
+
+def mid_ranks(z):
+    return stats.rankdata(z, axis=1)
+
+
+@given(LATTICE)
+def test_doubled_ranks(given_):
+    z = lattice(given_)
+    np.testing.assert_array_equal(doubled_ranks(z), 2 * mid_ranks(z))
+
+
+def test_zeros_of_both_signs_are_tied():
+    assert doubled_ranks(np.array([[[0.0], [-0.0], [1.0]]])).ravel().tolist() == [3, 3, 6]
+
+
+@given(LATTICE)
+def test_average(given_):
+    z = lattice(given_)
+    np.testing.assert_array_equal(average(z), 2 * mid_ranks(z).sum(axis=2))
+
+
+@given(LATTICE)
+def test_band_depth(given_):
+    z = lattice(given_)
+    R, m = mid_ranks(z), z.shape[1]
+    np.testing.assert_array_equal(band_depth(z), -4 * ((m - R) * (R - 1)).sum(axis=2))
+
+
+@given(LATTICE)
+def test_multivariate(given_):
+    z = lattice(given_)
+    below = (z[:, None, :, :] <= z[:, :, None, :]).all(axis=3)  # [row, i, j]: j is below i
+    np.testing.assert_array_equal(multivariate(z), below.sum(axis=2))
+
+
+@pytest.mark.parametrize("score", [average, band_depth, multivariate])
+@given(given_=LATTICE)
+def test_members_that_change_places_take_their_scores_with_them(score, given_):
+    z = lattice(given_)
+    order = np.random.default_rng(0).permutation(z.shape[1])
+    np.testing.assert_array_equal(score(z[:, order]), score(z)[:, order])
+    assert score(z).dtype.kind == "i"
+
+
+class TestChoice:
+    MEMBERS = Members(np.zeros((2, 2)), np.arange(12.0).reshape(2, 3, 2) ** 2, np.dtype(np.float64))
+    SCALE = np.array([1.0, 3.0])
+
+    @pytest.mark.parametrize(
+        ("method", "score"),
+        [
+            ("mean_distance", distance_sums),
+            ("band_depth", lambda z, scale: band_depth(z)),
+            ("average", lambda z, scale: average(z)),
+            ("multivariate", lambda z, scale: multivariate(z)),
+            ("spanning_tree", lambda z, scale: -tree_lengths(z, scale)),
+        ],
+    )
+    def test_by_name(self, method, score):
+        part = slice(1, 2)
+        expected = score(self.MEMBERS.block(part), self.SCALE)
+        np.testing.assert_array_equal(pre_rank(method, self.MEMBERS, self.SCALE)(part), expected)
+
+    def test_the_whole_work_decides_about_the_body(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(module, "takes_fast_double_sum", lambda *size: asked.append(size) or True)
+        used = []
+        monkeypatch.setattr(module, "distance_sums", lambda z, scale, fast: used.append(fast))
+        pre_rank("mean_distance", self.MEMBERS, self.SCALE)(slice(0, 1))
+        assert asked == [(4, 4)]
+        assert used == [True]
+
+
+def defined(z):
+    return [minimum_spanning_tree(cdist(*[np.delete(z, i, axis=0)] * 2)).sum() for i in range(len(z))]
+
+
+@given(st.integers(3, 12), st.integers(1, 4), st.integers(0, 10**6))
+def test_are_the_definition(m, D, seed):
+    z = np.random.default_rng(seed).normal(size=(2, m, D))
+    found, expected = tree_lengths(z, np.ones(D)), np.array([defined(row) for row in z])
+    np.testing.assert_allclose(found / found[:, :1], expected / expected[:, :1], rtol=1e-12)
+
+
+@given(st.integers(2, 10), st.integers(0, 10**6))
+def test_members_that_change_places_take_their_trees_with_them(m, seed):
+    rng = np.random.default_rng(seed)
+    z, order = rng.integers(0, 3, (1, m, 2)) * 0.1, rng.permutation(m)
+    found = tree_lengths(z, np.ones(2))
+    np.testing.assert_array_equal(tree_lengths(z[:, order], np.ones(2)), found[:, order])
+
+
+def test_scale():
+    z = np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, 10.0]]])
+    found = tree_lengths(z, np.array([1.0, 10.0]))
+    np.testing.assert_allclose(found / found[0, 2], [[np.sqrt(2), 1.0, 1.0]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_nothing_is_left_to_join(m):
+    assert tree_lengths(np.random.default_rng(0).normal(size=(3, m, 2)), np.ones(2)).tolist() == [[0] * m] * 3
+
+
+def defined_member_distances(z, scale):
+    x = z / scale
+    return np.sqrt(((x[:, :, None] - x[:, None]) ** 2).sum(axis=3)).sum(axis=2)
+
+
+@given(st.integers(1, 4), st.integers(2, 40), st.integers(1, 12), st.integers(0, 10**6))
+def test_are_the_definition_up_to_a_unit_of_each_row(n, m, D, seed):
+    rng = np.random.default_rng(seed)
+    z, scale = rng.normal(3, 1, (n, m, D)), rng.uniform(0.5, 2, D)
+    found, expected = distance_sums(z, scale), defined_member_distances(z, scale)
+    np.testing.assert_allclose(found / found[:, :1], expected / expected[:, :1], rtol=1e-12)
+
+
+@given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 12), st.integers(0, 10**6))
+def test_the_bodies_agree_to_the_last_digit(require, n, m, D, seed):
+    require("numba")
+    from calibrant.ranking.loops import compiled_sums
+
+    x = np.random.default_rng(seed).random((n, m, D))
+    np.testing.assert_array_equal(compiled_sums(x, unit_of(x)), reference_sums(x, unit_of(x)))
+
+
+def test_the_fast_body_can_be_asked_for():
+    z = np.random.default_rng(0).normal(size=(3, 5, 2))
+    np.testing.assert_array_equal(distance_sums(z, np.ones(2), fast=True), distance_sums(z, np.ones(2)))
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@given(seed=st.integers(0, 10**6), m=st.integers(2, 30), coarse=st.booleans())
+def test_members_that_change_places_take_their_sums_with_them(fast, seed, m, coarse):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 4, (1, m, 10)) * 0.1 if coarse else rng.standard_cauchy((1, m, 10))
+    order = rng.permutation(m)
+    scale = rng.uniform(0.1, 10, 10)
+    found = distance_sums(z, scale, fast=fast)
+    np.testing.assert_array_equal(distance_sums(z[:, order], scale, fast=fast), found[:, order])
+
+
+def test_equal_sums_are_equal():
+    square = np.array([[[0.1, 0.1], [0.1, 0.4], [0.4, 0.1], [0.4, 0.4]]])  # sides that differ by rounding
+    corners = distance_sums(np.array([[[0.0, 0.0], [0.0, 3.0], [3.0, 0.0], [3.0, 3.0]]]), np.ones(2))
+    assert len(set(corners[0].tolist())) == 1
+    near = distance_sums(square, np.ones(2))
+    assert np.ptp(near) <= 1e-12 * near.max()
+    assert near.dtype == corners.dtype == np.float64
+    assert (near == np.rint(near)).all()
+
+
+@pytest.mark.parametrize("factor", [1e-310, 1e-200, 1e200, 1.7e308])
+def test_numbers_near_the_ends_of_float64(factor):
+    z = np.array([[[0.0, 0.0], [1.0, 0.0], [-1.0, 0.5], [0.25, 0.5]]])
+    found, expected = distance_sums(z * factor, np.ones(2)), distance_sums(z, np.ones(2))
+    np.testing.assert_allclose(found / found[0, 0], expected / expected[0, 0], rtol=1e-9)
+    small = distance_sums(z, np.full(2, 1e-300))
+    np.testing.assert_allclose(small / small[0, 0], expected / expected[0, 0], rtol=1e-12)
+
+
+def test_a_far_place_loses_no_digits():
+    z = np.random.default_rng(0).integers(0, 100, (5, 9, 2)) * 1.0
+    np.testing.assert_array_equal(distance_sums(z + 2.0**40, np.ones(2)), distance_sums(z, np.ones(2)))
+
+
+def test_members_that_are_all_the_same():
+    assert distance_sums(np.full((2, 3, 2), 0.3), np.ones(2)).tolist() == [[0, 0, 0]] * 2
+
+
+def test_a_constant_coordinate_of_small_scale():
+    z = np.array([[[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]]])
+    found = distance_sums(z, np.array([1.0, 1e-300]))
+    np.testing.assert_allclose(found / found[0, 0], [[1.0, 0.75, 1.25]])
+
+
+@given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 5), st.floats(-300, 300), st.integers(0, 10**6))
+def test_the_cube(n, m, D, power, seed):
+    z = np.random.default_rng(seed).normal(size=(n, m, D)) * 10.0**power
+    x = unit_cube(z, np.ones(D))
+    assert x.min() >= 0
+    assert x.max() <= 1
+    if m > 1:
+        assert x.max(axis=(1, 2)).min() >= 0.25
+
+
+@pytest.mark.parametrize(("m", "D"), [(2, 1), (100, 3), (10**6, 1000)])
+def test_sums_are_exact(m, D):
+    unit = unit_of(np.broadcast_to(0.0, (1, m, D)))
+    assert (m - 1) * (np.sqrt(D) * unit + 0.5) < 2.0**53
+    assert 8 * m * np.sqrt(D) * unit > 2.0**53

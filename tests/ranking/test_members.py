@@ -1,0 +1,149 @@
+"""Outcomes and draws as members of one set."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Samples
+from calibrant.inputs.rows import read_outcomes
+from calibrant.ranking import members as module
+from calibrant.ranking.members import Members, coordinate_scale, member_ranks, outcome_counts, tie_broken
+
+
+def of(y, draws):
+    return Members.of(read_outcomes(y, Samples(draws)))
+
+
+def test_the_outcome_comes_first():
+    found = of([[0.0, 1.0]], [[[2.0, 3.0], [4.0, 5.0]]])
+    assert (found.n, found.M, found.D) == (1, 2, 2)
+    np.testing.assert_array_equal(found.block(slice(0, 1)), [[[0, 1], [2, 3], [4, 5]]])
+
+
+def test_numbers_are_vectors_of_one_coordinate():
+    np.testing.assert_array_equal(of([7.0], [[8.0, 9.0]]).block(slice(0, 9)), [[[7], [8], [9]]])
+
+
+@pytest.mark.parametrize(("y", "draws"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_both_are_rounded_to_the_coarser_type(y, draws):
+    z = of(np.array([0.1]).astype(y), np.array([[0.1]]).astype(draws)).block(slice(0, 1))
+    assert z.dtype == np.float64
+    assert z.ravel().tolist() == [float(np.float32(0.1))] * 2
+
+
+def test_blocks_cover_the_rows(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 12)
+    found = of(np.zeros((5, 2)), np.ones((5, 2, 2)))
+    assert found.size == 2
+    assert [len(found.block(slice(at, at + 2))) for at in (0, 2, 4)] == [2, 2, 1]
+    monkeypatch.setattr(module, "BLOCK", 1)
+    assert found.size == 1
+
+
+def test_blocks_are_copies():
+    y, draws = np.zeros((1, 2)), np.ones((1, 2, 2))
+    of(y, draws).block(slice(0, 1))[:] = 9
+    assert (y.max(), draws.max()) == (0, 1)
+
+
+def test_infinite_draws_are_named(refusal):
+    assert "row 1, draw 0 is inf" in refusal(of, [0.0, 0.0], [[1.0], [np.inf]])
+
+
+def test_numbers_beyond_the_coarser_type(refusal):
+    far = of(np.zeros(3, np.float32), np.array([[1.0], [2.0], [1e300]]))
+    assert "row 2 goes beyond it" in refusal(far.block, slice(1, 3))
+    assert "compared as float32" in refusal(far.block, slice(0, 3))
+
+
+SCORES = np.array([[2, 1, 2, 3], [0, 1, 1, 1], [5, 5, 5, 5]])
+
+
+def test_counts_of_draws_below_the_outcome_and_beside_it():
+    less, equal = outcome_counts(SCORES)
+    assert (less.tolist(), equal.tolist()) == ([1, 0, 0], [1, 0, 3])
+
+
+@pytest.mark.parametrize("size", [1, 2, 99])
+def test_any_number_of_rows_at_a_time(size):
+    found = member_ranks(lambda part: SCORES[part], 3, 0, M=3, size=size, what="it")
+    assert found.rank[0] in (1, 2)
+    assert found.rank[1] == 0
+    assert (found.tied.tolist(), found.M, found.names) == ([2], 3, ("",))
+    once = member_ranks(lambda part: SCORES[part], 3, 0, M=3, size=3, what="it")
+    np.testing.assert_array_equal(found.rank, once.rank)
+
+
+def test_ties_are_counted_in_the_message(refusal):
+    message = refusal(tie_broken, *outcome_counts(SCORES), None, M=3, what="the depth")
+    assert message.startswith("the depth of the outcome equals that of draws in 2 of 3 ranks")
+
+
+def test_without_ties_no_generator_is_needed():
+    found = tie_broken(np.array([[1, 0]]), np.array([[0, 0]]), None, M=3, what="it", names=("a", "b"))
+    assert (found.rank.tolist(), found.names) == ([[1, 0]], ("a", "b"))
+
+
+DOUBLE = np.dtype(np.float64)
+
+
+def of_coordinate_scale(z):
+    """Return members z (n, m, D)."""
+    return Members(np.ascontiguousarray(z[:, 0]), np.ascontiguousarray(z[:, 1:]), DOUBLE)
+
+
+@given(st.integers(1, 6), st.integers(2, 6), st.integers(1, 4), st.floats(-250, 250), st.integers(0, 10**6))
+def test_pooled_is_the_spread_of_all_members(n, m, D, power, seed):
+    z = np.random.default_rng(seed).normal(5, 1, (n, m, D)) * 10.0**power
+    with np.errstate(all="ignore"):
+        expected = (z / 10.0**power).std(axis=(0, 1)) * 10.0**power
+    np.testing.assert_allclose(coordinate_scale("pooled", of_coordinate_scale(z)), expected, rtol=2e-6)
+
+
+@given(st.integers(0, 10**6))
+def test_no_order_changes_it(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(100, 1, (7, 5, 3))
+    found = coordinate_scale("pooled", of_coordinate_scale(z))
+    turned = np.stack([row[rng.permutation(5)] for row in z[rng.permutation(7)]])  # outcomes become draws
+    np.testing.assert_array_equal(coordinate_scale("pooled", of_coordinate_scale(turned)), found)
+
+
+def test_blocks_do_not_change_it(monkeypatch):
+    z = np.random.default_rng(0).normal(size=(50, 4, 2))
+    found = coordinate_scale("pooled", of_coordinate_scale(z))
+    monkeypatch.setattr(module, "BLOCK", 24)
+    np.testing.assert_array_equal(coordinate_scale("pooled", of_coordinate_scale(z)), found)
+
+
+def test_constant_coordinates_stay_as_they_are():
+    z = np.random.default_rng(0).normal(size=(3, 4, 2))
+    z[:, :, 1] = 0.1
+    assert coordinate_scale("pooled", of_coordinate_scale(z))[1] == 1.0
+
+
+@pytest.mark.parametrize("far", [1.7e308, 5e-324])
+def test_ends_of_float64(far):
+    found = coordinate_scale("pooled", of_coordinate_scale(np.array([[[far], [-far]]])))
+    assert found[0] in (1.0, pytest.approx(far, rel=1e-5))
+
+
+def test_given_scales():
+    members = of_coordinate_scale(np.zeros((1, 2, 2)))
+    assert coordinate_scale(None, members).tolist() == [1.0, 1.0]
+    assert coordinate_scale([2, 3], members).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("scale", "words"),
+    [
+        ("std", 'scale must be "pooled", None or an array of shape (2,)'),
+        (2.0, "got shape ()"),
+        ([1.0, -1.0], "coordinate 1 is -1.0"),
+        ([np.inf, 1.0], "coordinate 0 is inf"),
+        ([True, False], "real numbers"),
+    ],
+)
+def test_refusals(refusal, scale, words):
+    assert words in refusal(coordinate_scale, scale, of_coordinate_scale(np.zeros((1, 2, 2))))

@@ -1,0 +1,215 @@
+"""Probability integral transform."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, Summary, SummaryError, summarize
+from calibrant.ranking.pit import pit, pit_histogram
+
+RNG = np.random.default_rng(0)
+
+
+def test_continuous_laws_need_no_chance():
+    law = Normal([0.0, 1.0], [1.0, 2.0])
+    np.testing.assert_array_equal(pit([0.5, -9.0], law), law.cdf([0.5, -9.0]))
+    np.testing.assert_array_equal(pit([0.5, -9.0], law, rng=1), law.cdf([0.5, -9.0]))
+
+
+def test_ends_are_legal():
+    np.testing.assert_array_equal(pit([-1e3, 1e3], Normal([0.0, 0.0], 1.0)), [0.0, 1.0])
+
+
+def test_vectors_by_coordinate():
+    law = MvNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_allclose(pit([[2.0, 1.0]], law), [[stats.norm.cdf(1), 0.5]], rtol=1e-15)
+    assert pit(np.zeros((3, 2)), Samples(RNG.normal(size=(3, 5, 2))), rng=0).shape == (3, 2)
+
+
+def test_draws_fall_between_their_bounds_and_are_repeatable():
+    y, law = np.array([2.0] * 500), Samples([[1.0, 2.0, 2.0, 3.0]] * 500)
+    u = pit(y, law, rng=3)
+    assert 0.2 <= u.min() < 0.21
+    assert 0.79 < u.max() <= 0.8
+    np.testing.assert_array_equal(u, pit(y, law, rng=np.random.default_rng(3)))
+    assert (u != pit(y, law, rng=4)).any()
+
+
+def test_rows_without_a_jump_stay_exact():
+    u = pit(None, CdfValues([0.3, 0.9], below=[0.3, 0.7]), rng=0)
+    assert u[0] == 0.3
+    assert 0.7 <= u[1] <= 0.9
+    np.testing.assert_array_equal(pit(None, CdfValues([0.3, 0.9])), [0.3, 0.9])
+
+
+@pytest.mark.parametrize("M", [1, 4, 9])
+def test_exchangeable_draws_are_uniform(M):
+    members = np.random.default_rng(M).integers(0, 6, (20_000, M + 1)) * 1.0  # with ties
+    u = pit(members[:, 0], Samples(members[:, 1:]), rng=0)
+    assert stats.kstest(u, "uniform").pvalue > 0.001
+
+
+def test_quantiles_are_spread_over_their_cells():
+    y = np.random.default_rng(5).normal(size=20_000)
+    u = pit(y, Normal(np.zeros(y.size), 1.0).quantiles([0.025, 0.5, 0.9]), rng=0)
+    assert stats.kstest(u, "uniform").pvalue > 0.001
+
+
+def test_the_inputs_stay_as_they_are():
+    given = CdfValues([0.3, 0.9])
+    pit(None, given)[0] = 9.0
+    assert given.at[0] == 0.3
+
+
+class TestWeightedDraws:
+    def test_equal_weights_are_no_weights(self):
+        y, x = RNG.normal(size=20), RNG.normal(size=(20, 60))
+        np.testing.assert_allclose(pit(y, Samples(x), draw_weights=np.ones((20, 60)), rng=1), pit(y, Samples(x), rng=1))
+
+    def test_by_hand(self):
+        # Weights 1, 2, 5 on draws 0, 1, 2 and 2 on the outcome 1: from 1/10 to (1 + 2 + 2)/10.
+        options = {"draw_weights": [[1.0, 2.0, 5.0]] * 1000, "y_weight": [2.0] * 1000}
+        u = pit([1.0] * 1000, Samples([[0.0, 1.0, 2.0]] * 1000), rng=0, **options)
+        assert 0.1 <= u.min() < 0.102
+        assert 0.498 < u.max() <= 0.5
+
+    def test_importance_weights_are_uniform(self):
+        # Draws of Normal(0, 1) weighted to Normal(0.5, 1), the law of the outcomes.
+        rng = np.random.default_rng(2)
+        y, x = rng.normal(0.5, size=20_000), rng.normal(size=(20_000, 9))
+        weigh = lambda z: np.exp(0.5 * z - 0.125)  # noqa: E731
+        u = pit(y, Samples(x), draw_weights=weigh(x), y_weight=weigh(y), rng=0)
+        assert stats.kstest(u, "uniform").pvalue > 0.001
+
+    def test_vectors(self):
+        y, x = RNG.normal(size=(7, 2)), RNG.normal(size=(7, 4, 2))
+        options = {"draw_weights": RNG.uniform(1, 2, (7, 4)), "y_weight": np.ones(7)}
+        low, high = 0.0, 1.0
+        u = pit(y, Samples(x), rng=0, **options)
+        assert u.shape == (7, 2)
+        assert ((u >= low) & (u <= high)).all()
+
+    def test_few_effective_draws_are_told(self):
+        with pytest.warns(UserWarning, match=r"worth only 2\.67 equal ones.*Pass y_weight"):
+            pit([0.0], Samples([[1.0, 2.0, 3.0]]), draw_weights=[[2.0, 1.0, 1.0]], rng=0)
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"y_weight": [1.0]}, "y_weight goes with draw_weights"),
+            ({"draw_weights": [1.0, 1.0]}, "shape (n, M) = (1, 2); got shape (2,)"),
+            ({"draw_weights": [[1.0, 1.0]], "y_weight": [[1.0]]}, "shape (n,) = (1,)"),
+            ({"draw_weights": [[1.0, -1.0]], "y_weight": [1.0]}, "row 0, draw 1 is -1.0"),
+            ({"draw_weights": [[0.0, 0.0]], "y_weight": [0.0]}, "must not all be 0"),
+        ],
+    )
+    def test_refusals(self, refusal, options, words):
+        assert words in refusal(pit, [0.0], Samples([[1.0, 2.0]]), rng=0, **options)
+
+    def test_laws_have_no_draws(self, refusal):
+        assert "draw_weights are for Samples" in refusal(pit, [0.0], Normal(0.0, 1.0), draw_weights=[[1.0]])
+
+
+class TestRefusals:
+    def test_chance_needs_a_generator(self, refusal):
+        message = refusal(pit, [2, 0, 5], Samples([[1, 2, 2, 3], [1, 1, 1, 1], [1, 2, 3, 4]]))
+        assert "3 of 3 values are intervals" in message
+        assert "rng=" in message
+
+    def test_quantiles_too(self, refusal):
+        assert "rng=" in refusal(pit, [0.0], Quantiles([[1.0]], [0.5]))
+
+    def test_intervals(self, refusal):
+        assert "pit judges" in refusal(pit, [0.0], Intervals([0.0], [1.0], 0.9))
+
+    def test_outcomes_beside_values_of_a_distribution_function(self, refusal):
+        assert "hold the outcome already" in refusal(pit, [0.0], CdfValues([0.5]))
+
+    def test_missing_outcomes(self, refusal):
+        assert "row 1" in refusal(pit, [0.0, np.nan], Normal([0.0, 0.0], 1.0))
+
+
+RNG_PIT_HISTOGRAM = np.random.default_rng(0)
+
+
+def shares(low, high, bins, weights=None):
+    return pit_histogram(None, CdfValues(high, below=low), bins=bins, weights=weights).share
+
+
+def test_rows_are_spread_evenly():
+    # [0, 0.5] over bins of 0.25: half each; [0.25, 1] over three bins.
+    np.testing.assert_allclose(shares([0.0, 0.25], [0.5, 1.0], 4), [3 / 12, 5 / 12, 2 / 12, 2 / 12], rtol=1e-14)
+
+
+def test_values_without_spread_count_in_the_bin_they_close():
+    u = np.array([0.0, 0.1, 0.3, 0.30000000000000004, 1.0])
+    np.testing.assert_allclose(shares(u, u, 10) * 5, [2, 0, 1, 1, 0, 0, 0, 0, 0, 1], atol=1e-15)
+
+
+def test_weights():
+    np.testing.assert_allclose(shares([0.0, 0.5], [0.5, 1.0], 2, weights=[3, 1]), [0.75, 0.25], rtol=1e-15)
+
+
+def test_columns():
+    curve = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
+    assert curve.kind == "pit_histogram"
+    assert curve.n == 2
+    np.testing.assert_array_equal(curve.lower, [0.0, 0.5])
+    np.testing.assert_array_equal(curve.upper, [0.5, 1.0])
+    np.testing.assert_array_equal(curve.share, [0.75, 0.25])
+    np.testing.assert_array_equal(curve.expected, [0.5, 0.5])
+    np.testing.assert_array_equal(curve.density, [1.5, 0.5])
+
+
+@pytest.mark.parametrize("bins", [1, 3, 10, 37])
+@pytest.mark.parametrize(
+    "prediction",
+    [
+        Normal(np.zeros(50), 1.0),
+        Samples(RNG_PIT_HISTOGRAM.normal(size=(50, 7)).round(1)),
+        Quantiles(np.sort(RNG_PIT_HISTOGRAM.normal(size=(50, 3)), axis=1), [0.1, 0.5, 0.9]),
+    ],
+    ids=lambda prediction: type(prediction).__name__,
+)
+def test_shares_add_up_and_batches_too(prediction, bins):
+    y = RNG_PIT_HISTOGRAM.normal(size=50).round(1)
+    w = RNG_PIT_HISTOGRAM.uniform(1, 2, 50)
+    curve = pit_histogram(y, prediction, bins=bins, weights=w)
+    assert curve.share.sum() == pytest.approx(1, abs=1e-14)
+    assert curve.share.min() >= 0
+    pieces = [
+        summarize(pit_histogram, y[s], prediction.take(s), bins=bins, weights=w[s]) for s in (slice(0, 9), slice(9, 50))
+    ]
+    merged = pit_histogram(Summary.from_bytes(sum(pieces).to_bytes()), bins=bins)
+    np.testing.assert_allclose(merged.share, curve.share, atol=1e-15)
+
+
+def test_calibrated_predictions_are_flat():
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=50_000)
+    law = Normal(np.zeros(y.size), 1.0)
+    for prediction in (law, Samples(law.sample(6, rng)), law.quantiles([0.025, 0.3, 0.975])):
+        np.testing.assert_allclose(pit_histogram(y, prediction).density, 1.0, atol=0.06)
+
+
+def test_narrow_predictions_make_a_u():
+    y = np.random.default_rng(1).normal(size=5000)
+    density = pit_histogram(y, Normal(np.zeros(y.size), 0.7)).density
+    assert density[0] > 1.5 < density[-1]
+    assert density[4] < 0.8
+
+
+class TestRefusalsPitHistogram:
+    @pytest.mark.parametrize("bins", [0, 2.5, "cube-root", True])
+    def test_bins(self, refusal, bins):
+        assert "bins must be" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=bins)
+
+    def test_too_many_bins(self, refusal):
+        assert "at most 1000" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=1001)
+
+    def test_vectors(self, refusal):
+        assert "Pass one coordinate" in refusal(pit_histogram, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
+
+    def test_other_bins_than_the_summary_has(self, refusal):
+        summary = summarize(pit_histogram, [0.0], Normal(0.0, 1.0), bins=4)
+        assert "options that the summary was made with" in refusal(pit_histogram, summary, error=SummaryError)

@@ -1,0 +1,396 @@
+"""What a histogram of ranks draws."""
+
+import numpy as np
+import pytest
+
+from calibrant import CdfValues, Normal, Ranks
+from calibrant.core import pictures as plots
+from calibrant.core.plot_style import MOST
+from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.ranking.pit import pit_histogram
+
+RNG = np.random.default_rng(0)
+ONE = rank_histogram(Ranks.of([0, 0, 0, 1, 1, 4, 2], M=4), bins=2)
+THREE = rank_histogram(Ranks.of(RNG.integers(0, [10, 10, 8], (300, 3)), M=9, names=["a", "b", "c"]), bins=5)
+MANY = rank_histogram(Ranks.of(RNG.integers(0, 10, (50, 40)), M=9))
+LAW = rank_histogram(None, CdfValues([0.1, 0.3, 0.6, 0.61]), bins=4)
+CURVES = {"one": ONE, "three": THREE, "many": MANY, "law": LAW}
+
+
+def lines(ax):
+    return {line.get_label().split(",")[0]: line for line in ax.lines}
+
+
+def band(ax):
+    (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
+    return found.get_paths()[0].vertices
+
+
+def test_bars(plt):
+    ax = ONE.plot()
+    (bars,) = ax.containers
+    assert [(bar.get_x(), bar.get_width()) for bar in bars] == [(-0.5, 2), (1.5, 3)]
+    np.testing.assert_allclose([bar.get_height() for bar in bars], [5 / 2.8, 2 / 4.2])
+    assert bars.get_label().startswith("observed, p ")
+    np.testing.assert_array_equal(lines(ax)["calibrated"].get_ydata(), [1, 1])
+    assert ax.get_xlim() == (-0.5, 4.5)
+    assert ax.get_ylim()[0] == 0
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rank of the outcome among its draws", "rows over expected rows")
+
+
+def test_band_is_a_strip_of_steps(plt):
+    corners = {(x, round(y, 12)) for x, y in band(ONE.plot()).tolist()}
+    edges = [(-0.5, 1.5), (1.5, 4.5)]
+    for side in (ONE.lower / ONE.expected, ONE.upper / ONE.expected):
+        assert {(x, round(y, 12)) for y, ends in zip(side.tolist(), edges, strict=True) for x in ends} <= corners
+
+
+def test_three_columns_are_steps(plt):
+    ax = THREE.plot()
+    assert not ax.containers
+    for c, name in enumerate("abc"):
+        line = lines(ax)[name]
+        np.testing.assert_allclose(line.get_ydata(), np.repeat(THREE.counts[:, c] / 60, 2))
+        np.testing.assert_array_equal(line.get_xdata(), np.repeat([-0.5, 1.5, 3.5, 5.5, 7.5, 9.5], 2)[1:-1])
+
+
+def test_many_columns_are_lines(plt):
+    ax = MANY.plot()
+    worst = int(np.argmin(MANY.pvalue_each))
+    line = lines(ax)[f"column {worst}"]
+    np.testing.assert_array_equal(line.get_xdata(), (MANY.first + MANY.last) / 2)
+    np.testing.assert_allclose(line.get_ydata(), MANY.counts[:, worst] / MANY.expected)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "28 others" in labels
+    assert sum(label.startswith("column") for label in labels) == 12
+
+
+def test_law(plt):
+    ax = LAW.plot()
+    assert [bar.get_x() for bar in ax.containers[0]] == [0, 0.25, 0.5, 0.75]
+    assert ax.get_xlim() == (0, 1)
+    assert ax.get_xlabel() == "probability integral transform"
+
+
+@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
+def test_bands_are_called_joint(plt, curve):
+    assert "95 % band, joint" in [text.get_text() for text in curve.plot().get_legend().get_texts()]
+
+
+class TestWords:
+    def test_marks(self):
+        first, second = plots.marks(ONE.kind, ONE.columns, ONE.details)
+        assert (first.x, first.y) == (0.5, 5 / 2.8)
+        assert first.text.startswith("ranks 0 to 1\nobserved 5 rows, expected 2.8\njoint band ")
+        assert second.x == 3
+        assert plots.marks(LAW.kind, LAW.columns, LAW.details)[1].text.startswith("0.25 to 0.5\n")
+        single = rank_histogram(Ranks.of([0, 1, 1], M=1))
+        assert plots.marks(single.kind, single.columns, single.details)[1].text.startswith("rank 1\n")
+
+    def test_marks_of_columns_are_the_farthest(self):
+        for k, mark in enumerate(plots.marks(THREE.kind, THREE.columns, THREE.details)):
+            c = int(abs(THREE.counts[k] - 60).argmax())
+            assert mark.y == THREE.counts[k, c] / 60
+            assert f"\n{THREE.names[c]} {THREE.counts[k, c]} rows, expected 60\n" in mark.text
+
+    def test_one(self):
+        words = plots.describe(ONE.kind, ONE.columns, ONE.details)
+        assert "Histogram of ranks of 7 rows in 2 bins. 0 of 2 bars lie outside the 95 % band" in words
+        assert "The highest bar has 1.79 times its expected rows (ranks 0 to 1), the lowest 0.48 times" in words
+
+    def test_several(self):
+        words = plots.describe(THREE.kind, THREE.columns, THREE.details)
+        counts = THREE.counts.T
+        outside = ((counts < THREE.lower) | (counts > THREE.upper)).sum()
+        assert outside > 0
+        assert f"{outside} of 15 bars of 3 columns lie outside" in words
+        assert "The highest bar of the worst, c, has" in words
+
+
+def test_thinned_to_what_there_is():
+    few = plots.thin(THREE.kind, THREE.columns, 100)
+    np.testing.assert_array_equal(few["counts"], THREE.counts)
+
+
+RNG_ECDF_DIFFERENCE = np.random.default_rng(0)
+ONE_ECDF_DIFFERENCE = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 30, (60, 2)).min(axis=1), M=29))
+THREE_ECDF_DIFFERENCE = ecdf_difference(
+    Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"])
+)
+MANY_ECDF_DIFFERENCE = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 10, (50, 40)), M=9))
+LAW_ECDF_DIFFERENCE = ecdf_difference(RNG_ECDF_DIFFERENCE.normal(size=30), Normal(np.zeros(30), 1.0))
+CURVES_ECDF_DIFFERENCE = {
+    "one": ONE_ECDF_DIFFERENCE,
+    "three": THREE_ECDF_DIFFERENCE,
+    "many": MANY_ECDF_DIFFERENCE,
+    "law": LAW_ECDF_DIFFERENCE,
+}
+
+
+def lines_ecdf_difference(ax):
+    return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+
+
+def band_ecdf_difference(ax):
+    (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
+    return found.get_paths()[0].vertices
+
+
+@pytest.mark.parametrize(("scale", "factor"), [(None, 1), ("sqrt_n", np.sqrt(60))])
+def test_one_column(plt, scale, factor):
+    ax = ONE_ECDF_DIFFERENCE.plot(scale=scale)
+    assert ONE_ECDF_DIFFERENCE.pvalue < 0.001
+    curve = lines_ecdf_difference(ax)["observed, p < 0.001"]
+    np.testing.assert_array_equal(curve.get_xdata(), ONE_ECDF_DIFFERENCE.t)
+    np.testing.assert_allclose(curve.get_ydata(), factor * ONE_ECDF_DIFFERENCE.v)
+    corners = {(x, round(y, 12)) for x, y in band_ecdf_difference(ax).tolist()}
+    for side in (ONE_ECDF_DIFFERENCE.lower, ONE_ECDF_DIFFERENCE.upper):
+        assert {
+            (t, round(y, 12)) for t, y in zip(ONE_ECDF_DIFFERENCE.t.tolist(), (factor * side).tolist(), strict=True)
+        } <= corners
+    deviations = [line for line in ax.lines if line.get_linestyle() == "--"]
+    np.testing.assert_allclose(
+        [line.get_ydata() for line in deviations], factor * np.array([ONE_ECDF_DIFFERENCE.sd, -ONE_ECDF_DIFFERENCE.sd])
+    )
+    assert ax.get_ylabel() == "share below t, minus t" + (", times √n" if scale else "")
+    assert ax.get_xlabel() == "rank over number of ranks, t"
+
+
+@pytest.mark.parametrize("curve", CURVES_ECDF_DIFFERENCE.values(), ids=CURVES_ECDF_DIFFERENCE)
+def test_bands_are_called_joint_or_pointwise(plt, curve):
+    labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
+    assert "95 % band, joint" in labels
+    assert "± 1 sd, pointwise" in labels
+
+
+def test_three_columns(plt):
+    found = lines_ecdf_difference(THREE_ECDF_DIFFERENCE.plot())
+    for c, name in enumerate("abc"):
+        (line,) = [line for label, line in found.items() if label.startswith(f"{name}, p ")]
+        np.testing.assert_array_equal(line.get_ydata(), THREE_ECDF_DIFFERENCE.v[:, c])
+    order = [label[0] for label in found if ", p " in label]
+    assert order == [THREE_ECDF_DIFFERENCE.names[c] for c in np.argsort(THREE_ECDF_DIFFERENCE.pvalue_each)]
+
+
+def test_many_columns(plt):
+    ax = MANY_ECDF_DIFFERENCE.plot()
+    worst = np.argsort(MANY_ECDF_DIFFERENCE.pvalue_each, kind="stable")[:MOST]
+    shown = [label for label in lines_ecdf_difference(ax) if label.startswith("column")]
+    assert [label.split(",")[0] for label in shown] == [f"column {c}" for c in worst]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert set(shown) | {"28 others"} <= set(labels)
+    (others,) = [shape for shape in ax.collections if shape.get_label() == "28 others"]
+    assert len(others.get_paths()) == 28
+    given = plt.subplots()[1]
+    MANY_ECDF_DIFFERENCE.plot(ax=given)
+    assert len(given.get_legend().get_texts()) == 8
+
+
+def test_law_ecdf_difference(plt):
+    assert LAW_ECDF_DIFFERENCE.plot().get_xlabel() == "probability integral transform t"
+
+
+class TestOptions:
+    def test_scale(self, refusal):
+        assert "scale must be one of None, 'sqrt_n'" in refusal(ONE_ECDF_DIFFERENCE.plot, scale="log")
+
+    def test_unknown(self, refusal):
+        assert "no option size; its options are scale" in refusal(ONE_ECDF_DIFFERENCE.plot, size=3)
+
+
+class TestWordsEcdfDifference:
+    def test_marks(self):
+        found = plots.marks(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, THREE_ECDF_DIFFERENCE.details)
+        assert [mark.x for mark in found] == THREE_ECDF_DIFFERENCE.t[1:-1].tolist()
+        for mark, v in zip(found, THREE_ECDF_DIFFERENCE.v[1:-1], strict=True):
+            farthest = int(abs(v).argmax())
+            assert mark.y == v[farthest]
+            assert mark.text.startswith(f"{THREE_ECDF_DIFFERENCE.names[farthest]} {mark.y:+.4f} at t = ")
+            assert "joint band" in mark.text
+
+    def test_one(self):
+        words = plots.describe(ONE_ECDF_DIFFERENCE.kind, ONE_ECDF_DIFFERENCE.columns, ONE_ECDF_DIFFERENCE.details)
+        k = int(np.flatnonzero(ONE_ECDF_DIFFERENCE.t == ONE_ECDF_DIFFERENCE.where)[0])
+        assert "The curve leaves the 95 % band, joint over all points." in words
+        assert (
+            f"It departs most at t = {ONE_ECDF_DIFFERENCE.where:.3g}, by {ONE_ECDF_DIFFERENCE.v[k]:+.3f}; p < 0.001."
+            in words
+        )
+
+    def test_several(self):
+        words = plots.describe(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, THREE_ECDF_DIFFERENCE.details)
+        assert "1 of 3 curves leave the 95 % band" in words
+        assert "The worst, c, departs most at t = " in words
+        calm = plots.describe(LAW_ECDF_DIFFERENCE.kind, LAW_ECDF_DIFFERENCE.columns, LAW_ECDF_DIFFERENCE.details)
+        assert "stays inside" in calm
+
+
+class TestThinned:
+    def test_all_stay_if_there_is_room(self):
+        few = plots.thin(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, 100)
+        np.testing.assert_array_equal(few["v"], THREE_ECDF_DIFFERENCE.v)
+
+    def test_extremes_stay(self, plt):
+        curve = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 1000, (100, 3)), M=999))
+        few = plots.thin(curve.kind, curve.columns, 200)
+        assert 50 < len(few["t"]) <= 200
+        assert few["v"].shape == (len(few["t"]), 3)
+        assert (few["v"].min(), few["v"].max()) == (curve.v.min(), curve.v.max())
+        assert (few["upper"].max(), few["t"][0], few["t"][-1]) == (curve.upper.max(), 0, 1)
+        plots.draw(curve.kind, few, curve.details)
+
+    def test_many_lines_share_the_points(self):
+        curve = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 1000, (30, 60)), M=999), points=400)
+        assert len(plots.thin(curve.kind, curve.columns, 1600)["t"]) <= 150
+
+
+RNG_EXPECTED_COVERAGE = np.random.default_rng(0)
+NARROW = Ranks.of(RNG_EXPECTED_COVERAGE.choice([0, 1, 2, 10, 20, 30, 57, 58, 59], 80), M=59)
+ONE_EXPECTED_COVERAGE = expected_coverage(NARROW)
+FEW = expected_coverage(NARROW, levels=[0.9, 0.5])
+SINGLE = expected_coverage(NARROW, levels=0.9)
+THREE_EXPECTED_COVERAGE = expected_coverage(
+    Ranks.of(RNG_EXPECTED_COVERAGE.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]), region="hpd"
+)
+MANY_EXPECTED_COVERAGE = expected_coverage(Ranks.of(RNG_EXPECTED_COVERAGE.integers(0, 10, (50, 40)), M=9))
+CURVES_EXPECTED_COVERAGE = {
+    "one": ONE_EXPECTED_COVERAGE,
+    "few": FEW,
+    "single": SINGLE,
+    "three": THREE_EXPECTED_COVERAGE,
+    "many": MANY_EXPECTED_COVERAGE,
+}
+
+
+def lines_expected_coverage(ax):
+    return {line.get_label().split(",")[0]: line for line in ax.lines}
+
+
+def band_expected_coverage(ax):
+    (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
+    return found.get_paths()[0].vertices
+
+
+def test_one_column_expected_coverage(plt):
+    ax = ONE_EXPECTED_COVERAGE.plot()
+    np.testing.assert_array_equal(lines_expected_coverage(ax)["observed"].get_xdata(), ONE_EXPECTED_COVERAGE.level)
+    np.testing.assert_array_equal(lines_expected_coverage(ax)["observed"].get_ydata(), ONE_EXPECTED_COVERAGE.coverage)
+    np.testing.assert_array_equal(lines_expected_coverage(ax)["calibrated"].get_xydata(), [[0, 0], [1, 1]])
+    corners = set(map(tuple, band_expected_coverage(ax).tolist()))
+    for side in (ONE_EXPECTED_COVERAGE.lower, ONE_EXPECTED_COVERAGE.upper):
+        assert set(zip(ONE_EXPECTED_COVERAGE.level.tolist(), side.tolist(), strict=True)) <= corners
+    dotted = [line.get_ydata() for line in ax.lines if line.get_linestyle() == ":"]
+    np.testing.assert_array_equal(dotted, [ONE_EXPECTED_COVERAGE.low, ONE_EXPECTED_COVERAGE.high])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("nominal coverage", "observed coverage")
+
+
+def test_a_few_levels_in_any_order(plt):
+    ax = FEW.plot()
+    np.testing.assert_array_equal(lines_expected_coverage(ax)["observed"].get_xdata(), FEW.level[::-1])
+    (sticks,) = ax.containers
+    ends = np.array(sticks.lines[2][0].get_segments())[:, :, 1]
+    np.testing.assert_allclose(ends, np.column_stack([FEW.low, FEW.high])[::-1])
+    assert sticks.get_label() == "95 % interval, pointwise"
+
+
+def test_one_level_has_a_band_too(plt):
+    corners = band_expected_coverage(SINGLE.plot())
+    assert (corners[:, 1].min(), corners[:, 1].max()) == (SINGLE.lower.item(), SINGLE.upper.item())
+    assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((0.88, 0.92))
+
+
+def test_columns(plt):
+    found = lines_expected_coverage(THREE_EXPECTED_COVERAGE.plot())
+    for c, name in enumerate("abc"):
+        np.testing.assert_array_equal(found[name].get_ydata(), THREE_EXPECTED_COVERAGE.coverage[:, c])
+    labels = [text.get_text() for text in MANY_EXPECTED_COVERAGE.plot().get_legend().get_texts()]
+    assert "28 others" in labels
+    assert sum(label.startswith("column") for label in labels) == 12
+
+
+@pytest.mark.parametrize("curve", CURVES_EXPECTED_COVERAGE.values(), ids=CURVES_EXPECTED_COVERAGE)
+def test_bands_are_called_joint_or_pointwise_expected_coverage(plt, curve):
+    labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
+    assert "95 % band, joint" in labels
+    assert ("95 % interval, pointwise" in labels) == (curve.coverage.ndim == 1)
+
+
+class TestWordsExpectedCoverage:
+    def test_marks(self):
+        for curve in (FEW, THREE_EXPECTED_COVERAGE):
+            found = plots.marks(curve.kind, curve.columns, curve.details)
+            order = np.argsort(curve.level)
+            assert [mark.x for mark in found] == curve.level[order].tolist()
+            coverage = curve.coverage.reshape(len(order), -1)[order]
+            farthest = abs(coverage - curve.level[order][:, None]).argmax(axis=1)
+            assert [mark.y for mark in found] == coverage[np.arange(len(order)), farthest].tolist()
+        assert found[0].text.split("\n")[1].startswith("pointwise ")
+        assert found[0].text.split("\n")[2].startswith("joint band ")
+
+    def test_one(self):
+        words = plots.describe(ONE_EXPECTED_COVERAGE.kind, ONE_EXPECTED_COVERAGE.columns, ONE_EXPECTED_COVERAGE.details)
+        assert "coverage of central intervals, from 80 rows. The curve leaves the 95 % band, joint over all" in words
+        k = int(np.flatnonzero(ONE_EXPECTED_COVERAGE.level == ONE_EXPECTED_COVERAGE.where)[0])
+        assert ONE_EXPECTED_COVERAGE.coverage[k] < ONE_EXPECTED_COVERAGE.where
+        assert (
+            f"nominal {ONE_EXPECTED_COVERAGE.where:.3g}, observed {ONE_EXPECTED_COVERAGE.coverage[k]:.3f}, below the diagonal; p < 0.001."
+            in words
+        )
+        assert words.endswith("Below the diagonal is over-confident, above it under-confident.")
+
+    def test_several(self):
+        words = plots.describe(
+            THREE_EXPECTED_COVERAGE.kind, THREE_EXPECTED_COVERAGE.columns, THREE_EXPECTED_COVERAGE.details
+        )
+        assert "coverage of regions of highest density" in words
+        assert "1 of 3 curves leave" in words
+        assert "The worst, c, departs most at nominal " in words
+        assert "above the diagonal" in words
+
+
+def test_thinned():
+    curve = expected_coverage(Ranks.of(RNG_EXPECTED_COVERAGE.integers(0, 1000, (100, 3)), M=999))
+    few = plots.thin(curve.kind, curve.columns, 100)
+    assert len(few["level"]) <= 100
+    assert few["coverage"].shape == few["low"].shape == (len(few["level"]), 3)
+    assert few["coverage"].max() == curve.coverage.max()
+
+
+CURVE = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
+
+
+@pytest.fixture
+def ax(plt):
+    return CURVE.plot()
+
+
+def test_bars_pit_histogram(ax):
+    bars = ax.containers[0]
+    assert [bar.get_x() for bar in bars] == [0.0, 0.5]
+    assert [bar.get_width() for bar in bars] == [0.5, 0.5]
+    assert [bar.get_height() for bar in bars] == [1.5, 0.5]
+
+
+def test_reference_line(ax):
+    (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+    np.testing.assert_array_equal(line.get_ydata(), [1, 1])
+
+
+def test_axes(ax):
+    assert ax.get_xlabel() == "probability integral transform"
+    assert ax.get_ylabel() == "share of rows over expected share"
+    assert ax.get_xlim() == (0, 1)
+    assert ax.get_ylim()[0] == 0
+
+
+def test_marks():
+    first, second = plots.marks(CURVE.kind, CURVE.columns, CURVE.details)
+    assert (first.x, first.y, first.text) == (0.25, 1.5, "0 to 0.5\n75.0% of rows, expected 50.0%")
+    assert (second.x, second.y) == (0.75, 0.5)
+
+
+def test_words():
+    words = plots.describe(CURVE.kind, CURVE.columns, CURVE.details)
+    assert "in 2 bins, each expected to hold 50.0%" in words
+    assert "The fullest, from 0 to 0.5, holds 75.0%" in words

@@ -1,0 +1,256 @@
+"""How much narrower predictions are than the outcomes are spread."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibrant import (
+    InputError,
+    Laplace,
+    Mixture,
+    Moments,
+    MvNormal,
+    Normal,
+    NotApplicableError,
+    Quantiles,
+    Samples,
+    ScipyLaw,
+    Summary,
+    SummaryError,
+    summarize,
+)
+from calibrant.ranking.spread import contraction, covariance_of, mean_of, variance_of, z_scores
+
+RNG = np.random.default_rng(0)
+Y = RNG.normal(size=(40, 2)) * [1.0, 5.0]
+DRAWS = RNG.normal(size=(40, 7, 2)) * [0.5, 9.0]
+
+
+def by_definition(y, variance, w):
+    """Return 1 - mean variance over the variance of y with the divisor W - Σw²/W."""
+    mean = np.average(y, weights=w)
+    of_y = (w * (y - mean) ** 2).sum() / (w.sum() - (w**2).sum() / w.sum())
+    return 1 - np.average(variance, weights=w) / of_y
+
+
+class TestValues:
+    def test_by_hand(self):
+        # var(0, 2) = 2; draws 1 and 3 have the variance 2, draws 0 and 1 have 1/2
+        assert contraction([0.0, 2.0], Samples([[1.0, 3.0], [0.0, 1.0]])) == 1 - 1.25 / 2
+        assert contraction([0.0, 2.0], Laplace([0.0, 0.0], [1.0, 1.0])) == 0.0
+        assert contraction([0.0, 2.0], Normal([0.0, 0.0], 2.0)) == -1.0  # wider than the outcomes, not clipped
+
+    def test_draws_of_vectors(self):
+        expected = 1 - DRAWS.var(axis=1, ddof=1).mean(axis=0) / Y.var(axis=0, ddof=1)
+        np.testing.assert_allclose(contraction(Y, Samples(DRAWS)), expected, rtol=1e-13)
+        assert contraction(Y[:, :1], Samples(DRAWS[:, :, :1])).shape == (1,)
+
+    def test_laws_of_vectors(self):
+        law = MvNormal(np.zeros((3, 2)), [[1.0, 0.5], [0.5, 9.0]])
+        y = [[0.0, 0.0], [2.0, 3.0], [4.0, 6.0]]
+        np.testing.assert_allclose(contraction(y, law), [1 - 1 / 4, 1 - 9 / 9], rtol=1e-15)
+
+    def test_draws_that_are_certain(self):
+        assert contraction([0.0, 1.0], Samples([[0.3] * 5, [0.7] * 5])) == pytest.approx(1.0, abs=1e-30)
+
+    def test_far_from_zero(self):
+        # sums of squares would keep no digit of a spread of 1 around a hundred million
+        y = np.array([1e8, 1e8 + 2])
+        assert contraction(y, Normal(y, 1.0)) == 0.5
+
+    def test_many_rows_are_looked_at_in_blocks(self):
+        y, draws = RNG.normal(size=3000), RNG.normal(size=(3000, 500))
+        assert contraction(y, Samples(draws)) == pytest.approx(
+            1 - draws.var(axis=1, ddof=1).mean() / y.var(ddof=1), rel=1e-12
+        )
+
+    def test_an_infinite_variance(self):
+        assert contraction([0.0, 1.0], Normal([0.0, 0.0], [1.0, 1e200])) == -np.inf
+
+    def test_a_right_forecaster_and_climatology(self):
+        mu = RNG.normal(size=4000)
+        y = RNG.normal(mu)
+        assert contraction(y, Normal(mu, 1.0)) == pytest.approx(0.5, abs=0.05)
+        assert contraction(y, Normal(np.zeros(4000), np.sqrt(2))) == pytest.approx(0.0, abs=0.1)
+
+
+class TestWeights:
+    @given(st.lists(st.floats(0.01, 100), min_size=3, max_size=20), st.integers(0, 10**6))
+    def test_are_in_both_variances(self, weights, seed):
+        rng, w = np.random.default_rng(seed), np.array(weights)
+        y, std = rng.normal(size=w.size) + 50, rng.uniform(0.5, 2, w.size)
+        found = contraction(y, Normal(y, std), weights=w)
+        assert found == pytest.approx(by_definition(y, std**2, w), rel=1e-9, abs=1e-9)
+
+    def test_equal_ones_are_none(self):
+        law = Samples(DRAWS[:, :, 0])
+        found = contraction(Y[:, 0], law, weights=np.full(40, 3.7))
+        assert found == pytest.approx(contraction(Y[:, 0], law), rel=1e-12)
+
+    def test_of_vectors(self):
+        w = RNG.uniform(1, 3, 40)
+        variance = DRAWS.var(axis=1, ddof=1)
+        expected = [by_definition(Y[:, d], variance[:, d], w) for d in (0, 1)]
+        np.testing.assert_allclose(contraction(Y, Samples(DRAWS), weights=w), expected, rtol=1e-12)
+
+
+def test_batches_add_up():
+    w = RNG.uniform(1, 3, 40)
+    parts = [
+        summarize(contraction, Y[rows], Samples(DRAWS[rows]), weights=w[rows]) for rows in (slice(0, 3), slice(3, 40))
+    ]
+    back = Summary.from_bytes(sum(parts).to_bytes())
+    np.testing.assert_allclose(contraction(back), contraction(Y, Samples(DRAWS), weights=w), rtol=1e-12)
+
+
+class TestRefusals:
+    def test_one_row(self, refusal):
+        message = refusal(contraction, [1.0], Normal([1.0], 1.0), error=NotApplicableError)
+        assert message == "the variance of y needs at least 2 rows; got 1"
+
+    @pytest.mark.parametrize("y", [[1.0, 1.0, 1.0], [0.0, 1e-200, 0.0], [0.0, 1e200, 0.0]])
+    def test_outcomes_whose_variance_is_no_number_above_zero(self, refusal, y):
+        message = refusal(contraction, y, Normal([1.0, 1.0, 1.0], 1.0), error=NotApplicableError)
+        assert "must be a finite number above 0" in message
+
+    def test_one_draw(self, refusal):
+        assert "at least 2" in refusal(contraction, [1.0, 2.0], Samples([[1.0], [2.0]]))
+
+    def test_laws_without_a_variance(self, refusal):
+        law = ScipyLaw(stats.cauchy(loc=[0.0, 1.0]))
+        assert "no variance" in refusal(contraction, [1.0, 2.0], law, error=NotApplicableError)
+
+    def test_infinite_draws(self, refusal):
+        assert "row 1, draw 0 is inf" in refusal(contraction, [1.0, 2.0], Samples([[1.0, 2.0], [np.inf, 0.0]]))
+
+    def test_quantiles(self, refusal):
+        assert "contraction judges Samples or a law" in refusal(contraction, [1.0], Quantiles([[1.0]], [0.5]))
+
+    def test_moments_of_something_else(self, refusal):
+        other = Moments.of({"crps[law]": np.ones(3)}, np.ones(3))
+        assert "not contraction variance" in refusal(contraction, other, error=SummaryError)
+
+
+RNG_Z_SCORES = np.random.default_rng(0)
+
+
+class TestValuesZScores:
+    def test_by_hand(self):
+        # the mean of 1, 2, 6 is 3 and its variance (4 + 1 + 9)/2 = 7
+        np.testing.assert_allclose(z_scores([0.0], Samples([[1.0, 2.0, 6.0]])), [3 / np.sqrt(7)], rtol=1e-15)
+        assert z_scores([3.0, -1.0], Normal([1.0, 1.0], [2.0, 4.0])).tolist() == [-1.0, 0.5]
+        assert z_scores([0.0], Laplace([2.0], np.sqrt(0.5))).tolist() == pytest.approx([2.0], rel=1e-15)
+
+    def test_positive_where_predictions_are_too_high(self):
+        assert z_scores([0.0], Normal([1.0], 1.0))[0] == 1.0
+
+    def test_vectors(self):
+        draws = RNG_Z_SCORES.normal(size=(5, 6, 2))
+        y = RNG_Z_SCORES.normal(size=(5, 2))
+        expected = (draws.mean(axis=1) - y) / draws.std(axis=1, ddof=1)
+        np.testing.assert_allclose(z_scores(y, Samples(draws)), expected, rtol=1e-13)
+        law = MvNormal([[1.0, 2.0]], [[4.0, 1.0], [1.0, 9.0]])
+        np.testing.assert_allclose(z_scores([[0.0, 5.0]], law), [[0.5, -1.0]], rtol=1e-15)
+
+    def test_mixtures_and_laws_of_scipy(self):
+        mixture = Mixture([Normal([-1.0], 2.0), Normal([1.0], 2.0)], [0.5, 0.5])
+        np.testing.assert_allclose(z_scores([-5.0], mixture), [np.sqrt(5)], rtol=1e-15)
+        np.testing.assert_allclose(z_scores([0.0], ScipyLaw(stats.gamma(a=[4.0]))), [2.0], rtol=1e-15)
+
+    @given(st.floats(-100, 100), st.floats(0.01, 100), st.integers(0, 10**6))
+    def test_units_do_not_matter(self, origin, unit, seed):
+        rng = np.random.default_rng(seed)
+        y, draws = rng.normal(size=4), rng.normal(size=(4, 5))
+        found = z_scores(origin + unit * y, Samples(origin + unit * draws))
+        np.testing.assert_allclose(found, z_scores(y, Samples(draws)), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("M", [7, 20, 99])
+def test_of_calibrated_gaussian_draws_the_variance_is_known(M):
+    n = 40_000
+    z = z_scores(RNG_Z_SCORES.normal(size=n), Samples(RNG_Z_SCORES.normal(size=(n, M))))
+    expected = (1 + 1 / M) * (M - 1) / (M - 3)
+    error = np.sqrt(((z**2).var()) / n)
+    assert abs(z.mean()) < 4 * np.sqrt(expected / n)
+    assert z.var(ddof=1) == pytest.approx(expected, abs=4 * error)
+
+
+class TestRefusalsZScores:
+    def test_draws_that_are_all_alike(self, refusal):
+        # the mean of three times 0.1 is not 0.1, so that their variance is not 0
+        draws = np.full((3, 3), 0.1)
+        assert draws.var(axis=1, ddof=1)[0] > 0
+        draws[:2] = RNG_Z_SCORES.normal(size=(2, 3))
+        message = refusal(z_scores, [1.0, 2.0, 3.0], Samples(draws))
+        assert message.startswith("the predictive variance must be a finite number above 0; row 2 is 0.0. ")
+
+    def test_a_coordinate_that_does_not_vary(self, refusal):
+        draws = RNG_Z_SCORES.normal(size=(3, 4, 2))
+        draws[1, :, 1] = 7.0
+        message = refusal(z_scores, np.zeros((3, 2)), Samples(draws))
+        assert "row 1, coordinate 1 is 0.0" in message
+
+    def test_draws_close_together_but_not_alike_are_scored(self):
+        draws = 1e6 + np.array([[0.0, 1e-9, 2e-9]])
+        assert np.isfinite(z_scores([1e6], Samples(draws))).all()
+
+    def test_one_draw(self, refusal):
+        assert "at least 2 draws per row" in refusal(z_scores, [1.0], Samples([[1.0]]))
+
+    def test_a_variance_beyond_numbers(self, refusal):
+        assert "row 0 is inf" in refusal(z_scores, [1.0], Normal([0.0], 1e200))
+
+    def test_laws_without_a_variance(self, refusal):
+        assert "row 0 is nan" in refusal(z_scores, [1.0], ScipyLaw(stats.cauchy(loc=[0.0])))
+
+    def test_quantiles(self, refusal):
+        assert "z_scores judges Samples or a law" in refusal(z_scores, [1.0], Quantiles([[1.0]], [0.5]))
+
+    def test_outcomes_that_are_missing(self, refusal):
+        assert "row 1 is nan" in refusal(z_scores, [0.0, np.nan], Normal([0.0, 0.0], 1.0))
+
+
+ONE, TWO = np.ones(2), np.array([[0.0, 1.0], [2.0, -1.0]])
+COV = np.array([[2.0, 0.5], [0.5, 1.0]])
+NUMBERS = [
+    Normal(3 * ONE, 2.0),
+    Laplace(3 * ONE, 2.0),
+    ScipyLaw(stats.gamma(a=[2.0, 5.0])),
+    Mixture([Normal(3 * ONE, 2.0), Laplace(-ONE, 1.0), ScipyLaw(stats.gamma(a=2 * ONE))], [0.2, 0.3, 0.5]),
+]
+VECTORS = [
+    MvNormal(TWO, COV),
+    Mixture([MvNormal(TWO, COV), MvNormal(TWO + np.array([1.0, 3.0]), np.eye(2))], [0.25, 0.75]),
+]
+
+
+@pytest.mark.parametrize("law", NUMBERS, ids=lambda law: type(law).__name__)
+def test_numbers(law):
+    draws = law.sample(200_000, 0)
+    np.testing.assert_allclose(mean_of(law), draws.mean(axis=1), atol=0.03)
+    np.testing.assert_allclose(variance_of(law), draws.var(axis=1), rtol=0.03)
+    np.testing.assert_allclose(covariance_of(law), variance_of(law)[:, None, None], rtol=1e-13)
+
+
+@pytest.mark.parametrize("law", VECTORS, ids=lambda law: type(law).__name__)
+def test_vectors(law):
+    draws = law.sample(100_000, 0)
+    np.testing.assert_allclose(mean_of(law), draws.mean(axis=1), atol=0.03)
+    np.testing.assert_allclose(covariance_of(law), [np.cov(row.T) for row in draws], atol=0.06)
+    np.testing.assert_allclose(variance_of(law), np.diagonal(covariance_of(law), axis1=1, axis2=2), rtol=1e-14)
+
+
+def test_draws_divide_by_one_less():
+    x = np.random.default_rng(0).normal(size=(3, 5, 2))
+    np.testing.assert_allclose(covariance_of(Samples(x)), [np.cov(row.T) for row in x], rtol=1e-13)
+    np.testing.assert_allclose(variance_of(Samples(x)), x.var(axis=1, ddof=1), rtol=1e-14)
+    np.testing.assert_allclose(mean_of(Samples(x)), x.mean(axis=1), rtol=1e-15)
+
+
+@pytest.mark.parametrize("spread", [variance_of, covariance_of])
+@pytest.mark.parametrize("draws", [[[1.0]], [[[1.0, 2.0]]]])
+def test_one_draw_has_no_spread(spread, draws):
+    with pytest.raises(InputError, match="at least 2"):
+        spread(Samples(draws))

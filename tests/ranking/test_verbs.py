@@ -1,0 +1,121 @@
+"""Verbs that return ranks: how they are made, found and called."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from calibrant import Samples, ece, summarize
+from calibrant.inputs.arrays import unit_weights
+from calibrant.ranking.counting import Ranked
+from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.ranks import ranks
+from calibrant.ranking.summary import Ranks
+from calibrant.ranking.tarp_ranks import tarp_ranks
+from calibrant.ranking.verbs import RANKINGS, find_ranking, rank_verb
+
+Y, SAMPLES = [0.5, 2.5, 9.0], Samples([[1.0, 2.0, 3.0]] * 3)
+VERBS = {"ranks": ranks, "energy_ranks": energy_ranks, "joint_ranks": joint_ranks, "tarp_ranks": tarp_ranks}
+
+
+@pytest.fixture
+def constant_ranks():
+    @rank_verb(predictions=("samples",), instead={"laws": "Draw from it"})
+    def constant_ranks(rows, *, place, rng=None):
+        """Rank all rows alike."""
+        return Ranked(np.full(rows.n, place), rows.law.M, ("",), np.array([0]))
+
+    yield constant_ranks
+    del RANKINGS["constant_ranks"]
+
+
+@pytest.mark.parametrize("name", VERBS)
+class TestEveryVerb:
+    def test_is_known(self, name):
+        assert RANKINGS[name].verb is VERBS[name]
+        assert find_ranking(name) is find_ranking(VERBS[name]) is RANKINGS[name]
+        assert VERBS[name].__name__ == name
+
+    def test_signature(self, name):
+        y, prediction, *options = inspect.signature(VERBS[name]).parameters.values()
+        assert (y.name, prediction.name) == ("y", "prediction")
+        assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in options)
+        assert options[-1].name == "rng"
+        assert options[-1].default is None
+
+    def test_docstring_tells_the_order_of_axes(self, name):
+        assert "(n, M, D)" in VERBS[name].__doc__ or "(n, M)" in VERBS[name].__doc__
+        for option in list(inspect.signature(VERBS[name]).parameters)[2:]:
+            assert f"\n    {option}" in VERBS[name].__doc__
+
+    def test_unknown_options(self, name, refusal):
+        message = refusal(VERBS[name], Y, SAMPLES, seed=3)
+        assert message.startswith(f"{name} has no option seed. ")
+        assert message.endswith("rng")
+        assert "Did you mean rng=?" in refusal(VERBS[name], Y, SAMPLES, rngs=3)
+
+    @pytest.mark.parametrize("option", ["weights", "sample_weight"])
+    def test_weights_go_to_the_summary(self, name, option, refusal):
+        message = refusal(VERBS[name], Y, SAMPLES, **{option: [1, 1, 1]})
+        assert f"summarize({name}, y, prediction, weights=...)" in message
+
+    def test_a_summary_holds_no_rows(self, name, refusal):
+        assert "no longer holds the single rows" in refusal(VERBS[name], Ranks.of([0], M=3))
+
+
+def test_functions_of_the_same_name_are_others():
+    def ranks(y):
+        return y
+
+    for other in (ranks, "rank", None, 3, ece, []):
+        assert find_ranking(other) is None
+
+
+def test_options_without_default(constant_ranks, refusal):
+    assert constant_ranks(Y, SAMPLES, place=2).tolist() == [2, 2, 2]
+    assert refusal(constant_ranks, Y, SAMPLES) == "constant_ranks needs the option place=, which has no default"
+    assert "needs the option place=" in refusal(summarize, constant_ranks, Y, SAMPLES)
+
+
+def test_other_predictions(constant_ranks, refusal):
+    from calibrant import Normal
+
+    assert refusal(constant_ranks, [0.0], Normal(0.0, 1.0), place=1).endswith("got Normal. Draw from it")
+
+
+class TestSummaries:
+    def test_counts(self):
+        for given in (ranks, "ranks"):
+            found = summarize(given, Y, SAMPLES)
+            assert isinstance(found, Ranks)
+            assert found == Ranks.of([0, 2, 3], M=3)
+
+    def test_batches_add_up(self):
+        parts = [summarize(ranks, Y[i : i + 1], SAMPLES.take(slice(i, i + 1))) for i in range(3)]
+        assert sum(parts) == summarize(ranks, Y, SAMPLES)
+
+    def test_weights(self):
+        found = summarize(ranks, Y, SAMPLES, weights=[1.0, 2.0, 0.5])
+        assert found.weight[:, 0].tolist() == [1.0, 0.0, 2.0, 0.5]
+        assert found.weight2[:, 0].tolist() == [1.0, 0.0, 4.0, 0.25]
+
+    def test_rows_of_weight_zero_are_absent(self):
+        tied = Samples([[1.0, 1.0, 2.0]] * 40)
+        y = np.ones(40)
+        y[::2] = np.nan
+        w = np.tile([0.0, 3.0], 20)
+        found = summarize(ranks, y, tied, weights=w, rng=0)
+        assert found == summarize(ranks, y[1::2], tied.take(slice(1, None, 2)), weights=w[1::2], rng=0)
+        assert found.tied.tolist() == [20]
+
+    def test_labels_have_no_meaning(self, refusal):
+        assert "classes= is for labels" in refusal(summarize, ranks, Y, SAMPLES, classes=[0, 1])
+        assert "pos_label= is for labels" in refusal(summarize, ranks, Y, SAMPLES, pos_label=1)
+
+    def test_misspelt_options(self, refusal):
+        assert "ranks has no option bins" in refusal(summarize, ranks, "no outcomes", SAMPLES, bins=3)
+
+    def test_options_reach_the_verb(self, constant_ranks):
+        found = summarize(constant_ranks, Y, SAMPLES, place=1)
+        assert found == Ranks.of_ranked(Ranked(np.ones(3, int), 3, ("",), np.array([0])), unit_weights(3))

@@ -1,0 +1,236 @@
+"""Coverage tables: by hand, against the reference values, and against the metrics they belong to."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant import Intervals, Quantiles, Sets, Summary, SummaryError, coverage, summarize
+from calibrant.auditing.interval import interval
+from calibrant.regions.coverage_curve import coverage_curve
+from calibrant.regions.sizes import size_stratified_coverage
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
+CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}
+DATA = BOOK["data"]
+REG, SETS, GROUPS, WEIGHTS = DATA["reg16"], DATA["sets16"], DATA["groups16"], DATA["weights16"]
+COLUMNS = ["nominal", "group", "count", "hits", "coverage", "lower", "upper", "pvalue", "pvalue_holm"]
+
+
+def reg16():
+    return np.array(REG["y"]), Intervals(REG["lower"], REG["upper"], REG["level"])
+
+
+def sets16(level=True):
+    mask = np.array(SETS["mask"])
+    return np.array(SETS["y"]), Sets(mask, SETS["level"]) if level else Sets(mask[:, :, 0])
+
+
+def same(ours, theirs):
+    assert list(ours.columns) == list(theirs.columns)
+    for name, column in ours.columns.items():
+        if column.dtype.kind in "fi":
+            np.testing.assert_allclose(column, theirs.columns[name], rtol=1e-12, err_msg=name)
+        else:
+            assert column.tolist() == theirs.columns[name].tolist()
+
+
+class TestAllRows:
+    def test_columns(self):
+        found = coverage_curve(*reg16())
+        assert list(found.columns) == COLUMNS
+        assert found.nominal.tolist() == REG["level"]
+        assert found.group.tolist() == ["all", "all"]
+        assert found.count.tolist() == [16, 16]
+        assert found.hits.tolist() == [12, 15]
+        assert found.coverage.tolist() == [0.75, 0.9375]
+        assert (found.n, found.level, found.kind) == (16, 0.95, "coverage")
+
+    def test_limits_are_those_of_interval(self):
+        for method in ("clopper-pearson", "wilson"):
+            found, expected = coverage_curve(*reg16(), method=method), interval(coverage, *reg16(), method=method)
+            np.testing.assert_allclose(found.lower, expected.low, rtol=1e-12)
+            np.testing.assert_allclose(found.upper, expected.high, rtol=1e-12)
+
+    def test_pvalues(self):
+        binomial = CASES["coverage-test-binomial"]
+        found = coverage_curve(*reg16())
+        assert found.pvalue.tolist() == pytest.approx(
+            [binomial["12/16@0.8"]["two_sided"], binomial["15/16@0.95"]["two_sided"]], rel=1e-9
+        )
+        assert found.pvalue_holm.tolist() == [1.0, 1.0]
+
+    def test_weights(self):
+        found = coverage_curve(*reg16(), weights=WEIGHTS)
+        for k, values in enumerate(CASES["interval-coverage-weighted"]):
+            assert found.coverage[k] == pytest.approx(values["coverage"], rel=1e-10)
+            assert [found.lower[k], found.upper[k]] == pytest.approx(values["wilson"], rel=1e-10)
+        assert found.hits.tolist() == [12, 15]
+        assert np.isnan(found.pvalue).all()
+        assert np.isnan(found.pvalue_holm).all()
+        assert found.method.startswith("wilson")
+
+    def test_equal_weights_are_none(self):
+        same(coverage_curve(*reg16(), weights=np.full(16, 7.0)), coverage_curve(*reg16()))
+
+    def test_exact_refuses_weights(self, refusal):
+        assert "equal weights" in refusal(coverage_curve, *reg16(), weights=WEIGHTS, method="clopper-pearson")
+
+    def test_simultaneous_shares_the_error_among_the_lines(self):
+        each = coverage_curve(*reg16(), level=0.975)
+        together = coverage_curve(*reg16(), level=0.95, simultaneous=True)
+        np.testing.assert_allclose(together.lower, each.lower, rtol=1e-9)
+        np.testing.assert_allclose(together.upper, each.upper, rtol=1e-9)
+        assert together.level == 0.95
+        assert together.method.startswith("simultaneous clopper-pearson")
+
+    def test_quantiles_have_both_shares(self):
+        found = coverage_curve([1, 2, 2, 3], Quantiles([2.0] * 4, 0.5))
+        values = CASES["edge-coverage-curve-quantiles"]
+        assert (found.coverage.item(), found.below.item()) == (values["at_or_below"], values["below"])
+        weighted = coverage_curve([1, 2, 2, 3], Quantiles([2.0] * 4, 0.5), weights=[3, 1, 1, 1])
+        assert (weighted.coverage.item(), weighted.below.item()) == pytest.approx((5 / 6, 3 / 6))
+
+    def test_no_level_no_pvalue(self):
+        found = coverage_curve(*sets16(level=False))
+        assert np.isnan(found.nominal).all()
+        assert np.isnan(found.pvalue).all()
+        assert found.coverage.item() == 0.8125
+        assert 0 < found.lower.item() < found.upper.item() < 1
+
+
+class TestGroups:
+    def test_reference(self):
+        found = coverage_curve(*reg16(), groups=GROUPS)
+        assert found.group.tolist() == ["A", "A", "B", "B", "C", "C"]
+        for name, values in CASES["coverage-curve-groups"].items():
+            here = found.group == name
+            assert found.count[here].tolist() == [values["n"]] * 2
+            assert found.hits[here].tolist() == values["hits"]
+            for column in ("coverage", "pvalue", "pvalue_holm"):
+                np.testing.assert_allclose(found.columns[column][here], values[column], rtol=1e-9)
+
+    def test_row_order_does_not_matter(self):
+        y, prediction = reg16()
+        order = np.random.default_rng(0).permutation(16)
+        shuffled = coverage_curve(y[order], prediction.take(order), groups=np.array(GROUPS)[order])
+        same(shuffled, coverage_curve(y, prediction, groups=GROUPS))
+
+    @pytest.mark.parametrize(
+        ("groups", "labels", "hits"),
+        [
+            ([2, 10, 2, 10], [2, 10], [1, 0]),
+            ([True, False, True, False], [False, True], [0, 1]),
+            ([0.5, -0.0, 0.5, 0.0], [0.0, 0.5], [0, 1]),
+            ([("a", 1), ("a", 2), ("a", 1), ("a", 2)], ["('a', 1)", "('a', 2)"], [1, 0]),
+            (np.array(["2024-01-02", "2024-01-01"] * 2, "datetime64[D]"), ["2024-01-01", "2024-01-02"], [0, 1]),
+            (["b", 1, "b", 1], [1, "b"], [0, 1]),
+        ],
+    )
+    def test_labels_of_any_kind(self, groups, labels, hits):
+        prediction = Intervals([0.0] * 4, [1.0] * 4, 0.8)
+        found = coverage_curve([0.0, 9.0, 9.0, 9.0], prediction, groups=groups)
+        assert found.group.tolist() == labels
+        assert found.hits.tolist() == hits
+
+    def test_rows_of_weight_zero_take_their_labels_along(self):
+        y, prediction = reg16()
+        w = np.array(WEIGHTS) * (np.arange(16) % 5 > 0)
+        kept = np.flatnonzero(w)
+        labels = [GROUPS[i] if w[i] else "gone" for i in range(16)]
+        found = coverage_curve(y, prediction, groups=labels, weights=w)
+        same(found, coverage_curve(y[kept], prediction.take(kept), groups=np.array(GROUPS)[kept], weights=w[kept]))
+
+    def test_missing_and_short_labels(self, refusal):
+        labels = [*GROUPS[:3], None, *GROUPS[4:]]
+        assert "row 3 is None" in refusal(coverage_curve, *reg16(), groups=labels)
+        assert "expected 16 rows" in refusal(coverage_curve, *reg16(), groups=GROUPS[:5])
+        assert "row 0 is ['a']" in refusal(coverage_curve, [0.5], Intervals([0.0], [1.0], 0.9), groups=[["a"]])
+
+
+class TestSizes:
+    def test_lowest_is_the_size_stratified_coverage(self):
+        for given in (reg16(), sets16()):
+            for options in ({}, {"bins": 2}, {"bins": [(0, 2), (3, 9)]}, {"empty": "own"}):
+                found = coverage_curve(*given, groups="size", **options)
+                lowest = size_stratified_coverage(*given, **options)
+                for k, level in enumerate(given[1].levels):
+                    here = (found.nominal == level) & (found.count > 0)
+                    assert found.coverage[here].min() == pytest.approx(lowest[k], rel=1e-12)
+
+    def test_limits_and_counts(self):
+        y, prediction = reg16()
+        width = (prediction.upper - prediction.lower)[:, 0]
+        found = coverage_curve(y, prediction.at(0.8), groups="size")
+        assert found.count.sum() == 16
+        assert found.size_low[0] == pytest.approx(width.min())
+        assert found.size_high[-1] == pytest.approx(width.max())
+        assert (found.size_low[1:] > found.size_high[:-1]).all()
+        for low, high, n in zip(found.size_low, found.size_high, found.count, strict=True):
+            assert np.count_nonzero((width >= low) & (width <= high)) == n
+
+    def test_sizes_without_rows_stay(self):
+        mask = np.array([[True, False, False, False], [True, True, True, False]])
+        found = coverage_curve([0, 3], Sets(mask, 0.9), groups="size")
+        assert found.group.tolist() == ["0 to 1", "2", "3", "4"]
+        assert found.count.tolist() == [1, 0, 1, 0]
+        np.testing.assert_array_equal(np.isnan(found.coverage), [False, True, False, True])
+        np.testing.assert_array_equal(np.isnan(found.lower), [False, True, False, True])
+        np.testing.assert_array_equal(np.isnan(found.pvalue), [False, True, False, True])
+        assert coverage_curve([0, 3], Sets(mask, 0.9), groups="size", empty="own").count.tolist() == [0, 1, 0, 1, 0]
+
+    def test_weights(self):
+        y, prediction = reg16()
+        found = coverage_curve(y, prediction.at(0.8), groups="size", bins=2, weights=WEIGHTS)
+        width = (prediction.upper - prediction.lower)[:, 0]
+        w, hit = np.array(WEIGHTS), (prediction.lower[:, 0] <= y) & (y <= prediction.upper[:, 0])
+        for k in range(len(found.count)):
+            here = (width >= found.size_low[k]) & (width <= found.size_high[k])
+            assert found.coverage[k] == pytest.approx((w * hit)[here].sum() / w[here].sum())
+            alone = interval(coverage, y[here], prediction.at(0.8).take(here), weights=w[here], method="wilson")
+            assert (found.lower[k], found.upper[k]) == pytest.approx((alone.low, alone.high), rel=1e-12)
+
+    def test_quantiles_have_none(self, refusal):
+        assert ".intervals()" in refusal(coverage_curve, [1.0], Quantiles([2.0], 0.5), groups="size")
+
+    def test_options_without_sizes(self, refusal):
+        for options in ({"bins": 3}, {"empty": "own"}):
+            assert 'groups="size"' in refusal(coverage_curve, *reg16(), **options)
+        assert "empty must be one of" in refusal(coverage_curve, *reg16(), groups="size", empty="drop")
+
+
+class TestSummaries:
+    @pytest.mark.parametrize("options", [{}, {"groups": GROUPS}, {"groups": "size"}], ids=["all", "groups", "size"])
+    @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+    def test_chunks_add_up(self, options, weights):
+        y, prediction = reg16()
+        total = 0
+        for part in (slice(0, 1), slice(1, 9), slice(9, 16)):
+            cut = {k: v if v == "size" else v[part] for k, v in options.items()}
+            w = None if weights is None else weights[part]
+            total = total + summarize(coverage_curve, y[part], prediction.take(part), weights=w, **cut)
+        again = Summary.from_bytes(total.to_bytes())
+        kept = options if options.get("groups") == "size" else {}
+        same(coverage_curve(again, **kept), coverage_curve(y, prediction, weights=weights, **options))
+
+    def test_sizes_and_labels_do_not_mix(self, refusal):
+        y, prediction = reg16()
+        table = summarize(coverage_curve, y, prediction)
+        assert 'groups="size"' in refusal(coverage_curve, table, groups="size", error=SummaryError)
+        sizes = summarize(coverage_curve, y, prediction, groups="size")
+        assert 'groups="size"' in refusal(coverage_curve, sizes, error=SummaryError)
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"level": 1.0}, "level must lie"),
+            ({"method": "wald"}, "method must be one of"),
+            ({"simultaneous": 1}, "simultaneous must be one of"),
+            ({"groups": "colour"}, "groups must be an array"),
+        ],
+    )
+    def test_refusals(self, refusal, options, words):
+        assert words in refusal(coverage_curve, *reg16(), **options)

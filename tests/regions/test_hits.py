@@ -1,0 +1,186 @@
+"""Counts of hits by group and level."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibrant import Intervals, Quantiles, Sets, Summary, SummaryError
+from calibrant.inputs.groups import read_row_labels
+from calibrant.inputs.rows import read_judged
+from calibrant.regions.hits import Hits, HitTable, first_not_nested
+
+Y = np.array([0.0, 1.5, 3.0, 0.5])
+BOTH = Intervals(np.tile([-1.0, -2.0], (4, 1)), np.tile([1.0, 2.0], (4, 1)), [0.5, 0.9])
+LABELS = np.array(["b", "a", "b", "a"])
+
+
+def of(rows=slice(None), labels=LABELS, weights=None, prediction=BOTH):
+    checked = read_judged(Y[rows], prediction.take(rows), weights=None if weights is None else weights[rows])
+    return HitTable.of(checked, None if labels is None else read_row_labels(labels[rows], checked.n, keep=checked.keep))
+
+
+def test_all_rows():
+    found = of(labels=None)
+    assert (found.group, found.level.tolist()) == (("all", "all"), [0, 1])
+    assert (found.count.tolist(), found.hits.tolist()) == ([4, 4], [2, 3])
+    assert found.coverage.tolist() == [0.5, 0.75]
+    assert found.nominal.tolist() == [0.5, 0.9]
+    assert (found.n, found.kind, found.nested, found.single) == (4, "Intervals", True, False)
+    assert np.isnan(found.below).all()
+    assert repr(found) == "HitTable(n=4)"
+
+
+def test_groups():
+    found = of()
+    assert found.group == ("a", "a", "b", "b")
+    assert found.level.tolist() == [0, 1, 0, 1]
+    assert found.count.tolist() == [2, 2, 2, 2]
+    assert found.hits.tolist() == [1, 2, 1, 1]
+
+
+def test_weights():
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+    found = of(weights=w)
+    assert found.w.tolist() == [6, 6, 4, 4]
+    assert found.w2.tolist() == [20, 20, 10, 10]
+    assert found.wc.tolist() == [4, 6, 1, 1]
+    assert found.w2c.tolist() == [16, 20, 1, 1]
+    assert not found.has_equal_weights
+    assert of(weights=np.full(4, 0.3)).has_equal_weights
+    assert of().has_equal_weights
+    one = of(labels=None, weights=w)
+    assert one.wc.tolist() == [5, 7]
+    assert one.w2c.tolist() == [17, 21]
+
+
+def test_below_of_quantiles():
+    found = of(labels=None, prediction=Quantiles(np.tile([0.5, 1.5], (4, 1)), [0.3, 0.7]))
+    assert found.hits.tolist() == [2, 3]
+    assert found.below.tolist() == [1, 2]
+    weighted = of(prediction=Quantiles(np.tile([0.5, 1.5], (4, 1)), [0.3, 0.7]), weights=np.array([1.0, 2, 3, 4]))
+    assert weighted.below.tolist() == [0, 4, 1, 1]
+
+
+def test_nesting_is_noted():
+    crossed = Intervals([[0.0, 0.5]] * 4, [[1.0, 2.0]] * 4, [0.5, 0.9])
+    assert not of(prediction=crossed).nested
+    assert not (of(slice(0, 2), prediction=crossed) + of(slice(2, 4))).nested
+
+
+@pytest.mark.parametrize("labels", [None, LABELS, np.array([2, 10, 2, 1])], ids=["all", "texts", "numbers"])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 3.0, 4.0])], ids=["plain", "weighted"])
+def test_merging(labels, weights):
+    whole = of(labels=labels, weights=weights)
+    for cut in (1, 2, 3):
+        parts = of(slice(0, cut), labels, weights), of(slice(cut, 4), labels, weights)
+        assert parts[0] + parts[1] == whole == parts[1] + parts[0]
+    assert Summary.from_bytes(whole.to_bytes()) == whole
+
+
+def test_zero():
+    zero = HitTable.zero()
+    assert zero.n == 0
+    assert zero + of() == of() + zero == of()
+    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
+
+
+def test_refusals():
+    with pytest.raises(SummaryError, match="do not merge"):
+        of() + replace(of(), kind="Sets")
+    with pytest.raises(SummaryError, match="do not merge"):
+        of() + replace(of(), levels=np.array([0.5, 0.8]))
+    with pytest.raises(SummaryError, match="one length"):
+        replace(of(), count=np.zeros(1, np.int64))
+
+
+def test_sets_without_a_level():
+    rows = read_judged([0, 1], Sets([[True, False], [True, False]]))
+    found = HitTable.of(rows)
+    assert np.isnan(found.levels).all()
+    assert found + found == Summary.from_bytes((found + found).to_bytes())
+    assert (found + found).hits.tolist() == [2]
+
+
+COVERED = np.array([[True, True], [False, True], [False, False]])
+LEVELS = np.array([0.5, 0.9])
+
+
+def of_hits(rows=slice(None), series=None, names=("",)):
+    code = None if series is None else np.array(series)[rows]
+    return Hits.of(COVERED[rows], LEVELS, "Intervals", code, names)
+
+
+def test_rows_stay_in_order():
+    found = of_hits()
+    assert found.hits.tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert found.hits.dtype == np.int64
+    assert (found.n, found.kind, found.levels.tolist()) == (3, "Intervals", [0.5, 0.9])
+    assert found.series.tolist() == [0, 0, 0]
+    assert repr(found) == "Hits(n=3)"
+    assert not found.hits.flags.writeable
+
+
+def test_merging_is_one_after_the_other():
+    for cut in (1, 2):
+        assert of_hits(slice(0, cut)) + of_hits(slice(cut, 3)) == of_hits()
+    assert of_hits(slice(1, 3)) + of_hits(slice(0, 1)) != of_hits()
+
+
+def test_series_are_matched_by_name():
+    first = Hits.of(COVERED[:2], LEVELS, "Intervals", np.array([0, 1]), ("a", "b"))
+    second = Hits.of(COVERED[2:], LEVELS, "Intervals", np.array([1]), ("0", "a"))
+    total = first + second
+    assert [total.names[k] for k in total.series] == ["a", "b", "a"]
+    assert total.names == ("0", "a", "b")
+
+
+def test_zero_and_bytes():
+    zero = Hits.zero()
+    assert zero.n == 0
+    assert zero + of_hits() == of_hits() + zero == of_hits()
+    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
+    named = Hits.of(COVERED, LEVELS, "Sets", np.array([0, 1, 0]), (3, "b"))
+    assert Summary.from_bytes(named.to_bytes()) == named
+
+
+def test_refusals_hits():
+    with pytest.raises(SummaryError, match="do not merge"):
+        of_hits() + replace(of_hits(), kind="Sets")
+    with pytest.raises(SummaryError, match="do not merge"):
+        of_hits() + replace(of_hits(), levels=np.array([0.5, 0.8]))
+    with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
+        of_hits() + replace(of_hits(), weight=5.0)
+    with pytest.raises(SummaryError, match="one row per"):
+        replace(of_hits(), series=np.zeros(2, np.int64))
+
+
+def intervals(lower, upper, level):
+    return read_judged(np.zeros(len(lower)), Intervals(lower, upper, level))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "expected"),
+    [
+        ([[0, 0], [0, -1]], [[1, 1], [1, 2]], None),  # equal bounds are nested
+        ([[0, -1], [0, 0.5]], [[1, 2], [1, 2]], 1),
+        ([[0, -1], [0, -1]], [[1, 0.5], [1, 2]], 0),
+        ([[0, -np.inf], [0, 0]], [[1, np.inf], [1, 1]], None),
+    ],
+)
+def test_intervals_in_any_order_of_levels(lower, upper, expected):
+    lower, upper = np.array(lower, float), np.array(upper, float)
+    assert first_not_nested(intervals(lower, upper, [0.5, 0.9])) == expected
+    assert first_not_nested(intervals(lower[:, ::-1], upper[:, ::-1], [0.9, 0.5])) == expected
+
+
+def test_sets():
+    mask = np.array([[[True, True], [False, True]], [[True, False], [False, True]]])
+    assert first_not_nested(read_judged([0, 0], Sets(mask, [0.5, 0.9]))) == 1
+    assert first_not_nested(read_judged([0], Sets(mask[:1], [0.5, 0.9]))) is None
+    assert first_not_nested(read_judged([0, 0], Sets(mask))) is None  # no levels, no order
+
+
+def test_quantiles_and_one_level():
+    assert first_not_nested(read_judged([0.0], Quantiles([[1.0, 2.0]], [0.1, 0.9]))) is None
+    assert first_not_nested(read_judged([0.0], Intervals([0.0], [1.0], 0.9))) is None

@@ -1,0 +1,203 @@
+"""Width of intervals and size of sets: infinite ones, medians under weights, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Intervals, Normal, Quantiles, Sets, Summary, SummaryError, summarize
+from calibrant.core.catalogue import find
+from calibrant.core.moments import Moments
+from calibrant.inputs.arrays import unit_weights
+from calibrant.regions.width import STATISTICS, SizeWeights, width
+
+inf = np.inf
+SIZES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.5, inf]), st.integers(1, 4)), min_size=1, max_size=12)
+SETS = Sets([[False, False, False], [True, False, False], [True, True, True], [False, True, False]], 0.9)
+
+
+def of_widths(widths, level=0.9):
+    return Intervals(np.zeros(len(widths)), widths, level)
+
+
+class TestByHand:
+    def test_means(self):
+        found = of_widths([1.0, 3.0, inf, 4.0])
+        values = [width(found, statistic=s) for s in ("mean", "median", "finite_mean", "finite_fraction")]
+        assert values == [inf, 3.5, pytest.approx(8 / 3), 0.75]
+
+    def test_sets(self):
+        values = {s: width(SETS, statistic=s) for s in STATISTICS}
+        assert values == {
+            "mean": 1.25,
+            "median": 1.0,
+            "finite_mean": 1.25,
+            "finite_fraction": 1.0,
+            "empty_fraction": 0.25,
+            "singleton_fraction": 0.5,
+        }
+
+    def test_weights(self):
+        found, w = of_widths([1.0, 3.0, inf]), [1, 2, 1]
+        assert width(found, statistic="finite_mean", weights=w) == pytest.approx(7 / 3)
+        assert width(found, statistic="finite_fraction", weights=w) == 0.75
+        assert width(found, statistic="median", weights=w) == 3.0
+
+    def test_weight_zero_drops_an_infinite_row(self):
+        assert width(of_widths([1.0, inf, 3.0]), weights=[1, 0, 1]) == 2.0
+
+    def test_several_levels(self):
+        both = Intervals([[0, 0], [0, 0]], [[1, 2], [3, inf]], [0.5, 0.9])
+        assert width(both).tolist() == [2.0, inf]
+        assert width(both, statistic="median").tolist() == [2.0, inf]
+        assert width(both, statistic="finite_mean").tolist() == [2.0, 2.0]
+
+    def test_zero_width(self):
+        assert width(of_widths([0.0, 0.0])) == 0.0
+
+    def test_all_infinite(self):
+        found = of_widths([inf, inf])
+        assert width(found) == width(found, statistic="median") == inf
+        assert width(found, statistic="finite_fraction") == 0.0
+        assert np.isnan(width(found, statistic="finite_mean"))
+
+    def test_a_width_beyond_float64_is_infinite(self):
+        assert width(Intervals([-1.5e308], [1.5e308], 0.9)) == inf
+
+    def test_a_median_between_large_widths(self):
+        assert width(of_widths([1.5e308, 1.6e308]), statistic="median") == pytest.approx(1.55e308)
+
+
+@given(SIZES)
+def test_median_is_that_of_numpy(drawn):
+    widths, w = np.array(drawn).T
+    times = w.astype(int)
+    expected = np.median(np.repeat(widths, times)) if np.isfinite(widths).all() else None
+    found = width(of_widths(widths), statistic="median", weights=w)
+    assert found == width(of_widths(np.repeat(widths, times)), statistic="median")
+    if expected is not None:
+        assert found == expected
+
+
+@given(SIZES, st.integers(0, 12), st.sampled_from(["mean", "median", "finite_mean", "finite_fraction"]))
+def test_chunks_add_up(drawn, cut, statistic):
+    widths, w = np.array(drawn).T
+    parts = [part for part in (slice(0, cut), slice(cut, None)) if widths[part].size]
+    summaries = [
+        summarize(width, None, of_widths(widths[p]), weights=w[p], statistic=statistic).to_bytes() for p in parts
+    ]
+    total = sum(Summary.from_bytes(data) for data in summaries)
+    whole = width(of_widths(widths), weights=w, statistic=statistic)
+    assert width(total, statistic=statistic) == pytest.approx(whole, rel=1e-12, nan_ok=True)
+
+
+def test_equal_weights_split_evenly_whatever_their_rounding():
+    widths = np.arange(1.0, 11.0)
+    assert width(of_widths(widths), statistic="median", weights=np.full(10, 0.1)) == 5.5
+
+
+class TestSummaries:
+    def test_one_summary_serves_all_means(self):
+        summary = summarize(width, None, of_widths([1.0, 3.0, inf]))
+        assert isinstance(summary, Moments)
+        assert width(summary) == inf
+        assert width(summary, statistic="finite_mean") == 2.0
+
+    def test_a_median_needs_its_own(self, refusal):
+        means = summarize(width, None, of_widths([1.0]))
+        sizes = summarize(width, None, of_widths([1.0]), statistic="median")
+        assert isinstance(sizes, SizeWeights)
+        assert "Moments" in refusal(width, means, statistic="median", error=SummaryError)
+        assert "SizeWeights" in refusal(width, sizes, error=SummaryError)
+
+    def test_a_summary_without_widths(self, refusal):
+        other = summarize("coverage", [0.0], of_widths([1.0]))
+        assert "no widths" in refusal(width, other, error=SummaryError)
+
+    def test_intervals_have_no_empty_fraction(self, refusal):
+        summary = summarize(width, None, of_widths([1.0]))
+        assert "is for Sets" in refusal(width, summary, statistic="empty_fraction")
+
+
+class TestRows:
+    def test_the_scores_whose_mean_it_is(self):
+        entry = find(width)
+        rows = entry.read(None, of_widths([1.0, inf]))
+        assert entry.row_scores(rows, statistic="mean").tolist() == [[1.0], [inf]]
+        assert entry.row_scores(rows, statistic="finite_fraction").tolist() == [[1.0], [0.0]]
+        sets = entry.read(None, SETS)
+        assert entry.row_scores(sets, statistic="singleton_fraction")[:, 0].tolist() == [0, 1, 0, 1]
+        assert entry.row_scores(sets, statistic="empty_fraction")[:, 0].tolist() == [1, 0, 0, 0]
+
+    @pytest.mark.parametrize("statistic", ["median", "finite_mean"])
+    def test_no_mean_has_none(self, statistic, refusal):
+        entry = find(width)
+        message = refusal(entry.row_scores, entry.read(None, of_widths([1.0])), statistic=statistic)
+        assert "no mean over the rows" in message
+
+
+class TestRefused:
+    def test_quantiles(self, refusal):
+        message = refusal(width, Quantiles([[0.0, 1.0]], [0.1, 0.9]))
+        assert message.startswith("width takes Intervals or Sets alone")
+        assert ".intervals()" in message
+
+    def test_laws(self, refusal):
+        assert ".interval(level)" in refusal(width, Normal([0.0], [1.0]))
+
+    def test_statistics(self, refusal):
+        assert "statistic must be one of 'mean'" in refusal(width, of_widths([1.0]), statistic="mode")
+        message = refusal(width, of_widths([1.0]), statistic="singleton_fraction")
+        assert message == "statistic='singleton_fraction' is for Sets; got Intervals"
+
+
+SIZES_SIZE_WEIGHTS = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, 2.5, np.inf]), st.integers(1, 3)), min_size=1, max_size=10
+)
+
+
+def of(sizes, weights=None):
+    sizes = np.asarray(sizes, dtype=float)
+    return SizeWeights.of({"s": sizes}, unit_weights(sizes.size) if weights is None else np.asarray(weights, float))
+
+
+def test_by_hand():
+    found = of([3.0, 1.0, 3.0, 2.0])
+    assert found.size.tolist() == [1.0, 2.0, 3.0]
+    assert found.weight.tolist() == [1.0, 1.0, 2.0]
+    assert (found.n, found.median_of("s")) == (4, 2.5)
+
+
+def test_several_columns():
+    found = SizeWeights.of({"a": np.array([1.0, 1.0]), "b": np.array([4.0, 2.0])}, unit_weights(2))
+    assert found.ends.tolist() == [1, 3]
+    assert (found.median_of("a"), found.median_of("b")) == (1.0, 3.0)
+
+
+@given(SIZES_SIZE_WEIGHTS, SIZES_SIZE_WEIGHTS)
+def test_merging(first, second):
+    parts = [np.array(part).T for part in (first, second)]
+    whole = of(*np.concatenate(parts, axis=1))
+    merged = of(*parts[0]) + of(*parts[1])
+    assert merged == whole
+    assert Summary.from_bytes(merged.to_bytes()) == merged
+    assert merged + SizeWeights.zero() == SizeWeights.zero() + merged == merged
+
+
+@given(SIZES_SIZE_WEIGHTS)
+def test_whole_weights_are_repeated_rows(drawn):
+    sizes, w = np.array(drawn).T
+    assert of(sizes, w).median_of("s") == of(np.repeat(sizes, w.astype(int))).median_of("s")
+
+
+class TestRefusedSizeWeights:
+    def test_names(self, refusal):
+        other = SizeWeights.of({"t": np.ones(1)}, unit_weights(1))
+        message = refusal(lambda: of([1.0]) + other, error=SummaryError)
+        assert message == "sizes of ('s',) do not merge with sizes of ('t',)"
+        assert "not of t" in refusal(of([1.0]).median_of, "t", error=SummaryError)
+        assert "nothing" in refusal(SizeWeights.zero().median_of, "t", error=SummaryError)
+
+    def test_columns_that_do_not_fit(self):
+        with pytest.raises(SummaryError, match="must end where"):
+            SizeWeights(("s",), 1, np.ones(2), np.ones(2), np.array([1]))

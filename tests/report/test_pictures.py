@@ -1,0 +1,150 @@
+"""Pictures of curves inside a page."""
+
+import re
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.core import palette
+from calibrant.core import pictures as plots
+from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.report.pictures import picture
+
+CHURN = cb.examples.churn()
+ERRORS = np.random.default_rng(0).normal(size=200)
+RANKS = cb.Ranks.of(np.random.default_rng(1).integers(0, 20, (100, 20)), M=19)
+FORECAST = cb.Normal(np.arange(200) / 20, 1.0)
+REAL = np.random.default_rng(2).normal(size=(300, 3))
+GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))
+POINTS = {
+    figure.name: figure.curve
+    for section in cb.compare_samples(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=319).findings.sections
+    for figure in section.figures
+}
+CURVES = {
+    "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
+    "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
+    "cumulative": cb.cumulative_differences(CHURN.y, CHURN.p),
+    "pit_histogram": cb.pit_histogram(FORECAST.mean + ERRORS, FORECAST),
+    "quantile_reliability": cb.reliability_curve(FORECAST.mean + ERRORS, FORECAST.quantiles([0.1, 0.5, 0.9])),
+    "coverage": cb.coverage_curve(FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8, 0.95])),
+    "coverage in groups": cb.coverage_curve(
+        FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8]), groups=np.arange(200) % 3
+    ),
+    "rank_histogram": rank_histogram(RANKS.take([0])),
+    "rank_histogram of columns": rank_histogram(RANKS),
+    "ecdf_difference": ecdf_difference(RANKS),
+    "expected_coverage": expected_coverage(RANKS),
+    "cloud": POINTS["cloud"],
+    "coordinates": POINTS["location"],
+    "coordinates, ratios": POINTS["spread"],
+    "two_ecdfs": POINTS["nearest"],
+}
+
+
+@pytest.fixture(params=CURVES)
+def kind(request, require):
+    require("matplotlib")
+    return request.param
+
+
+@pytest.fixture
+def root(kind):
+    return ElementTree.fromstring(picture(CURVES[kind], "f1", "A title", points=1600, places=60))
+
+
+def test_every_kind_is_here():
+    assert {curve.kind for curve in CURVES.values()} == set(plots.KINDS)
+
+
+def test_text_is_text(root, kind):
+    texts = [element.text for element in root.iter("text")]
+    ax_labels = {
+        "reliability": ("predicted probability", "observed frequency"),
+        "isotonic": ("predicted probability", "recalibrated probability"),
+        "cumulative": ("share of rows, by score", "cumulative observed minus predicted", "score"),
+        "pit_histogram": ("probability integral transform", "share of rows over expected share"),
+        "quantile_reliability": ("forecast quantile", "recalibrated quantile"),
+        "coverage": ("nominal coverage", "observed coverage"),
+        "coverage in groups": ("observed coverage", "0", "1", "2"),
+        "rank_histogram": ("rank of the outcome among its draws", "rows over expected rows", "95 % band, joint"),
+        "rank_histogram of columns": ("rank of the outcome among its draws", "8 others"),
+        "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "8 others"),
+        "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
+        "cloud": ("first direction", "second direction", "real", "generated"),
+        "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
+        "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
+        "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
+    }
+    assert set(ax_labels[kind]) <= set(texts)
+
+
+def test_all_colours_are_named(root):
+    names = {f"{what}-{name}" for what in ("fill", "stroke") for name in palette.NAMES.values()}
+    for element in root.iter():
+        assert "style" not in element.attrib
+        assert element.get("fill", "none") == "none"
+        assert element.get("stroke", "none") == "none"
+        if element.tag not in {"svg", "g"}:
+            assert set(element.get("class", "").split()) <= names
+    assert "#" not in re.sub(r"#f1-\d+", "", ElementTree.tostring(root, encoding="unicode"))
+
+
+def test_ids_begin_with_the_prefix(root):
+    ids = [element.get("id") for element in root.iter() if element.get("id")]
+    assert ids
+    assert all(identity.startswith("f1-") for identity in ids)
+
+
+def test_words_for_those_who_do_not_see_it(root, kind):
+    words = root.get("aria-label")
+    assert words.startswith("A title. ")
+    assert plots.describe(CURVES[kind].kind, CURVES[kind].columns, CURVES[kind].details) in words
+
+
+def test_title_is_escaped():
+    text = picture(CURVES["cumulative"], "f1", '"><script>alert(1)</script>', points=100, places=5)
+    assert "<script" not in text
+
+
+def test_repeats_itself(kind):
+    texts = {picture(CURVES[kind], "f1", "A", points=500, places=20) for _ in range(2)}
+    assert len(texts) == 1
+
+
+class TestHover:
+    def test_one_strip_for_each_bin(self):
+        root = ElementTree.fromstring(picture(CURVES["reliability"], "f", "A", points=1600, places=60))
+        titles = [title.text for title in root.iter("title")]
+        curve = CURVES["reliability"]
+        assert len(titles) == int((curve.count > 0).sum())
+        assert titles[0].startswith(f"predicted {curve.mean_predicted[0]:.3f}, observed {curve.mean_observed[0]:.3f}")
+
+    def test_strips_cover_the_axes_without_gaps(self, root):
+        boxes = [(float(box.get("x")), float(box.get("width"))) for box in root.iter("rect") if box.get("x")]
+        strips = boxes[-sum(1 for _ in root.iter("title")) :]
+        for (x, width), (after, _) in pairwise(strips):
+            assert x + width == pytest.approx(after, abs=0.02)
+
+    def test_dots_lie_on_the_curve(self):
+        curve = CURVES["cumulative"]
+        root = ElementTree.fromstring(picture(curve, "f", "A", points=1600, places=60))
+        line = max((e for e in root.iter("path") if e.get("class") == "stroke-observed"), key=lambda e: len(e.get("d")))
+        drawn = np.array(re.findall(r"-?[\d.]+", line.get("d")), dtype=float).reshape(-1, 2)
+        for dot in root.iter("circle"):
+            x, y = float(dot.get("cx")), float(dot.get("cy"))
+            assert abs(np.interp(x, drawn[:, 0], drawn[:, 1]) - y) < 1.0
+
+    def test_long_curves_have_few_and_the_extremes(self):
+        curve = CURVES["cumulative"]
+        titles = [
+            title.text
+            for title in ElementTree.fromstring(picture(curve, "f", "A", points=1600, places=30)).iter("title")
+        ]
+        assert len(titles) <= 30
+        assert any(f"cumulative difference {curve.difference.max():.4g}" in title for title in titles)
+        assert any(f"cumulative difference {curve.difference[1:].min():.4g}" in title for title in titles)

@@ -1,0 +1,244 @@
+"""Continuous ranked probability score."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.integrate import quad
+
+from calibrant import Laplace, Mixture, MvNormal, Normal, NotApplicableError, Quantiles, Samples, ScipyLaw, summarize
+from calibrant.scores import crps as module
+from calibrant.scores.crps import between, crps, from_point, law_crps, normal_mean
+
+ensembles = st.integers(1, 6).flatmap(
+    lambda M: st.lists(
+        st.tuples(st.integers(-5, 5), st.lists(st.integers(-5, 5), min_size=M, max_size=M)), min_size=1, max_size=6
+    )
+)
+
+
+def integral(law, y):
+    """Return ∫ (F - 1{y <= x})² dx, cut where the integrand has a jump or a kink."""
+    cuts = np.unique([-80.0, -10.0, -1.0, 0.0, 1.0, 2.0, 10.0, 80.0, y])
+    parts = [
+        quad(lambda x, F=law.cdf if b <= y else law.sf: F(x)[0] ** 2, a, b, epsabs=1e-13, limit=400)[0]
+        for a, b in pairwise(cuts)
+    ]
+    return sum(parts)
+
+
+class TestDraws:
+    @given(ensembles, st.booleans())
+    def test_is_the_mean_of_distances(self, drawn, fair):
+        y, x = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
+        M = x.shape[1]
+        if fair and M == 1:
+            return
+        spread = np.abs(x[:, :, None] - x[:, None, :]).sum(axis=(1, 2)) / (M * (M - 1) if fair else M * M)
+        expected = np.abs(x - y[:, None]).mean(axis=1) - spread / 2
+        assert crps(y, Samples(x), fair=fair) == pytest.approx(expected.mean(), abs=1e-12)
+
+    def test_is_the_integral(self):
+        x = np.array([0.0, 1.0, 1.0, 4.0])
+        F = np.array([0.25, 0.75])  # on (0, 1) and (1, 4)
+        # y = 2: F² left of it, (1 - F)² right of it.
+        expected = F[0] ** 2 + F[1] ** 2 * 1 + (1 - F[1]) ** 2 * 2
+        assert crps([2.0], Samples([x])) == pytest.approx(expected, rel=1e-15)
+
+    def test_one_draw_is_the_absolute_error(self):
+        assert crps([1, 5], Samples([[3.0], [5.0]])) == 1.0
+
+    def test_fair_needs_two_draws(self, refusal):
+        assert "at least 2 draws" in refusal(crps, [1, 5], Samples([[3.0], [5.0]]), fair=True)
+
+    def test_fair_is_unbiased_for_the_law(self):
+        rng = np.random.default_rng(0)
+        n = 40_000
+        y, truth = rng.normal(size=n), Normal(np.zeros(n), 1.0)
+        few, many = (Samples(truth.sample(M, rng)) for M in (2, 20))
+        exact = crps(y, truth)
+        assert crps(y, few, fair=True) == pytest.approx(exact, abs=0.015)
+        assert crps(y, many, fair=True) == pytest.approx(exact, abs=0.01)
+        assert crps(y, few) > exact + 0.2
+
+    def test_far_from_zero_loses_no_digits(self):
+        x = np.array([[1.0, 2.0, 4.0]])
+        assert crps([2.0 + 2**40], Samples(x + 2**40)) == crps([2.0], Samples(x))
+
+    def test_the_draw_on_the_outcome_alone_is_perfect(self):
+        assert crps([0.1], Samples([[0.1, 0.1, 0.1]])) == 0.0
+
+    def test_blocks(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        y, x = rng.normal(size=40), rng.normal(size=(40, 5))
+        whole = crps(y, Samples(x))
+        monkeypatch.setattr(module, "BLOCK", 16)
+        assert crps(y, Samples(x)) == pytest.approx(whole, rel=1e-14)
+
+    def test_vectors_are_scored_by_coordinate(self):
+        rng = np.random.default_rng(0)
+        y, x = rng.normal(size=(9, 3)), rng.normal(size=(9, 4, 3))
+        found = crps(y, Samples(x))
+        assert found.shape == (3,)
+        for d in range(3):
+            assert found[d] == pytest.approx(crps(y[:, d], Samples(x[:, :, d])), rel=1e-12)
+        assert crps(y[:, :1], Samples(x[:, :, :1])).shape == (1,)
+
+
+class TestLaws:
+    @pytest.mark.parametrize("y", [-2.5, 0.0, 0.3, 6.0])
+    @pytest.mark.parametrize(
+        "law",
+        [
+            Normal([0.5], 1.3),
+            Laplace([0.0], 0.7),
+            Mixture([Normal([-1.0], 0.5), Normal([2.0], 1.5)], [0.3, 0.7]),
+            Mixture([Laplace([-1.0], 0.5), Laplace([2.0], 0.5)], [0.3, 0.7]),
+            Mixture([Normal([0.0], 1.2), Laplace([1.0], 0.5), Normal([2.0], 0.3)], [0.4, 0.35, 0.25]),
+        ],
+        ids=lambda law: type(law).__name__,
+    )
+    def test_is_the_integral(self, law, y):
+        assert crps([y], law) == pytest.approx(integral(law, y), rel=1e-9)
+
+    def test_a_mixture_of_one_law_twice_is_that_law(self):
+        y = np.linspace(-3, 3, 7)
+        for law in (Normal(np.zeros(7), 1.5), Laplace(np.zeros(7), 1.5)):
+            both = Mixture([law, law], [0.25, 0.75])
+            np.testing.assert_allclose(law_crps(both, y), law_crps(law, y), rtol=1e-14)
+
+    def test_draws_come_near_the_closed_form(self):
+        rng = np.random.default_rng(0)
+        law = Mixture([Normal(np.zeros(50), 1.0), Laplace(np.ones(50), 0.5)], [0.5, 0.5])
+        y = rng.normal(size=50)
+        assert crps(y, Samples(law.sample(20_000, rng)), fair=True) == pytest.approx(crps(y, law), rel=0.01)
+
+    def test_outcomes_far_out(self):
+        assert crps([1e300], Normal(0.0, 1e-5)) == 1e300
+        assert crps([1e300], Laplace(0.0, 1e-5)) == 1e300
+
+    def test_the_true_law_scores_its_spread(self):
+        rng = np.random.default_rng(0)
+        mean = rng.normal(size=20_000)
+        y = rng.normal(mean)
+        assert crps(y, Normal(mean, 1.0)) == pytest.approx(1 / np.sqrt(np.pi), rel=0.02)
+        assert crps(y, Normal(np.zeros(20_000), np.sqrt(2))) == pytest.approx(np.sqrt(2 / np.pi), rel=0.02)
+
+
+def test_weights():
+    law = Normal([0.0, 1.0], [1.0, 2.0])
+    each = law_crps(law, np.array([0.5, 4.0]))
+    assert crps([0.5, 4.0], law, weights=[1, 3]) == pytest.approx((each[0] + 3 * each[1]) / 4, rel=1e-15)
+
+
+def test_batches_add_up():
+    rng = np.random.default_rng(0)
+    y, x = rng.normal(size=10), rng.normal(size=(10, 4))
+    parts = [summarize(crps, y[rows], Samples(x[rows]), fair=True) for rows in (slice(0, 3), slice(3, 10))]
+    assert crps(sum(parts), fair=True) == pytest.approx(crps(y, Samples(x), fair=True), rel=1e-14)
+
+
+class TestRefusals:
+    def test_other_families_are_named_with_the_package_that_has_them(self, refusal):
+        message = refusal(crps, [1.0], ScipyLaw(stats.gamma(a=[2.0])), error=NotApplicableError)
+        assert "got ScipyLaw of gamma" in message
+        for word in ("scoringrules", "logistic", "GEV", "negative binomial", "Samples(law.sample(1000, rng))"):
+            assert word in message
+
+    def test_mixtures_of_them(self, refusal):
+        law = Mixture([Normal([0.0], 1.0), ScipyLaw(stats.t(df=[3.0]))], [0.5, 0.5])
+        assert "a Mixture of Normal, ScipyLaw" in refusal(crps, [1.0], law, error=NotApplicableError)
+
+    def test_vectors(self, refusal):
+        law = MvNormal([[0.0, 0.0]], np.eye(2))
+        assert "energy_score(y, Samples(" in refusal(crps, [[0.0, 1.0]], law, error=NotApplicableError)
+
+    def test_quantiles(self, refusal):
+        message = refusal(crps, [1.0], Quantiles([[0.0, 1.0]], [0.1, 0.9]))
+        assert message.endswith("got Quantiles. weighted_interval_score is the CRPS of quantiles")
+
+    def test_fair_laws(self, refusal):
+        assert "fair=True is for Samples" in refusal(crps, [1.0], Normal(0.0, 1.0), fair=True)
+
+    def test_a_point_is_no_law(self, refusal):
+        message = refusal(Normal, [1.0], [0.0])
+        assert "std" in message
+        assert "row 0" in message
+
+
+LAWS = {
+    "normal": lambda m, s: Normal([m], s),
+    "laplace": lambda m, s: Laplace([m], s),
+}
+
+
+def integral_absolute_differences(f, *points):
+    """Integrate over the line, cut where f has a kink."""
+    cuts = [-60.0, *sorted(points), 60.0]
+    return sum(quad(f, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for a, b in pairwise(cuts))
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("y", [-3.0, 0.5, 0.7, 4.0])
+def test_from_a_point(name, y):
+    law = LAWS[name](0.5, 1.3)
+    expected = quad(lambda x: law.cdf(x)[0], -60, y, limit=400, points=[0.5] if y > 0.5 else None)[0]
+    expected += quad(lambda x: law.sf(x)[0], y, 60, limit=400, points=[0.5] if y < 0.5 else None)[0]
+    assert from_point(law, np.array([y]))[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("second", LAWS)
+@pytest.mark.parametrize("first", LAWS)
+@pytest.mark.parametrize(("m", "s", "t"), [(0.0, 1.0, 2.0), (1.5, 0.4, 1.1), (-3.0, 2.0, 0.3), (0.7, 1.0, 1.0)])
+def test_between_two_laws(first, second, m, s, t):
+    one, other = LAWS[first](m, s), LAWS[second](0.0, t)
+    # E|X - X'| = ∫ F(1 - G) + G(1 - F)
+    expected = integral_absolute_differences(
+        lambda x: (one.cdf(x) * other.sf(x) + other.cdf(x) * one.sf(x))[0], min(m, 0.0), max(m, 0.0)
+    )
+    assert between(one, other)[0] == pytest.approx(expected, rel=1e-9)
+    assert between(other, one)[0] == pytest.approx(between(one, other)[0], rel=1e-13)
+
+
+def test_equal_laplace_scales():
+    m = np.linspace(0, 5, 11)
+    np.testing.assert_allclose(between(Laplace(m, 1.0), Laplace(0 * m, 1.0)), m + np.exp(-m) * (3 + m) / 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("ratio", [1 + 1.9e-5, 1 + 2.1e-5, 1 + 1e-3])
+def test_nearly_equal_laplace_scales(ratio):
+    m, b, c = np.linspace(0, 5, 11), np.longdouble(1.0), np.longdouble(ratio)
+    exact = m + (b**3 * np.exp(-m / b) - c**3 * np.exp(-m / c)) / (b * b - c * c)
+    np.testing.assert_allclose(between(Laplace(m, 1.0), Laplace(0 * m, ratio)), exact.astype(float), rtol=1e-10)
+
+
+def test_scales_far_apart():
+    # A law that is nearly a point: the distance of the other from that point.
+    point = np.array([0.7])
+    for tiny in (1e-30, 1e-200):
+        near = (Normal([0.7], tiny), Laplace([0.7], tiny))
+        for law in (Normal([0.0], 1.0), Laplace([0.0], 1.0)):
+            for other in near:
+                assert between(law, other)[0] == pytest.approx(from_point(law, point)[0], rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150, 1e300])
+def test_no_number_leaves_the_range(scale):
+    for first in (Normal, Laplace):
+        for second in (Normal, Laplace):
+            unit = between(first([1.0], 0.5), second([0.0], 2.0))[0]
+            assert between(first([scale], 0.5 * scale), second([0.0], 2 * scale))[0] == pytest.approx(unit * scale)
+
+
+def test_far_from_zero():
+    assert normal_mean(np.array([1e300, -1e300]), np.array([1e-300, 1.0])).tolist() == [1e300, 1e300]
+
+
+def test_other_laws_are_refused():
+    with pytest.raises(NotApplicableError, match="Samples"):
+        from_point(Samples([[1.0]]), np.zeros(1))
+    with pytest.raises(NotApplicableError, match="Samples"):
+        between(Normal([0.0], 1.0), Samples([[1.0]]))
