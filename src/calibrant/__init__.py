@@ -6,7 +6,7 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 """
 
 from calibrant import examples
-from calibrant.auditing.audit import Audit, audit
+from calibrant.auditing.audit import audit
 from calibrant.auditing.interval import interval, per_row
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.moments import Moments
@@ -97,6 +97,7 @@ from calibrant.regions.hits import Hits, HitTable
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
 from calibrant.regions.width import SizeWeights, width
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage
+from calibrant.report.audit import Audit
 from calibrant.scores.brier_and_log import brier_score, log_score
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose

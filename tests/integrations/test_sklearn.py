@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from calibrant import Curve, brier_score, catalogue, ece, log_score, reliability_curve, top_label
+from calibrant import Curve, brier_score, ece, log_score, reliability_curve, top_label
+from calibrant.core import catalogue
 from calibrant.core.moments import Moments
 from calibrant.integrations.sklearn import ReliabilityDisplay, scorer
 

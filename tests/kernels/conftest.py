@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-REFERENCES = Path(__file__).parents[2] / "references"
+REFERENCES = Path(__file__).parents[1] / "references"
 STEPS = np.array([0.1, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 14, 20, 28, 40])
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 

@@ -13,10 +13,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import NotApplicableError, compare_samples
-from calibrant.points import looks as point_diversity
-from calibrant.points import looks as point_neighbours
-from calibrant.points import looks as point_tests
-from calibrant.points import looks as point_view
+from calibrant.points import looks
 
 RNG = np.random.default_rng(1)
 N, M = 160, 140
@@ -193,7 +190,7 @@ class TestVerdict:
         points = rng.normal(size=(M, 2))
         points[:, 1] = points[:, 0] ** 2 - 1  # no correlation
         module = import_module("calibrant.points.compare_samples")
-        monkeypatch.setattr(module, "LOOKS", (point_tests.kernel_look,))
+        monkeypatch.setattr(module, "LOOKS", (looks.kernel_look,))
         assert verdict(NORMAL, points).sentences == (
             "The two sets differ as a whole. No coordinate was found to do so alone: look at their shapes, and at how "
             "they depend on each other.",
@@ -319,7 +316,7 @@ class TestFigures:
         assert abs(view.first.mean()) < 0.01  # a constant column has no part in it
 
     def test_of_many_points_some_are_drawn(self, monkeypatch):
-        monkeypatch.setattr(point_view, "POINTS", 50)
+        monkeypatch.setattr(looks, "POINTS", 50)
         view = figures(compare_samples(REAL, RIGHT, resamples=319))["cloud"].curve
         assert (np.count_nonzero(view.set == 0), np.count_nonzero(view.set == 1)) == (50, 50)
 
@@ -453,8 +450,8 @@ class TestAwkwardSets:
 
 class TestManyPoints:
     def test_a_part_is_looked_at_and_it_says_so(self, monkeypatch):
-        for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_diversity, "MOST")):
-            monkeypatch.setattr(module, name, 50)
+        for name in ("MOST_PERMUTED", "MOST_POINT_NEIGHBOURS", "MOST"):
+            monkeypatch.setattr(looks, name, 50)
         audit = compare_samples(REAL, RIGHT, resamples=319)
         words = "50 of 160 real and 50 of 140 generated points, drawn at random"
         said = [text for text in audit.findings.caveats if words in text]
@@ -592,8 +589,8 @@ class TestLawsOfInput:
             assert other.findings.to_dict() == right.findings.to_dict()
 
     def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
-        for module, name in ((point_tests, "MOST_PERMUTED"), (point_neighbours, "MOST"), (point_view, "POINTS")):
-            monkeypatch.setattr(module, name, 50)
+        for name in ("MOST_PERMUTED", "MOST_POINT_NEIGHBOURS", "POINTS"):
+            monkeypatch.setattr(looks, name, 50)
         one = compare_samples(REAL, RIGHT, resamples=319)
         other = compare_samples(REAL[::-1], RIGHT[::-1], resamples=319)
         assert one.findings.to_dict() == other.findings.to_dict()

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError
-from calibrant.points.inputs import point_order, read_point_sets, read_points
+from calibrant.kernels.median import point_order
+from calibrant.points.inputs import read_point_sets, read_points
 
 POINTS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 

@@ -10,15 +10,20 @@ from hypothesis import strategies as st
 
 from calibrant.points import neighbours
 from calibrant.points import neighbours as module
-from calibrant.points import neighbours as neighbours_tiles
-from calibrant.points import neighbours as neighbours_tree
 from calibrant.points.neighbours import Neighbours, smallest_of_rows, squared_differences, squares_of_pairs
 
 BODIES = pytest.mark.parametrize("body", ["differences", "tree", "products"])
 SMALL = {  # so that few points are many
-    neighbours: {"BLOCK": 60, "MOST": 12},
-    neighbours_tree: {"LEAF": 2, "NEAR": 3, "PART": 7, "MOST": 9},
-    neighbours_tiles: {"TILE": 20, "COLUMNS": 5, "FIRST": 3, "CENTRE": 4},
+    "BLOCK": 60,
+    "MOST": 12,
+    "LEAF": 2,
+    "NEAR": 3,
+    "PART": 7,
+    "MOST_NEIGHBOURS_TREE": 9,
+    "TILE": 20,
+    "COLUMNS": 5,
+    "FIRST": 3,
+    "CENTRE": 4,
 }
 
 
@@ -26,9 +31,8 @@ SMALL = {  # so that few points are many
 def only(body, *, small=True):
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(neighbours, "neighbour_body", return_value=body))
-        for module, constants in SMALL.items() if small else ():
-            for name, value in constants.items():
-                stack.enter_context(mock.patch.object(module, name, value))
+        for name, value in SMALL.items() if small else ():
+            stack.enter_context(mock.patch.object(neighbours, name, value))
         yield
 
 

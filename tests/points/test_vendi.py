@@ -417,8 +417,8 @@ class TestEqualSizes:
 
     def test_a_number_and_a_kernel(self):
         expected = vendi_score(A, bandwidth=1.5)
-        for given in ({"bandwidth": 1.5}, {"kernel": Gaussian(1.5)}):
-            found = vendi_scores({"a": A, "b": B}, rng=0, **given)
+        for options in ({"bandwidth": 1.5}, {"kernel": Gaussian(1.5)}):
+            found = vendi_scores({"a": A, "b": B}, rng=0, **options)
             assert found.kernel.length == 1.5
             assert found.scores["a"].mean == pytest.approx(expected, rel=1e-9)
 

@@ -334,8 +334,8 @@ class TestWordsExpectedCoverage:
         k = int(np.flatnonzero(ONE_EXPECTED_COVERAGE.level == ONE_EXPECTED_COVERAGE.where)[0])
         assert ONE_EXPECTED_COVERAGE.coverage[k] < ONE_EXPECTED_COVERAGE.where
         assert (
-            f"nominal {ONE_EXPECTED_COVERAGE.where:.3g}, observed {ONE_EXPECTED_COVERAGE.coverage[k]:.3f}, below the diagonal; p < 0.001."
-            in words
+            f"nominal {ONE_EXPECTED_COVERAGE.where:.3g}, observed {ONE_EXPECTED_COVERAGE.coverage[k]:.3f}, "
+            "below the diagonal; p < 0.001." in words
         )
         assert words.endswith("Below the diagonal is over-confident, above it under-confident.")
 

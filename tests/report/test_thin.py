@@ -64,6 +64,6 @@ def test_the_picture_stays_the_same(require, kind):
         return np.asarray(canvas.buffer_rgba(), dtype=float)
 
     thinned = plots.thin(kind, curve.columns, 1600)
-    assert len(thinned[plots._module(kind).THINNED[0]]) <= 1600
+    assert len(thinned[plots.picture(kind).thinned[0]]) <= 1600
     difference = abs(pixels(curve.columns) - pixels(thinned)).max(axis=2)
     assert (difference > 64).mean() < 0.002

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 
 from calibrant import Intervals, Normal, Quantiles, SummaryError, summarize
 from calibrant.core.catalogue import find
-from calibrant.scores.interval_scores import PARTS, interval_score, quantile_score, weighted_interval_score
-from calibrant.scores.interval_scores import PARTS_WEIGHTED_INTERVAL_SCORE as PARTS_WEIGHTED_INTERVAL_SCORE
+from calibrant.scores.interval_scores import (
+    PARTS,
+    PARTS_WEIGHTED_INTERVAL_SCORE,
+    interval_score,
+    quantile_score,
+    weighted_interval_score,
+)
 
 inf = np.inf
 NUMBERS = st.floats(-50, 50)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from calibrant.auditing.names import report_names
-from calibrant.core import pictures as plots
+from calibrant.auditing.kinds import AUDITED
 from calibrant.core.catalogue import KINDS, AnyRows, kind_of, read
-from calibrant.core.findings import SECTIONS, Findings, Grouped, Part, Setting, Verdict
+from calibrant.core.findings import Findings, Grouped, Part, Setting, Verdict
 from calibrant.core.words import with_parts
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
 from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.labels import read_classes
@@ -24,8 +21,8 @@ from calibrant.inputs.rows import LawRows, SetRows
 from calibrant.ranking.covariates import covariate_columns
 from calibrant.ranking.energy_ranks import read_log_density_y
 from calibrant.ranking.looks import judged_by_ranks
-from calibrant.report.page import frame_of
-from calibrant.report.text import as_html_fragment, as_text
+from calibrant.report.audit import Audit
+from calibrant.report.names import report_names
 from calibrant.version import __version__
 
 Known = tuple[tuple[str, ...], FloatArray | None, NDArray[Any] | None]
@@ -66,73 +63,9 @@ def _density(rows: Any, log_density_y: Any) -> NDArray[Any] | None:
     return read_log_density_y(log_density_y, rows)
 
 
-AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
+KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
 INSTEAD = {"cdf": "Audit the law itself, or look at pit_histogram(None, CdfValues(...))"}
 CONFORMAL = ("intervals", "sets")
-
-
-class Audit:
-    """What an audit found, and ways to show it.
-
-    Attributes
-    ----------
-    findings
-        Everything, as plain values.
-    verdict
-        The answer: `status`, `headline`, `sentences`.
-    table
-        The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
-    """
-
-    def __init__(self, findings: Findings) -> None:
-        self.findings = findings
-
-    @property
-    def verdict(self) -> Verdict:
-        """The answer in words."""
-        return self.findings.verdict
-
-    @property
-    def table(self) -> dict[str, list[Any]]:
-        """The measurements, one list per column."""
-        rows = self.findings.measurements
-        columns = ("name", "label", "value", "interval", "expected", "pvalue", "method")
-        return {column: [getattr(row, column) for row in rows] for column in columns}
-
-    def __str__(self) -> str:
-        return as_text(self.findings)
-
-    def __repr__(self) -> str:
-        return f"<Audit of {self.findings.n:,} {frame_of(self.findings.kind).rows}: {self.verdict.headline}>"
-
-    def _repr_html_(self) -> str:
-        return as_html_fragment(self.findings)
-
-    def plot(self) -> Any:
-        """Draw all figures, up to four in a row and those of a set in one row, and return the Matplotlib figure."""
-        parts = [section.figures for section in self.findings.sections if section.figures]
-        figures = [figure for part in parts for figure in part]
-        if not figures:
-            raise NotApplicableError("this audit has no figures to draw")
-        canvas, places = plots.new_grid(len(figures), len(parts[0]) if len(set(map(len, parts))) == 1 else None)
-        for figure, ax in zip(figures, places, strict=True):
-            figure.curve.plot(ax)
-            ax.set_title(figure.title.replace("$", r"\$"))
-        return canvas
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write the report: one self-contained HTML file."""
-        from calibrant import report
-
-        report.write(self.findings, path)
-        return Path(path)
-
-    def to_json(self, path: str | Path) -> Path:
-        """Write everything that was found as JSON."""
-        from calibrant.report.files import replace_text
-
-        replace_text(path, json.dumps(self.findings.to_dict(), ensure_ascii=False, indent=1) + "\n")
-        return Path(path)
 
 
 def audit(
@@ -223,7 +156,7 @@ def audit(
     m = None if calibration_size is None else check_count("calibration_size", calibration_size)
     rows = read(
         "audit",
-        AUDITED,
+        KINDS_AUDITED,
         y,
         prediction,
         weights=weights,
@@ -239,7 +172,7 @@ def audit(
             option="calibration_size",
         )
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
-    how = SECTIONS[type(rows)]
+    how = AUDITED[type(rows)]
     families = how.families + (groupings is not None)
     known = known_of_draws(rows, kind, columns=columns, covariates=covariates, log_density_y=log_density_y)
     setting = Setting(level, B, generated, _class_names(rows, classes), families, m, *known)

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.audit import AUDITED, INSTEAD, Audit, audit_of, class_names
+from calibrant.auditing.audit import AUDITED, INSTEAD, audit_of, class_names
 from calibrant.auditing.groups import cell_groups
+from calibrant.auditing.kinds import AUDITED
 from calibrant.auditing.measurements import CountedPairs
-from calibrant.auditing.names import report_names
 from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts
 from calibrant.core.catalogue import KINDS, kind_of, read
-from calibrant.core.findings import SECTIONS, Setting
+from calibrant.core.findings import Setting
 from calibrant.core.grid import GroupCells
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -26,6 +26,8 @@ from calibrant.inputs.columns import Batch
 from calibrant.inputs.groups import read_groups
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.report.audit import Audit
+from calibrant.report.names import report_names
 
 ROWS, GROUPS = "rows", "groups"
 
@@ -71,7 +73,7 @@ class AuditJob:
         facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
         kind = Classes if TOP in facts else Binary
         named = class_names(CountedClasses(facts).K, self.classes) if kind is Classes else ()
-        families = SECTIONS[kind].families + bool(groups)
+        families = AUDITED[kind].families + bool(groups)
         setting = Setting(self.level, self.resamples, generator(self.rng), named, families)
         if kind is Classes:
             found = audit_class_facts(CountedClasses(facts), setting)

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score
 from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
 from calibrant.auditing.samples import audit_samples
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, audits
+from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting
 from calibrant.core.pvalues import holm
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.words import gain
@@ -165,7 +165,6 @@ def law_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Gr
     return grouped([few_levels(table, few, setting) for table in tables], few.size > 1, words.QUANTILES)
 
 
-@audits(LawRows, groups=law_groups)
 def audit_laws(rows: LawRows, setting: Setting) -> Part:
     """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness.
 

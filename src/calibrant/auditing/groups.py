@@ -9,13 +9,12 @@ import numpy as np
 
 from calibrant.core.findings import Grouped, Setting, Table
 from calibrant.core.grid import Grid
-from calibrant.core.words import means_words
+from calibrant.core.words import SMALL_GROUP, means_words, small_groups
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test
 
 GROUP_RESAMPLES = 1999
-SMALL_GROUP = 30
 LAST_COLUMN = "The last column is the constant error found 4 times in 5."
 
 
@@ -64,8 +63,3 @@ def _grouped(found: GroupFindings, note: str) -> Grouped:
     observed = np.clip(found.predicted + found.bias, 0, 1)  # rounding may lead out
     means = zip(observed.tolist(), found.predicted.tolist(), found.estimate.tolist(), strict=True)
     return Grouped(table, dict(zip(found.names, (means_words(*line) for line in means), strict=True)))
-
-
-def small_groups(number: int) -> str:
-    """Say how many groups are small."""
-    return f" {number:,} groups have fewer than {SMALL_GROUP} rows." if number else ""

@@ -8,11 +8,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.groups import kuiper_groups
 from calibrant.auditing.measurements import MEANS, CountedPairs, Pairs, RowPairs, collected, measure
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
-from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table, audits
+from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import holm
@@ -26,7 +25,6 @@ MOST_SCORES = 4_000
 TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
 
 
-@audits(Binary, groups=kuiper_groups)
 def audit_binary(rows: Binary, setting: Setting) -> Part:
     """Return what there is to say about probabilities of an event."""
     return audit_binary_pairs(RowPairs(rows), setting)
@@ -203,7 +201,6 @@ NOTIONS = {
 }
 
 
-@audits(Classes, groups=kuiper_groups, families=2)
 def audit_classes(rows: Classes, setting: Setting) -> Part:
     """Return what there is to say about class probabilities."""
     return audit_class_facts(RowClasses(rows), setting)

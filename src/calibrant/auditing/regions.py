@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score, score_levels
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict, audits
+from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.core.words import gain, percent
 from calibrant.inputs.groups import Grouping, RowLabels
@@ -41,7 +41,6 @@ from calibrant.scores.interval_scores import interval_score, quantile_score, wei
 NO_WIDTH = "No group of intervals of like width is off by more than chance."
 
 
-@audits(IntervalRows, groups=sized.sized_groups, families=2)
 def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     """Return what there is to say about intervals: their coverage, and whether it changes with their width."""
     found = sized.covered(rows, setting, alternative="two-sided")
@@ -108,7 +107,6 @@ STATISTICS = {
 }
 
 
-@audits(SetRows, groups=sized.sized_groups, families=2)
 def audit_sets(rows: SetRows, setting: Setting) -> Part:
     """Return what there is to say about sets: their coverage, by size, and by the label that happened.
 
@@ -287,7 +285,6 @@ def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Sett
     return grouped(curves, few.size > 1, words.QUANTILES)
 
 
-@audits(QuantileRows, groups=quantile_groups)
 def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
     """Return what there is to say about quantiles: how many outcomes lie below each, and between pairs of them."""
     levels = Levels.of(HitTable.of(rows), setting)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from calibrant.auditing.audit import Audit
+    from calibrant.report.audit import Audit
 
 LOOK = 10_000  # rows that tell which labels there are
 

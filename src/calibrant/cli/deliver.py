@@ -11,7 +11,7 @@ from calibrant.cli.messages import doing, emit, tell
 from calibrant.cli.output_file import STDOUT, check_output
 
 if TYPE_CHECKING:
-    from calibrant.auditing.audit import Audit
+    from calibrant.report.audit import Audit
 
 
 def check_places(output: Path | None, json_to: str | None, sources: Sequence[Path]) -> None:

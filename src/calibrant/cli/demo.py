@@ -14,7 +14,7 @@ from calibrant.cli.patterns import join_labels
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
-    from calibrant.auditing.audit import Audit
+    from calibrant.report.audit import Audit
 
 DEMOS = {
     "churn": "will a customer leave?",

@@ -18,7 +18,7 @@ from calibrant.cli.set_names import file_names, set_names
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
-    from calibrant.auditing.audit import Audit
+    from calibrant.report.audit import Audit
 
 MOST = 12  # names of coordinates that a report begins with
 

@@ -14,7 +14,7 @@ from calibrant.errors import InputError
 from calibrant.files.where import Where
 
 if TYPE_CHECKING:
-    from calibrant.auditing.audit import Audit
+    from calibrant.report.audit import Audit
 
 MOST = 20_000_000  # rows that are read at once
 

@@ -2,7 +2,8 @@
 
 Bins are right-closed, (a, b], and 0 belongs to the first: where a mass bin ends at 0, it is [0, 0]. An edge k/m is the
 correctly rounded quotient, rounded once more to the precision of the scores, so that 0.3 falls into the same bin in
-float16, float32 and float64."""
+float16, float32 and float64.
+"""
 
 from __future__ import annotations
 

@@ -215,18 +215,4 @@ class Kind(NamedTuple):
 
     sections: Sections
     groups: Groups
-    families: int
-
-
-SECTIONS: dict[type, Kind] = {}
-"""How rows are audited, by their type."""
-
-
-def audits(kind: type, *, groups: Groups, families: int = 1) -> Callable[[Sections], Sections]:
-    """Enter the function that audits rows of a type."""
-
-    def enter(function: Sections) -> Sections:
-        SECTIONS[kind] = Kind(function, groups, families)
-        return function
-
-    return enter
+    families: int = 1

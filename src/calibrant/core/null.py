@@ -16,9 +16,8 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DrawnRows, LawRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.fitted import DrawnRows
 from calibrant.progress import steps
 
 MOST_NUMBERS = 1 << 21  # drawn at once: 16 MiB of float64

@@ -1,6 +1,7 @@
 """Pictures of results: plain arrays in, Matplotlib axes out, and nothing is computed.
 
-A `Picture` says how a kind of curve is drawn; each subject has those of its curves in its module `plots`."""
+A `Picture` says how a kind of curve is drawn; each subject has those of its curves in its module `plots`.
+"""
 
 from __future__ import annotations
 

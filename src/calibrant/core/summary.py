@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant.core import summary as codec
 from calibrant.errors import CalibrantError, SummaryError
 
 MAGIC = b"CALIBRANT\x00"
@@ -150,7 +149,7 @@ class Summary:
     def to_bytes(self) -> bytes:
         """Return bytes that `from_bytes` reads back, on any machine, with no pickle in them."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return codec.encode(type(self).__name__, values)
+        return encode(type(self).__name__, values)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -158,7 +157,7 @@ class Summary:
 
         `Summary.from_bytes` reads any kind, `Grid.from_bytes` a grid only.
         """
-        name, values = codec.decode(data)
+        name, values = decode(data)
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")

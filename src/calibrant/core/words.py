@@ -23,6 +23,7 @@ LONGEST_NAME = 160
 LONGEST_SENTENCE = 2000
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNIT = re.compile(r"(?<=\d) %")
+SMALL_GROUP = 30  # rows
 
 
 def number(value: float | None) -> str:
@@ -382,3 +383,8 @@ def _impossible(summary: Ordered, pooled: bool) -> str:
         return "Outcomes"
     ruled_out = summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
     return f"{int(ruled_out):,} outcomes"
+
+
+def small_groups(number: int) -> str:
+    """Say how many groups are small."""
+    return f" {number:,} groups have fewer than {SMALL_GROUP} rows." if number else ""

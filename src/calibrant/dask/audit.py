@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.auditing.audit import Audit
 from calibrant.auditing.batches import AuditJob
 from calibrant.dask.partitions import Partitions
 from calibrant.dask.running import run
+from calibrant.report.audit import Audit
 
 
 def audit(

@@ -22,7 +22,7 @@ from calibrant.inputs.columns import Batch, NamedColumns
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
-    from calibrant.auditing.audit import Audit
+    from calibrant.report.audit import Audit
 
 
 def scan(

@@ -22,6 +22,7 @@ from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Law
 from calibrant.inputs.intervals import Intervals, refuse_rounded
 from calibrant.inputs.labels import Rows, read_columns
+from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples, float_type
 from calibrant.inputs.sets import Sets
@@ -292,3 +293,6 @@ def _check_length(y: NDArray[Any], prediction: Prediction) -> None:
             f"y and {name} must have the same number of rows; got {y.shape[0]} outcomes and {prediction.n} "
             "predictions. Take both from the same table"
         )
+
+
+DrawnRows = Binary | Classes | LawRows

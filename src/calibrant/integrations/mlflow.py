@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from calibrant.auditing.audit import Audit
 from calibrant.core.findings import Measurement
 from calibrant.errors import InputError, MissingExtraError, shown
+from calibrant.report.audit import Audit
 
 _NOT_ALLOWED = re.compile(r"[^\w.\- /]")  # colons are allowed too, but not on Windows
 

@@ -14,9 +14,9 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import LawRows
-from calibrant.kernel_errors.fitted import Chance, KernelRows, form_of
+from calibrant.kernel_errors.fitted import Chance, form_of
 from calibrant.kernel_errors.sums import block_sums
-from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
 from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, kept
 from calibrant.kernels.kernel import Delta, Exponential, JointKernel, Product
 from calibrant.kernels.point_kernels import kernel_of, text_of

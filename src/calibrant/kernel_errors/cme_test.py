@@ -16,9 +16,9 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DrawnRows, LawRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, DrawnRows, has_median_target, resolved
+from calibrant.kernel_errors.fitted import AnyKernel, Chance, has_median_target, resolved
 from calibrant.kernel_errors.skce import check_distance, check_options
 from calibrant.kernel_errors.ucme import Locations, LocationScores, located, location_scores
 from calibrant.kernels.kept import Kept, KeptLaws, kept

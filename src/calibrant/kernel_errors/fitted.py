@@ -26,7 +26,7 @@ from calibrant.kernels.composed import (
     probability_kernel,
     target_matrix,
 )
-from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.expected_points import SampledMeans, quantile_points
 from calibrant.kernels.forms import Form, JointForm, LawForm, LineForm, MeanForm, VectorForm
@@ -102,9 +102,7 @@ def _roots(law: MvNormal) -> FloatArray:
 
 
 AnyKernel = Kernel | Product | JointKernel | None
-DrawnRows = Binary | Classes | LawRows
 """Rows whose predictions say how outcomes are drawn."""
-KernelRows = DrawnRows | CoverageRows
 
 
 @dataclass(frozen=True, eq=False)

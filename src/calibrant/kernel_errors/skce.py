@@ -18,10 +18,10 @@ from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.rows import Judged, LawRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, KernelRows, binary_factor, form_of, resolved
+from calibrant.kernel_errors.fitted import AnyKernel, Chance, binary_factor, form_of, resolved
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
-from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
 from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, OneColumn, kept
 from calibrant.kernels.kernel import Delta, JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows

@@ -24,10 +24,11 @@ from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.rows import LawRows
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, KernelRows, form_of, has_median_target, resolved
+from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, has_median_target, resolved
 from calibrant.kernel_errors.skce import line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
 from calibrant.kernels.composed import Rows
+from calibrant.kernels.coverage_rows import KernelRows
 from calibrant.kernels.forms import Form, LineForm, VectorForm
 from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
 from calibrant.kernels.kernel import JointKernel, Kernel, Product

@@ -18,11 +18,12 @@ from calibrant.inputs.options import check_choice, check_count, check_positive, 
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import Judged, LawRows
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, KernelRows
+from calibrant.kernel_errors.fitted import AnyKernel, Chance
 from calibrant.kernel_errors.skce import check_distance, check_full_block, check_made_with, check_options, skce
 from calibrant.kernel_errors.skce import summarise as summarise_error
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, resampled, unbiased_pvalue
 from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel
+from calibrant.kernels.coverage_rows import KernelRows
 from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
 from calibrant.kernels.kernel import JointKernel
 

@@ -18,9 +18,9 @@ from calibrant.inputs.arrays import FloatArray, unit_weights
 from calibrant.inputs.distribution import Law
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
-from calibrant.inputs.rows import LawRows, read_outcomes
+from calibrant.inputs.rows import DrawnRows, LawRows, read_outcomes
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, DrawnRows, form_of, resolved
+from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, resolved
 from calibrant.kernel_errors.skce import check_options
 from calibrant.kernels.composed import target_matrix
 from calibrant.kernels.forms import LawForm, LineForm, MeanForm, VectorForm

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, take_weights
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.rows import IntervalRows, Judged, QuantileRows, SetRows
+from calibrant.inputs.rows import DrawnRows, IntervalRows, Judged, QuantileRows, SetRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +73,6 @@ def _points(rows: IntervalRows | SetRows | QuantileRows) -> FloatArray:
     if isinstance(prediction, Intervals):
         return np.stack([prediction.lower, prediction.upper], axis=2)
     return rows.sizes[:, :, None] if isinstance(rows, SetRows) else prediction.values[:, :, None]
+
+
+KernelRows = DrawnRows | CoverageRows

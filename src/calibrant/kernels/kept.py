@@ -16,8 +16,7 @@ from calibrant.inputs.distribution import Law
 from calibrant.inputs.parametric import Normal
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
 from calibrant.inputs.rows import LawRows
-from calibrant.kernel_errors.fitted import KernelRows
-from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
 from calibrant.kernels.row_order import joined, law_of, table_of
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.kernels.composed import SCIPY_NAMES, Distance, LineDistance, VectorDistance
-from calibrant.points.inputs import point_order
 
 MOST_ROWS = 4096
 TILE = 512
@@ -95,3 +94,16 @@ def _upper_triangle(distance: Distance, rows: NDArray[np.intp]) -> FloatArray:
             tile = distance(rows[start : start + TILE, None], rows[None, other : other + TILE])
             pieces.append(tile[np.triu_indices_from(tile, 1)] if other == start else tile.reshape(-1))
     return np.concatenate(pieces)
+
+
+def point_order(Z: FloatArray) -> NDArray[np.intp]:
+    """Return the rows of points from small to large by their first coordinate, then by the second, and so on.
+
+    Numbers become bytes of the same order, and rows of bytes are sorted at once, however many coordinates there are.
+
+    >>> point_order(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, -3.0]])).tolist()
+    [1, 2, 0]
+    """
+    bits = np.ascontiguousarray(Z + 0.0).view(np.int64)  # -0 becomes 0
+    keys = np.where(bits < 0, ~bits, bits ^ np.iinfo(np.int64).min).astype(">i8")
+    return np.argsort(keys.view(np.dtype((np.void, 8 * Z.shape[1])))[:, 0])

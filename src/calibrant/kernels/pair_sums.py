@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks, on_threads, on_tiles, takes_fast_double_sum, takes_products
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.kernels import pair_sums as vector_sums
 from calibrant.kernels.composed import SCIPY_NAMES, distance_of_points
 from calibrant.kernels.forms import Form, VectorForm
 from calibrant.kernels.kernel import Kernel
@@ -124,8 +123,8 @@ LARGEST_COUNT = np.iinfo(np.uint16).max
 
 def pair_sum(form: Form, w: FloatArray) -> float:
     """Return Σ w_i w_j h_ij over the pairs i < j."""
-    if isinstance(form, VectorForm) and vector_sums.takes_fast_body(form):
-        return vector_sums.fast_pair_sum(form, w)
+    if isinstance(form, VectorForm) and takes_fast_body(form):
+        return fast_pair_sum(form, w)
     return _reference(form, w)
 
 
@@ -147,7 +146,7 @@ def _reference(form: Form, w: FloatArray) -> float:
 def tile_of(form: Form) -> Tile:
     """Return h as a function of two ranges of rows, of which only what stands above the diagonal is meant."""
     if isinstance(form, VectorForm):
-        return vector_sums.term_tile(form)
+        return term_tile(form)
 
     def tile(rows: slice, columns: slice) -> FloatArray:
         i, j = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)

@@ -9,16 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrant.auditing.audit import Audit
-from calibrant.auditing.names import coordinate_names, displayed, report_names
 from calibrant.core.findings import Figure, Findings, Section, Table, Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import POWER, pvalue_words
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, check_level, generator
+from calibrant.kernels.median import point_order
 from calibrant.points.coordinates import coordinate_look
-from calibrant.points.inputs import PointSets, check_names, column_names, point_order, read_point_sets, read_points
+from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
 from calibrant.points.looks import (
     Asked,
     Compared,
@@ -29,6 +28,8 @@ from calibrant.points.looks import (
     kernel_look,
     neighbour_look,
 )
+from calibrant.report.audit import Audit
+from calibrant.report.names import coordinate_names, displayed, report_names
 from calibrant.version import __version__
 
 NOTABLE = 0.5  # shift of one coordinate, in sd, that must have been visible for "no evidence"

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks
 from calibrant.inputs.arrays import FloatArray
+from calibrant.kernels.median import point_order
 from calibrant.kernels.pair_sums import centred, squared_distances
-from calibrant.points.inputs import PointSets, point_order
+from calibrant.points.inputs import PointSets
 from calibrant.points.neighbours import IntArray, Neighbours, squares_of_pairs
 from calibrant.points.sums import Divisions
 from calibrant.progress import steps

@@ -12,7 +12,8 @@ from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, generator
-from calibrant.points.inputs import check_names, point_order, read_points
+from calibrant.kernels.median import point_order
+from calibrant.points.inputs import check_names, read_points
 from calibrant.points.moments import PointMoments
 from calibrant.progress import steps
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_not_finite
@@ -151,16 +150,3 @@ def _remedy(array: Any, name: str) -> str:
     if array.ndim > 2:
         return f"For images or sequences pass features, or {name}.reshape(len({name}), -1)"
     return "Pass an array with one row per point"
-
-
-def point_order(Z: FloatArray) -> NDArray[np.intp]:
-    """Return the rows of points from small to large by their first coordinate, then by the second, and so on.
-
-    Numbers become bytes of the same order, and rows of bytes are sorted at once, however many coordinates there are.
-
-    >>> point_order(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, -3.0]])).tolist()
-    [1, 2, 0]
-    """
-    bits = np.ascontiguousarray(Z + 0.0).view(np.int64)  # -0 becomes 0
-    keys = np.where(bits < 0, ~bits, bits ^ np.iinfo(np.int64).min).astype(">i8")
-    return np.argsort(keys.view(np.dtype((np.void, 8 * Z.shape[1])))[:, 0])

@@ -15,11 +15,11 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
-from calibrant.kernels.median import distance_quantiles, median_points
+from calibrant.kernels.median import distance_quantiles, median_points, point_order
 from calibrant.kernels.pair_sums import distance_tile, kernel_tile
 from calibrant.kernels.point_kernels import NAMED, PointKernel, Polynomial, check_kernel_values, point_kernel
 from calibrant.points.blocks import PointBlocks, block_rows
-from calibrant.points.inputs import PointSets, point_order, read_point_sets
+from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.points.sums import Divisions, PermutedSums, observed_division, permuted_sums, relabellings
 
 SHAPES: dict[str, Kernel] = {"l1": Exponential(distance="l1"), "euclidean": Gaussian(distance="euclidean")}

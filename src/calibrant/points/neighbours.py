@@ -1,7 +1,8 @@
 """Nearest neighbours of points, and who lies in whose ball.
 
 Every decision is that of distances found by `squared_differences`, whichever body runs: trees and matrix products only
-choose the pairs that are looked at."""
+choose the pairs that are looked at.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +17,6 @@ from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks, neighbour_body
 from calibrant.inputs.arrays import FloatArray
-from calibrant.points import neighbours as tiles
-from calibrant.points import neighbours as trees
 from calibrant.progress import steps
 
 IntArray = NDArray[np.intp]
@@ -324,7 +323,7 @@ class Neighbours:
     @cached_property
     def tree(self) -> Any:
         """The points as a tree."""
-        return trees.tree_of(self.points)
+        return tree_of(self.points)
 
     @property
     def order(self) -> IntArray:
@@ -351,9 +350,9 @@ class Neighbours:
         body = neighbour_body(len(rows) * u, d) if K else "differences"
         for part in chunks(len(rows), max(1, MOST // (K + 1))):
             if body == "tree":
-                yield part, Nearest(*trees.nearest_neighbours_tree(self.tree, rows[part], K))
+                yield part, Nearest(*nearest_neighbours_tree(self.tree, rows[part], K))
             elif body == "products":
-                yield part, Nearest(*tiles.nearest(self.points, rows[part], K))
+                yield part, Nearest(*nearest(self.points, rows[part], K))
             else:
                 yield part, _nearest(self.points, rows[part], K)
 
@@ -362,8 +361,8 @@ class Neighbours:
         u, d = self.points.shape
         body = neighbour_body(len(centres) * u, d)
         if body == "tree":
-            return trees.inside_neighbours_tree(self.tree, centres, R2)
-        return (tiles.inside if body == "products" else _inside)(self.points, centres, R2)
+            return inside_neighbours_tree(self.tree, centres, R2)
+        return (inside if body == "products" else _inside)(self.points, centres, R2)
 
 
 def _nearest(points: FloatArray, rows: IntArray, K: int) -> Nearest:

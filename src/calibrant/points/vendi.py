@@ -14,10 +14,10 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_weights, unit_weights
 from calibrant.inputs.options import as_number, check_count, generator
 from calibrant.kernels.kernel import Kernel
-from calibrant.kernels.median import MOST_ROWS
+from calibrant.kernels.median import MOST_ROWS, point_order
 from calibrant.kernels.pair_sums import each_block, kernel_tile, multiplies
 from calibrant.kernels.point_kernels import point_kernel
-from calibrant.points.inputs import point_order, random_part, read_points
+from calibrant.points.inputs import random_part, read_points
 from calibrant.points.sums import pair_sums
 from calibrant.progress import steps
 

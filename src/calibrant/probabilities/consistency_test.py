@@ -19,8 +19,7 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.distribution import Law
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, read_probabilities
-from calibrant.inputs.rows import Judged, LawRows, read_outcomes
-from calibrant.kernel_errors.fitted import DrawnRows
+from calibrant.inputs.rows import DrawnRows, Judged, LawRows, read_outcomes
 from calibrant.kernels.row_order import canonical_order
 from calibrant.progress import steps
 

@@ -19,7 +19,6 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.kernels.kept import Kept
-from calibrant.probabilities import ece as ece_module
 from calibrant.probabilities.canonical import MedianVariance, canonical_error, check_canonical, summarise_canonical
 from calibrant.probabilities.simplex_cells import SimplexCells
 
@@ -259,11 +258,11 @@ def _refuse_canonical_options(bins: Any, distance: Any) -> None:
 
 @metric(
     reads=(Grid, Ordered, PerLabel),
-    summarise=ece_module.summarise_reduced,
+    summarise=summarise_reduced,
     predictions=("binary", "classes"),
     range=(0.0, 1.0),
     mean=True,
-    on_grid=ece_module.on_grid_of_rows,
+    on_grid=on_grid_of_rows,
 )
 def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", notion: str | None = None) -> float:
     r"""Largest gap between stated probability and observed frequency, over bins of the probability.
@@ -295,6 +294,6 @@ def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", noti
     >>> mce([0, 0, 0, 1], [0.25, 0.25, 0.625, 0.875], bins=2)
     0.25
     """
-    check_choice("notion", notion, None, *ece_module.REDUCTIONS)
+    check_choice("notion", notion, None, *REDUCTIONS)
     value = find("ece").finish(summary, bins=bins, strategy=strategy, norm="max", notion=notion)
     return float(value)

@@ -2,7 +2,8 @@
 
 The counts c_j = #{u <= t_j} are those of a Poisson process of rate N, given that it jumps N times. Its increments are
 independent, so convolutions carry the law of the count from point to point (Moscovich and Nadler 2017). The vectors
-span no more than the limits. There is no compiled body: NumPy ends before a compiler has begun."""
+span no more than the limits. There is no compiled body: NumPy ends before a compiler has begun.
+"""
 
 from __future__ import annotations
 

@@ -304,7 +304,8 @@ def grouped(summary: GroupedRanks, multiplicity: str) -> TestResult:
     if np.isnan(raw).all():
         largest = max(part.n for part in summary.parts)
         raise NotApplicableError(
-            f"no group has the {FEWEST_RANK_GROUPS} rows that its test needs; the largest has {largest}. Use fewer, larger groups"
+            f"no group has the {FEWEST_RANK_GROUPS} rows that its test needs; the largest has {largest}. "
+            "Use fewer, larger groups"
         )
     raw = np.maximum(raw, LEAST)
     effects = [rank_effect(part) for part in summary.parts]

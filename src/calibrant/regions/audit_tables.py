@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.auditing.groups import SMALL_GROUP, small_groups
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.null import reaches
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.words import percent, points
+from calibrant.core.words import SMALL_GROUP, percent, points, small_groups
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import IntervalRows, SetRows

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.auditing.audit import Audit
 from calibrant.auditing.batches import AuditJob
 from calibrant.inputs.columns import NamedColumns
+from calibrant.report.audit import Audit
 from calibrant.spark.columns import selected
 from calibrant.spark.running import run
 

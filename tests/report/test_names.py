@@ -2,7 +2,7 @@
 
 import pytest
 
-from calibrant.auditing.names import displayed, printed, report_names
+from calibrant.report.names import displayed, printed, report_names
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,74 @@
+"""What an audit found, and ways to show it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from calibrant.core import pictures
+from calibrant.core.findings import Findings, Verdict
+from calibrant.errors import NotApplicableError
+from calibrant.report.files import replace_text
+from calibrant.report.page import frame_of, write
+from calibrant.report.text import as_html_fragment, as_text
+
+
+class Audit:
+    """What an audit found, and ways to show it.
+
+    Attributes
+    ----------
+    findings
+        Everything, as plain values.
+    verdict
+        The answer: `status`, `headline`, `sentences`.
+    table
+        The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer in words."""
+        return self.findings.verdict
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The measurements, one list per column."""
+        rows = self.findings.measurements
+        columns = ("name", "label", "value", "interval", "expected", "pvalue", "method")
+        return {column: [getattr(row, column) for row in rows] for column in columns}
+
+    def __str__(self) -> str:
+        return as_text(self.findings)
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.findings.n:,} {frame_of(self.findings.kind).rows}: {self.verdict.headline}>"
+
+    def _repr_html_(self) -> str:
+        return as_html_fragment(self.findings)
+
+    def plot(self) -> Any:
+        """Draw all figures, up to four in a row and those of a set in one row, and return the Matplotlib figure."""
+        parts = [section.figures for section in self.findings.sections if section.figures]
+        figures = [figure for part in parts for figure in part]
+        if not figures:
+            raise NotApplicableError("this audit has no figures to draw")
+        canvas, places = pictures.new_grid(len(figures), len(parts[0]) if len(set(map(len, parts))) == 1 else None)
+        for figure, ax in zip(figures, places, strict=True):
+            figure.curve.plot(ax)
+            ax.set_title(figure.title.replace("$", r"\$"))
+        return canvas
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the report: one self-contained HTML file."""
+        write(self.findings, path)
+        return Path(path)
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write everything that was found as JSON."""
+        replace_text(path, json.dumps(self.findings.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        return Path(path)
