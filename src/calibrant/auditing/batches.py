@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.audit import AUDITED, INSTEAD, audit_of, class_names
+from calibrant.auditing.audit import INSTEAD, KINDS_AUDITED, audit_of, class_names
 from calibrant.auditing.groups import cell_groups
 from calibrant.auditing.kinds import AUDITED
 from calibrant.auditing.measurements import CountedPairs
@@ -96,7 +96,7 @@ class AuditJob:
                 f"an audit of batches judges probabilities; got {KINDS[kind]}. Ask for single verbs with measure, "
                 "or audit the rows in memory"
             )
-        rows = read("audit", AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)
+        rows = read("audit", KINDS_AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)
         return cast(Binary | Classes, rows)
 
 
