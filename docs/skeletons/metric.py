@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.core.catalogue import Rows, mean_metric
+from calibrant.core.decorators import mean_metric
+from calibrant.core.kinds import Rows
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import CalibrantError, Delta, Exponential, Gaussian, Matern32, Normal
-from calibrant.core.catalogue import ENTRIES, KINDS, find
+from calibrant.core.catalogue import ENTRIES, find
+from calibrant.core.kinds import KINDS
 from calibrant.probabilities.canonical import MedianVariance
 from calibrant.testing import LAWS, PerRow, Subject
 from calibrant.testing.data import DATA, names_of

@@ -25,21 +25,9 @@ from calibrant import (
     width,
 )
 from calibrant.core import dispatch
-from calibrant.core.catalogue import (
-    ENTRIES,
-    KINDS,
-    SEVERAL,
-    SHARED,
-    column_names,
-    folded,
-    kind_of,
-    listed,
-    moments_of,
-    part_of,
-    read,
-    read_alone,
-    shared_options,
-)
+from calibrant.core.catalogue import ENTRIES, SHARED, shared_options
+from calibrant.core.kinds import KINDS, kind_of, listed, part_of, read, read_alone
+from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import IntervalRows, LawRows, QuantileRows, SetRows

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from calibrant import coverage_curve, coverage_gap, decompose, width
-from calibrant.core.catalogue import KINDS, find, mean_metric, metric
+from calibrant.core.catalogue import find
+from calibrant.core.decorators import mean_metric, metric
+from calibrant.core.kinds import KINDS
 from calibrant.core.moments import Moments
 from calibrant.testing import DATA, LAWS, PerRow, Subject, check_verb
 from calibrant.testing.data import names_of

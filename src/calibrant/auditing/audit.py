@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from calibrant.auditing.kinds import AUDITED
-from calibrant.core.catalogue import KINDS, AnyRows, kind_of, read
 from calibrant.core.findings import Findings, Grouped, Part, Setting, Verdict
+from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import with_parts
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights

@@ -14,9 +14,9 @@ from calibrant.auditing.groups import cell_groups
 from calibrant.auditing.kinds import AUDITED
 from calibrant.auditing.measurements import CountedPairs
 from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts
-from calibrant.core.catalogue import KINDS, kind_of, read
 from calibrant.core.findings import Setting
 from calibrant.core.grid import GroupCells
+from calibrant.core.kinds import KINDS, kind_of, read
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.engines.label_of_event import check_seen, told

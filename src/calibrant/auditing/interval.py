@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import Entry, find, part_of
+from calibrant.core.catalogue import Entry, find
+from calibrant.core.kinds import part_of
 from calibrant.core.mean_interval import (
     SERVED,
     check_rare,
@@ -141,7 +142,7 @@ def interval(
         served = ", ".join((*METHODS, *SERVED_POINTS))
         raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {served}")
     check_choice("method", method, *METHODS[entry.name])
-    completed = entry.completed(options)
+    completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
     if entry.name == "skce":
         return _of_blocks(summary, level, completed)
@@ -152,7 +153,7 @@ def interval(
     return student(entry, summary, completed, level)
 
 
-def _summary(entry: Entry, y: Any, prediction: Any, options: dict[str, Any], **given: Any) -> Summary:
+def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: dict[str, Any], **given: Any) -> Summary:
     """Return the summary that was given, or that of the rows if they can carry an interval."""
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
@@ -170,11 +171,11 @@ def _summary(entry: Entry, y: Any, prediction: Any, options: dict[str, Any], **g
     if entry.name in SERVED:
         check_rare(entry, rows, options)
         check_weights(entry, rows, options)
-    return entry.summarise(rows, **options)
+    return entry.summarise(rows, options)
 
 
-def _of_coverage(entry: Entry, summary: Moments, level: float, method: str | None) -> ConfidenceInterval:
-    estimate = entry.finish(summary)
+def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method: str | None) -> ConfidenceInterval:
+    estimate = entry.finish(summary, entry.usual)
     p, n = summary.mean, summary.n
     equal = has_equal_weights(summary)
     if method == "clopper-pearson" and not equal:
@@ -275,6 +276,6 @@ def per_row(
     if "weights" in options:
         raise InputError("per_row takes no weights: they belong to the mean, not to the score of a row")
     rows = entry.read(y, prediction, classes=classes, pos_label=pos_label)
-    scores = np.array(entry.row_scores(part_of(rows, slice(None)), **entry.completed(options)), dtype=np.float64)
+    scores = np.array(entry.row_scores(part_of(rows, slice(None)), entry.parse(options)), dtype=np.float64)
     single = isinstance(rows, Judged) and getattr(rows.prediction, "single", False)
     return scores[:, 0] if scores.ndim == 2 and single else scores

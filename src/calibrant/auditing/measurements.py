@@ -10,9 +10,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from calibrant.auditing.interval import interval
-from calibrant.core.catalogue import ENTRIES, AnyRows, Entry, Verb, find
+from calibrant.core.catalogue import Entry, entries, find
 from calibrant.core.findings import Measurement, Setting
 from calibrant.core.grid import Grid
+from calibrant.core.kinds import AnyRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.core.several import Several
@@ -42,10 +43,10 @@ class Pairs(Protocol):
     def pooled(self) -> bool:
         """Whether the rows were counted in cells."""
 
-    def result(self, entry: Entry) -> Any:
+    def result(self, entry: Entry[Any, Any]) -> Any:
         """Return what a verb finds, with the options of an audit."""
 
-    def rounding(self, entry: Entry) -> float | Mapping[str, float]:
+    def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
         """Return by how much that may differ from what it finds of the rows."""
 
 
@@ -62,14 +63,14 @@ class RowPairs:
         """The sorted rows."""
         return Ordered.of(self.rows)
 
-    def result(self, entry: Entry) -> Any:
+    def result(self, entry: Entry[Any, Any]) -> Any:
         """Return what a verb finds."""
         chosen = entry.audit_options(self.rows)
         if entry.reads[0] is Ordered and not chosen:
-            return entry.finish(self.ordered, **entry.options)
-        return entry.of_rows(self.rows, entry.completed(chosen))
+            return entry.finish(self.ordered, entry.usual)
+        return entry.of_rows(self.rows, entry.parse(chosen))
 
-    def rounding(self, entry: Entry) -> float:
+    def rounding(self, entry: Entry[Any, Any]) -> float:
         """Return 0."""
         return 0.0
 
@@ -85,7 +86,7 @@ class CountedPairs:
         """Return what is kept of a batch."""
         first: dict[str, Summary] = {SORTED: Ordered.of(rows)} if exact else {CELLS: Grid.of(rows)}
         means = (find(name) for name in MEANS)
-        return Several.of(first | {entry.name: entry.summarise(rows, **entry.options) for entry in means})
+        return Several.of(first | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
 
     @property
     def pooled(self) -> bool:
@@ -97,27 +98,27 @@ class CountedPairs:
         """The sorted rows, or one entry per cell."""
         return cast(Grid, self.parts[CELLS]).ordered() if self.pooled else cast(Ordered, self.parts[SORTED])
 
-    def result(self, entry: Entry) -> Any:
+    def result(self, entry: Entry[Any, Any]) -> Any:
         """Return what a verb finds; one that needs more than there is does not apply."""
         if entry.name in self.parts:
-            return entry.finish(self.parts[entry.name], **entry.options)
+            return entry.finish(self.parts[entry.name], entry.usual)
         if entry.name == KERNEL and self.ordered.n > MOST_BINARY:
             raise NotApplicableError(
                 f"above {MOST_BINARY:,} rows it takes blocks of rows in random order, and these came in an unknown one"
             )
         if not self.pooled:
-            return entry.finish(self.ordered, **entry.options)
-        if not entry.on_grid(entry.options):
+            return entry.finish(self.ordered, entry.usual)
+        if not entry.on_grid(entry.usual):
             raise NotApplicableError(
                 "it needs the rows, which were counted in cells; an exact audit keeps them (exact=True, --exact)"
             )
-        return entry.finish(self.parts[CELLS], **entry.options)
+        return entry.finish(self.parts[CELLS], entry.usual)
 
-    def rounding(self, entry: Entry) -> float | Mapping[str, float]:
+    def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
         """Return the bound of a verb that reads cells, else 0."""
-        if entry.name in self.parts or not self.pooled or not entry.on_grid(entry.options):
+        if entry.name in self.parts or not self.pooled or not entry.on_grid(entry.usual):
             return 0.0
-        return entry.rounding(self.parts[CELLS], **entry.options)
+        return entry.rounding(self.parts[CELLS], entry.usual)
 
 
 FIRST = (
@@ -141,7 +142,7 @@ def measure(pairs: Pairs, setting: Setting) -> tuple[tuple[Measurement, ...], tu
         pairs.ordered,
         [_growing(entry) for entry in entries if Ordered in entry.reads and entry.redrawn is None],
         {entry.name: entry.redrawn for entry in entries if entry.redrawn is not None},
-        width_bins=ENTRIES["ece"].options["bins"],
+        width_bins=find("ece").defaults["bins"],
         resamples=setting.resamples,
         rng=setting.rng,
     )
@@ -154,14 +155,14 @@ def measure_rows(
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Return the measurements of these verbs on the rows themselves, and what did not apply."""
     return collected(
-        [ENTRIES[name] for name in names],
-        lambda entry: entry.of_rows(rows, entry.completed(entry.audit_options(rows) if options is None else options)),
+        [find(name) for name in names],
+        lambda entry: entry.of_rows(rows, entry.parse(entry.audit_options(rows) if options is None else options)),
     )
 
 
 def collected(
-    entries: list[Entry],
-    result: Callable[[Entry], Any],
+    entries: list[Entry[Any, Any]],
+    result: Callable[[Entry[Any, Any]], Any],
     redrawn: Mapping[str, Redrawn] | None = None,
     how: str = "",
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
@@ -176,19 +177,19 @@ def collected(
     return tuple(found), tuple(missing)
 
 
-def _entries(prediction: str) -> list[Entry]:
-    shown = [entry for entry in ENTRIES.values() if entry.audit and prediction in entry.predictions]
+def _entries(prediction: str) -> list[Entry[Any, Any]]:
+    shown = [entry for entry in entries().values() if entry.audit and prediction in entry.predictions]
     return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
 
 
-def _growing(entry: Entry) -> Callable[[Ordered], dict[str, float]]:
+def _growing(entry: Entry[Any, Any]) -> Callable[[Ordered], dict[str, float]]:
     """Return the fields that grow with miscalibration, as a function of sorted rows."""
     fields = [name for name, shown in entry.audit.items() if shown.grows]
 
     def values(summary: Ordered) -> dict[str, float]:
         if not fields:
             return {}
-        result = entry.finish(summary, **entry.options)
+        result = entry.finish(summary, entry.usual)
         return {_key(entry, name): float(_field(result, name)) for name in fields}
 
     return values
@@ -197,7 +198,7 @@ def _growing(entry: Entry) -> Callable[[Ordered], dict[str, float]]:
 def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
     """Show beside a measurement of cells by how much it may differ from that of the rows."""
     verb, _, field = line.name.partition(".")
-    bounds = pairs.rounding(ENTRIES[verb])
+    bounds = pairs.rounding(find(verb))
     bound = bounds.get(field or "estimate", 0.0) if isinstance(bounds, Mapping) else bounds
     if not bound:
         return line
@@ -206,7 +207,7 @@ def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
     return replace(line, method=method, details={**line.details, "rounding": bound})
 
 
-def _measured(entry: Entry, result: Any, redrawn: Mapping[str, Redrawn], how: str) -> list[Measurement]:
+def _measured(entry: Entry[Any, Any], result: Any, redrawn: Mapping[str, Redrawn], how: str) -> list[Measurement]:
     if isinstance(result, TestResult):
         details = {"statistic": result.statistic, **_numbers(result)}
         shown = entry.audit[""]
@@ -235,7 +236,7 @@ def _numbers(result: TestResult) -> dict[str, float]:
     return {name: float(value) for name, value in result.details.items() if isinstance(value, (int, float))}
 
 
-def _key(entry: Entry, name: str) -> str:
+def _key(entry: Entry[Any, Any], name: str) -> str:
     return f"{entry.name}.{name}" if name else entry.name
 
 
@@ -249,13 +250,13 @@ Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
 """Measurements, and what did not apply."""
 
 
-def of_rows(verb: Verb[Any], rows: Any, **options: Any) -> Any:
+def of_rows(verb: Callable[..., Any], rows: Any, **options: Any) -> Any:
     """Return what a verb says of checked rows."""
     entry = find(verb)
-    return entry.of_rows(rows, entry.completed(options))
+    return entry.of_rows(rows, entry.parse(options))
 
 
-def score(verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting, **options: Any) -> Found:
+def score(verb: Callable[..., Any], label: str, rows: Judged | LawRows, setting: Setting, **options: Any) -> Found:
     """Return the mean score of one level; infinite ones too, but not what the verb cannot answer."""
     try:
         return (_measured_scores(verb, label, rows, setting, options),), ()
@@ -263,7 +264,7 @@ def score(verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting,
         return (), (f"{verb.__name__} does not apply: {reason}.",)
 
 
-def score_levels(verb: Verb[Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
+def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
     """Return the mean score of each level, named by it; nothing if there are many, which are in a table."""
     levels = rows.prediction.levels
     if levels.size > MOST_LEVELS:
@@ -278,7 +279,7 @@ def score_levels(verb: Verb[Any], label: str, things: str, rows: Judged, setting
 
 
 def _measured_scores(
-    verb: Verb[Any], label: str, rows: Judged | LawRows, setting: Setting, options: dict[str, Any]
+    verb: Callable[..., Any], label: str, rows: Judged | LawRows, setting: Setting, options: dict[str, Any]
 ) -> Measurement:
     prediction = rows.law if isinstance(rows, LawRows) else rows.prediction
     weights = None if is_unit(rows.w) else rows.w

@@ -56,7 +56,7 @@ def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro:
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
     entry = find("reliability_curve")
     given = {"level": setting.level, "resamples": setting.resamples, "rng": setting.rng, **options}
-    curve: Curve = entry.finish(summary, **entry.completed(given))
+    curve: Curve = entry.finish(summary, entry.parse(given))
     return curve
 
 
@@ -83,7 +83,7 @@ def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
             "Cumulative differences",
             "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
             "falls too high, and the steeper the more. No bins are needed.",
-            find("cumulative_differences").finish(cells),
+            find("cumulative_differences").finish(cells, find("cumulative_differences").usual),
         ),
     )
 
@@ -110,7 +110,7 @@ class ClassFacts(Protocol):
     def against_the_rest(self, k: int) -> Ordered:
         """Return the probabilities of class k and whether it came true, sorted."""
 
-    def result(self, entry: Entry) -> Any:
+    def result(self, entry: Entry[Any, Any]) -> Any:
         """Return what a verb finds of whole vectors, with the options of an audit."""
 
     def notion(self, notion: str) -> float:
@@ -137,14 +137,14 @@ class RowClasses:
         """Return class k against the rest."""
         return Ordered.of(self.rows.one_vs_rest(k))
 
-    def result(self, entry: Entry) -> Any:
+    def result(self, entry: Entry[Any, Any]) -> Any:
         """Return what a verb finds."""
-        return entry.of_rows(self.rows, entry.completed(entry.audit_options(self.rows)))
+        return entry.of_rows(self.rows, entry.parse(entry.audit_options(self.rows)))
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
         entry = find("ece")
-        return float(entry.of_rows(self.rows, entry.completed({"notion": notion})))
+        return float(entry.of_rows(self.rows, entry.parse({"notion": notion})))
 
 
 class CountedClasses:
@@ -160,7 +160,7 @@ class CountedClasses:
         parts: dict[str, Summary] = {TOP: CountedPairs.summary(rows.top_label(), exact=exact)}
         parts |= {name: PerLabel.of(rows, notion, counted.of) for name, notion in NOTIONS_CLASS_FACTS.items()}
         means = (find(name) for name in MEANS)
-        return Several.of(parts | {entry.name: entry.summarise(rows, **entry.options) for entry in means})
+        return Several.of(parts | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
 
     @property
     def K(self) -> int:
@@ -182,17 +182,17 @@ class CountedClasses:
         part = cast(PerLabel, self.parts[EACH]).parts[k]
         return part.ordered() if isinstance(part, Grid) else cast(Ordered, part)
 
-    def result(self, entry: Entry) -> Any:
+    def result(self, entry: Entry[Any, Any]) -> Any:
         """Return what a verb finds; one that needs the rows does not apply."""
         if entry.name in self.parts:
-            return entry.finish(self.parts[entry.name], **entry.options)
+            return entry.finish(self.parts[entry.name], entry.usual)
         raise NotApplicableError("of class probabilities it needs the rows, which came in batches")
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
         entry = find("ece")
         part = next(self.parts[name] for name, other in NOTIONS_CLASS_FACTS.items() if other == notion)
-        return float(entry.finish(part, **entry.completed({"notion": notion})))
+        return float(entry.finish(part, entry.parse({"notion": notion})))
 
 
 NOTIONS = {
@@ -248,11 +248,11 @@ def _class_table(facts: ClassFacts, setting: Setting) -> Table:
     found = []
     for k in range(facts.K):
         summary = facts.against_the_rest(k)
-        test = kuiper.finish(summary, **kuiper.completed({"rng": setting.rng}))
+        test = kuiper.finish(summary, kuiper.parse({"rng": setting.rng}))
         weight = summary.total_weight
         observed = float(summary.event_weight_by_score.sum()) / weight
         predicted = float((summary.weight_by_score * summary.unique_scores).sum()) / weight
-        found.append((k, observed, predicted, ece.finish(summary, **ece.options), test.estimate, test.pvalue))
+        found.append((k, observed, predicted, ece.finish(summary, ece.usual), test.estimate, test.pvalue))
     order = np.argsort([row[-1] for row in found], kind="stable")
     columns = list(zip(*(found[i] for i in order), strict=True))
     names = setting.class_names

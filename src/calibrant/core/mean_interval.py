@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import BinTable
-from calibrant.core.catalogue import AnyRows, Entry, part_of
+from calibrant.core.catalogue import Entry
+from calibrant.core.kinds import AnyRows, part_of
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
 from calibrant.core.summary import Summary
@@ -36,7 +37,7 @@ class Guard(NamedTuple):
     both: bool
 
 
-def student(entry: Entry, summary: Moments, options: Mapping[str, Any], level: float) -> ConfidenceInterval:
+def student(entry: Entry[Any, Any], summary: Moments, options: Mapping[str, Any], level: float) -> ConfidenceInterval:
     r"""Return mean ± t s, t of m - 1 degrees of freedom.
 
     :math:`s^2 = \frac{m}{m-1} \sum w^2 (s_i - \bar s)^2/W^2` with the effective number of rows
@@ -44,7 +45,7 @@ def student(entry: Entry, summary: Moments, options: Mapping[str, Any], level: f
     """
     from scipy.special import stdtrit
 
-    estimate = entry.finish(summary, **options)
+    estimate = entry.finish(summary, options)
     if not np.isfinite(estimate).all():
         raise NotApplicableError(f"{entry.name} is infinite for these rows, and its mean has no standard error")
     m = summary.w**2 / summary.w2
@@ -68,12 +69,12 @@ def student(entry: Entry, summary: Moments, options: Mapping[str, Any], level: f
     )
 
 
-def check_weights(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> None:
+def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, Any]) -> None:
     """Refuse weights under which a few rows decide the variance of the mean."""
     w = np.asarray(rows.w)
     if is_unit(rows.w) or w.min() == w.max() or entry.row_scores is None:
         return
-    scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), **options), dtype=np.float64)
+    scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
     scores = scores[:, None] if scores.ndim == 1 else scores
     if not np.isfinite(scores).all():
         return  # refused by `student`, in its own words
@@ -88,7 +89,7 @@ def check_weights(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> No
         )
 
 
-def check_rare(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> None:
+def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, Any]) -> None:
     """Refuse rows of which too few are of the kind that makes up the mean score."""
     guard = GUARDS.get(entry.name)
     if guard is None:
@@ -106,7 +107,7 @@ def check_rare(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> None:
         )
 
 
-def refuse_unseen(entry: Entry, summary: Summary) -> None:
+def refuse_unseen(entry: Entry[Any, Any], summary: Summary) -> None:
     """Refuse a summary that does not tell how many rows are of the rarer kind, or whether a few heavy ones decide."""
     if isinstance(summary, Moments) and entry.name in SERVED and not has_equal_weights(summary):
         raise SummaryError(

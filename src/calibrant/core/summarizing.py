@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.core.catalogue import ENTRIES, Entry, is_verb
+from calibrant.core.catalogue import Entry, find, is_verb
 from calibrant.core.summary import Summary
-from calibrant.errors import InputError, shown
-from calibrant.ranking.verbs import RANKINGS, Ranking, find_ranking
+from calibrant.errors import InputError
 
 OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary
 
@@ -47,27 +46,17 @@ def summarize(
     >>> round(ece(total, bins=2), 3)
     0.25
     """
-    found = _find(metric)
-    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
-    if isinstance(found, Ranking):
-        found.completed(options)  # a misspelt option is told before the rows are read
-        return found.summary(found.read(y, prediction, **given), options)
-    return found.summarise(found.read(y, prediction, **given), **found.completed(options))
+    entry = _find(metric)
+    parsed = entry.parse(options)  # a misspelt option is told before the rows are read
+    rows = entry.read(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+    return entry.summarise(rows, parsed)
 
 
-def _find(metric: Any) -> Entry | Ranking:
-    ranking = find_ranking(metric)
-    if ranking is not None:
-        return ranking
-    name = metric.__name__ if is_verb(metric) else metric
-    entry = ENTRIES.get(name) if isinstance(name, str) else None
+def _find(metric: Any) -> Entry[Any, Any]:
     given = getattr(metric, "__name__", metric)
-    if entry is None and isinstance(given, str) and given in OF_POINTS:
+    if isinstance(given, str) and given in OF_POINTS and not is_verb(metric):
         raise InputError(
             f"{given} compares sets of points, not outcomes with predictions; its batches are added up by "
             "PointBlocks.of(y, points) (mmd, kernel_distance) or PointMoments.of(points) (frechet_distance)"
         )
-    if entry is None:
-        known = ", ".join(sorted([*ENTRIES, *RANKINGS]))
-        raise InputError(f"expected a verb of calibrant or its name ({known}); got {shown(metric)}")
-    return entry
+    return find(metric, ranks=True)

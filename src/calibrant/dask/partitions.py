@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.core.catalogue import kind_of
 from calibrant.core.dispatch import expecting, on_one_thread
+from calibrant.core.kinds import kind_of
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
 

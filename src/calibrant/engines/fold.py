@@ -15,7 +15,6 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.options import check_choice
 from calibrant.progress import counted
-from calibrant.ranking.verbs import find_ranking
 
 FEWEST, MOST = 2, 3  # entries of a batch
 
@@ -69,7 +68,7 @@ def fold(
     0.25
     """
     check_choice("exact", exact, False, True)
-    if find_ranking(metric) is not None:
+    if find(metric, ranks=True).kind == "ranks":
         ranking = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
         return ranking.finish(total_of(batches, ranking.part))
     wanted = functools.partial(find(metric).verb, **options)

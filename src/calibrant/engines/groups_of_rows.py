@@ -12,7 +12,7 @@ from calibrant.inputs.columns import Batch
 GROUPS = "groups"
 
 
-def with_own_groups(entry: Entry, options: Mapping[str, Any], batch: Batch) -> Mapping[str, Any]:
+def with_own_groups(entry: Entry[Any, Any], options: Mapping[str, Any], batch: Batch) -> Mapping[str, Any]:
     """Return all options of a verb, with the labels of the batch where it compares groups and was given none.
 
     >>> from calibrant.catalogue import find
@@ -31,9 +31,9 @@ def with_own_groups(entry: Entry, options: Mapping[str, Any], batch: Batch) -> M
     return {**options, GROUPS: labels}
 
 
-def takes_groups(entry: Entry, options: Mapping[str, Any]) -> bool:
+def takes_groups(entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
     """Tell whether a verb with these options, all it has, is still to be told of groups."""
-    return GROUPS in options and options[GROUPS] is None and entry.by_group(options)
+    return GROUPS in options and options[GROUPS] is None and entry.by_group(entry.parse(options))
 
 
 def check_one(names: Sequence[str]) -> None:

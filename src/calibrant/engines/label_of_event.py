@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from calibrant.core.catalogue import kind_of
+from calibrant.core.kinds import kind_of
 from calibrant.core.several import LabelsSeen, Several
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import as_array

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from calibrant.core.catalogue import AnyRows, Entry, find, kind_of, read
+from calibrant.core.catalogue import Entry, find
 from calibrant.core.cells import Piece
 from calibrant.core.dispatch import takes_fast_body
 from calibrant.core.grid import Grid
+from calibrant.core.kinds import AnyRows, kind_of, read
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -46,7 +47,7 @@ class Wanted(NamedTuple):
     options: Mapping[str, Any]
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> Entry[Any, Any]:
         """What the catalogue knows of it."""
         return find(self.verb)
 
@@ -102,14 +103,16 @@ class Measuring:
                     found[GRID] = Grid.of(cast(Binary, rows))
             elif ORDERED not in found or not _sorts(entry, rows, options):
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
-                summary = entry.summarise(own, **with_own_groups(entry, with_own_chance(options, batch), batch))
+                summary = entry.summarise(
+                    own, entry.parse(with_own_groups(entry, with_own_chance(options, batch), batch))
+                )
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
         return Several.of({**found, **seen})
 
     def part_of_pieces(self, pieces: Sequence[Batch]) -> Several | None:
         """Return the summary of a batch that lies in pieces, if it is all counted in cells; it is copied nowhere."""
         plain = not self.exact and all(label is None for label in self.labels.values())
-        in_cells = all(find(verb).on_grid(options) for verb, options in self.wanted.values())
+        in_cells = all(find(verb).on_grid(find(verb).parse(options)) for verb, options in self.wanted.values())
         if not (plain and in_cells and takes_fast_body(sum(len(piece.y) for piece in pieces))):
             return None
         try:
@@ -160,8 +163,8 @@ class Measuring:
             )
         return summary
 
-    def _on_grid(self, rows: AnyRows, entry: Entry, options: Mapping[str, Any]) -> bool:
-        return not self.exact and isinstance(rows, Binary) and entry.on_grid(options)
+    def _on_grid(self, rows: AnyRows, entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
+        return not self.exact and isinstance(rows, Binary) and entry.on_grid(entry.parse(options))
 
 
 def _wanted(verb: Any) -> tuple[str, Wanted]:
@@ -172,24 +175,29 @@ def _wanted(verb: Any) -> tuple[str, Wanted]:
         verb, options = verb.func, verb.keywords
     entry = find(verb)
     called = f"{entry.name}({', '.join(f'{name}={value!r}' for name, value in options.items())})"
-    return called if options else entry.name, Wanted(entry.name, that_travels(entry.completed(options)))
+    return called if options else entry.name, Wanted(entry.name, that_travels(_completed(entry, options)))
 
 
-def _sorts(entry: Entry, rows: AnyRows, options: Mapping[str, Any]) -> bool:
+def _completed(entry: Entry[Any, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    entry.parse(options)  # refuses what is wrong before rows are read
+    return {**entry.defaults, **options}
+
+
+def _sorts(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, Any]) -> bool:
     """Tell whether the summary of a verb is the sorted rows, by that of a few of them."""
     if Ordered not in entry.reads or not isinstance(rows, Binary):
         return False
     try:
-        return type(entry.summarise(rows.take(np.arange(min(FEW, rows.n))), **options)) is Ordered
+        return type(entry.summarise(rows.take(np.arange(min(FEW, rows.n))), entry.parse(options))) is Ordered
     except InputError:
         return False
 
 
 def _measured(name: str, wanted: Wanted, parts: Several) -> Measured:
-    entry, options = wanted.entry, wanted.options
+    entry, options = wanted.entry, wanted.entry.parse(wanted.options)
     if name in parts:
         return Measured(entry.of_summary(parts[name], options), 0.0)
     if ORDERED in parts:
         return Measured(entry.of_summary(parts[ORDERED], options), 0.0)
     grid = parts[GRID]
-    return Measured(entry.of_summary(grid, options), entry.rounding(grid, **options))
+    return Measured(entry.of_summary(grid, options), entry.rounding(grid, options))

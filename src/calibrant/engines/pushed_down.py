@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.core.catalogue import AnyRows, read
+from calibrant.core.kinds import AnyRows, read
 from calibrant.core.moments import Moments
 from calibrant.core.several import Several
 from calibrant.engines.measuring import Measuring
@@ -66,7 +66,7 @@ def pushed_down(job: Measuring, columns: NamedColumns, frame: Any) -> Several | 
         if terms.y is None and wanted.entry.outcome:
             return None
         try:
-            like = wanted.entry.summarise(terms.like, **wanted.options)
+            like = wanted.entry.summarise(terms.like, wanted.entry.parse(wanted.options))
             found = SCORES[wanted.verb, _kind(columns)](terms, **wanted.options)
         except InputError:  # told in the same words by the rows
             return None

@@ -13,7 +13,6 @@ from calibrant.core.summary import Summary
 from calibrant.engines.label_of_event import check_seen, told
 from calibrant.engines.own_chance import that_travels, with_own_chance
 from calibrant.inputs.columns import Batch
-from calibrant.ranking.verbs import find_ranking
 
 OWN = "own"
 
@@ -29,8 +28,8 @@ class Summarizing:
     @classmethod
     def of(cls, metric: Any, options: Mapping[str, Any], *, classes: Any = None, pos_label: Any = None) -> Summarizing:
         """Read what a user asks for; a misspelt option is told before rows are read."""
-        found = find_ranking(metric) or find(metric)
-        found.completed(options)
+        found = find(metric, ranks=True)
+        found.parse(options)
         return cls(found.name, that_travels(options), {"classes": classes, "pos_label": pos_label})
 
     def part(self, batch: Batch) -> Several:

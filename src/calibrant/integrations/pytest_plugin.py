@@ -65,7 +65,7 @@ def check_calibrated(
     level, entries = check_level(level), _entries(tests)
     _check_limit(max_ece, entries)
     rows = read_binary(y, p, verb="assert_calibrated", weights=weights, classes=classes, pos_label=pos_label)
-    results = {entry.name: entry.of_rows(rows, entry.options) for entry in entries}
+    results = {entry.name: entry.of_rows(rows, entry.usual) for entry in entries}
     pvalue = min([1.0, *(len(results) * result.pvalue for result in results.values())])
     error = _measured("ece", rows)
     headlines = []
@@ -80,7 +80,7 @@ def check_calibrated(
 
 def _measured(name: str, rows: Binary, **options: Any) -> Any:
     entry = find(name)
-    return entry.of_rows(rows, entry.completed(options))
+    return entry.of_rows(rows, entry.parse(options))
 
 
 def _sentences(rows: Binary, level: float) -> list[str]:
@@ -96,7 +96,7 @@ def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:
     return found
 
 
-def _entries(tests: Any) -> list[Entry]:
+def _entries(tests: Any) -> list[Entry[Any, Any]]:
     several = isinstance(tests, Iterable) and not isinstance(tests, str)
     entries = [find(test) for test in (tests if several else [tests])]
     for entry in entries:
@@ -106,7 +106,7 @@ def _entries(tests: Any) -> list[Entry]:
     return entries
 
 
-def _check_limit(max_ece: Any, entries: list[Entry]) -> None:
+def _check_limit(max_ece: Any, entries: list[Entry[Any, Any]]) -> None:
     if max_ece is None:
         if not entries:
             raise InputError("there is nothing to assert: pass tests=, max_ece=, or both")

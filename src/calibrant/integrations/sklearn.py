@@ -7,13 +7,13 @@ Nothing here imports scikit-learn until scikit-learn itself asks for it: any est
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import ENTRIES, Entry, Verb, find
+from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.inputs.arrays import as_array
@@ -55,14 +55,14 @@ def scorer(metric: Any = "ece", **options: Any) -> Scorer:
     entry = find(metric)
     if not _is_number(entry):
         raise InputError(f"a scorer needs a metric that is one number ({_numbers()}); {_instead(entry)}")
-    entry.completed(options)
+    entry.parse(options)
     return Scorer(entry.verb, options, sign=1 if entry.perfect == entry.range[1] else -1)
 
 
 class Scorer:
     """A metric as scikit-learn calls it; made by `scorer`."""
 
-    def __init__(self, metric: Verb[Any], options: Mapping[str, Any], *, sign: int) -> None:
+    def __init__(self, metric: Callable[..., Any], options: Mapping[str, Any], *, sign: int) -> None:
         self.metric = metric
         self.options = dict(options)
         self.sign = sign
@@ -203,7 +203,7 @@ def _probabilities(estimator: Any, X: Any) -> NDArray[Any]:
     return as_array(estimator.predict_proba(X), name="predict_proba(X)")
 
 
-def _is_number(entry: Entry) -> bool:
+def _is_number(entry: Entry[Any, Any]) -> bool:
     returns = inspect.signature(entry.verb).return_annotation
     number = entry.kind == "metric" and returns in ("float", float, inspect.Signature.empty)
     return number and bool({"binary", "classes"} & set(entry.predictions))
@@ -213,7 +213,7 @@ def _numbers() -> str:
     return ", ".join(sorted(name for name, entry in ENTRIES.items() if _is_number(entry)))
 
 
-def _instead(entry: Entry) -> str:
+def _instead(entry: Entry[Any, Any]) -> str:
     if entry.kind == "test":
         return f"{entry.name} is a test: call {entry.name}(y, p) on rows that no fold was fitted on"
     if entry.kind == "curve":

@@ -53,7 +53,7 @@ class StreamingMetric:
 
     def __init__(self, metric: Any = "ece", *, classes: Any = None, pos_label: Any = None, **options: Any) -> None:
         self._entry = find(metric)
-        self._entry.completed(options)
+        self._entry.parse(options)
         self._labels = {"classes": classes, "pos_label": pos_label}
         self._options = options
         self._summary: Summary | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import calibration_test
+from calibrant.core.decorators import calibration_test
 from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, redraw_rows, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult

@@ -7,7 +7,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, Shown, metric
+from calibrant.core.catalogue import Shown
+from calibrant.core.decorators import metric
+from calibrant.core.kinds import AnyRows
 from calibrant.core.ordered import Ordered
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray

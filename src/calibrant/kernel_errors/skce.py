@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.core.catalogue import metric
+from calibrant.core.decorators import metric
 from calibrant.core.ordered import Ordered, TwoColumns
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import Shown, calibration_test
+from calibrant.core.catalogue import Shown
+from calibrant.core.decorators import calibration_test
 from calibrant.core.null import NOISE, TIE, monte_carlo_words, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import metric
+from calibrant.core.decorators import metric
 from calibrant.core.dispatch import chunks
 from calibrant.core.moments import Moments
 from calibrant.core.null import redraw_rows

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, Entry, find, is_verb
+from calibrant.core.catalogue import Entry, find, is_verb
+from calibrant.core.kinds import AnyRows
 from calibrant.core.null import reaches, redraw_centre, redraw_events, redraw_rows, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Decomposition, Direction, TestResult
@@ -133,10 +134,10 @@ def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> It
         yield redraw_rows(ordered, rng).take(back)
 
 
-def _of_entry(entry: Entry, options: dict[str, Any]) -> Measure:
+def _of_entry(entry: Entry[Any, Any], options: dict[str, Any]) -> Measure:
     if entry.kind != "metric":
         raise InputError(f"metric must be a number that grows with miscalibration; {entry.name} is a {entry.kind}")
-    completed = entry.completed(options)
+    completed = entry.parse(options)
 
     def measure(rows: DrawnRows) -> float:
         value = entry.of_rows(rows, completed)

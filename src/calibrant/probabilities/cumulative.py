@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import Shown, calibration_test, curve, ordered
+from calibrant.core.catalogue import Shown, ordered
+from calibrant.core.decorators import calibration_test, curve
 from calibrant.core.grid import Grid
 from calibrant.core.null import (
     FlippedWalks,

@@ -8,8 +8,10 @@ import numpy as np
 
 from calibrant.core.binned import bin_table, on_grid, summarise_bins
 from calibrant.core.bins import BinTable
-from calibrant.core.catalogue import Rows, Shown, metric
+from calibrant.core.catalogue import Shown
+from calibrant.core.decorators import metric
 from calibrant.core.grid import Grid
+from calibrant.core.kinds import Rows
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Direction
 from calibrant.core.summary import Summary

@@ -9,7 +9,8 @@ import numpy as np
 
 from calibrant.core.binned import bin_table, on_grid, summarise_bins
 from calibrant.core.bins import BinTable
-from calibrant.core.catalogue import Shown, find, metric
+from calibrant.core.catalogue import Shown, find
+from calibrant.core.decorators import metric
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import PerLabel
@@ -295,5 +296,7 @@ def mce(summary: Summary, *, bins: int | str = 15, strategy: str = "width", noti
     0.25
     """
     check_choice("notion", notion, None, *REDUCTIONS)
-    value = find("ece").finish(summary, bins=bins, strategy=strategy, norm="max", notion=notion)
+    value = find("ece").finish(
+        summary, find("ece").parse({"bins": bins, "strategy": strategy, "norm": "max", "notion": notion})
+    )
     return float(value)

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from calibrant.core.binned import bin_table, on_grid
 from calibrant.core.bins import BinTable
-from calibrant.core.catalogue import AnyRows, curve, ordered
+from calibrant.core.decorators import curve
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import grouped, isotonic_fit, isotonic_quantile, ranked
+from calibrant.core.kinds import AnyRows
 from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.core.ordered import Ordered
 from calibrant.core.quantile_rows import KeptQuantiles
@@ -64,7 +65,7 @@ OF_PROBABILITIES = {
 
 def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles:
     """Return the summary that holds what the curve needs, which is all rows."""
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
 
 
 def _rounding(grid: Grid, *, bins: int, level: float, simultaneous: bool, **_: Any) -> dict[str, float]:

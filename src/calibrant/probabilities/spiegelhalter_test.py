@@ -8,9 +8,12 @@ from typing import Any, NamedTuple, cast
 
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import Rows, RowScores, Shown, calibration_test, moments_of
+from calibrant.core.catalogue import Shown
+from calibrant.core.decorators import calibration_test
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
+from calibrant.core.kinds import Rows
+from calibrant.core.means import RowScores, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.null import (
     Flips,

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, curve
+from calibrant.core.decorators import curve
+from calibrant.core.kinds import AnyRows
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, shown

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, curve
+from calibrant.core.decorators import curve
+from calibrant.core.kinds import AnyRows
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, NotApplicableError, shown

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import read
+from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.catalogue import RANKINGS
 from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Grouped, Measurement, Setting, Table, Verdict
 from calibrant.core.pvalues import holm
@@ -29,7 +31,7 @@ from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import tarp_ranks
 from calibrant.ranking.uniformity_methods import FEWEST_RANK_GROUPS as FEWEST
 from calibrant.ranking.uniformity_test import uniformity_test
-from calibrant.ranking.verbs import RANKINGS, RankVerb
+from calibrant.ranking.verbs import RankArray, RankEntry
 
 COMPARED = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 
@@ -100,9 +102,9 @@ def joint_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]
     return looks, missing
 
 
-def _look(verb: RankVerb, label: str, rows: LawRows, setting: Setting, **options: Any) -> Look:
-    ranking = RANKINGS[verb.__name__]
-    found = ranking.rank(rows, rng=setting.rng, **options)
+def _look(verb: Callable[..., RankArray], label: str, rows: LawRows, setting: Setting, **options: Any) -> Look:
+    ranking = cast(RankEntry[Any], RANKINGS[verb.__name__])
+    found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
     ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
     test = band_test(ranks)
     name = f"{ranking.name}.{options['method']}" if "method" in options else ranking.name

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import AnyRows, curve, part_of, read
+from calibrant.core.decorators import curve
 from calibrant.core.dispatch import CHUNK_ROWS, chunks
+from calibrant.core.kinds import AnyRows, part_of, read
 from calibrant.core.moments import Moments
 from calibrant.core.results import Curve
 from calibrant.errors import InputError

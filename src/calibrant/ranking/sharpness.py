@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import metric, moments_of
+from calibrant.core.decorators import metric
+from calibrant.core.means import moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray

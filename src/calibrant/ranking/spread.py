@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import metric, part_of, read
+from calibrant.core.decorators import metric
 from calibrant.core.dispatch import chunks
+from calibrant.core.kinds import part_of, read
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where

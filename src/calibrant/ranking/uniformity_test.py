@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from calibrant.core.catalogue import AnyRows, calibration_test
+from calibrant.core.decorators import calibration_test
+from calibrant.core.kinds import AnyRows
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError

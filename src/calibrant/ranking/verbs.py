@@ -1,121 +1,113 @@
-"""The decorator that makes a public verb of a function that ranks outcomes among what was predicted."""
+"""How verbs that rank outcomes among what was predicted are entered into the catalogue."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, make_dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import LOOKALIKES, AnyRows, options_hint, read
+from calibrant.core.catalogue import LOOKALIKES, Entry, enter, unknown_option
+from calibrant.core.kinds import AnyRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError
 from calibrant.inputs.options import generator
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.summary import Ranks
 
-RankVerb = Callable[..., NDArray[np.int64]]
+OptionsT = TypeVar("OptionsT")
+RankArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """What the catalogue knows of a verb that returns ranks.
+@dataclass(frozen=True, eq=False)
+class RankEntry(Entry[OptionsT, RankArray]):
+    """The entry of a verb that returns the rank of each row, and whose summary counts them."""
 
-    Attributes
-    ----------
-    name, verb
-        The public name and function.
-    predictions, instead
-        Which kinds of prediction it judges, and what to do with others, in words.
-    rank
-        The function from checked rows and options to ranks.
-    options
-        The options and their defaults; `inspect.Parameter.empty` where there is none.
+    rank: Callable[[Any, OptionsT], Ranked] = field(kw_only=True)
+
+    def parse(self, given: Mapping[str, Any]) -> OptionsT:
+        """Return the options of a call that is made later."""
+        for name in given:
+            if name not in self.defaults and LOOKALIKES.get(name, name) == "weights":
+                raise InputError(
+                    f"{self.name} has no option {name}. A rank is that of one row; weights go to "
+                    f"summarize({self.name}, y, prediction, weights=...)"
+                )
+        return super().parse(given)
+
+    def of_rows(self, rows: AnyRows, options: OptionsT) -> RankArray:
+        """Return the ranks of checked rows."""
+        return self.rank(rows, options).rank
+
+    def of_summary(self, summary: Summary, options: OptionsT) -> RankArray:
+        """Refuse a summary."""
+        raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer holds the single rows")
+
+
+def enter_ranks(
+    verb: Callable[..., RankArray],
+    options: type[OptionsT],
+    rank: Callable[[Any, OptionsT], Ranked],
+    *,
+    predictions: tuple[str, ...],
+    instead: Mapping[str, str] | None = None,
+) -> RankEntry[OptionsT]:
+    """Enter a verb that returns ranks; `summarize` finds it by its name.
+
+    An option with a value for each row is to be cut by `rows.keep` in `rank`.
     """
 
-    name: str
-    predictions: tuple[str, ...]
-    verb: RankVerb
-    rank: Callable[..., Ranked]
-    options: Mapping[str, Any]
-    instead: Mapping[str, str]
+    def summarise(rows: AnyRows, options: OptionsT) -> Ranks:
+        return Ranks.of_ranked(rank(rows, options), rows.w)
 
-    def read(
-        self, y: Any, prediction: Any, *, weights: Any = None, classes: Any = None, pos_label: Any = None
-    ) -> AnyRows:
-        """Take data through the boundary; rows of weight 0 are dropped, and `keep` of the rows tells which."""
-        if isinstance(y, Summary):
-            raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer holds the single rows")
-        labels = {"classes": classes, "pos_label": pos_label}
-        return read(self.name, self.predictions, y, prediction, weights=weights, instead=self.instead, **labels)
+    def finish(summary: Ranks, options: OptionsT) -> RankArray:
+        return entry.of_summary(summary, options)
 
-    def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all options, the given ones over the defaults."""
-        for name in options:
-            if name not in self.options:
-                raise InputError(f"{self.name} has no option {name}. {self._hint(name)}")
-        found = {**self.options, **options}
-        for name, value in found.items():
-            if value is inspect.Parameter.empty:
-                raise InputError(f"{self.name} needs the option {name}=, which has no default")
-        if found.get("rng") is not None:
-            generator(found["rng"])  # refuses what is none, whether it is needed or not
-        return found
-
-    def _hint(self, name: str) -> str:
-        if LOOKALIKES.get(name, name) == "weights":
-            return f"A rank is that of one row; weights go to summarize({self.name}, y, prediction, weights=...)"
-        return options_hint(name, list(self.options))
-
-    def summary(self, rows: AnyRows, options: Mapping[str, Any]) -> Ranks:
-        """Count the ranks of checked rows."""
-        return Ranks.of_ranked(self.rank(rows, **self.completed(options)), rows.w)
-
-
-RANKINGS: dict[str, Ranking] = {}
-
-
-def find_ranking(measurement: Any) -> Ranking | None:
-    """Return what is known of a rank verb, given as the function or its name; None if it is no such verb."""
-    name = measurement if isinstance(measurement, str) else getattr(measurement, "__name__", None)
-    ranking = RANKINGS.get(name) if isinstance(name, str) else None
-    if ranking is None or (measurement is not ranking.verb and measurement is not name):
-        return None  # also a function of the user's that has the name of a verb
-    return ranking
+    entry = RankEntry(
+        verb,
+        options,
+        summarise,
+        finish,
+        reads=(Ranks,),
+        kind="ranks",
+        predictions=predictions,
+        instead=instead or {},
+        rank=rank,
+    )
+    enter(entry)
+    return entry
 
 
 def rank_verb(
     *, predictions: tuple[str, ...], instead: Mapping[str, str] | None = None
-) -> Callable[[Callable[..., Ranked]], RankVerb]:
-    """Make the public verb of a function from checked rows to ranks; `summarize` finds it by its name.
+) -> Callable[[Callable[..., Ranked]], Any]:
+    """Make the public verb of a function from checked rows to ranks."""
 
-    The function's first argument is the rows and its keyword-only arguments are the options. An option with a value
-    for each row is to be cut by `rows.keep`.
-    """
-
-    def decorate(rank: Callable[..., Ranked]) -> RankVerb:
+    def decorate(rank: Callable[..., Ranked]) -> Any:
         own = list(inspect.signature(rank).parameters.values())[1:]
+        names = {parameter.name for parameter in own}
 
         @functools.wraps(rank)
-        def public(y: Any, prediction: Any = None, **options: Any) -> NDArray[np.int64]:
-            completed = ranking.completed(options)
-            return ranking.rank(ranking.read(y, prediction), **completed).rank
+        def public(y: Any, prediction: Any = None, **given: Any) -> RankArray:
+            for name in given:
+                if name not in names and LOOKALIKES.get(name, name) != "weights":
+                    raise unknown_option(public, name)
+            return entry(y, prediction, entry.parse(given))
 
-        public.__signature__ = _signature(own)  # type: ignore[attr-defined]
-        options = {parameter.name: parameter.default for parameter in own}
-        ranking = Ranking(rank.__name__, predictions, public, rank, options, instead or {})
-        RANKINGS[ranking.name] = ranking
+        def ranked(rows: Any, options: Any) -> Ranked:
+            if getattr(options, "rng", None) is not None:
+                generator(options.rng)  # refuses what is not one, whether it is needed or not
+            return rank(rows, **vars(options))
+
+        either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        first = [inspect.Parameter("y", either), inspect.Parameter("prediction", either, default=None)]
+        public.__signature__ = inspect.Signature([*first, *own])  # type: ignore[attr-defined]
+        made = make_dataclass(f"{rank.__name__}_options", [p.name for p in own], frozen=True)
+        entry = enter_ranks(public, made, ranked, predictions=predictions, instead=instead)
         return public
 
     return decorate
-
-
-def _signature(own: list[inspect.Parameter]) -> inspect.Signature:
-    """Return the signature people see: y, prediction, then the options."""
-    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    first = [inspect.Parameter(name, either, annotation=Any) for name in ("y", "prediction")]
-    return inspect.Signature([*first, *own], return_annotation="NDArray[np.int64]")

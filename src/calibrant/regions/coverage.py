@@ -8,8 +8,10 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, folded, mean_metric, metric
+from calibrant.core.decorators import mean_metric, metric
 from calibrant.core.interval_sums import IntervalSums, hits_of_quantiles, sums_in_one_pass, sums_of_levels
+from calibrant.core.kinds import AnyRows
+from calibrant.core.means import folded
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown

@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, curve
+from calibrant.core.decorators import curve
+from calibrant.core.kinds import AnyRows
 from calibrant.core.mean_interval import effective_rows, empty_as_nan, exact_limits, score_limits
 from calibrant.core.pvalues import binomial_tails, holm, two_sided
 from calibrant.core.results import Curve

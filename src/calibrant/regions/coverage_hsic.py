@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import AnyRows, metric
+from calibrant.core.decorators import metric
+from calibrant.core.kinds import AnyRows
 from calibrant.core.pool import CountArray
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.core.catalogue import AnyRows, calibration_test
+from calibrant.core.decorators import calibration_test
+from calibrant.core.kinds import AnyRows
 from calibrant.core.null import reaches
 from calibrant.core.pvalues import bonferroni
 from calibrant.core.results import TestResult

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import IndexArray, mass_ends
-from calibrant.core.catalogue import AnyRows, metric
+from calibrant.core.decorators import metric
+from calibrant.core.kinds import AnyRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import CountArray, Pool, largest_bound, pool_entries, tie_ends, tie_starts, tolerance_of
 from calibrant.core.summary import Summary

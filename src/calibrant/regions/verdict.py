@@ -33,7 +33,7 @@ def coverage_lines(summary: Summary, setting: Setting, *, alternative: str = "tw
     ``alternative="less"`` only too low a coverage counts.
     """
     entry = find(coverage_curve)
-    curve: Curve = entry.finish(summary, **entry.completed({"level": setting.level, **options}))
+    curve: Curve = entry.finish(summary, entry.parse({"level": setting.level, **options}))
     m = setting.calibration_size
     if np.isnan(curve.pvalue).all():
         return replace(curve, method=curve.method.removesuffix(BINOMIAL))
@@ -116,7 +116,7 @@ def joint_test(table: HitTable, setting: Setting) -> TestResult | None:
         return None
     entry = find(coverage_test)
     options = {"method": "joint", "resamples": setting.resamples, "rng": setting.rng}
-    found: TestResult = entry.finish(table, **entry.completed(options))
+    found: TestResult = entry.finish(table, entry.parse(options))
     return found
 
 

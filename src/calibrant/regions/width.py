@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import SEVERAL, RowScores, column_names, metric, moments_of
+from calibrant.core.decorators import metric
 from calibrant.core.interval_sums import sums_in_one_pass, sums_of_levels
+from calibrant.core.means import SEVERAL, RowScores, column_names, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import read
+from calibrant.core.kinds import read
 from calibrant.core.pool import tie_ends
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_numbers, refuse_not_finite

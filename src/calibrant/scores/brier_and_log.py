@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import Rows, Shown, mean_metric
+from calibrant.core.catalogue import Shown
+from calibrant.core.decorators import mean_metric
 from calibrant.core.grid import Grid
+from calibrant.core.kinds import Rows
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calibrant.core.catalogue import mean_metric
+from calibrant.core.decorators import mean_metric
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray

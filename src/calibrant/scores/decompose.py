@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.binned import bin_table, on_grid
-from calibrant.core.catalogue import AnyRows, Shown, find, metric, ordered
+from calibrant.core.catalogue import Shown, find
+from calibrant.core.decorators import metric
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import Ranked, grouped, isotonic_blocks, isotonic_quantile, lower_quantile, ranked
+from calibrant.core.kinds import AnyRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
@@ -149,7 +151,7 @@ def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptLa
     """Return the summary of rows that holds what their decomposition needs, which is all of them."""
     if isinstance(rows, LawRows):
         return KeptLaws.of(rows)
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else ordered(rows)
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
 
 
 def _on_grid(options: Mapping[str, Any]) -> bool:
@@ -314,7 +316,7 @@ def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:
 def _score_of(summary: Ordered | Grid, rule: Rule) -> float:
     """Return the mean score of the predictions; of a grid the Brier score."""
     if isinstance(summary, Grid):
-        return float(find("brier_score").finish(summary, half=False))
+        return float(find("brier_score").finish(summary, find("brier_score").usual))
     return _mean_score(rule, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
 
 

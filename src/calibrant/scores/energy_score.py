@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import mean_metric
+from calibrant.core.decorators import mean_metric
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import column_names, mean_metric, metric, moments_of
+from calibrant.core.decorators import mean_metric, metric
 from calibrant.core.interval_sums import IntervalSums, Terms, interval_sums, sums_in_one_pass, sums_of_levels
+from calibrant.core.means import column_names, moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, read_numbers

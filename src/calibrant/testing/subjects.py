@@ -35,7 +35,7 @@ class Subject:
     Options that are a `PerRow` are drawn with the data. `equal_weights` says that the verb takes no others.
     """
 
-    entry: Entry
+    entry: Entry[Any, Any]
     data: str
     options: Mapping[str, Any] = field(default_factory=dict)
     equal_weights: bool = False

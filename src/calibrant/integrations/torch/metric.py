@@ -92,7 +92,8 @@ class TorchMetric:
             raise InputError(f"pos_label must be a number, as tensors hold no text; got {shown(pos_label)}")
         entry = find(metric)
         self._name = entry.name  # an entry itself cannot be pickled
-        self._options = entry.completed(options)
+        entry.parse(options)  # refuses what is wrong
+        self._options = {**entry.defaults, **options}
         self._pos_label: float | None = None if pos_label is None else float(pos_label)
         self._device = read_device(device)
         self._sums = {0: sums_for_any(entry, self._options)}  # by the number of columns, 0 while it is not known
@@ -124,7 +125,7 @@ class TorchMetric:
         group
             The process group whose rows are put together; None for the default one, of all processes.
         """
-        return find(self._name).of_summary(self.sync(group), self._options)
+        return find(self._name).of_summary(self.sync(group), find(self._name).parse(self._options))
 
     def sync(self, group: Any = None) -> Summary:
         """Return the summary of the rows of all processes; what this one knows stays as it is."""

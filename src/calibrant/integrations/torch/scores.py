@@ -40,7 +40,7 @@ def _log_limits(clip: Any) -> tuple[float, float]:
     certain = Binary(np.array([1, 1], np.uint8), np.array([1.0, 0.0]), unit_weights(2))
     row_scores = find("log_score").row_scores
     assert row_scores is not None
-    low, high = row_scores(certain, clip=clip).tolist()
+    low, high = row_scores(certain, find("log_score").parse({"clip": clip})).tolist()
     return low, high
 
 

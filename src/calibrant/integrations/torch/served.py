@@ -18,7 +18,7 @@ from calibrant.integrations.torch.scores import SCORES
 from calibrant.integrations.torch.sums import CellSums, ScoreSums, Sums
 
 
-def sums_for(entry: Entry, options: Mapping[str, Any], K: int) -> Sums:
+def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums:
     """Return the sums that serve a verb with these options for K classes, or one probability per row if K is 1.
 
     The verb is tried on a few rows, so that whatever it refuses is refused in its own words.
@@ -26,21 +26,21 @@ def sums_for(entry: Entry, options: Mapping[str, Any], K: int) -> Sums:
     if Grid not in entry.reads and entry.name not in SCORES:
         raise _refusal(entry, {})
     rows = entry.read(*_trial(K))
-    summary = entry.summarise(rows, **{**options, **_without_redraws(options)})
+    summary = entry.summarise(rows, entry.parse({**options, **_without_redraws(options)}))
     if isinstance(summary, Moments):
-        entry.finish(summary, **options)
+        entry.finish(summary, entry.parse(options))
         return ScoreSums(entry.name, options, summary.names)
     if Grid not in entry.reads or not isinstance(summary, (Grid, Ordered)):
         raise _refusal(entry, options)
     assert isinstance(rows, (Binary, Classes))
     try:
-        entry.finish(Grid.of(rows if isinstance(rows, Binary) else rows.top_label()), **options)
+        entry.finish(Grid.of(rows if isinstance(rows, Binary) else rows.top_label()), entry.parse(options))
     except SummaryError:
         raise _refusal(entry, options) from None
     return CellSums()
 
 
-def sums_for_any(entry: Entry, options: Mapping[str, Any]) -> Sums:
+def sums_for_any(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Sums:
     """Return the sums for the first kind of prediction that goes with these options."""
     try:
         return sums_for(entry, options, 1)
@@ -62,8 +62,8 @@ def _without_redraws(options: Mapping[str, Any]) -> dict[str, str]:
     return {"null": "asymptotic"} if options.get("null") == "auto" else {}
 
 
-def _refusal(entry: Entry, options: Mapping[str, Any]) -> InputError:
-    changed = {name: value for name, value in options.items() if value != entry.options[name]}
+def _refusal(entry: Entry[Any, Any], options: Mapping[str, Any]) -> InputError:
+    changed = {name: value for name, value in options.items() if value != entry.defaults[name]}
     words = ", ".join([repr(entry.name), *(f"{name}={shown(value)}" for name, value in changed.items())])
     served = ", ".join(sorted(name for name in ENTRIES if Grid in ENTRIES[name].reads or name in SCORES))
     return InputError(

@@ -1,0 +1,105 @@
+"""The kinds of prediction: how each is called, recognised and read into checked rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.distribution import Law
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.rows import Judged, LawRows, read_judged, read_outcomes, without_outcome
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.sets import Sets
+
+Rows = Binary | Classes
+AnyRows = Rows | LawRows | Judged
+
+KINDS = {
+    "binary": "one probability per row (a 1-D array)",
+    "classes": "class probabilities (an array (n, K))",
+    "intervals": "Intervals",
+    "sets": "Sets",
+    "quantiles": "Quantiles",
+    "samples": "Samples",
+    "laws": "a law such as Normal",
+    "cdf": "CdfValues",
+}
+"""The kinds of prediction, in words."""
+NO_ADVICE: Mapping[str, str] = MappingProxyType({})
+
+
+def kind_of(prediction: Any) -> str | None:
+    """Return the kind of a typed prediction, None for what can only be an array."""
+    types = {Intervals: "intervals", Sets: "sets", Quantiles: "quantiles", CdfValues: "cdf", Samples: "samples"}
+    if type(prediction) in types:
+        return types[type(prediction)]
+    return "laws" if isinstance(prediction, Law) else None
+
+
+def read(
+    verb: str,
+    accepted: tuple[str, ...],
+    y: Any,
+    prediction: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    instead: Mapping[str, str] = NO_ADVICE,
+) -> AnyRows:
+    """Return checked rows of a prediction that the verb judges; others are refused by name, with what to do instead."""
+    kind = kind_of(prediction)
+    if kind is None:
+        if "classes" in accepted:
+            return read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+        if "binary" in accepted:
+            return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
+        draws = ". Draws are passed as Samples(draws)" if "samples" in accepted else ""
+        raise InputError(
+            f"{verb} judges {listed(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
+            f"A plain array is only ever taken as probabilities{draws}"
+        )
+    if kind not in accepted:
+        advice = f". {instead[kind]}" if kind in instead else ""
+        raise InputError(f"{verb} judges {listed(accepted)}; got {type(prediction).__name__}{advice}")
+    if pos_label is not None or (classes is not None and kind != "sets"):
+        name = "pos_label" if pos_label is not None else "classes"
+        raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
+    if isinstance(prediction, Law):
+        return read_outcomes(y, prediction, weights=weights)
+    return read_judged(y, prediction, weights=weights, classes=classes)
+
+
+def read_alone(
+    verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any, instead: Mapping[str, str] = NO_ADVICE
+) -> Judged:
+    """Return rows of predictions without outcomes."""
+    kind = kind_of(prediction)
+    if kind not in accepted:
+        advice = f". {instead[kind]}" if kind is not None and kind in instead else ""
+        raise InputError(
+            f"{verb} takes {listed(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
+        )
+    return without_outcome(prediction, weights=weights)
+
+
+def part_of(rows: Any, part: slice) -> Any:
+    """Return consecutive rows without copying them, probabilities in float64."""
+    if isinstance(rows, Binary):
+        return Binary(rows.y[part], rows.p[part].astype("float64", copy=False), rows.w[part])
+    if isinstance(rows, Classes):
+        return Classes(rows.y[part], rows.P[part].astype("float64", copy=False), rows.w[part])
+    if isinstance(rows, LawRows):
+        return LawRows(rows.y[part], rows.law.take(part), rows.w[part], None, rows.dtype)
+    return rows.take(part)
+
+
+def listed(accepted: tuple[str, ...]) -> str:
+    """Return the kinds of prediction in words."""
+    words = [KINDS[kind] for kind in KINDS if kind in accepted]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,158 @@
+"""Metrics that are means of row scores: their entry, and how the means of many rows are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.catalogue import Entry, Shown, enter
+from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
+from calibrant.core.grid import Grid
+from calibrant.core.interval_sums import IntervalSums, sums_in_one_pass
+from calibrant.core.kinds import AnyRows, part_of
+from calibrant.core.moments import Moments
+from calibrant.core.summary import Summary
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.sets import Sets
+
+OptionsT = TypeVar("OptionsT")
+R = TypeVar("R")
+S = TypeVar("S", bound=Summary)
+Scores = NDArray[np.float64] | NDArray[np.bool_]
+RowScores = Mapping[str, Scores]
+SERIAL_CHUNKS = 4  # fewer end before the threads have begun
+SEVERAL = "several "
+"""Marks the columns of a metric that is an array: one column per level."""
+
+
+def enter_mean(
+    verb: Callable[..., R],
+    options: type[OptionsT],
+    row_scores: Callable[[Any, OptionsT], Scores],
+    *,
+    predictions: tuple[str, ...],
+    sums: Callable[[Any, OptionsT], list[IntervalSums] | None] | None = None,
+    of_grid: Callable[[Grid, OptionsT], float] | None = None,
+    range: tuple[float, float] = (-np.inf, np.inf),
+    perfect: float = 0.0,
+    audit: Mapping[str, Shown] | None = None,
+    instead: Mapping[str, str] | None = None,
+    outcome: bool = True,
+) -> Entry[OptionsT, R]:
+    """Enter a metric that is the mean of row scores.
+
+    Parameters
+    ----------
+    verb, options
+        The public function, and the frozen value that its options are parsed into.
+    row_scores
+        The function from checked rows and options to scores, numbers or True and False, of shape (n,), or (n, L) for
+        predictions of L levels. The metric is then a number, or an array (L,) if the prediction has several levels.
+    predictions, range, perfect, audit, instead, outcome
+        As for `Entry`.
+    sums
+        Gives the sums of those scores in one pass, one entry per level, where there are so many rows of weight 1
+        that it pays.
+    of_grid
+        Gives the mean for one probability per row from a `Grid`, exactly, if that can be done.
+    """
+
+    def summarise(rows: AnyRows, options: OptionsT) -> Moments:
+        def names(L: int | None) -> list[str]:
+            return [column(entry, options) + name for name in column_names(rows, L)]
+
+        def named(piece: AnyRows) -> RowScores:
+            scores = row_scores(piece, options)
+            if scores.ndim == 1:
+                return {names(None)[0]: scores}
+            return dict(zip(names(scores.shape[1]), scores.T, strict=True))
+
+        found = sums(rows, options) if sums and sums_in_one_pass(rows.n, rows.w) else None
+        return moments_of(rows, named) if found is None else Moments.of_sums(names(len(found)), found)
+
+    def finish(summary: Moments | Grid, options: OptionsT) -> Any:
+        if isinstance(summary, Grid):
+            assert of_grid is not None  # else a Grid is not among what the verb reads
+            return of_grid(summary, options)
+        name = column(entry, options)
+        held = [other for other in summary.names if other == name or other.startswith(f"{name}[")]
+        values = [summary.mean_of(other) for other in held or [name]]
+        return np.array(values) if SEVERAL in held[0] else values[0]
+
+    entry = Entry(
+        verb,
+        options,
+        summarise,
+        finish,
+        reads=(Moments,) if of_grid is None else (Moments, Grid),
+        predictions=predictions,
+        outcome=outcome,
+        range=range,
+        perfect=perfect,
+        mean=True,
+        audit=audit or {},
+        row_scores=lambda rows, options: np.asarray(row_scores(rows, options), dtype=np.float64),
+        on_grid=lambda options: of_grid is not None,
+        instead=instead or {},
+    )
+    return enter(entry)
+
+
+def column(entry: Entry[Any, Any], options: Any) -> str:
+    """Return the name of the scores of a metric with these options.
+
+    >>> from calibrant.core.catalogue import find
+    >>> column(find("brier_score"), find("brier_score").parse({"half": True}))
+    'brier_score(half=True)'
+    """
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    changed = ", ".join(f"{name}={value!r}" for name, value in values.items() if value != entry.defaults[name])
+    return f"{entry.name}({changed})" if changed else entry.name
+
+
+def column_names(rows: AnyRows, L: int | None) -> list[str]:
+    """Return what is added to a metric's name for each column of scores: scores of different kinds do not mix."""
+    if isinstance(rows, Binary):
+        return [""]
+    if isinstance(rows, Classes):
+        return [f"[{rows.K} classes]"]
+    if isinstance(rows, LawRows):
+        return ["[law]"] if L is None else [f"[{SEVERAL}coordinate {k}]" for k in range(L)]
+    return _level_names(rows, L)
+
+
+def _level_names(rows: Judged, L: int | None) -> list[str]:
+    prediction = rows.prediction
+    kind = type(prediction).__name__
+    levels = getattr(prediction, "levels", None)
+    words = [f"{level:.10g}" for level in levels] if levels is not None else [f"column {k}" for k in range(L or 0)]
+    if L is None:  # one score over all levels
+        return [f"[{kind} {', '.join(words)}]"]
+    several = "" if prediction.single else SEVERAL
+    size = f"K={prediction.K} " if isinstance(prediction, Sets) else ""
+    return [f"[{several}{kind} {size}{word}]" for word in words]
+
+
+def moments_of(rows: Any, row_scores: Callable[[Any], RowScores]) -> Moments:
+    """Return the moments of row scores, chunk by chunk so that no score array is as long as the data."""
+    return folded(rows, lambda piece: Moments.of(row_scores(piece), piece.w), Moments.zero())
+
+
+def folded(rows: Any, summarise: Callable[[Any], S], zero: S) -> S:
+    """Return the sum of the summaries of chunks, computed on all cores and merged in their order."""
+
+    def of(part: slice) -> S:
+        return summarise(part_of(rows, part))
+
+    levels = getattr(getattr(rows, "prediction", None), "levels", None)
+    size = max(1, CHUNK_ROWS // (1 if levels is None else levels.size))  # so many columns stay in the cache
+    few = rows.n <= SERIAL_CHUNKS * size
+    parts = map(of, chunks(rows.n, size)) if few else on_threads(of, rows.n, size=size)
+    return reduce(add, parts, zero)
