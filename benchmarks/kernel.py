@@ -70,8 +70,8 @@ def class_rows(n: int) -> tuple[Any, Any]:
 def normal_rows(n: int) -> tuple[Any, Any]:
     """Return outcomes and normal predictions."""
     rng = np.random.default_rng(0)
-    law = Normal(rng.normal(size=n), rng.uniform(0.5, 2, n))
-    return law.sample(1, rng)[:, 0], law
+    distribution = Normal(rng.normal(size=n), rng.uniform(0.5, 2, n))
+    return distribution.sample(1, rng)[:, 0], distribution
 
 
 @contextmanager

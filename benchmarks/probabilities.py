@@ -175,7 +175,7 @@ def time_first_calls(report: Report) -> None:
     setup = SMALL_ROWS.format(rows=1000)
     calls = {}
     for name, entry in ENTRIES.items():
-        if "laws" in entry.predictions:  # kernel verbs: benchmarks.kernel
+        if "distributions" in entry.predictions:  # kernel verbs: benchmarks.kernel
             continue
         for kind, arguments in (("binary", "y, p"), ("classes", "k, P")):
             if kind in entry.predictions:

@@ -145,7 +145,7 @@ class TestWholeNumbersBeyondFloat64:
 
 class TestSquaresOutOfRange:
     @pytest.mark.parametrize("unit", [1e-200, 5e-324 * 64, 1e-5, 1.0, 1e200])
-    def test_sharpness_has_the_unit_of_the_law(self, unit):
+    def test_sharpness_has_the_unit_of_the_distribution(self, unit):
         assert sharpness(Normal([0.0, 0.0], [unit, 3 * unit])) == pytest.approx(2 * unit, rel=1e-12, abs=0)
         assert sharpness(Laplace([0.0], [unit])) == pytest.approx(np.sqrt(2) * unit, rel=1e-2, abs=0)
         draws = unit * np.array([[0.0, 3.0, 6.0], [1.0, 1.0, 1.0]])
@@ -268,5 +268,5 @@ class TestMessages:
         with pytest.raises(NotApplicableError, match=r"level 0\.9999999: .*At least 9999999 are needed"):
             conformal_beta(100, 0.9999999)
 
-    def test_a_level_near_zero_has_a_law_of_its_own(self):
+    def test_a_level_near_zero_has_a_distribution_of_its_own(self):
         assert conformal_beta(100, 1e-13) == (1, 100)

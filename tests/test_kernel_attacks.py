@@ -8,12 +8,12 @@ from scipy.special import ndtr, ndtri
 
 from calibrant import (
     Delta,
+    Distribution,
     Exponential,
     Gaussian,
     Intervals,
     JointKernel,
     Kernel,
-    Law,
     Normal,
     NotApplicableError,
     RationalQuadratic,
@@ -34,9 +34,9 @@ P1 = RNG.random(n)
 Y1 = (RNG.random(n) < P1).astype(int)
 P3 = RNG.dirichlet(np.ones(3), n)
 Y3 = np.array([RNG.choice(3, p=row) for row in P3])
-LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
-REAL = LAW.sample(1, 0)[:, 0]
-DATA = {"binary": (Y1, P1, "euclidean"), "classes": (Y3, P3, "euclidean"), "laws": (REAL, LAW, None)}
+DISTRIBUTION = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+REAL = DISTRIBUTION.sample(1, 0)[:, 0]
+DATA = {"binary": (Y1, P1, "euclidean"), "classes": (Y3, P3, "euclidean"), "distributions": (REAL, DISTRIBUTION, None)}
 VERBS = {
     "skce": skce,
     "skce in blocks": lambda *rows, **o: skce(*rows, blocksize=4, **o),
@@ -83,7 +83,7 @@ def test_profiles_that_are_none_on_targets(verb, profile, refusal):
         message = refusal(verb, y, prediction, kernel=Exponential(0.3) * own(function)(1.0, "labels"))
         assert message.startswith("profile of Own must ")
         assert words in message
-    draws = Samples(LAW.sample(6, 1))
+    draws = Samples(DISTRIBUTION.sample(6, 1))
     message = refusal(verb, REAL, draws, kernel=Exponential(1.0) * own(function)(1.0))
     assert words in message
 
@@ -159,7 +159,7 @@ def test_a_complex_joint_kernel(refusal):
     assert "one real number per pair" in refusal(skce, Y3, P3, kernel=Complex())
 
 
-class Shifted(Law):
+class Shifted(Distribution):
     """Normal(mean, 1) with draws of its own, the first row of some of them missing."""
 
     def __init__(self, mean, missing):
@@ -198,7 +198,7 @@ WITH_DRAWS = {"kernel": Exponential(1.0) * Gaussian(1.0), "resamples": 9, "draws
 
 
 class TestSamplesThatAreMissing:
-    right, wrong = Shifted(LAW.mean[:20], False), Shifted(LAW.mean[:20], True)
+    right, wrong = Shifted(DISTRIBUTION.mean[:20], False), Shifted(DISTRIBUTION.mean[:20], True)
 
     @pytest.mark.parametrize(
         ("verb", "more"),
@@ -234,11 +234,11 @@ class TestNothingButRounding:
     @pytest.mark.parametrize("method", ["resample", "bootstrap", "block", "bound"])
     def test_a_target_kernel_that_sees_no_difference(self, method):
         kernel = Exponential(1.0) * Gaussian(1e8)
-        assert skce_test(REAL, LAW, kernel=kernel, method=method, resamples=99).pvalue > 0.9
-        assert skce_test(REAL + 5, LAW, kernel=kernel, method=method, resamples=99).pvalue > 0.9
+        assert skce_test(REAL, DISTRIBUTION, kernel=kernel, method=method, resamples=99).pvalue > 0.9
+        assert skce_test(REAL + 5, DISTRIBUTION, kernel=kernel, method=method, resamples=99).pvalue > 0.9
 
     def test_a_target_kernel_that_sees_no_difference_at_locations(self):
-        assert cme_test(REAL, LAW, kernel=Exponential(1.0) * Gaussian(1e8), resamples=99).pvalue > 0.9
+        assert cme_test(REAL, DISTRIBUTION, kernel=Exponential(1.0) * Gaussian(1e8), resamples=99).pvalue > 0.9
 
 
 class TestOneHeavyRow:
@@ -252,7 +252,7 @@ class TestOneHeavyRow:
     def rows(self, kind):
         y, prediction, _ = DATA[kind]
         part = slice(0, self.m)
-        return y[part], prediction.take(part) if kind == "laws" else prediction[part]
+        return y[part], prediction.take(part) if kind == "distributions" else prediction[part]
 
     def exact(self, kind, w, kernel, m):
         """Return the mean over blocks, weights and sums as fractions."""
@@ -262,7 +262,7 @@ class TestOneHeavyRow:
             for i in range(start, start + m):
                 for j in range(i + 1, start + m):
                     pair = np.array([i, j])
-                    taken = prediction.take(pair) if kind == "laws" else prediction[pair]
+                    taken = prediction.take(pair) if kind == "distributions" else prediction[pair]
                     both = Fraction(w[i]) * Fraction(w[j])
                     above += both * Fraction(skce(y[pair], taken, kernel=kernel))
                     below += both
@@ -271,7 +271,7 @@ class TestOneHeavyRow:
     @pytest.mark.parametrize("heavy", [1e16, 1e40, 1e-16])
     @pytest.mark.parametrize("kind", DATA)
     def test_blocks_are_exact(self, kind, heavy):
-        kernel = Exponential(1.0) * Gaussian(1.0) if kind == "laws" else Exponential(0.3)
+        kernel = Exponential(1.0) * Gaussian(1.0) if kind == "distributions" else Exponential(0.3)
         w = self.weights(heavy)
         found = skce(*self.rows(kind), kernel=kernel, weights=w, blocksize=4)
         assert found == pytest.approx(self.exact(kind, w, kernel, 4), rel=1e-9)
@@ -294,7 +294,7 @@ BLOCKS = {
     "classes": summarize(
         skce, Y3, P3, kernel=RationalQuadratic(2.0, 0.3, "euclidean") * Gaussian(1.0, "labels"), blocksize=5
     ),
-    "laws": summarize(skce, REAL, LAW, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=5),
+    "distributions": summarize(skce, REAL, DISTRIBUTION, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=5),
 }
 SAME = {
     "binary": [
@@ -306,7 +306,10 @@ SAME = {
         {"kernel": Exponential()},
     ],
     "classes": [{"kernel": RationalQuadratic(2.0, 0.3) * Gaussian(1.0, "labels")}],
-    "laws": [{"kernel": Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean")}, {"kernel": Exponential(1.0)}],
+    "distributions": [
+        {"kernel": Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean")},
+        {"kernel": Exponential(1.0)},
+    ],
 }
 CONTRADICTIONS = {
     "binary": [
@@ -325,7 +328,7 @@ CONTRADICTIONS = {
         {"kernel": RationalQuadratic(2.0, 0.3, "euclidean") * Delta()},
         {"kernel": RationalQuadratic(2.0, 0.3, "euclidean") * Gaussian(2.0, "labels")},
     ],
-    "laws": [
+    "distributions": [
         {"kernel": Exponential(1.0, "embedding")},
         {"kernel": Exponential(1.0) * Exponential(1.0)},
         {"kernel": Exponential(1.0) * Gaussian(2.0)},
@@ -347,7 +350,7 @@ class TestOptionsBesideASummary:
 
     def test_blocks_of_rows_that_were_kept(self, verb, refusal):
         options = {"method": "bound"} if verb is skce_test else {}
-        for data in ((Y1, P1), (Y3, P3), (REAL, LAW), (REAL, Intervals(REAL - 1, REAL + 1, 0.9))):
+        for data in ((Y1, P1), (Y3, P3), (REAL, DISTRIBUTION), (REAL, Intervals(REAL - 1, REAL + 1, 0.9))):
             message = refusal(verb, summarize(skce, *data), blocksize=5, error=SummaryError, **options)
             assert "was made without blocks; got blocksize=5" in message
 

@@ -97,7 +97,7 @@ class TestSizes:
             z_scores, [0.0, 1e308], Samples([[1.0, 2.0], [0.0, 1e-300]])
         )
 
-    def test_z_scores_of_a_law_without_room_for_its_variance(self, refusal):
+    def test_z_scores_of_a_distribution_without_room_for_its_variance(self, refusal):
         assert "above 0" in refusal(z_scores, [0.0], Normal([0.0], 1e-160))
 
     @pytest.mark.parametrize("factor", [1e-160, 1e200])

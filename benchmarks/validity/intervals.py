@@ -49,7 +49,7 @@ EXACT_ERROR = 1e-9  # rounding of a sum of probabilities
 SIZES, ORDERS = "sizes", "sizes of tests of order"
 QUICK, CONDITIONAL, HSIC, LIMITS, SERIES = "quick tests", "conditional", "hsic", "chi-square limits", "series"
 CONFORMAL, JOINT, WILSON, SLAB, BAND, PIT, AUDIT = "conformal", "joint", "wilson", "slab", "band", "pit", "audit"
-AUDIT_GROUPS, EXACT_LAW = "audit, groups", "exact law"
+AUDIT_GROUPS, EXACT_DISTRIBUTION = "audit, groups", "exact law"
 
 # Simulated sizes of the chi-square laws that the definitions of calibrant quote.
 QUOTED_KUPIEC = {(20, 0.9): 0.133, (50, 0.95): 0.089, (250, 0.99): 0.095}
@@ -113,8 +113,8 @@ def plan(*, quick: bool) -> list[Cell]:
     cells += [Cell(HSIC, design, n, CALIBRATED, 2000 if n < 1000 else 500) for n in reversed(ROWS) for design in names]
     cells += [Cell(HSIC, "sets, level 0.9", n, CALIBRATED, 1000) for n in ROWS]
     cells += [Cell(SERIES, design, 100, CALIBRATED, 1000) for design in ("level 0.5", "level 0.9")]
-    cells += [Cell(SIZES, design, n, EXACT_LAW, 1) for n in reversed(SIZE_ROWS) for design in names]
-    cells += [Cell(ORDERS, design, ORDER_ROWS, EXACT_LAW, 1) for design in names]
+    cells += [Cell(SIZES, design, n, EXACT_DISTRIBUTION, 1) for n in reversed(SIZE_ROWS) for design in names]
+    cells += [Cell(ORDERS, design, ORDER_ROWS, EXACT_DISTRIBUTION, 1) for design in names]
     for truth, design, procedures in POWER:
         cells += [
             Cell(p, design, n, truth, 100 if p in (CONDITIONAL, HSIC) and n == 1000 else 1000)
@@ -139,7 +139,7 @@ def plan(*, quick: bool) -> list[Cell]:
 
 def measure(cell: Cell) -> Counts:
     """Simulate one cell, or add up what is finite."""
-    if cell.truth == EXACT_LAW:
+    if cell.truth == EXACT_DISTRIBUTION:
         level = float(cell.design.removeprefix("level "))
         return (sizes if cell.procedure == SIZES else sizes_of_order)(cell.n, level)
     rng, total = cell.rng(), Counter()
@@ -171,13 +171,13 @@ def sizes(n: int, level: float) -> Counts:
         "conformal": partial(coverage_test, calibration_size=CALIBRATION),
     }
     k, j = np.arange(n + 1), math.ceil(round((CALIBRATION + 1) * level, 10))
-    law = {"conformal": betabinom(n, j, CALIBRATION + 1 - j).pmf(k)}
+    distribution = {"conformal": betabinom(n, j, CALIBRATION + 1 - j).pmf(k)}
     plain = binom.pmf(k, n, level)
     missed = dict.fromkeys([*tests, "clopper-pearson", "wilson"], 0.0)
     for hits in k.tolist():
         rows = rows_with(k[1:] <= hits, level)
         for name, test in tests.items():
-            missed[name] += float(law.get(name, plain)[hits]) * (test(*rows).pvalue <= LEVEL)
+            missed[name] += float(distribution.get(name, plain)[hits]) * (test(*rows).pvalue <= LEVEL)
         for name in ("clopper-pearson", "wilson"):
             found = cb.interval("coverage", *rows, level=1 - LEVEL, method=name)
             missed[name] += float(plain[hits]) * (not found.low <= level <= found.high)
@@ -431,7 +431,7 @@ def show_sizes(report: Report, found: Found) -> None:
     names = ["binomial", "less", "greater", "kupiec", "kupiec, chi-square", "conformal"]
     rows, worst = [], dict.fromkeys(names, 0.0)
     for level, n in product(LEVELS, SIZE_ROWS):
-        counts = found.counts(SIZES, f"level {level:g}", n, EXACT_LAW)
+        counts = found.counts(SIZES, f"level {level:g}", n, EXACT_DISTRIBUTION)
         if counts is None:
             continue
         row = [f"{counts[name]:.4f}" for name in names]
@@ -449,7 +449,7 @@ def show_orders(report: Report, found: Found) -> None:
     report.section(f"The same of tests of order, added up over all 2^{ORDER_ROWS} orders, n = {ORDER_ROWS}")
     rows = []
     for level in LEVELS:
-        counts = found.counts(ORDERS, f"level {level:g}", ORDER_ROWS, EXACT_LAW)
+        counts = found.counts(ORDERS, f"level {level:g}", ORDER_ROWS, EXACT_DISTRIBUTION)
         marks = [
             f"{counts[name]:.6f} {report.mark(counts[name] <= LEVEL + EXACT_ERROR)}"
             for name in ("independence", "conditional")
@@ -535,7 +535,7 @@ def show_coverage(report: Report, found: Found) -> None:
     report.section("Coverage of the 95 % intervals of coverage")
     rows, least = [], 1.0
     for level, n in product(LEVELS, SIZE_ROWS):
-        counts = found.counts(SIZES, f"level {level:g}", n, EXACT_LAW)
+        counts = found.counts(SIZES, f"level {level:g}", n, EXACT_DISTRIBUTION)
         if counts is None:
             continue
         least = min(least, 1 - counts["clopper-pearson"])

@@ -28,14 +28,14 @@ from benchmarks.validity.kernel_designs import (
     P19,
     P21,
     P21_KERNEL,
-    SAME_LAW,
+    SAME_DISTRIBUTION,
     WORDS,
     Data,
     true_error,
     unsplit_error,
 )
 from scipy.stats import binom
-from scipy.stats import f as f_law
+from scipy.stats import f as f_distribution
 
 from calibrant import InputError, NotApplicableError, cme_test, consistency_test, ece, skce, skce_test
 
@@ -96,7 +96,7 @@ LEVELS: tuple[tuple[str, int, tuple[int, int, int, int]], ...] = (
     ("3 classes", 250, (2000, 2000, 4000, 500)),
     ("30 classes", 250, (500, 1000, 4000, 300)),
 )
-LAW_LEVELS: tuple[tuple[str, int, tuple[int, int, int, int]], ...] = (
+DISTRIBUTION_LEVELS: tuple[tuple[str, int, tuple[int, int, int, int]], ...] = (
     ("normal", 16, (0, 4000, 0, 0)),
     ("normal", 50, (300, 4000, 4000, 500)),
     ("Laplace", 16, (0, 4000, 0, 0)),
@@ -128,7 +128,7 @@ def plan(*, quick: bool) -> list[Cell]:
             for procedure, repeats in ((BOOTSTRAP, P19_REPEATS), (RESAMPLE, 4000), (CONSISTENCY, 1000))
         ]
     for group, procedures in (
-        (LAW_LEVELS, (RESAMPLE_FEW, BOOTSTRAP, BLOCK, CME_FEW)),
+        (DISTRIBUTION_LEVELS, (RESAMPLE_FEW, BOOTSTRAP, BLOCK, CME_FEW)),
         (LEVELS, (RESAMPLE, BOOTSTRAP, BLOCK, CME)),
     ):
         for design, n, counts in group:
@@ -138,7 +138,7 @@ def plan(*, quick: bool) -> list[Cell]:
                 if repeats
             ]
     cells += [Cell(CME_LIMIT, design, n, CALIBRATED, 1000 if n <= 1024 else 300) for design, n in LIMITS]
-    cells += [Cell(SPLIT, SAME_LAW.format(M), DRAWS_ROWS, CALIBRATED, 3000) for M in DRAWS]
+    cells += [Cell(SPLIT, SAME_DISTRIBUTION.format(M), DRAWS_ROWS, CALIBRATED, 3000) for M in DRAWS]
     cells += [Cell(f"{COVERAGE}, {design}", design, n, design, 2000) for design, n in COVERAGES]
     if quick:
         cells = [replace(cell, repeats=max(2, cell.repeats // 200)) for cell in cells]
@@ -182,11 +182,11 @@ def rejects(procedure: str, test: Callable[..., Any], **options: Any) -> Callabl
     return once
 
 
-def limit_law(data: Data, rng: np.random.Generator) -> Counts:
+def limit_distribution(data: Data, rng: np.random.Generator) -> Counts:
     """Judge the statistic of cme_test by Hotelling's F law, which calibrant does not offer: this is why."""
     found = cme_test(data.y, data.prediction, rng=rng, locations=LOCATIONS, resamples=1, **data.options)
     n, r = found.n, found.details["rank"]
-    return {CME_LIMIT: int(f_law.sf((n - r) / (r * (n - 1)) * found.statistic, r, n - r) <= LEVEL)}
+    return {CME_LIMIT: int(f_distribution.sf((n - r) / (r * (n - 1)) * found.statistic, r, n - r) <= LEVEL)}
 
 
 def quick_tests(data: Data, rng: np.random.Generator) -> Counts:
@@ -227,7 +227,7 @@ PROCEDURES: dict[str, Callable[[Data, np.random.Generator], Counts]] = {
     RESAMPLE_FEW: rejects(RESAMPLE_FEW, skce_test, method="resample", resamples=FEW_REDRAWS),
     CME: rejects(CME, cme_test, locations=LOCATIONS, resamples=REDRAWS),
     CME_FEW: rejects(CME_FEW, cme_test, locations=LOCATIONS, resamples=FEW_REDRAWS),
-    CME_LIMIT: limit_law,
+    CME_LIMIT: limit_distribution,
     CONSISTENCY: rejects(CONSISTENCY, consistency_test, metric="ece", notion="canonical", bins=10, resamples=REDRAWS),
     QUICK_TESTS: quick_tests,
     SPLIT: split_draws,
@@ -389,7 +389,7 @@ def show_levels(report: Report, found: Found) -> None:
     rows = []
     for group, procedures in (
         (LEVELS, (RESAMPLE, BOOTSTRAP, BLOCK, CME)),
-        (LAW_LEVELS, (RESAMPLE_FEW, BOOTSTRAP, BLOCK, CME_FEW)),
+        (DISTRIBUTION_LEVELS, (RESAMPLE_FEW, BOOTSTRAP, BLOCK, CME_FEW)),
     ):
         for design, n, _ in group:
             rates = [found.rate(procedure, design, n, CALIBRATED) for procedure in procedures]
@@ -413,7 +413,7 @@ def show_draws(report: Report, found: Found) -> None:
     report.say("All rows have the same law N(0, 1). Unsplit: the same draws in both kernels.")
     rows = []
     for M in DRAWS:
-        key = SPLIT, SAME_LAW.format(M), DRAWS_ROWS, CALIBRATED
+        key = SPLIT, SAME_DISTRIBUTION.format(M), DRAWS_ROWS, CALIBRATED
         repeats = found.cells[key][0].repeats
         ratios = []
         for name in ("ours, median", "ours, fixed", "unsplit, median"):

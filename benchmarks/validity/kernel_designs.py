@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.validity.designs import Truth
 from numpy.typing import NDArray
 
-from calibrant import Delta, Exponential, Gaussian, Laplace, Law, Mixture, MvNormal, Normal, Samples
+from calibrant import Delta, Exponential, Gaussian, Laplace, Distribution, Mixture, MvNormal, Normal, Samples
 
 CALIBRATED = "calibrated"
 SPREAD = 0.1  # standard deviation of the predictions of P21
@@ -60,8 +60,8 @@ def published_normal(D: int) -> Draw:
         y = rng.normal(mean, SPREAD)
         if truth != CALIBRATED:
             y[:, 0] = rng.normal(0.1, SPREAD, n)
-        law: Law = MvNormal(mean, SPREAD**2 * np.eye(D)) if D > 1 else Normal(mean[:, 0], SPREAD)
-        return Data(y if D > 1 else y[:, 0], law, {"kernel": P21_KERNEL})
+        distribution: Distribution = MvNormal(mean, SPREAD**2 * np.eye(D)) if D > 1 else Normal(mean[:, 0], SPREAD)
+        return Data(y if D > 1 else y[:, 0], distribution, {"kernel": P21_KERNEL})
 
     return draw
 
@@ -86,29 +86,29 @@ def distorted(rng: np.random.Generator, n: int, truth: str) -> Data:
     return Data(COVERAGE_TRUTH.outcomes(rng, p), p, {"kernel": COVERAGE_KERNEL})
 
 
-def of_law(make: Callable[[np.random.Generator, int], Law]) -> Draw:
+def of_distribution(make: Callable[[np.random.Generator, int], Distribution]) -> Draw:
     """Predictive laws, outcomes drawn from them."""
 
     def draw(rng: np.random.Generator, n: int, truth: str) -> Data:
-        law = make(rng, n)
-        return Data(law.sample(1, rng)[:, 0], law)
+        distribution = make(rng, n)
+        return Data(distribution.sample(1, rng)[:, 0], distribution)
 
     return draw
 
 
-def normal(rng: np.random.Generator, n: int) -> Law:
+def normal(rng: np.random.Generator, n: int) -> Distribution:
     return Normal(rng.normal(size=n), rng.uniform(0.5, 2, n))
 
 
-def laplace(rng: np.random.Generator, n: int) -> Law:
+def laplace(rng: np.random.Generator, n: int) -> Distribution:
     return Laplace(rng.normal(size=n), rng.uniform(0.5, 2, n))
 
 
-def mixture(rng: np.random.Generator, n: int) -> Law:
+def mixture(rng: np.random.Generator, n: int) -> Distribution:
     return Mixture([normal(rng, n), normal(rng, n)], rng.dirichlet([1, 1], n))
 
 
-def plane(rng: np.random.Generator, n: int) -> Law:
+def plane(rng: np.random.Generator, n: int) -> Distribution:
     factor = rng.normal(size=(n, 2, 2))
     return MvNormal(rng.normal(size=(n, 2)), factor @ factor.transpose(0, 2, 1) + 0.1 * np.eye(2))
 
@@ -128,7 +128,7 @@ def classes_of_fixed_length(rng: np.random.Generator, n: int, truth: str) -> Dat
     return DESIGNS[P19](rng, n, "M2")._replace(options={"kernel": CLASSES_KERNEL})
 
 
-P19, P21, SAME_LAW = "P19", "P21, D = {}", "{} draws of one law"
+P19, P21, SAME_DISTRIBUTION = "P19", "P21, D = {}", "{} draws of one law"
 DRAWS = (4, 8, 16)
 
 DESIGNS: dict[str, Draw] = {
@@ -142,13 +142,13 @@ DESIGNS: dict[str, Draw] = {
     "lognormal": binary(lambda rng, n: rng.random(n), lambda rng, n: rng.lognormal(size=n)),
     "3 classes": dirichlet(3, 1.0),
     "30 classes": dirichlet(30, 1.0),
-    "normal": of_law(normal),
-    "Laplace": of_law(laplace),
-    "mixture": of_law(mixture),
-    "plane": of_law(plane),
+    "normal": of_distribution(normal),
+    "Laplace": of_distribution(laplace),
+    "mixture": of_distribution(mixture),
+    "plane": of_distribution(plane),
     "8 draws": samples(8),
     "20 draws": samples(20),
-    **{SAME_LAW.format(M): samples(M, spread=0.0) for M in DRAWS},
+    **{SAME_DISTRIBUTION.format(M): samples(M, spread=0.0) for M in DRAWS},
     "slope 0.7": distorted,
     "M2": classes_of_fixed_length,
 }

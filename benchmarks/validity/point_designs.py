@@ -21,7 +21,7 @@ MODES = 5  # of which the generated set has four
 class Design(NamedTuple):
     """A law of points, and how many of the second set there are for one of the first."""
 
-    law: Callable[[Rng, int], FloatArray]
+    distribution: Callable[[Rng, int], FloatArray]
     ratio: int = 1
 
 
@@ -38,13 +38,13 @@ DESIGNS: dict[str, Design] = {
 }
 
 
-def one_law(rng: Rng, design: str, n: int) -> tuple[FloatArray, FloatArray]:
+def one_distribution(rng: Rng, design: str, n: int) -> tuple[FloatArray, FloatArray]:
     """Return n points and, by the design, as many or more of the same law."""
-    law, ratio = DESIGNS[design]
-    return law(rng, n), law(rng, ratio * n)
+    distribution, ratio = DESIGNS[design]
+    return distribution(rng, n), distribution(rng, ratio * n)
 
 
-def two_laws(rng: Rng, truth: str, n: int, d: int) -> tuple[FloatArray, FloatArray]:
+def two_distributions(rng: Rng, truth: str, n: int, d: int) -> tuple[FloatArray, FloatArray]:
     """Return n real points and n generated ones that differ from them as `truth` says."""
     y, points = rng.standard_normal((n, d)), rng.standard_normal((n, d))
     if truth == SHIFT:

@@ -101,19 +101,19 @@ def vectors(rng: Rng, n: int, M: int, D: int, truth: str, noise: str = "Gaussian
     One thing is wrong at a time: the spread of all coordinates, the first coordinate moved, the correlation of e, or
     the draws are those of another row, which makes them right on average over the rows.
     """
-    law = NOISES[noise]
+    distribution = NOISES[noise]
     x = spread * rng.standard_normal((n, D))
-    y = x + law.draw(rng, (n, D), CORRELATION)
+    y = x + distribution.draw(rng, (n, D), CORRELATION)
     if truth == CLIMATOLOGY:
-        draws = spread * rng.standard_normal((n, M, D)) + law.draw(rng, (n, M, D), CORRELATION)
+        draws = spread * rng.standard_normal((n, M, D)) + distribution.draw(rng, (n, M, D), CORRELATION)
         # of skewed noise the normal law with the same moments: what ranks by it may be any function of the value
         variance = spread**2 + 1
         at = [gaussian_log_density(z / np.sqrt(variance), CORRELATION / variance) for z in (draws, y)]
     else:
         rho, factor = (0.0 if truth == UNCORRELATED else CORRELATION), FACTOR.get(truth, 1.0)
         centre = x + (BIAS if truth == BIASED else 0.0) * (np.arange(D) == 0)
-        draws = centre[:, None] + factor * law.draw(rng, (n, M, D), rho)
-        at = [law.log_density((z - c) / factor, rho) for z, c in ((draws, centre[:, None]), (y, centre))]
+        draws = centre[:, None] + factor * distribution.draw(rng, (n, M, D), rho)
+        at = [distribution.log_density((z - c) / factor, rho) for z, c in ((draws, centre[:, None]), (y, centre))]
     return Vectors(y, Samples(draws, log_density=at[0]), at[1], x)
 
 

@@ -115,21 +115,21 @@ def rejections(y: FloatArray, points: FloatArray, rng: Rng) -> Counts:
 
 
 def tests(cell: Cell, rng: Rng) -> Counts:
-    return rejections(*designs.one_law(rng, cell.design, cell.n), rng)
+    return rejections(*designs.one_distribution(rng, cell.design, cell.n), rng)
 
 
 def halves(cell: Cell, rng: Rng) -> Counts:
-    found = c2st(*designs.one_law(rng, cell.design, cell.n), rng=rng)
+    found = c2st(*designs.one_distribution(rng, cell.design, cell.n), rng=rng)
     return {"c2st": int(found.pvalue <= LEVEL), "c2st, 1 %": int(found.pvalue <= SMALL)}
 
 
 def refits(cell: Cell, rng: Rng) -> Counts:
-    y, points = designs.one_law(rng, cell.design, cell.n)
+    y, points = designs.one_distribution(rng, cell.design, cell.n)
     return {"folds": int(c2st(y, points, folds=2, resamples=19, rng=rng).pvalue <= LEVEL)}
 
 
 def power(cell: Cell, rng: Rng) -> Counts:
-    return rejections(*designs.two_laws(rng, cell.truth, cell.n, _coordinates(cell)), rng)
+    return rejections(*designs.two_distributions(rng, cell.truth, cell.n, _coordinates(cell)), rng)
 
 
 def _coordinates(cell: Cell) -> int:
@@ -142,7 +142,7 @@ def sums(**values: float) -> Counts:
 
 
 def means(cell: Cell, rng: Rng) -> Counts:
-    y, points = designs.one_law(rng, cell.design, cell.n)
+    y, points = designs.one_distribution(rng, cell.design, cell.n)
     found = {estimator: mmd(y, points, estimator=estimator) for estimator in ("unbiased", "biased", "linear")}
     return sums(**found)
 
@@ -165,7 +165,7 @@ def intervals(cell: Cell, rng: Rng) -> Counts:
 
 
 def neighbours(cell: Cell, rng: Rng) -> Counts:
-    found = density_coverage(*designs.one_law(rng, cell.design, cell.n))
+    found = density_coverage(*designs.one_distribution(rng, cell.design, cell.n))
     return sums(density=found.density - 1, coverage=found.coverage - found.expected_coverage)
 
 
@@ -178,7 +178,7 @@ def frechet(cell: Cell, rng: Rng) -> Counts:
 
 def verdict(cell: Cell, rng: Rng) -> Counts:
     """Tell whether a comparison of sets of one law says that they differ."""
-    found = compare_samples(*designs.one_law(rng, cell.design, cell.n), resamples=VERDICT_RESAMPLES, rng=rng).verdict
+    found = compare_samples(*designs.one_distribution(rng, cell.design, cell.n), resamples=VERDICT_RESAMPLES, rng=rng).verdict
     return {"different": int(found.status == "different")}
 
 

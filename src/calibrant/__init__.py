@@ -31,14 +31,14 @@ from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotA
 from calibrant.files.scan import scan
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.columns import from_columns
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.probabilities import one_vs_rest, top_label
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.cme_test import cme_test
@@ -46,7 +46,7 @@ from calibrant.kernel_errors.mmce import mmce
 from calibrant.kernel_errors.skce import skce
 from calibrant.kernel_errors.skce_test import skce_test
 from calibrant.kernel_errors.ucme import ucme
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.kernels.kernel import (
     Delta,
     Exponential,
@@ -117,6 +117,7 @@ __all__ = [
     "Delta",
     "DensityCoverage",
     "Direction",
+    "Distribution",
     "ExchangedRanks",
     "Explanation",
     "Exponential",
@@ -132,13 +133,12 @@ __all__ = [
     "JointKernel",
     "Kept",
     "KeptCoverage",
-    "KeptLaws",
+    "KeptDistributions",
     "KeptQuantiles",
     "KeptRanks",
     "Kernel",
     "LabelsSeen",
     "Laplace",
-    "Law",
     "Matern32",
     "Matern52",
     "Measured",
@@ -161,7 +161,7 @@ __all__ = [
     "RationalQuadratic",
     "Relabelled",
     "Samples",
-    "ScipyLaw",
+    "ScipyDistribution",
     "Sets",
     "Several",
     "SimplexCells",

@@ -8,7 +8,7 @@ from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
@@ -31,7 +31,7 @@ __all__ = [
     "IntervalMoments",
     "Kept",
     "KeptCoverage",
-    "KeptLaws",
+    "KeptDistributions",
     "KeptQuantiles",
     "KeptRanks",
     "LabelsSeen",

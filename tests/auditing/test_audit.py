@@ -267,5 +267,5 @@ def test_refusals(options, words):
 
 
 def test_every_kind_of_prediction_has_its_sections():
-    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "LawRows"}
+    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "DistributionRows"}
     assert {kind.__name__ for kind in SECTIONS} == kinds

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant.auditing.distributions import law_table, levels_of
+from calibrant.auditing.distributions import distribution_table, levels_of
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import pit_bounds
@@ -64,27 +64,27 @@ def test_levels_of_draws_are_those_they_can_hold(M, levels):
 def test_hits_of_draws_are_exact():
     # five draws, the outcome in every one of the six gaps: k of 6 lie at most at the k-th draw
     rows = read_outcomes(np.arange(6) + 0.5, cb.Samples(np.tile(np.arange(1.0, 6.0), (6, 1))))
-    table = law_table(pit_bounds(rows), np.arange(1, 6) / 6, unit_weights(6))
+    table = distribution_table(pit_bounds(rows), np.arange(1, 6) / 6, unit_weights(6))
     assert table.hits.tolist() == [1, 2, 3, 4, 5]
     assert table.below.tolist() == [1, 2, 3, 4, 5]
 
 
-def test_hits_of_a_law_with_atoms():
+def test_hits_of_a_distribution_with_atoms():
     # mass 1/2 on 0 and on 1: the median is 0, and no outcome lies below it
-    rows = read_outcomes([0.0, 1.0], cb.ScipyLaw(stats.bernoulli(np.array([0.5, 0.5]))))
-    table = law_table(pit_bounds(rows), np.array([0.25, 0.5, 0.75]), unit_weights(2))
+    rows = read_outcomes([0.0, 1.0], cb.ScipyDistribution(stats.bernoulli(np.array([0.5, 0.5]))))
+    table = distribution_table(pit_bounds(rows), np.array([0.25, 0.5, 0.75]), unit_weights(2))
     assert table.hits.tolist() == [1, 1, 2]
     assert table.below.tolist() == [0, 1, 1]
 
 
-def test_a_right_discrete_law_is_not_accused():
+def test_a_right_discrete_distribution_is_not_accused():
     rng = np.random.default_rng(0)
     mean = rng.uniform(1, 5, N)
-    law = cb.ScipyLaw(stats.poisson(mean))
-    audit = cb.audit(rng.poisson(mean), law, resamples=19)
+    distribution = cb.ScipyDistribution(stats.poisson(mean))
+    audit = cb.audit(rng.poisson(mean), distribution, resamples=19)
     assert audit.verdict.status != "miscalibrated"
     assert any("lie on a quantile" in caveat for caveat in audit.findings.caveats)
-    wrong = cb.audit(rng.poisson(1.5 * mean), law, resamples=19)
+    wrong = cb.audit(rng.poisson(1.5 * mean), distribution, resamples=19)
     assert wrong.verdict.status == "miscalibrated"
 
 
@@ -98,15 +98,15 @@ def test_a_right_discrete_law_is_not_accused():
         (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "Too narrow"),
     ],
 )
-def test_the_verdict_says_which_way(law, words):
-    verdict = cb.audit(Y, law, resamples=99).verdict
+def test_the_verdict_says_which_way(distribution, words):
+    verdict = cb.audit(Y, distribution, resamples=99).verdict
     assert verdict.status == "miscalibrated"
     assert any(words in sentence for sentence in verdict.sentences), verdict.sentences
 
 
-def test_right_laws():
-    for law in (RIGHT, cb.Samples(DRAWS)):
-        verdict = cb.audit(Y, law, groups=np.arange(N) % 3, resamples=99).verdict
+def test_right_distributions():
+    for distribution in (RIGHT, cb.Samples(DRAWS)):
+        verdict = cb.audit(Y, distribution, groups=np.arange(N) % 3, resamples=99).verdict
         assert verdict.status == "no evidence"
         assert "None of 3 groups" in verdict.sentences[-1]
 
@@ -118,12 +118,12 @@ def test_a_group_with_a_shift():
     assert audit.verdict.status == "miscalibrated"
 
 
-def test_laws_that_do_not_tell_rows_apart():
+def test_distributions_that_do_not_tell_rows_apart():
     audit = cb.audit(np.random.default_rng(0).normal(size=N), cb.Normal(np.zeros(N), 1.0), resamples=19)
     assert any("one law for all rows" in caveat for caveat in audit.findings.caveats)
 
 
-class OnlyCdf(cb.Law):
+class OnlyCdf(cb.Distribution):
     """A law that knows its distribution function and nothing else."""
 
     def __init__(self, mean):
@@ -144,13 +144,13 @@ class OnlyDraws(OnlyCdf):
     """A law that can be drawn from and nothing else."""
 
     def cdf(self, x):
-        return cb.Law.cdf(self, x)
+        return cb.Distribution.cdf(self, x)
 
     def sample(self, size, rng):
         return np.random.default_rng(rng).normal(self.mean[:, None], 1.0, (self.n, size))
 
 
-def test_a_law_of_ones_own_needs_a_distribution_function():
+def test_a_distribution_of_ones_own_needs_a_distribution_function():
     y = np.random.default_rng(0).normal(MEAN)
     audit = cb.audit(y, OnlyCdf(MEAN), resamples=19)
     assert audit.verdict.status == "no evidence"
@@ -221,6 +221,6 @@ def test_few_rows(n):
 def test_shown(tmp_path):
     audit = cb.audit(Y, RIGHT, groups=np.arange(N) % 2, resamples=19)
     assert all(len(line) <= 88 for line in str(audit).splitlines())
-    assert json.loads(audit.to_json(tmp_path / "a.json").read_text())["kind"] == "laws"
+    assert json.loads(audit.to_json(tmp_path / "a.json").read_text())["kind"] == "distributions"
     assert [figure.name for figure in audit.findings.sections[0].figures] == ["coverage", "pit_histogram"]
     assert cb.audit(Y, cb.Samples(DRAWS), resamples=19).findings.kind == "samples"

@@ -145,18 +145,20 @@ class TestMeans:
     def test_student_by_formula(self):
         from scipy.stats import t
 
-        y, law = normal_rows(150)
+        y, distribution = normal_rows(150)
         s = np.array([crps([value], Normal([0.0], 1.0)) for value in y])
         half = t.ppf(0.95, 149) * s.std(ddof=1) / np.sqrt(150)
-        found = interval(crps, y, law, level=0.9)
+        found = interval(crps, y, distribution, level=0.9)
         assert found.estimate == pytest.approx(s.mean())
         assert (found.low, found.high) == pytest.approx((s.mean() - half, s.mean() + half), rel=1e-10)
         assert (found.n, found.level) == (150, 0.9)
 
     def test_summary_and_bytes(self):
-        y, law = normal_rows(150)
-        total = summarize(crps, y[:70], law.take(slice(0, 70))) + summarize(crps, y[70:], law.take(slice(70, 150)))
-        found, whole = interval(crps, Summary.from_bytes(total.to_bytes())), interval(crps, y, law)
+        y, distribution = normal_rows(150)
+        total = summarize(crps, y[:70], distribution.take(slice(0, 70))) + summarize(
+            crps, y[70:], distribution.take(slice(70, 150))
+        )
+        found, whole = interval(crps, Summary.from_bytes(total.to_bytes())), interval(crps, y, distribution)
         assert (found.low, found.high) == pytest.approx((whole.low, whole.high), rel=1e-12)
 
     def test_too_few_rows(self, refusal):
@@ -242,29 +244,29 @@ class TestMeans:
         assert "pass y and prediction" in refusal(interval, interval_score, total, error=SummaryError)
 
     def test_equal_weights_change_nothing(self):
-        y, law = normal_rows(150)
-        ours, plain = (interval(crps, y, law, weights=w) for w in (np.full(150, 3.0), None))
+        y, distribution = normal_rows(150)
+        ours, plain = (interval(crps, y, distribution, weights=w) for w in (np.full(150, 3.0), None))
         assert (ours.low, ours.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
 
     def test_weights(self, refusal):
-        y, law = normal_rows(1000)
+        y, distribution = normal_rows(1000)
         w = np.random.default_rng(1).uniform(0.5, 2, 1000)
         s = np.array([crps([value], Normal([0.0], 1.0)) for value in y])
         m = w.sum() ** 2 / (w * w).sum()
         mean = (w * s).sum() / w.sum()
         error = np.sqrt((w**2 * (s - mean) ** 2).sum() * m / (m - 1)) / w.sum()
-        found = interval(crps, y, law, weights=w)
+        found = interval(crps, y, distribution, weights=w)
         assert found.estimate == pytest.approx(mean)
         assert found.high - found.low == pytest.approx(2 * 1.9627 * error, rel=1e-3)
-        message = refusal(interval, crps, y, law, weights=np.exp(2 * np.abs(y)), error=NotApplicableError)
+        message = refusal(interval, crps, y, distribution, weights=np.exp(2 * np.abs(y)), error=NotApplicableError)
         assert "rows' worth of information" in message
-        total = summarize(crps, y, law, weights=w)
+        total = summarize(crps, y, distribution, weights=w)
         assert "unequal weights" in refusal(interval, crps, total, error=SummaryError)
 
     def test_few_effective_rows(self, refusal):
-        y, law = np.linspace(-1, 1, 150), Normal(np.zeros(150), 1.0)
+        y, distribution = np.linspace(-1, 1, 150), Normal(np.zeros(150), 1.0)
         w = np.where(np.arange(150) < 75, 1.0, 0.01)
-        assert "effective" in refusal(interval, crps, y, law, weights=w, error=NotApplicableError)
+        assert "effective" in refusal(interval, crps, y, distribution, weights=w, error=NotApplicableError)
 
 
 class TestKernelError:
@@ -379,14 +381,16 @@ def test_one_level_and_several():
 
 def test_mean_is_the_metric():
     rng = np.random.default_rng(0)
-    y, law = rng.normal(size=50), Normal(rng.normal(size=50), 1.0)
-    assert per_row(crps, y, law).mean() == pytest.approx(crps(y, law), rel=1e-12)
+    y, distribution = rng.normal(size=50), Normal(rng.normal(size=50), 1.0)
+    assert per_row(crps, y, distribution).mean() == pytest.approx(crps(y, distribution), rel=1e-12)
     np.testing.assert_allclose(per_row(interval_score, [0.5, 3.0], BOTH).mean(axis=0), interval_score([0.5, 3.0], BOTH))
     labels = rng.integers(0, 2, 50)
     p = rng.random(50)
     assert per_row(log_score, labels, p, clip=0.2).mean() == pytest.approx(log_score(labels, p, clip=0.2))
     w = rng.random(50)
-    assert (w * per_row(crps, y, law)).sum() / w.sum() == pytest.approx(crps(y, law, weights=w), rel=1e-12)
+    assert (w * per_row(crps, y, distribution)).sum() / w.sum() == pytest.approx(
+        crps(y, distribution, weights=w), rel=1e-12
+    )
 
 
 def test_of_the_prediction_alone():

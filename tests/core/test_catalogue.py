@@ -30,7 +30,7 @@ from calibrant.core.kinds import KINDS, kind_of, listed, part_of, read, read_alo
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import IntervalRows, LawRows, QuantileRows, SetRows
+from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 
 Y = [0.0, 1.0, 2.0]
 NORMAL = Normal(Y, 1.0)
@@ -50,8 +50,8 @@ ALL = tuple(KINDS)
         (QUANTILES, "quantiles"),
         (CDF, "cdf"),
         (SAMPLES, "samples"),
-        (NORMAL, "laws"),
-        (Laplace(Y, 1.0), "laws"),
+        (NORMAL, "distributions"),
+        (Laplace(Y, 1.0), "distributions"),
         ([0.1, 0.5], None),
         (np.eye(2), None),
         ("0.5", None),
@@ -67,8 +67,8 @@ class TestRows:
         [
             ([0, 1, 1], [0.1, 0.5, 0.9], Binary),
             ([0, 1, 2], np.eye(3), Classes),
-            (Y, NORMAL, LawRows),
-            (Y, SAMPLES, LawRows),
+            (Y, NORMAL, DistributionRows),
+            (Y, SAMPLES, DistributionRows),
             (Y, INTERVALS, IntervalRows),
             (Y, QUANTILES, QuantileRows),
             ([0, 1, 2], SETS, SetRows),
@@ -106,7 +106,7 @@ class TestRefusals:
         assert "Intervals" in refusal(coverage, Y, [0.1, 0.5, 0.9])
 
     def test_a_plain_array_is_only_ever_probabilities(self, refusal):
-        message = refusal(read, "verb", ("intervals", "laws"), Y, [0.1, 0.5, 0.9])
+        message = refusal(read, "verb", ("intervals", "distributions"), Y, [0.1, 0.5, 0.9])
         assert message.startswith("verb judges Intervals or a law such as Normal; got [0.1, 0.5, 0.9] (list). ")
         assert message.endswith("A plain array is only ever taken as probabilities")
 
@@ -121,7 +121,7 @@ class TestRefusals:
         assert "kuiper_test" in refusal(kuiper_test, [0, 1, 2], np.eye(3))
 
     def test_what_to_do_instead_is_said(self, refusal):
-        advice = {"laws": "Call .interval(level) on it"}
+        advice = {"distributions": "Call .interval(level) on it"}
         message = refusal(read, "verb", ("intervals",), Y, NORMAL, instead=advice)
         assert message == "verb judges Intervals; got Normal. Call .interval(level) on it"
         message = refusal(read, "verb", ("intervals",), Y, QUANTILES, instead=advice)
@@ -151,7 +151,7 @@ class TestAlone:
         assert message.endswith(f"({type(plain).__name__})")
 
     def test_advice(self, refusal):
-        advice = {"laws": "Call .interval(level) on it"}
+        advice = {"distributions": "Call .interval(level) on it"}
         message = refusal(read_alone, "width", ("intervals",), NORMAL, weights=None, instead=advice)
         assert message.endswith("(Normal). Call .interval(level) on it")
         message = refusal(read_alone, "width", ("intervals",), QUANTILES, weights=None, instead=advice)
@@ -170,7 +170,7 @@ class TestAlone:
     [
         (("sets",), "Sets"),
         (("sets", "intervals"), "Intervals or Sets"),
-        (("laws", "binary", "sets"), "one probability per row (a 1-D array), Sets or a law such as Normal"),
+        (("distributions", "binary", "sets"), "one probability per row (a 1-D array), Sets or a law such as Normal"),
     ],
 )
 def test_listed_in_the_order_of_the_kinds(accepted, words):
@@ -184,7 +184,7 @@ class TestSharedOptions:
             (("binary",), ("weights", "classes", "pos_label")),
             (("classes",), ("weights", "classes")),
             (("sets",), ("weights", "classes")),
-            (("laws", "samples"), ("weights",)),
+            (("distributions", "samples"), ("weights",)),
             (("intervals", "quantiles"), ("weights",)),
             (("intervals", "sets"), ("weights", "classes")),
             (ALL, ("weights", "classes", "pos_label")),
@@ -311,7 +311,7 @@ class TestSingleAndSeveral:
         np.testing.assert_allclose(coverage(sum(parts)), coverage(Y_MEANS, self.two), rtol=1e-15)
 
 
-def test_a_mean_of_one_law():
+def test_a_mean_of_one_distribution():
     assert isinstance(crps(Y_MEANS, Normal(Y_MEANS, 1.0)), float)
 
 

@@ -17,9 +17,9 @@ W = RNG.uniform(0.5, 3, n)
 KERNEL = Exponential(1.0) * Gaussian(1.0)
 SUMMARIES = {
     "Kept": summarize("skce", Y3, P3, weights=W),
-    "KeptLaws": summarize("skce", REAL, Normal(REAL, 1.0), weights=W),
-    "KeptLaws of vectors": summarize("skce", np.ones((n, 2)), MvNormal(np.zeros((n, 2)), np.eye(2))),
-    "KeptLaws of draws": summarize("skce", REAL, Samples(RNG.normal(size=(n, 4)))),
+    "KeptDistributions": summarize("skce", REAL, Normal(REAL, 1.0), weights=W),
+    "KeptDistributions of vectors": summarize("skce", np.ones((n, 2)), MvNormal(np.zeros((n, 2)), np.eye(2))),
+    "KeptDistributions of draws": summarize("skce", REAL, Samples(RNG.normal(size=(n, 4)))),
     "KeptCoverage": summarize("skce", REAL, Intervals(REAL - 1, REAL + 1, 0.9), weights=W),
     "Ordered": summarize("skce", Y1, P1, weights=W),
     "SimplexCells": summarize(ece, Y3, P3, notion="canonical"),
@@ -125,8 +125,8 @@ def test_blocks(key, bad, refusal):
         ('["Mixture", 1]', np.ones((n, 2))),
     ],
 )
-def test_laws(kind, columns, refusal):
-    data = codec.encode("KeptLaws", {"kind": kind, "columns": columns, "y": REAL, "w": np.ones(n)})
+def test_distributions(kind, columns, refusal):
+    data = codec.encode("KeptDistributions", {"kind": kind, "columns": columns, "y": REAL, "w": np.ones(n)})
     refusal(Summary.from_bytes, data, error=SummaryError)
 
 

@@ -32,7 +32,7 @@ from calibrant.core.null import (
 from calibrant.core.pool import Pool, pool_rows, tie_ends
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary, Classes, read_binary
-from calibrant.inputs.rows import LawRows, read_outcomes
+from calibrant.inputs.rows import DistributionRows, read_outcomes
 
 TESTS = [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test]
 ALL_TESTS = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)
@@ -214,7 +214,7 @@ class TestRows:
         assert (y == 0).all()
 
 
-class TestLaws:
+class TestDistributions:
     @pytest.mark.parametrize(
         ("law", "mean", "variance"),
         [
@@ -224,11 +224,11 @@ class TestLaws:
         ],
         ids=lambda value: type(value).__name__,
     )
-    def test_outcomes_follow_the_law(self, law, mean, variance):
-        rows = read_outcomes(np.zeros((B, *law.shape)), law, weights=np.arange(1, B + 1))
+    def test_outcomes_follow_the_distribution(self, distribution, mean, variance):
+        rows = read_outcomes(np.zeros((B, *distribution.shape)), distribution, weights=np.arange(1, B + 1))
         new = redraw_rows(rows, np.random.default_rng(0))
-        assert isinstance(new, LawRows)
-        assert new.law is law
+        assert isinstance(new, DistributionRows)
+        assert new.distribution is distribution
         assert new.w is rows.w
         assert new.y.shape == rows.y.shape
         y = new.y.reshape(B, -1)
@@ -244,21 +244,21 @@ class TestLaws:
         # Each of 0, 1, 2, 3 becomes the outcome once in four, and what it was takes its place among the draws.
         y = new.y.reshape(B, -1)[:, 0]
         assert_mean(y[:, None] == np.arange(4), np.full(4, 0.25), np.full(4, 0.25 * 0.75))
-        pooled = np.sort(np.concatenate([new.law.draws, new.y[:, None]], axis=1), axis=1)
+        pooled = np.sort(np.concatenate([new.distribution.draws, new.y[:, None]], axis=1), axis=1)
         assert (pooled.reshape(B, 4, -1) == np.arange(4)[None, :, None]).all()
         for row in range(20):
             at = int(new.y[row].reshape(-1)[0])
             expected = np.arange(1.0, 4.0)
             if at:
                 expected[at - 1] = 0.0
-            np.testing.assert_array_equal(new.law.draws[row].reshape(3, -1)[:, 0], expected)
+            np.testing.assert_array_equal(new.distribution.draws[row].reshape(3, -1)[:, 0], expected)
 
     def test_inputs_stay(self):
         draws, y = np.random.default_rng(0).normal(size=(50, 4)), np.zeros(50)
         rows = read_outcomes(y, Samples(draws))
-        before = rows.law.draws.copy()
+        before = rows.distribution.draws.copy()
         redraw_rows(rows, np.random.default_rng(0))
-        np.testing.assert_array_equal(rows.law.draws, before)
+        np.testing.assert_array_equal(rows.distribution.draws, before)
         assert not y.any()
 
 
@@ -292,7 +292,7 @@ def test_extremes_of_flipped_walks_are_those_of_the_walks_spelt_out(rows, seed, 
         np.testing.assert_allclose(low, walks.min(axis=1, initial=0), atol=1e-12)
 
 
-def test_flips_have_the_law_of_the_outcomes():
+def test_flips_have_the_distribution_of_the_outcomes():
     p = np.array([0.0, 0.1, 0.3, 0.3, 0.5, 0.7, 0.9, 1.0])
     pool = pool_of(p)
     B = 100_000

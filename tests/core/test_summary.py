@@ -88,8 +88,8 @@ def kept(y, p, w):
     return summaries.Kept.of(read_binary(y, p, verb="a test", weights=w))
 
 
-def kept_laws(y, p, w):
-    return summaries.KeptLaws.of(read_outcomes(y, Normal(p, 1.0), weights=w))
+def kept_distributions(y, p, w):
+    return summaries.KeptDistributions.of(read_outcomes(y, Normal(p, 1.0), weights=w))
 
 
 def kept_quantiles(y, p, w):
@@ -186,7 +186,7 @@ MAKERS = [
     group_cells,
     simplex_cells,
     kept,
-    kept_laws,
+    kept_distributions,
     kept_quantiles,
     kept_coverage,
     blocks,

@@ -65,7 +65,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_laws_and_intervals(kind, columns, cut, scheduler):
+def test_distributions_and_intervals(kind, columns, cut, scheduler):
     from calibrant.dask import skce
 
     prediction, whole, kernel = OTHERS[kind]
@@ -103,8 +103,10 @@ def test_refusals(columns, cut, threads, refusal):
     assert message.startswith("one row carries all the weight")
     assert refusal(skce, cut([0, 1, 7], 2), P).startswith("partition 1: y must hold column numbers 0..2")
     frame = {name: cut(columns[name], 100) for name in ("y", "mean", "std")}
-    law = from_columns(Normal, "mean", "std")
-    message = refusal(skce, "y", law, frame=frame, kernel=Exponential() * Matern32(1.0), error=NotApplicableError)
+    distribution = from_columns(Normal, "mean", "std")
+    message = refusal(
+        skce, "y", distribution, frame=frame, kernel=Exponential() * Matern32(1.0), error=NotApplicableError
+    )
     assert "Normal with the target kernel Matern32" in message
     assert "nothing is drawn from laws in partitions" in message
     many = cut(np.zeros(501, int), *range(1, 501)), cut(np.tile([1.0, 0.0, 0.0], (501, 1)), *range(1, 501))

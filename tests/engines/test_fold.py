@@ -45,8 +45,8 @@ def test_labels():
 
 def test_every_kind_of_prediction():
     y = RNG.normal(size=60)
-    laws = ((y[k : k + 20], Normal(np.zeros(20), 1.0)) for k in range(0, 60, 20))
-    assert cb.crps(fold("crps", laws)) == pytest.approx(cb.crps(y, Normal(np.zeros(60), 1.0)), rel=1e-12)
+    distributions = ((y[k : k + 20], Normal(np.zeros(20), 1.0)) for k in range(0, 60, 20))
+    assert cb.crps(fold("crps", distributions)) == pytest.approx(cb.crps(y, Normal(np.zeros(60), 1.0)), rel=1e-12)
     bounds = [[y[k : k + 20], Intervals(np.full(20, -1.0), np.full(20, 1.0), 0.68)] for k in range(0, 60, 20)]
     whole = cb.coverage(y, Intervals(np.full(60, -1.0), np.full(60, 1.0), 0.68))
     assert cb.coverage(fold(cb.coverage, bounds)) == whole

@@ -332,10 +332,10 @@ ONES = [1.0, 1.0, 1.0]
 class TestReadParameters:
     @pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float32", ">f8", "longdouble", "object"])
     def test_every_type_becomes_float64(self, dtype):
-        law = Normal(np.array([0, 1, 2], dtype), np.array([1, 2, 3], dtype))
-        assert law.mean.dtype == law.std.dtype == np.dtype("float64")
-        assert law.mean.tolist() == [0.0, 1.0, 2.0]
-        assert law.std.tolist() == [1.0, 2.0, 3.0]
+        distribution = Normal(np.array([0, 1, 2], dtype), np.array([1, 2, 3], dtype))
+        assert distribution.mean.dtype == distribution.std.dtype == np.dtype("float64")
+        assert distribution.mean.tolist() == [0.0, 1.0, 2.0]
+        assert distribution.std.tolist() == [1.0, 2.0, 3.0]
 
     @pytest.mark.parametrize("one", [2, 2.0, np.float32(2), np.int64(2), np.array(2.0)])
     def test_a_number_stands_for_all_rows(self, one):
@@ -343,23 +343,28 @@ class TestReadParameters:
         assert Normal(one, [1, 2, 3]).mean.tolist() == [2.0, 2.0, 2.0]
 
     def test_numbers_alone_are_one_row(self):
-        law = Normal(3, 2)
-        assert law.n == 1
-        assert law.mean.tolist() == [3.0]
+        distribution = Normal(3, 2)
+        assert distribution.n == 1
+        assert distribution.mean.tolist() == [3.0]
 
     def test_columns_of_frames(self, require):
         for library in ("pandas", "polars"):
             frame = require(library).DataFrame({"m": [0.0, 1.0], "s": [1.0, 2.0]})
-            law = Normal(frame["m"], frame["s"])
-            assert law.mean.tolist() == [0.0, 1.0]
-            assert law.std.tolist() == [1.0, 2.0]
+            distribution = Normal(frame["m"], frame["s"])
+            assert distribution.mean.tolist() == [0.0, 1.0]
+            assert distribution.std.tolist() == [1.0, 2.0]
 
     def test_is_a_copy_that_nobody_writes_to(self):
         given = np.array([0.0, 1.0])
-        law = Normal(given, 1.0)
+        distribution = Normal(given, 1.0)
         given[0] = 9.0
-        assert law.mean.tolist() == [0.0, 1.0]
-        for array in (law.mean, law.std, law.take([0]).mean, law.take(slice(1)).std):
+        assert distribution.mean.tolist() == [0.0, 1.0]
+        for array in (
+            distribution.mean,
+            distribution.std,
+            distribution.take([0]).mean,
+            distribution.take(slice(1)).std,
+        ):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 5.0
 
@@ -405,7 +410,7 @@ def test_refused_parameters(refusal, name):
     assert all(word in message for word in words), message
 
 
-def test_each_law_names_its_own_parameters(refusal):
+def test_each_distribution_names_its_own_parameters(refusal):
     assert "scale must be positive; row 0 is 0.0" in refusal(Laplace, 1, 0)
     assert "loc must be finite; got nan" in refusal(Laplace, np.nan, 1)
 

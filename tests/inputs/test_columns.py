@@ -44,8 +44,8 @@ def test_typed_predictions(frame):
     intervals = NamedColumns.read("y", from_columns(Intervals, "p", upper="w", level=0.9)).batch(frame).prediction
     assert isinstance(intervals, Intervals)
     assert intervals.upper.reshape(-1).tolist() == TABLE["w"]
-    law = NamedColumns.read("y", from_columns(Normal, "p", "w")).batch(frame).prediction
-    assert law.std.tolist() == TABLE["w"]
+    distribution = NamedColumns.read("y", from_columns(Normal, "p", "w")).batch(frame).prediction
+    assert distribution.std.tolist() == TABLE["w"]
 
 
 def test_matrices_and_lists():

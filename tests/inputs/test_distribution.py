@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.distribution import Law, beside
+from calibrant.inputs.distribution import Distribution, beside
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 MEAN = np.array([0.0, 1.0, -2.0, 30.0])
 STD = np.array([1.0, 0.1, 3.0, 2.0])
@@ -20,7 +20,7 @@ REAL = {
     "Laplace": Laplace(MEAN, STD),
     "Mixture": Mixture([Normal(MEAN, STD), Laplace(-MEAN, 2.0)], [0.25, 0.75]),
     "Samples": Samples(np.random.default_rng(0).normal(MEAN[:, None], STD[:, None], (4, 9))),
-    "ScipyLaw": ScipyLaw(stats.gamma(a=STD + 1, loc=MEAN)),
+    "ScipyDistribution": ScipyDistribution(stats.gamma(a=STD + 1, loc=MEAN)),
 }
 COV = np.array([[2.0, 0.5], [0.5, 1.0]])
 VECTORS = {
@@ -29,8 +29,8 @@ VECTORS = {
     "Samples": Samples(np.random.default_rng(1).normal(size=(4, 9, 2))),
 }
 BOTH = {
-    **{f"real {name}": law for name, law in REAL.items()},
-    **{f"vector {name}": law for name, law in VECTORS.items()},
+    **{f"real {name}": distribution for name, distribution in REAL.items()},
+    **{f"vector {name}": distribution for name, distribution in VECTORS.items()},
 }
 QUESTIONS = [(name, method) for name in REAL for method in ("cdf", "sf", "ppf", "isf")]
 QUESTIONS += [(name, "log_density") for name in REAL if name != "Samples"]
@@ -51,26 +51,26 @@ SELECTIONS = [
         (Mixture([Normal(MEAN, STD), Laplace(MEAN, STD)], [0.5, 0.5]), "Mixture(4 rows, 2 components)"),
         (MvNormal(np.zeros((2000, 3)), np.eye(3)), "MvNormal(2,000 rows of 3 coordinates)"),
         (VECTORS["Mixture"], "Mixture(4 rows, 2 components of 2 coordinates)"),
-        (ScipyLaw(stats.gamma(a=np.ones(5000))), "ScipyLaw(5,000 rows of gamma)"),
+        (ScipyDistribution(stats.gamma(a=np.ones(5000))), "ScipyDistribution(5,000 rows of gamma)"),
     ],
 )
-def test_repr_counts_rows_and_prints_no_parameters(law, text):
-    assert repr(law) == text
+def test_repr_counts_rows_and_prints_no_parameters(distribution, text):
+    assert repr(distribution) == text
 
 
 @pytest.mark.parametrize("name", BOTH)
-class TestEveryLaw:
+class TestEveryDistribution:
     def test_counts_its_rows(self, name):
         assert BOTH[name].n == 4
         assert BOTH[name].shape == ((2,) if name.startswith("vector") else ())
 
     def test_sample_has_its_shape_and_repeats_itself(self, name):
-        law = BOTH[name]
-        draws = law.sample(5, 3)
-        assert draws.shape == (4, 5, *law.shape)
+        distribution = BOTH[name]
+        draws = distribution.sample(5, 3)
+        assert draws.shape == (4, 5, *distribution.shape)
         assert draws.dtype == np.float64
-        assert np.array_equal(draws, law.sample(5, np.random.default_rng(3)))
-        assert not np.array_equal(draws, law.sample(5, 4))
+        assert np.array_equal(draws, distribution.sample(5, np.random.default_rng(3)))
+        assert not np.array_equal(draws, distribution.sample(5, 4))
 
     def test_sample_refuses_a_bad_size_or_rng(self, name, refusal):
         assert "size must be at least 1; got 0" in refusal(BOTH[name].sample, 0, 0)
@@ -79,26 +79,26 @@ class TestEveryLaw:
 
     @pytest.mark.parametrize("rows", SELECTIONS, ids=str)
     def test_taken_rows_are_those_rows(self, name, rows):
-        law = BOTH[name]
-        taken = law.take(rows)
-        assert type(taken) is type(law)
-        assert taken.shape == law.shape
+        distribution = BOTH[name]
+        taken = distribution.take(rows)
+        assert type(taken) is type(distribution)
+        assert taken.shape == distribution.shape
         assert taken.n == len(np.arange(4)[rows])
-        if law.shape and not isinstance(law, Samples):
+        if distribution.shape and not isinstance(distribution, Samples):
             x = np.arange(24.0).reshape(4, 3, 2)
-            assert np.array_equal(taken.log_density(x[rows]), law.log_density(x)[rows])
-        if not law.shape:
+            assert np.array_equal(taken.log_density(x[rows]), distribution.log_density(x)[rows])
+        if not distribution.shape:
             x = np.arange(12.0).reshape(4, 3)
-            assert np.array_equal(taken.cdf(x[rows]), law.cdf(x)[rows])
-            assert np.array_equal(taken.isf(x[rows] / 11), law.isf(x / 11)[rows])
+            assert np.array_equal(taken.cdf(x[rows]), distribution.cdf(x)[rows])
+            assert np.array_equal(taken.isf(x[rows] / 11), distribution.isf(x / 11)[rows])
 
     def test_survives_pickling(self, name):
-        law = BOTH[name]
-        assert np.array_equal(pickle.loads(pickle.dumps(law)).sample(3, 0), law.sample(3, 0))
+        distribution = BOTH[name]
+        assert np.array_equal(pickle.loads(pickle.dumps(distribution)).sample(3, 0), distribution.sample(3, 0))
 
 
 @pytest.mark.parametrize(("name", "method"), QUESTIONS)
-class TestRealLaws:
+class TestRealDistributions:
     def test_points_of_any_legal_shape(self, name, method):
         ask = getattr(REAL[name], method)
         x = np.array([0.1, 0.25, 0.5, 0.75])
@@ -136,7 +136,7 @@ def test_vectors_have_no_quantiles(refusal, name, method):
     assert "vectors of 2 coordinates" in message
 
 
-class Exponential(Law):
+class Exponential(Distribution):
     """A law of one's own with one method."""
 
     def __init__(self, rate):
@@ -153,11 +153,11 @@ class Exponential(Law):
         return np.exp(-beside(self.rate, x) * x)
 
 
-class TestOwnLaw:
+class TestOwnDistribution:
     def test_answers_what_it_defines(self):
-        law = Exponential([1.0, 2.0])
-        assert law.shape == ()
-        assert law.sf(np.log([[2.0], [2.0]])).round(12).tolist() == [[0.5], [0.25]]
+        distribution = Exponential([1.0, 2.0])
+        assert distribution.shape == ()
+        assert distribution.sf(np.log([[2.0], [2.0]])).round(12).tolist() == [[0.5], [0.25]]
 
     @pytest.mark.parametrize("method", ["cdf", "ppf", "isf", "log_density"])
     def test_refuses_the_rest(self, refusal, method):
@@ -169,10 +169,10 @@ class TestOwnLaw:
         assert "Exponential has no sample(...)" in refusal(Exponential([1.0]).sample, 2, 0, error=NotApplicableError)
 
     def test_is_a_component_like_any_other(self, refusal):
-        law = Mixture([Exponential([1.0]), Normal(0, 1)], [0.5, 0.5])
-        assert law.sf(0.0).tolist() == [0.75]
-        assert "Exponential has no cdf" in refusal(law.cdf, 0.0, error=NotApplicableError)
+        distribution = Mixture([Exponential([1.0]), Normal(0, 1)], [0.5, 0.5])
+        assert distribution.sf(0.0).tolist() == [0.75]
+        assert "Exponential has no cdf" in refusal(distribution.cdf, 0.0, error=NotApplicableError)
 
     def test_needs_rows(self):
         with pytest.raises(TypeError, match="abstract"):
-            Law()
+            Distribution()

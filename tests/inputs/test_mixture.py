@@ -10,12 +10,12 @@ from scipy.special import logsumexp
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 MEANS = np.array([[0.0, 3.0, -40.0], [1.0, 1.0, 1.0], [5.0, -5.0, 0.0]])  # (n, C)
 STDS = np.array([[1.0, 0.5, 2.0], [0.1, 1.0, 10.0], [1.0, 1.0, 1.0]])
 WEIGHTS = np.array([[0.2, 0.5, 0.3], [0.0, 0.25, 0.75], [0.5, 0.5, 0.0]])
-LAW = Mixture([Normal(MEANS[:, c], STDS[:, c]) for c in range(3)], WEIGHTS)
+DISTRIBUTION = Mixture([Normal(MEANS[:, c], STDS[:, c]) for c in range(3)], WEIGHTS)
 X = np.linspace(-60, 60, 41)
 
 
@@ -26,141 +26,141 @@ def scipy_sum(method, x):
 
 class TestAsked:
     def test_hand_numbers(self):
-        law = Mixture([Normal(0, 1), Normal(0, 2)], [0.25, 0.75])
-        assert law.cdf(0.0).tolist() == [0.5]
+        distribution = Mixture([Normal(0, 1), Normal(0, 2)], [0.25, 0.75])
+        assert distribution.cdf(0.0).tolist() == [0.5]
         density = (0.25 * 1 + 0.75 / 2) / np.sqrt(2 * np.pi)
-        assert law.log_density(0.0)[0] == pytest.approx(np.log(density), rel=1e-15)
+        assert distribution.log_density(0.0)[0] == pytest.approx(np.log(density), rel=1e-15)
 
     @pytest.mark.parametrize("method", ["cdf", "sf"])
     def test_tails_are_sums(self, method):
-        np.testing.assert_allclose(getattr(LAW, method)(X[None]), scipy_sum(method, X), rtol=1e-12)
+        np.testing.assert_allclose(getattr(DISTRIBUTION, method)(X[None]), scipy_sum(method, X), rtol=1e-12)
 
     def test_log_density_far_away(self):
         x = np.array([-1e3, -50.0, 0.0, 1e3])
         with np.errstate(divide="ignore"):
             log_w = np.log(WEIGHTS)
         parts = [log_w[:, c, None] + stats.norm(MEANS[:, c, None], STDS[:, c, None]).logpdf(x) for c in range(3)]
-        np.testing.assert_allclose(LAW.log_density(x[None]), logsumexp(parts, axis=0), rtol=1e-12)
+        np.testing.assert_allclose(DISTRIBUTION.log_density(x[None]), logsumexp(parts, axis=0), rtol=1e-12)
 
     def test_vectors(self):
         a, b = MvNormal(np.zeros((2, 2)), np.eye(2)), MvNormal(np.ones((2, 2)), [[2.0, 0.5], [0.5, 1.0]])
         x = np.arange(12.0).reshape(2, 3, 2)
-        law = Mixture([a, b], [[0.5, 0.5], [1.0, 0.0]])
-        assert law.shape == (2,)
+        distribution = Mixture([a, b], [[0.5, 0.5], [1.0, 0.0]])
+        assert distribution.shape == (2,)
         expected = np.log(0.5 * np.exp(a.log_density(x)) + 0.5 * np.exp(b.log_density(x)))
-        np.testing.assert_allclose(law.log_density(x)[0], expected[0], rtol=1e-12)
-        np.testing.assert_allclose(law.log_density(x)[1], a.log_density(x)[1], rtol=1e-15)
+        np.testing.assert_allclose(distribution.log_density(x)[0], expected[0], rtol=1e-12)
+        np.testing.assert_allclose(distribution.log_density(x)[1], a.log_density(x)[1], rtol=1e-15)
 
     def test_an_infinite_density_of_weight_0_does_not_count(self):
-        law = Mixture([Normal(0, 1), ScipyLaw(stats.gamma(a=0.5))], [1.0, 0.0])
-        assert np.array_equal(law.log_density(0.0), Normal(0, 1).log_density(0.0))
+        distribution = Mixture([Normal(0, 1), ScipyDistribution(stats.gamma(a=0.5))], [1.0, 0.0])
+        assert np.array_equal(distribution.log_density(0.0), Normal(0, 1).log_density(0.0))
 
 
 class TestQuantiles:
     def test_of_equal_components_are_theirs(self):
-        law = Mixture([Normal([1.0, 2.0], 3.0)] * 2, [0.5, 0.5])
+        distribution = Mixture([Normal([1.0, 2.0], 3.0)] * 2, [0.5, 0.5])
         q = [[1e-300, 0.1, 0.5, 0.9]]
-        assert np.array_equal(law.ppf(q), Normal([1.0, 2.0], 3.0).ppf(q))
-        assert np.array_equal(law.isf(q), Normal([1.0, 2.0], 3.0).isf(q))
+        assert np.array_equal(distribution.ppf(q), Normal([1.0, 2.0], 3.0).ppf(q))
+        assert np.array_equal(distribution.isf(q), Normal([1.0, 2.0], 3.0).isf(q))
 
     def test_are_exact_to_the_last_digit(self):
         q = np.random.default_rng(0).random((3, 50))
-        x = LAW.ppf(q)
-        assert np.all(LAW.cdf(x) >= q)
-        assert np.all(LAW.cdf(np.nextafter(x, -np.inf)) < q)
-        x = LAW.isf(q)
-        assert np.all(LAW.sf(x) <= q)
-        assert np.all(LAW.sf(np.nextafter(x, -np.inf)) > q)
+        x = DISTRIBUTION.ppf(q)
+        assert np.all(DISTRIBUTION.cdf(x) >= q)
+        assert np.all(DISTRIBUTION.cdf(np.nextafter(x, -np.inf)) < q)
+        x = DISTRIBUTION.isf(q)
+        assert np.all(DISTRIBUTION.sf(x) <= q)
+        assert np.all(DISTRIBUTION.sf(np.nextafter(x, -np.inf)) > q)
 
     def test_round_trips(self):
         x = np.linspace(-3, 3, 31)[None] * STDS[:, 1:2] + MEANS[:, 1:2]
-        np.testing.assert_allclose(LAW.ppf(LAW.cdf(x)), x, rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(LAW.isf(LAW.sf(x)), x, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(DISTRIBUTION.ppf(DISTRIBUTION.cdf(x)), x, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(DISTRIBUTION.isf(DISTRIBUTION.sf(x)), x, rtol=1e-11, atol=1e-11)
 
     def test_far_tails(self):
-        law = Mixture([Normal(0, 1), Laplace(0, 1)], [0.5, 0.5])
+        distribution = Mixture([Normal(0, 1), Laplace(0, 1)], [0.5, 0.5])
         # Beyond the normal the Laplace tail is left: 0.5 * 0.5 * exp(-x) = q.
-        assert law.isf(1e-200)[0] == pytest.approx(np.log(0.25) + 200 * np.log(10), rel=1e-14)
-        assert law.ppf(1e-200)[0] == pytest.approx(-np.log(0.25) - 200 * np.log(10), rel=1e-14)
+        assert distribution.isf(1e-200)[0] == pytest.approx(np.log(0.25) + 200 * np.log(10), rel=1e-14)
+        assert distribution.ppf(1e-200)[0] == pytest.approx(-np.log(0.25) - 200 * np.log(10), rel=1e-14)
 
     def test_near_zero_and_across_scales(self):
-        law = Mixture([Laplace(0, 1e-200), Laplace(0, 1e200)], [0.5, 0.5])
+        distribution = Mixture([Laplace(0, 1e-200), Laplace(0, 1e200)], [0.5, 0.5])
         # F(x) = 1/2 + (1 - exp(-x / 1e-200)) / 4 for the first, while the second stays at 1/2.
-        assert law.ppf(0.625)[0] == pytest.approx(1e-200 * np.log(2), rel=1e-12)
-        assert law.ppf(0.5).tolist() == [0.0]
-        assert law.isf(0.625)[0] == pytest.approx(-1e-200 * np.log(2), rel=1e-12)
+        assert distribution.ppf(0.625)[0] == pytest.approx(1e-200 * np.log(2), rel=1e-12)
+        assert distribution.ppf(0.5).tolist() == [0.0]
+        assert distribution.isf(0.625)[0] == pytest.approx(-1e-200 * np.log(2), rel=1e-12)
 
     def test_ends(self):
-        bounded = ScipyLaw(stats.uniform([2.0, 2.0], 3.0))
-        law = Mixture([bounded, Normal([0.0, 0.0], 1.0)], [[0.5, 0.5], [1.0, 0.0]])
-        assert law.ppf(0.0).tolist() == [-np.inf, 2.0]
-        assert law.ppf(1.0).tolist() == [np.inf, 5.0]
-        assert law.isf(0.0).tolist() == [np.inf, 5.0]
-        assert law.isf(1.0).tolist() == [-np.inf, 2.0]
+        bounded = ScipyDistribution(stats.uniform([2.0, 2.0], 3.0))
+        distribution = Mixture([bounded, Normal([0.0, 0.0], 1.0)], [[0.5, 0.5], [1.0, 0.0]])
+        assert distribution.ppf(0.0).tolist() == [-np.inf, 2.0]
+        assert distribution.ppf(1.0).tolist() == [np.inf, 5.0]
+        assert distribution.isf(0.0).tolist() == [np.inf, 5.0]
+        assert distribution.isf(1.0).tolist() == [-np.inf, 2.0]
 
     def test_of_draws_are_draws(self):
-        law = Mixture([Samples([[1.0, 2.0]]), Samples([[3.0, 4.0]])], [0.5, 0.5])
+        distribution = Mixture([Samples([[1.0, 2.0]]), Samples([[3.0, 4.0]])], [0.5, 0.5])
         q = np.array([[0.0, 0.2, 0.25, 0.26, 0.5, 0.51, 0.75, 0.8, 1.0]])
-        assert law.ppf(q).tolist() == [[1, 1, 1, 2, 2, 3, 3, 4, 4]]
-        assert law.isf(1 - q).tolist() == [[1, 1, 1, 2, 2, 3, 3, 4, 4]]
+        assert distribution.ppf(q).tolist() == [[1, 1, 1, 2, 2, 3, 3, 4, 4]]
+        assert distribution.isf(1 - q).tolist() == [[1, 1, 1, 2, 2, 3, 3, 4, 4]]
 
     @given(
         st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6),
         st.floats(0, 1), st.floats(0, 1),
     )  # fmt: skip
     def test_property(self, a, b, s, t, w, q):
-        law = Mixture([Normal(a, s), Laplace(b, t)], [w, 1 - w])
-        x = law.ppf(q)
+        distribution = Mixture([Normal(a, s), Laplace(b, t)], [w, 1 - w])
+        x = distribution.ppf(q)
         if 0 < q < 1:
-            assert law.cdf(x) >= q * (1 - 1e-14)
-            assert law.cdf(np.nextafter(x, -np.inf)) <= q * (1 + 1e-14)
+            assert distribution.cdf(x) >= q * (1 - 1e-14)
+            assert distribution.cdf(np.nextafter(x, -np.inf)) <= q * (1 + 1e-14)
 
 
 class TestMade:
     def test_weights_for_all_rows(self):
-        law = Mixture([Normal([0, 1], 1), Laplace([0, 1], 1)], [0.25, 0.75])
-        assert law.weights.tolist() == [[0.25, 0.75], [0.25, 0.75]]
+        distribution = Mixture([Normal([0, 1], 1), Laplace([0, 1], 1)], [0.25, 0.75])
+        assert distribution.weights.tolist() == [[0.25, 0.75], [0.25, 0.75]]
 
     def test_as_many_rows_as_components(self):
-        laws = [Normal([0, 1], 1), Laplace([0, 1], 1)]
-        assert Mixture(laws, [[1, 0], [0, 1]]).weights.tolist() == [[1, 0], [0, 1]]
+        distributions = [Normal([0, 1], 1), Laplace([0, 1], 1)]
+        assert Mixture(distributions, [[1, 0], [0, 1]]).weights.tolist() == [[1, 0], [0, 1]]
 
     def test_weights_stay_as_given(self):
         assert Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5 + 5e-7]).weights.tolist() == [[0.5, 0.5 + 5e-7]]
 
     def test_mixtures_of_mixtures_are_spread_out(self):
         inner = Mixture([Normal(0, 1), Normal(1, 1)], [0.25, 0.75])
-        law = Mixture([inner, Normal(2, 1)], [0.5, 0.5])
-        assert [float(part.mean[0]) for part in law.components] == [0.0, 1.0, 2.0]
-        assert law.weights.tolist() == [[0.125, 0.375, 0.5]]
-        assert law.cdf(0.3) == pytest.approx(0.5 * inner.cdf(0.3) + 0.5 * Normal(2, 1).cdf(0.3), rel=1e-15)
+        distribution = Mixture([inner, Normal(2, 1)], [0.5, 0.5])
+        assert [float(part.mean[0]) for part in distribution.components] == [0.0, 1.0, 2.0]
+        assert distribution.weights.tolist() == [[0.125, 0.375, 0.5]]
+        assert distribution.cdf(0.3) == pytest.approx(0.5 * inner.cdf(0.3) + 0.5 * Normal(2, 1).cdf(0.3), rel=1e-15)
 
     def test_components_of_a_generator(self):
         assert len(Mixture((Normal(m, 1) for m in range(3)), np.full(3, 1 / 3)).components) == 3
 
     def test_nobody_writes_to_its_weights(self):
         given_weights = np.array([0.5, 0.5])
-        law = Mixture([Normal(0, 1), Normal(1, 1)], given_weights)
+        distribution = Mixture([Normal(0, 1), Normal(1, 1)], given_weights)
         given_weights[0] = 9
-        assert law.weights.tolist() == [[0.5, 0.5]]
+        assert distribution.weights.tolist() == [[0.5, 0.5]]
         with pytest.raises(ValueError, match="read-only"):
-            law.weights[0] = 1.0
+            distribution.weights[0] = 1.0
 
 
 class TestSample:
     def test_shares_of_the_components(self):
         m = 40_000
-        law = Mixture(
+        distribution = Mixture(
             [Normal([-100.0] * 2, 1), Normal([0.0] * 2, 1), Normal([100.0] * 2, 1)], [[0.2, 0.5, 0.3], [0, 1, 0]]
         )
-        draws = law.sample(m, 0)
+        draws = distribution.sample(m, 0)
         shares = np.array([(draws < -50).mean(axis=1), (np.abs(draws) < 50).mean(axis=1), (draws > 50).mean(axis=1)]).T
         assert np.all(np.abs(shares[0] - [0.2, 0.5, 0.3]) < 2.5 / np.sqrt(m))
         assert shares[1].tolist() == [0.0, 1.0, 0.0]
 
     def test_follows_the_cdf(self):
         m = 40_000
-        share = (LAW.sample(m, 1) <= LAW.ppf(0.3)[:, None]).mean(axis=1)
+        share = (DISTRIBUTION.sample(m, 1) <= DISTRIBUTION.ppf(0.3)[:, None]).mean(axis=1)
         assert np.all(np.abs(share - 0.3) < 5 * np.sqrt(0.3 * 0.7 / m))
 
     def test_vectors_come_whole(self):

@@ -9,47 +9,49 @@ from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 Z = np.array([-38.0, -20.0, -8.3, -3.0, -1.0, -1e-9, 0.0, 1e-300, 0.5, 2.0, 8.3, 20.0, 38.0])
 Q = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5, 0.75, 1 - 2**-53, 1.0])
 MEAN, STD = np.array([0.0, -3.0, 1e6]), np.array([1.0, 0.01, 1e3])
-LAW, SCIPY = Normal(MEAN, STD), stats.norm(MEAN[:, None], STD[:, None])
+DISTRIBUTION, SCIPY = Normal(MEAN, STD), stats.norm(MEAN[:, None], STD[:, None])
 X = MEAN[:, None] + STD[:, None] * Z
 
 
 def test_hand_numbers():
-    law = Normal([0.0, 10.0], [1.0, 2.0])
-    assert law.cdf([0.0, 10.0]).tolist() == [0.5, 0.5]
-    assert law.cdf([1.959963984540054, 10 + 2 * 1.959963984540054]) == pytest.approx([0.975, 0.975], rel=1e-15)
-    assert law.log_density([0.0, 12.0]) == pytest.approx([-0.9189385332046727, -0.9189385332046727 - 0.5 - np.log(2)])
-    assert law.ppf(0.975) == pytest.approx([1.959963984540054, 13.919927969080108], rel=1e-15)
+    distribution = Normal([0.0, 10.0], [1.0, 2.0])
+    assert distribution.cdf([0.0, 10.0]).tolist() == [0.5, 0.5]
+    assert distribution.cdf([1.959963984540054, 10 + 2 * 1.959963984540054]) == pytest.approx([0.975, 0.975], rel=1e-15)
+    assert distribution.log_density([0.0, 12.0]) == pytest.approx(
+        [-0.9189385332046727, -0.9189385332046727 - 0.5 - np.log(2)]
+    )
+    assert distribution.ppf(0.975) == pytest.approx([1.959963984540054, 13.919927969080108], rel=1e-15)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
 def test_agrees_with_scipy_at_points(ours, theirs):
-    np.testing.assert_allclose(getattr(LAW, ours)(X), getattr(SCIPY, theirs)(X), rtol=1e-12)
+    np.testing.assert_allclose(getattr(DISTRIBUTION, ours)(X), getattr(SCIPY, theirs)(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["ppf", "isf"])
 def test_agrees_with_scipy_at_levels(method):
-    np.testing.assert_allclose(getattr(LAW, method)(Q[None]), getattr(SCIPY, method)(Q), rtol=1e-12)
+    np.testing.assert_allclose(getattr(DISTRIBUTION, method)(Q[None]), getattr(SCIPY, method)(Q), rtol=1e-12)
 
 
 def test_far_tails_keep_their_digits():
-    law = Normal(0, 1)
-    assert law.sf(20.0)[0] == pytest.approx(2.7536241186062337e-89, rel=1e-12)
-    assert law.sf(20.0) == law.cdf(-20.0)
-    assert law.isf(law.sf(30.0))[0] == pytest.approx(30.0, rel=1e-14)
+    distribution = Normal(0, 1)
+    assert distribution.sf(20.0)[0] == pytest.approx(2.7536241186062337e-89, rel=1e-12)
+    assert distribution.sf(20.0) == distribution.cdf(-20.0)
+    assert distribution.isf(distribution.sf(30.0))[0] == pytest.approx(30.0, rel=1e-14)
 
 
 def test_infinity_is_a_point():
-    law = Normal(0, 1e-300)
-    assert law.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
-    assert law.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
-    assert law.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
-    assert law.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
-    assert law.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
+    distribution = Normal(0, 1e-300)
+    assert distribution.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
+    assert distribution.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
+    assert distribution.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
+    assert distribution.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
+    assert distribution.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
 
 
 def test_draws_have_mean_and_spread():
     m = 40_000
-    z = (LAW.sample(m, 0) - MEAN[:, None]) / STD[:, None]
+    z = (DISTRIBUTION.sample(m, 0) - MEAN[:, None]) / STD[:, None]
     assert np.all(np.abs(z.mean(axis=1)) < 5 / np.sqrt(m))
     assert np.all(np.abs(z.var(axis=1) - 1) < 5 * np.sqrt(2 / m))
     assert abs(np.corrcoef(z)[0, 1]) < 5 / np.sqrt(m)
@@ -58,29 +60,29 @@ def test_draws_have_mean_and_spread():
 Z_LAPLACE = np.array([-700.0, -40.0, -3.0, -1e-9, 0.0, 1e-9, 0.5, 2.0, 40.0, 700.0])
 Q_LAPLACE = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.75, 1 - 2**-53, 1.0])
 LOC, SCALE = np.array([0.0, -3.0, 1e6]), np.array([1.0, 0.01, 1e3])
-LAW_LAPLACE, SCIPY_LAPLACE = Laplace(LOC, SCALE), stats.laplace(LOC[:, None], SCALE[:, None])
+DISTRIBUTION_LAPLACE, SCIPY_LAPLACE = Laplace(LOC, SCALE), stats.laplace(LOC[:, None], SCALE[:, None])
 X_LAPLACE = LOC[:, None] + SCALE[:, None] * Z_LAPLACE
 
 
 def test_hand_numbers_laplace():
-    law = Laplace([0.0, 10.0], [1.0, 2.0])
-    assert law.cdf([0.0, 10.0]).tolist() == [0.5, 0.5]
-    assert law.cdf([-np.log(2), 10 + 2 * np.log(2)]) == pytest.approx([0.25, 0.75], rel=1e-15)
-    assert law.log_density([3.0, 10.0]) == pytest.approx([-3 - np.log(2), -np.log(4)], rel=1e-15)
-    assert law.ppf([0.25, 0.75]) == pytest.approx([-np.log(2), 10 + 2 * np.log(2)], rel=1e-15)
+    distribution = Laplace([0.0, 10.0], [1.0, 2.0])
+    assert distribution.cdf([0.0, 10.0]).tolist() == [0.5, 0.5]
+    assert distribution.cdf([-np.log(2), 10 + 2 * np.log(2)]) == pytest.approx([0.25, 0.75], rel=1e-15)
+    assert distribution.log_density([3.0, 10.0]) == pytest.approx([-3 - np.log(2), -np.log(4)], rel=1e-15)
+    assert distribution.ppf([0.25, 0.75]) == pytest.approx([-np.log(2), 10 + 2 * np.log(2)], rel=1e-15)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
 def test_agrees_with_scipy_at_points_laplace(ours, theirs):
     np.testing.assert_allclose(
-        getattr(LAW_LAPLACE, ours)(X_LAPLACE), getattr(SCIPY_LAPLACE, theirs)(X_LAPLACE), rtol=1e-12
+        getattr(DISTRIBUTION_LAPLACE, ours)(X_LAPLACE), getattr(SCIPY_LAPLACE, theirs)(X_LAPLACE), rtol=1e-12
     )
 
 
 @pytest.mark.parametrize("method", ["ppf", "isf"])
 def test_agrees_with_scipy_at_levels_laplace(method):
     np.testing.assert_allclose(
-        getattr(LAW_LAPLACE, method)(Q_LAPLACE[None]), getattr(SCIPY_LAPLACE, method)(Q_LAPLACE), rtol=1e-12
+        getattr(DISTRIBUTION_LAPLACE, method)(Q_LAPLACE[None]), getattr(SCIPY_LAPLACE, method)(Q_LAPLACE), rtol=1e-12
     )
 
 
@@ -92,17 +94,17 @@ def test_quantiles_near_the_middle_keep_their_digits():
 
 
 def test_infinity_is_a_point_laplace():
-    law = Laplace(0, 1e-300)
-    assert law.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
-    assert law.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
-    assert law.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
-    assert law.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
-    assert law.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
+    distribution = Laplace(0, 1e-300)
+    assert distribution.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
+    assert distribution.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
+    assert distribution.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
+    assert distribution.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
+    assert distribution.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
 
 
 def test_draws_have_median_and_spread():
     m = 40_000
-    z = (LAW_LAPLACE.sample(m, 0) - LOC[:, None]) / SCALE[:, None]  # variance 2, fourth moment 24
+    z = (DISTRIBUTION_LAPLACE.sample(m, 0) - LOC[:, None]) / SCALE[:, None]  # variance 2, fourth moment 24
     assert np.all(np.abs(z.mean(axis=1)) < 5 * np.sqrt(2 / m))
     assert np.all(np.abs((z**2).mean(axis=1) - 2) < 5 * np.sqrt(20 / m))
     assert np.all(np.abs((z < 0).mean(axis=1) - 0.5) < 2.5 / np.sqrt(m))
@@ -119,20 +121,20 @@ X_MV_NORMAL = RNG.normal(scale=5, size=(N, 4, D))
 
 class TestMade:
     def test_one_covariance_for_all_rows(self):
-        law = MvNormal(MEAN_MV_NORMAL, COV[0])
-        assert law.is_shared
-        assert law.cov.shape == (N, D, D)
-        assert law.cov.strides[0] == 0
-        assert np.array_equal(law.cov[4], COV[0])
-        assert law.take(np.array([1, 1, 2])).is_shared
-        assert law.take(np.array([1, 1, 2])).cov.shape == (3, D, D)
-        assert law.take(np.array([], int)).take(slice(0)).cov.shape == (0, D, D)
+        distribution = MvNormal(MEAN_MV_NORMAL, COV[0])
+        assert distribution.is_shared
+        assert distribution.cov.shape == (N, D, D)
+        assert distribution.cov.strides[0] == 0
+        assert np.array_equal(distribution.cov[4], COV[0])
+        assert distribution.take(np.array([1, 1, 2])).is_shared
+        assert distribution.take(np.array([1, 1, 2])).cov.shape == (3, D, D)
+        assert distribution.take(np.array([], int)).take(slice(0)).cov.shape == (0, D, D)
 
     def test_one_covariance_per_row(self):
-        law = MvNormal(MEAN_MV_NORMAL, COV)
-        assert not law.is_shared
-        assert np.array_equal(law.cov, COV)
-        assert np.array_equal(law.take(slice(1, 3)).cov, COV[1:3])
+        distribution = MvNormal(MEAN_MV_NORMAL, COV)
+        assert not distribution.is_shared
+        assert np.array_equal(distribution.cov, COV)
+        assert np.array_equal(distribution.take(slice(1, 3)).cov, COV[1:3])
 
     @pytest.mark.parametrize("n", [1, 2])
     def test_as_many_rows_as_coordinates(self, n):
@@ -148,18 +150,18 @@ class TestMade:
 
     def test_nobody_writes_to_it(self):
         given = COV.copy()
-        for law in (MvNormal(MEAN_MV_NORMAL, given), MvNormal(MEAN_MV_NORMAL, given[0])):
+        for distribution in (MvNormal(MEAN_MV_NORMAL, given), MvNormal(MEAN_MV_NORMAL, given[0])):
             given[:] = 7.0
-            assert np.array_equal(law.cov[0], COV[0])
-            for array in (law.mean, law.cov, law.take([0]).cov):
+            assert np.array_equal(distribution.cov[0], COV[0])
+            for array in (distribution.mean, distribution.cov, distribution.take([0]).cov):
                 with pytest.raises(ValueError, match="read-only"):
                     array[0] = 5.0
             given[:] = COV
 
     def test_rounding_of_float32_is_made_symmetric(self):
         given = np.array([[1.0, 0.5], [0.5 + 4e-8, 1.0]])
-        law = MvNormal([[0.0, 0.0]], given)
-        assert law.cov[0, 0, 1] == law.cov[0, 1, 0] == 0.5 + 2e-8
+        distribution = MvNormal([[0.0, 0.0]], given)
+        assert distribution.cov[0, 0, 1] == distribution.cov[0, 1, 0] == 0.5 + 2e-8
 
     def test_scales_may_differ_widely(self):
         cov = np.array([[1e-24, 0.9], [0.9, 1e24]])
@@ -178,21 +180,25 @@ class TestAsked:
         np.testing.assert_allclose(MvNormal(MEAN_MV_NORMAL, COV[0]).log_density(X_MV_NORMAL), expected, rtol=1e-12)
 
     def test_shapes_of_points(self):
-        law = MvNormal(MEAN_MV_NORMAL, COV)
-        table = law.log_density(X_MV_NORMAL)
-        assert np.array_equal(law.log_density(X_MV_NORMAL[:, 2]), table[:, 2])
-        assert np.array_equal(law.log_density(X_MV_NORMAL[:1])[0], table[0])
-        assert np.array_equal(law.log_density(X_MV_NORMAL[0, 0]), law.log_density(np.tile(X_MV_NORMAL[0, 0], (N, 1))))
+        distribution = MvNormal(MEAN_MV_NORMAL, COV)
+        table = distribution.log_density(X_MV_NORMAL)
+        assert np.array_equal(distribution.log_density(X_MV_NORMAL[:, 2]), table[:, 2])
+        assert np.array_equal(distribution.log_density(X_MV_NORMAL[:1])[0], table[0])
+        assert np.array_equal(
+            distribution.log_density(X_MV_NORMAL[0, 0]), distribution.log_density(np.tile(X_MV_NORMAL[0, 0], (N, 1)))
+        )
 
     def test_refused_points(self, refusal):
-        law = MvNormal(MEAN_MV_NORMAL, COV)
+        distribution = MvNormal(MEAN_MV_NORMAL, COV)
         for x in (0.0, X_MV_NORMAL[:, :, :2], X_MV_NORMAL[:4], X_MV_NORMAL[:4, 0], X_MV_NORMAL[None]):
-            assert "points must have shape (5, 3) or (5, k, 3)" in refusal(law.log_density, x)
+            assert "points must have shape (5, 3) or (5, k, 3)" in refusal(distribution.log_density, x)
 
-    def test_one_coordinate_is_the_normal_law(self):
+    def test_one_coordinate_is_the_normal_distribution(self):
         x = np.linspace(-4, 4, 7)
-        law = MvNormal(np.zeros((1, 1)), [[4.0]])
-        np.testing.assert_allclose(law.log_density(x[None, :, None]), Normal(0, 2).log_density(x[None]), rtol=1e-14)
+        distribution = MvNormal(np.zeros((1, 1)), [[4.0]])
+        np.testing.assert_allclose(
+            distribution.log_density(x[None, :, None]), Normal(0, 2).log_density(x[None]), rtol=1e-14
+        )
 
     def test_far_away(self):
         assert MvNormal([[0.0, 0.0]], np.eye(2)).log_density([[1e200, 0.0]]).tolist() == [-np.inf]
@@ -200,12 +206,12 @@ class TestAsked:
     @pytest.mark.parametrize("cov", [COV, COV[0]], ids=["own", "shared"])
     def test_draws_have_mean_and_covariance(self, cov):
         m = 20_000
-        law = MvNormal(MEAN_MV_NORMAL, cov)
-        centred = law.sample(m, 0) - MEAN_MV_NORMAL[:, None]
-        std = np.sqrt(np.diagonal(law.cov, axis1=1, axis2=2))
+        distribution = MvNormal(MEAN_MV_NORMAL, cov)
+        centred = distribution.sample(m, 0) - MEAN_MV_NORMAL[:, None]
+        std = np.sqrt(np.diagonal(distribution.cov, axis1=1, axis2=2))
         assert np.all(np.abs(centred.mean(axis=1)) < 5 * std / np.sqrt(m))
         found = np.einsum("nmi,nmj->nij", centred, centred) / m
-        assert np.all(np.abs(found - law.cov) < 5 * np.sqrt(2 / m) * std[:, :, None] * std[:, None, :])
+        assert np.all(np.abs(found - distribution.cov) < 5 * np.sqrt(2 / m) * std[:, :, None] * std[:, None, :])
 
 
 EYE = np.eye(2)

@@ -12,30 +12,30 @@ DRAWS = np.array([[4.0, 1.0, 3.0, 2.0], [5.0, 0.0, 0.0, 5.0]])
 class TestMade:
     def test_real_and_vectors(self):
         assert (Samples(DRAWS).n, Samples(DRAWS).M, Samples(DRAWS).shape) == (2, 4, ())
-        law = Samples(np.zeros((2, 3, 5)))
-        assert (law.n, law.M, law.shape) == (2, 3, (5,))
+        distribution = Samples(np.zeros((2, 3, 5)))
+        assert (distribution.n, distribution.M, distribution.shape) == (2, 3, (5,))
 
     def test_is_no_copy_and_nobody_writes_through_it(self):
         given = DRAWS.copy()
-        law = Samples(given)
-        assert np.shares_memory(law.draws, given)
-        for array in (law.draws, law.held):
+        distribution = Samples(given)
+        assert np.shares_memory(distribution.draws, given)
+        for array in (distribution.draws, distribution.held):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
         given[0] = 7  # whose own array stays writeable
 
     def test_half_precision_is_held_as_it_came_and_computed_with_as_double(self):
-        law = Samples(DRAWS.astype(np.float16))
-        assert (law.held.dtype, law.draws.dtype) == (np.float16, np.float64)
-        assert np.array_equal(law.draws, DRAWS)
+        distribution = Samples(DRAWS.astype(np.float16))
+        assert (distribution.held.dtype, distribution.draws.dtype) == (np.float16, np.float64)
+        assert np.array_equal(distribution.draws, DRAWS)
 
     def test_infinite_draws_have_an_order_and_nothing_else(self):
-        law = Samples([[1.0, np.inf, 3.0], [-np.inf, 0.0, 0.0]])
-        assert law.cdf(1.0).tolist() == [1 / 3, 1.0]
-        assert law.ppf(0.9).tolist() == [np.inf, 0.0]
+        distribution = Samples([[1.0, np.inf, 3.0], [-np.inf, 0.0, 0.0]])
+        assert distribution.cdf(1.0).tolist() == [1 / 3, 1.0]
+        assert distribution.ppf(0.9).tolist() == [np.inf, 0.0]
         with pytest.raises(InputError, match=r"must be finite here.*row 0, draw 1 is inf"):
-            _ = law.draws
-        assert law.take([1]).finite is False
+            _ = distribution.draws
+        assert distribution.take([1]).finite is False
         assert Samples([[1.0], [np.inf]]).take([0]).draws.tolist() == [[1.0]]
 
     def test_missing_draws_are_refused(self):
@@ -51,36 +51,36 @@ class TestMade:
             )
 
     def test_log_densities_travel_with_their_rows(self):
-        law = Samples(DRAWS, log_density=[[0, -1, -2, -np.inf], [-3, -4, -5, -6]])
-        assert law.log_densities.tolist()[0] == [0, -1, -2, -np.inf]
-        assert law.take([1]).log_densities.tolist() == [[-3, -4, -5, -6]]
+        distribution = Samples(DRAWS, log_density=[[0, -1, -2, -np.inf], [-3, -4, -5, -6]])
+        assert distribution.log_densities.tolist()[0] == [0, -1, -2, -np.inf]
+        assert distribution.take([1]).log_densities.tolist() == [[-3, -4, -5, -6]]
         assert Samples(DRAWS).take([1]).log_densities is None
 
 
 class TestAsked:
     def test_cdf_counts_draws(self):
-        law = Samples(DRAWS)
+        distribution = Samples(DRAWS)
         x = np.array([[0.5, 1.0, 2.5, 9.0]])
-        assert law.cdf(x).tolist() == [[0, 0.25, 0.5, 1], [0.5, 0.5, 0.5, 1]]
-        assert law.sf(x).tolist() == [[1, 0.75, 0.5, 0], [0.5, 0.5, 0.5, 0]]
-        assert law.cdf([3.0, -1.0]).tolist() == [0.75, 0.0]
-        assert law.sf(0.0).tolist() == [1.0, 0.5]
+        assert distribution.cdf(x).tolist() == [[0, 0.25, 0.5, 1], [0.5, 0.5, 0.5, 1]]
+        assert distribution.sf(x).tolist() == [[1, 0.75, 0.5, 0], [0.5, 0.5, 0.5, 0]]
+        assert distribution.cdf([3.0, -1.0]).tolist() == [0.75, 0.0]
+        assert distribution.sf(0.0).tolist() == [1.0, 0.5]
 
     def test_quantiles_are_draws(self):
-        law = Samples(DRAWS)
+        distribution = Samples(DRAWS)
         q = np.array([[0.0, 0.1, 0.25, 0.26, 0.5, 0.75, 0.76, 1.0]])
-        assert law.ppf(q).tolist() == [[1, 1, 1, 2, 2, 3, 4, 4], [0, 0, 0, 0, 0, 5, 5, 5]]
-        assert law.isf(1 - q).tolist() == [[1, 1, 1, 2, 2, 3, 4, 4], [0, 0, 0, 0, 0, 5, 5, 5]]
-        assert law.ppf(0.5).tolist() == [2.0, 0.0]
+        assert distribution.ppf(q).tolist() == [[1, 1, 1, 2, 2, 3, 4, 4], [0, 0, 0, 0, 0, 5, 5, 5]]
+        assert distribution.isf(1 - q).tolist() == [[1, 1, 1, 2, 2, 3, 4, 4], [0, 0, 0, 0, 0, 5, 5, 5]]
+        assert distribution.ppf(0.5).tolist() == [2.0, 0.0]
 
     @pytest.mark.parametrize("M", [1, 2, 7, 49, 100, 1000])
     def test_quantiles_invert_the_shares_exactly(self, M):
         draws = np.arange(1.0, M + 1)[None]
-        law = Samples(draws)
-        assert np.array_equal(law.ppf(law.cdf(draws)), draws)
-        assert np.array_equal(law.isf(law.sf(draws)), draws)
+        distribution = Samples(draws)
+        assert np.array_equal(distribution.ppf(distribution.cdf(draws)), draws)
+        assert np.array_equal(distribution.isf(distribution.sf(draws)), draws)
         between = (np.arange(M) + 0.5)[None] / M
-        assert np.array_equal(law.ppf(between), draws)
+        assert np.array_equal(distribution.ppf(between), draws)
 
     def test_has_no_density(self, refusal):
         message = refusal(Samples(DRAWS).log_density, 0.0, error=NotApplicableError)

@@ -10,7 +10,7 @@ from scipy import stats
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Normal
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 A, SCALE = np.array([0.5, 2.0, 7.0]), np.array([1.0, 3.0, 0.1])
 X = np.array([[0.1, 1.0, 500.0]] * 3)
@@ -26,21 +26,21 @@ class TestAsked:
     @pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
     def test_points(self, name, ours, theirs):
         expected = getattr(stats.gamma(A[:, None], scale=SCALE[:, None]), theirs)(X)
-        law = ScipyLaw(FORMS[name])
-        assert np.array_equal(getattr(law, ours)(X), expected)
-        assert np.array_equal(getattr(law, ours)(X[:, 1]), expected[:, 1])
-        assert np.array_equal(getattr(law, ours)(1.0), expected[:, 1])
-        assert np.array_equal(getattr(law.take([2, 0]), ours)(X[:2]), expected[[2, 0]])
+        distribution = ScipyDistribution(FORMS[name])
+        assert np.array_equal(getattr(distribution, ours)(X), expected)
+        assert np.array_equal(getattr(distribution, ours)(X[:, 1]), expected[:, 1])
+        assert np.array_equal(getattr(distribution, ours)(1.0), expected[:, 1])
+        assert np.array_equal(getattr(distribution.take([2, 0]), ours)(X[:2]), expected[[2, 0]])
 
     @pytest.mark.parametrize("method", ["ppf", "isf"])
     def test_levels(self, name, method):
         q = np.array([[0.0, 1e-300, 0.5, 1.0]])
         expected = getattr(stats.gamma(A[:, None], scale=SCALE[:, None]), method)(q)
-        assert np.array_equal(getattr(ScipyLaw(FORMS[name]), method)(q), expected)
+        assert np.array_equal(getattr(ScipyDistribution(FORMS[name]), method)(q), expected)
 
     def test_draws(self, name):
         m = 20_000
-        draws = ScipyLaw(FORMS[name]).sample(m, 0)
+        draws = ScipyDistribution(FORMS[name]).sample(m, 0)
         mean, std = A * SCALE, np.sqrt(A) * SCALE
         assert np.all(np.abs(draws.mean(axis=1) - mean) < 5 * std / np.sqrt(m))
 
@@ -48,39 +48,41 @@ class TestAsked:
 class TestMade:
     def test_numbers_alone_are_one_row(self):
         for frozen in (stats.norm(), stats.norm(0, 1), stats.norm(loc=0)):
-            law = ScipyLaw(frozen)
-            assert law.n == 1
-            assert law.cdf(0.0).tolist() == [0.5]
-            assert law.take(np.array([0, 0])).n == 2
-            assert law.take(np.array([0, 0])).sample(3, 0).shape == (2, 3)
+            distribution = ScipyDistribution(frozen)
+            assert distribution.n == 1
+            assert distribution.cdf(0.0).tolist() == [0.5]
+            assert distribution.take(np.array([0, 0])).n == 2
+            assert distribution.take(np.array([0, 0])).sample(3, 0).shape == (2, 3)
 
     def test_is_a_copy_that_nobody_writes_to(self):
         loc = np.array([0.0, 1.0])
-        law = ScipyLaw(stats.norm(loc, 1))
+        distribution = ScipyDistribution(stats.norm(loc, 1))
         loc[:] = 9
-        assert law.cdf([0.0, 1.0]).tolist() == [0.5, 0.5]
+        assert distribution.cdf([0.0, 1.0]).tolist() == [0.5, 0.5]
         with pytest.raises(ValueError, match="read-only"):
-            law.args[0][0] = 1
+            distribution.args[0][0] = 1
 
     def test_agrees_with_our_own(self):
         x = np.linspace(-30, 30, 13)[None]
-        ours, theirs = Normal([0, 1], 2), ScipyLaw(stats.norm([0, 1], 2))
+        ours, theirs = Normal([0, 1], 2), ScipyDistribution(stats.norm([0, 1], 2))
         for method in ("cdf", "sf", "log_density"):
             np.testing.assert_allclose(getattr(ours, method)(x), getattr(theirs, method)(x), rtol=1e-12)
 
     def test_infinite_degrees_of_freedom_are_legal(self):
-        assert ScipyLaw(stats.t(df=[3.0, np.inf])).cdf(0.0).tolist() == [0.5, 0.5]
+        assert ScipyDistribution(stats.t(df=[3.0, np.inf])).cdf(0.0).tolist() == [0.5, 0.5]
 
     def test_discrete(self, refusal):
-        law = ScipyLaw(stats.binom(n=[2, 4], p=0.5))
-        assert law.cdf([0, 2]) == pytest.approx([0.25, 11 / 16], rel=1e-14)
-        assert law.sample(5, 0).dtype == np.float64
-        assert "discrete binom has no density" in refusal(law.log_density, 0, error=NotApplicableError)
+        distribution = ScipyDistribution(stats.binom(n=[2, 4], p=0.5))
+        assert distribution.cdf([0, 2]) == pytest.approx([0.25, 11 / 16], rel=1e-14)
+        assert distribution.sample(5, 0).dtype == np.float64
+        assert "discrete binom has no density" in refusal(distribution.log_density, 0, error=NotApplicableError)
 
     def test_in_a_mixture(self):
-        law = Mixture([ScipyLaw(stats.expon()), ScipyLaw(stats.expon(scale=2.0))], [0.5, 0.5])
-        assert law.sf(2.0)[0] == pytest.approx((np.exp(-2) + np.exp(-1)) / 2, rel=1e-15)
-        assert law.cdf(law.ppf(0.9))[0] == pytest.approx(0.9, rel=1e-14)
+        distribution = Mixture(
+            [ScipyDistribution(stats.expon()), ScipyDistribution(stats.expon(scale=2.0))], [0.5, 0.5]
+        )
+        assert distribution.sf(2.0)[0] == pytest.approx((np.exp(-2) + np.exp(-1)) / 2, rel=1e-15)
+        assert distribution.cdf(distribution.ppf(0.9))[0] == pytest.approx(0.9, rel=1e-14)
 
 
 REFUSED = {
@@ -101,11 +103,11 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(refusal, name):
     frozen, words = REFUSED[name]
-    message = refusal(ScipyLaw, frozen)
+    message = refusal(ScipyDistribution, frozen)
     assert all(word in message for word in words), message
 
 
-def test_laws_do_not_import_scipy_stats():
+def test_distributions_do_not_import_scipy_stats():
     code = (
         "import sys\n"
         "from calibrant.inputs.laws import Mixture, MvNormal, Normal\n"

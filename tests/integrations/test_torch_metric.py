@@ -503,7 +503,7 @@ class TestRefused:
         assert "pos_label= belongs" in refusal(TorchMetric("ece", pos_label=1).update, y, P)
         assert metric.n == 4
 
-    def test_too_little_for_a_limit_law(self, tensor, refusal):
+    def test_too_little_for_a_limit_distribution(self, tensor, refusal):
         moments, grids = TorchMetric("spiegelhalter_test"), [TorchMetric("spiegelhalter_test", null="monte-carlo")]
         grids.append(TorchMetric("kuiper_test"))
         for metric in (moments, *grids):

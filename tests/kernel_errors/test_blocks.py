@@ -19,19 +19,19 @@ P1 = RNG.random(n)
 Y1 = (RNG.random(n) < P1).astype(int)
 P3 = RNG.dirichlet(np.ones(3), n)
 Y3 = RNG.integers(0, 3, n)
-LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+DISTRIBUTION = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
 REAL = RNG.normal(size=n)
 W = RNG.uniform(0.5, 3, n)
 
 CASES = {
     "binary": (Y1, P1, Exponential(0.3)),
     "classes": (Y3, P3, Gaussian(0.5, "euclidean") * Gaussian(1.0, "labels")),
-    "laws": (REAL, LAW, Exponential(1.0) * Gaussian(1.0)),
+    "distributions": (REAL, DISTRIBUTION, Exponential(1.0) * Gaussian(1.0)),
 }
 
 
 def taken(prediction, rows):
-    return prediction.take(rows) if isinstance(prediction, cb.Law) else prediction[rows]
+    return prediction.take(rows) if isinstance(prediction, cb.Distribution) else prediction[rows]
 
 
 def summary(name, rows=slice(None), m=5, weights=None, **options):
@@ -140,10 +140,10 @@ def test_bytes(name, weights):
 
 
 @pytest.mark.parametrize(
-    "law", [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))], ids=lambda law: type(law).__name__
+    "law", [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))], ids=lambda distribution: type(distribution).__name__
 )
-def test_bytes_of_other_laws(law):
-    found = cb.summarize("skce", REAL, law, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=4)
+def test_bytes_of_other_distributions(distribution):
+    found = cb.summarize("skce", REAL, distribution, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=4)
     assert found.left[0].n == 3
     assert Summary.from_bytes(found.to_bytes()) == found
 
@@ -182,7 +182,7 @@ class TestRefusals:
         )
 
     def test_another_kind(self, refusal):
-        message = refusal(lambda: summary("binary") + summary("laws"), error=SummaryError)
+        message = refusal(lambda: summary("binary") + summary("distributions"), error=SummaryError)
         assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 5 (law Normal," in message
 
     def test_another_kernel(self, refusal):
@@ -207,9 +207,9 @@ class TestRefusals:
         whole = cb.summarize("skce", [0, 1, 2, 3, 0], np.full((5, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
         assert "4 classes" in refusal(lambda: summary("classes", slice(0, 5)) + whole, error=SummaryError)
 
-    def test_other_laws(self, refusal):
-        other = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["laws"][2], blocksize=5)
-        message = refusal(lambda: summary("laws", slice(0, 5)) + other, error=SummaryError)
+    def test_other_distributions(self, refusal):
+        other = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["distributions"][2], blocksize=5)
+        message = refusal(lambda: summary("distributions", slice(0, 5)) + other, error=SummaryError)
         assert "(law Normal, unbiased=True) do not merge with blocks of 5 (law Laplace," in message
 
     def test_other_levels(self, refusal):

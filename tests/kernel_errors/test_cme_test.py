@@ -16,8 +16,8 @@ P1 = RNG.random(n)
 Y1 = (RNG.random(n) < P1).astype(int)
 P3 = RNG.dirichlet(np.ones(3), n)
 Y3 = np.array([RNG.choice(3, p=row) for row in P3])
-LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
-REAL = LAW.sample(1, 0)[:, 0]
+DISTRIBUTION = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+REAL = DISTRIBUTION.sample(1, 0)[:, 0]
 PLACES = ([0.2, 0.6, 0.9], [1, 0, 1])
 KERNEL = Exponential(0.3)
 
@@ -128,20 +128,20 @@ class TestResult:
         [
             (Y1, P1),
             (Y3, P3),
-            (REAL, LAW),
-            (REAL, Samples(LAW.sample(6, 3))),
+            (REAL, DISTRIBUTION),
+            (REAL, Samples(DISTRIBUTION.sample(6, 3))),
             (RNG.normal(size=(n, 2)), MvNormal(np.zeros((n, 2)) + RNG.normal(size=(n, 1)) / 9, np.eye(2))),
         ],
-        ids=["binary", "classes", "laws", "draws", "vectors"],
+        ids=["binary", "classes", "distributions", "draws", "vectors"],
     )
     def test_calibrated_and_not(self, y, prediction):
         first, again = (cme_test(y, prediction, locations=4, resamples=39, rng=2).pvalue for _ in range(2))
         assert first == again > 1 / 40
-        worse = np.asarray(y) + 6 if isinstance(prediction, cb.Law) else np.where(np.asarray(y) == 0, 1, 0)
+        worse = np.asarray(y) + 6 if isinstance(prediction, cb.Distribution) else np.where(np.asarray(y) == 0, 1, 0)
         assert cme_test(worse, prediction, locations=4, resamples=39, rng=2).pvalue == 1 / 40
 
     def test_given_locations_of_draws(self):
-        draws = Samples(LAW.sample(6, 3))
+        draws = Samples(DISTRIBUTION.sample(6, 3))
         places = (draws.take(slice(0, 3)), [0.0, 1.0, -1.0])
         assert 0 < cme_test(REAL, draws, locations=places, resamples=19).pvalue <= 1
         known = Samples(draws.draws, np.zeros((n, 6)))
@@ -182,14 +182,14 @@ class TestRefusals:
 
     def test_locations(self, refusal):
         assert "a pair (prediction, y)" in refusal(cme_test, Y1, P1, locations="ten")
-        assert "a law like the prediction" in refusal(cme_test, REAL, LAW, locations=([0.5], [1]))
+        assert "a law like the prediction" in refusal(cme_test, REAL, DISTRIBUTION, locations=([0.5], [1]))
 
     @pytest.mark.parametrize("resamples", [0, 2.0, True])
     def test_resamples(self, resamples, refusal):
         assert "resamples must be" in refusal(cme_test, Y1, P1, resamples=resamples)
 
     def test_kernels(self, refusal):
-        assert "these outcomes are real" in refusal(cme_test, REAL, LAW, kernel=Exponential() * cb.Delta())
+        assert "these outcomes are real" in refusal(cme_test, REAL, DISTRIBUTION, kernel=Exponential() * cb.Delta())
         assert "these are classes" in refusal(cme_test, Y3, P3, kernel=Exponential() * Gaussian())
 
 

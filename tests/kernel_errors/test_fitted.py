@@ -18,7 +18,7 @@ from calibrant import (
     Normal,
     NotApplicableError,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
 )
 from calibrant.inputs.probabilities import read_probabilities, two_columns
 from calibrant.inputs.rows import read_outcomes
@@ -34,7 +34,7 @@ from calibrant.kernel_errors.fitted import (
 )
 from calibrant.kernels.composed import VectorDistance
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.forms import JointForm, LawForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.forms import DistributionForm, JointForm, LineForm, MeanForm, VectorForm
 
 RNG = np.random.default_rng(0)
 n = 5
@@ -52,25 +52,25 @@ def matrix(form):
     return H
 
 
-def of_laws(y, law, kernel, draws=None):
-    rows = read_outcomes(y, law)
+def of_distributions(y, distribution, kernel, draws=None):
+    rows = read_outcomes(y, distribution)
     some = chance(draws)
     return form_of(rows, resolved(rows, kernel, some), some)
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": Normal(MEAN, STD),
     "laplace": Laplace(MEAN, STD),
     "mixture": Mixture([Normal(MEAN, STD), Laplace(-MEAN, 0.5)], [0.3, 0.7]),
-    "gamma": ScipyLaw(stats.gamma(2 + STD, scale=0.5)),
-    "t": ScipyLaw(stats.t(df=5, loc=MEAN, scale=STD)),
+    "gamma": ScipyDistribution(stats.gamma(2 + STD, scale=0.5)),
+    "t": ScipyDistribution(stats.t(df=5, loc=MEAN, scale=STD)),
 }
 
 
-def target_part(law, y, shape, lengthscale):
+def target_part(distribution, y, shape, lengthscale):
     """Return h_Y by integrals over a fine grid."""
     x, step = np.linspace(-30, 30, 2401, retstep=True)
-    f = np.exp(law.log_density(np.tile(x, (law.n, 1)))) * step
+    f = np.exp(distribution.log_density(np.tile(x, (distribution.n, 1)))) * step
 
     def k(gap):
         u = np.abs(gap) / lengthscale
@@ -83,22 +83,22 @@ def target_part(law, y, shape, lengthscale):
 
 @pytest.mark.parametrize("distance", ["wasserstein", "embedding"])
 @pytest.mark.parametrize("shape", [Gaussian, Exponential])
-@pytest.mark.parametrize("name", LAWS)
-def test_laws(name, shape, distance):
-    law = LAWS[name]
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions(name, shape, distance):
+    distribution = DISTRIBUTIONS[name]
     if (distance == "wasserstein" and name == "mixture") or (shape is Exponential and name in ("gamma", "t")):
         return  # refused: tested below and in test_composed.py
-    form = of_laws(Y, law, Exponential(1.3, distance) * shape(0.9))
-    assert isinstance(form, LawForm)
+    form = of_distributions(Y, distribution, Exponential(1.3, distance) * shape(0.9))
+    assert isinstance(form, DistributionForm)
     rows = np.arange(n)
     k_P = np.exp(-form.distance(rows[:, None], rows[None, :]) / 1.3)
-    np.testing.assert_allclose(matrix(form), k_P * target_part(law, Y, shape, 0.9), atol=2e-4)
+    np.testing.assert_allclose(matrix(form), k_P * target_part(distribution, Y, shape, 0.9), atol=2e-4)
 
 
 def test_vectors_from_their_definition():
     mean, cov = RNG.normal(size=(3, 2)), np.array([np.diag([1.0, 0.5]), [[1.0, 0.3], [0.3, 0.6]], np.eye(2)])
     y = RNG.normal(size=(3, 2))
-    form = of_laws(y, MvNormal(mean, cov), Exponential(1.0) * Gaussian(0.9))
+    form = of_distributions(y, MvNormal(mean, cov), Exponential(1.0) * Gaussian(0.9))
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     grid = np.array(list(itertools.product(nodes, nodes)))
     w = np.prod(list(itertools.product(weights, weights)), axis=1) / (2 * np.pi)
@@ -143,7 +143,7 @@ class TestSamples:
     @pytest.mark.parametrize("M", [4, 5, 8])
     def test_against_a_loop(self, M):
         draws, y = RNG.normal(size=(4, M)), RNG.normal(size=4)
-        form = of_laws(y, Samples(draws), Exponential(1.2) * Gaussian(0.7))
+        form = of_distributions(y, Samples(draws), Exponential(1.2) * Gaussian(0.7))
         assert isinstance(form, MeanForm)
         expected = [[self.brute(draws, y, 1.2, 0.7, i, j) for j in range(4)] for i in range(4)]
         np.testing.assert_allclose(matrix(form), expected, rtol=1e-12)
@@ -151,7 +151,7 @@ class TestSamples:
     @pytest.mark.parametrize("M", [2, 3])
     def test_two_or_three_draws_have_no_diagonal(self, M):
         draws, y = RNG.normal(size=(4, M)), RNG.normal(size=4)
-        form = of_laws(y, Samples(draws), Exponential(1.2) * Gaussian(0.7))
+        form = of_distributions(y, Samples(draws), Exponential(1.2) * Gaussian(0.7))
         i, j = np.array([0, 2]), np.array([1, 3])
         expected = [self.brute(draws, y, 1.2, 0.7, a, b) for a, b in zip(i, j, strict=True)]
         np.testing.assert_allclose(form.h(i, j), expected, rtol=1e-12)
@@ -161,7 +161,7 @@ class TestSamples:
 
     def test_vectors(self):
         draws, y = RNG.normal(size=(3, 4, 2)), RNG.normal(size=(3, 2))
-        form = of_laws(y, Samples(draws), Exponential(1.2) * Gaussian(0.7))
+        form = of_distributions(y, Samples(draws), Exponential(1.2) * Gaussian(0.7))
         A, B = draws[:, 0::2], draws[:, 1::2]
 
         def k(a, b):
@@ -179,28 +179,30 @@ class TestSamples:
 
 
 class TestDraws:
-    law = LAWS["gamma"]
+    distribution = DISTRIBUTIONS["gamma"]
 
     def test_no_closed_form_is_refused(self, refusal):
-        message = refusal(of_laws, Y, self.law, Exponential(1.0) * Exponential(0.9), error=NotApplicableError)
-        assert "ScipyLaw with the target kernel" in message
+        message = refusal(
+            of_distributions, Y, self.distribution, Exponential(1.0) * Exponential(0.9), error=NotApplicableError
+        )
+        assert "ScipyDistribution with the target kernel" in message
         assert "Pass draws= " in message
         assert "rng=" in message
 
     @pytest.mark.parametrize("distance", ["wasserstein", "embedding"])
     def test_the_mean_over_many_draws_is_near_the_integral(self, distance):
-        form = of_laws(Y, self.law, Exponential(1.3, distance) * Exponential(0.9), draws=1000)
+        form = of_distributions(Y, self.distribution, Exponential(1.3, distance) * Exponential(0.9), draws=1000)
         rows = np.arange(n)
         k_P = np.exp(-form.distance(rows[:, None], rows[None, :]) / 1.3)
-        np.testing.assert_allclose(matrix(form), k_P * target_part(self.law, Y, Exponential, 0.9), atol=0.05)
+        np.testing.assert_allclose(matrix(form), k_P * target_part(self.distribution, Y, Exponential, 0.9), atol=0.05)
 
     def test_the_draws_of_the_distance_are_others(self):
-        form = of_laws(Y, self.law, Exponential(1.0, "embedding") * Exponential(0.9), draws=10)
+        form = of_distributions(Y, self.distribution, Exponential(1.0, "embedding") * Exponential(0.9), draws=10)
         assert not np.array_equal(form.distance.means.points, form.means.points)
 
     def test_quadrature_needs_no_draws(self):
-        exact = of_laws(Y, self.law, Exponential(1.0) * Gaussian(0.9))
-        asked = of_laws(Y, self.law, Exponential(1.0) * Gaussian(0.9), draws=10)
+        exact = of_distributions(Y, self.distribution, Exponential(1.0) * Gaussian(0.9))
+        asked = of_distributions(Y, self.distribution, Exponential(1.0) * Gaussian(0.9), draws=10)
         np.testing.assert_array_equal(matrix(exact), matrix(asked))
 
 
@@ -256,10 +258,10 @@ def of_two(distance):
     return float(distance(FIRST, SECOND)[0])
 
 
-def by_quantiles(law):
+def by_quantiles(distribution):
     """Return ∫ (F⁻¹ - F'⁻¹)² over (0, 1) of rows 0 and 1, by its square root."""
     q = (np.arange(100_000) + 0.5) / 100_000
-    gap = np.diff(law.ppf(np.tile(q, (2, 1))), axis=0)[0]
+    gap = np.diff(distribution.ppf(np.tile(q, (2, 1))), axis=0)[0]
     return np.sqrt((gap**2).mean())
 
 
@@ -275,43 +277,45 @@ class TestWasserstein:
         [
             Normal([0.3, -1.0], [0.5, 2.0]),
             Laplace([0.3, -1.0], [0.5, 2.0]),
-            ScipyLaw(stats.gamma([2.0, 3.0], scale=[1.0, 0.5])),
-            ScipyLaw(stats.logistic([0.0, 1.0], [1.0, 0.2])),
+            ScipyDistribution(stats.gamma([2.0, 3.0], scale=[1.0, 0.5])),
+            ScipyDistribution(stats.logistic([0.0, 1.0], [1.0, 0.2])),
         ],
-        ids=lambda law: type(law).__name__,
+        ids=lambda distribution: type(distribution).__name__,
     )
-    def test_definition(self, law):
-        assert of_two(wasserstein(law)) == pytest.approx(by_quantiles(law), rel=1e-3)
+    def test_definition(self, distribution):
+        assert of_two(wasserstein(distribution)) == pytest.approx(by_quantiles(distribution), rel=1e-3)
 
-    def test_a_law_by_its_quantiles_agrees_with_the_closed_form(self):
+    def test_a_distribution_by_its_quantiles_agrees_with_the_closed_form(self):
         mean, std = [0.3, -1.0], [0.5, 2.0]
-        by_scipy = of_two(wasserstein(ScipyLaw(stats.norm(mean, std))))
+        by_scipy = of_two(wasserstein(ScipyDistribution(stats.norm(mean, std))))
         assert by_scipy == pytest.approx(of_two(wasserstein(Normal(mean, std))), rel=1e-9)
 
     def test_draws(self):
         # sorted 0, 1, 5 against 2, 2, 3: squares 4, 1, 4
-        law = Samples([[5.0, 0.0, 1.0], [2.0, 3.0, 2.0]])
-        assert of_two(wasserstein(law)) == pytest.approx(np.sqrt(3))
+        distribution = Samples([[5.0, 0.0, 1.0], [2.0, 3.0, 2.0]])
+        assert of_two(wasserstein(distribution)) == pytest.approx(np.sqrt(3))
 
     def test_commuting_covariances(self):
-        law = MvNormal([[0.0, 0.0], [2.0, 0.0]], [np.diag([1.0, 4.0]), np.diag([9.0, 16.0])])
-        assert isinstance(wasserstein(law), VectorDistance)
-        assert of_two(wasserstein(law)) == pytest.approx(np.sqrt(4 + 4 + 4))
+        distribution = MvNormal([[0.0, 0.0], [2.0, 0.0]], [np.diag([1.0, 4.0]), np.diag([9.0, 16.0])])
+        assert isinstance(wasserstein(distribution), VectorDistance)
+        assert of_two(wasserstein(distribution)) == pytest.approx(np.sqrt(4 + 4 + 4))
 
     def test_commuting_and_general_formulas_agree(self):
         Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
         covariances = [Q @ np.diag(values) @ Q.T for values in ([1, 2, 3], [5, 1, 0.1], [1, 1, 1])]
-        law = MvNormal(np.random.default_rng(1).normal(size=(3, 3)), covariances)
+        distribution = MvNormal(np.random.default_rng(1).normal(size=(3, 3)), covariances)
         rows = np.arange(3)
-        assert isinstance(wasserstein(law), VectorDistance)
+        assert isinstance(wasserstein(distribution), VectorDistance)
         np.testing.assert_allclose(
-            wasserstein(law)(rows[:, None], rows[None]), NormalWasserstein(law)(rows[:, None], rows[None]), atol=1e-7
+            wasserstein(distribution)(rows[:, None], rows[None]),
+            NormalWasserstein(distribution)(rows[:, None], rows[None]),
+            atol=1e-7,
         )
 
     def test_covariances_that_do_not_commute(self):
         first, second = np.diag([1.0, 0.25]), np.array([[0.5, 0.2], [0.2, 0.5]])
-        law = MvNormal([[0.0, 1.0], [1.0, 1.0]], [first, second])
-        found = wasserstein(law)
+        distribution = MvNormal([[0.0, 1.0], [1.0, 1.0]], [first, second])
+        found = wasserstein(distribution)
         assert isinstance(found, NormalWasserstein)
         # tr (A^½ B A^½)^½ of two by two matrices is √(tr AB + 2 √det AB)
         cross = np.sqrt(np.trace(first @ second) + 2 * np.sqrt(np.linalg.det(first @ second)))
@@ -322,8 +326,8 @@ class TestWasserstein:
         np.testing.assert_allclose(tile, [[0, expected], [expected, 0]], atol=1e-7)
 
     def test_shared_covariance(self):
-        law = MvNormal([[0.0, 0.0], [3.0, 4.0]], [[1.0, 0.3], [0.3, 0.5]])
-        assert of_two(wasserstein(law)) == pytest.approx(5.0)
+        distribution = MvNormal([[0.0, 0.0], [3.0, 4.0]], [[1.0, 0.3], [0.3, 0.5]])
+        assert of_two(wasserstein(distribution)) == pytest.approx(5.0)
 
     def test_coordinates_have_one_row_per_row(self):
         assert coordinates(Normal([0.0, 1.0, 2.0], 1.0)).shape == (3, 2)
@@ -338,15 +342,15 @@ class TestEmbedding:
             Normal([0.3, -1.0], [0.5, 2.0]),
             Mixture([Normal([0.0, 1.0], 1.0), Normal([2.0, 0.0], 0.5)], [0.3, 0.7]),
         ],
-        ids=lambda law: type(law).__name__,
+        ids=lambda distribution: type(distribution).__name__,
     )
-    def test_definition(self, law):
+    def test_definition(self, distribution):
         # d² = ∬ (f - f')(z) (f - f')(t) k(z, t)
         x, h = np.linspace(-12, 12, 1601, retstep=True)
-        f, g = np.exp(law.log_density(np.tile(x, (2, 1))))
+        f, g = np.exp(distribution.log_density(np.tile(x, (2, 1))))
         k = np.exp(-((x[:, None] - x[None, :]) ** 2) / 2 / 0.7**2)
         expected = np.sqrt((f - g) @ k @ (f - g)) * h
-        found = EmbeddingDistance(target_means(law, Gaussian(0.7, "euclidean")))
+        found = EmbeddingDistance(target_means(distribution, Gaussian(0.7, "euclidean")))
         assert of_two(found) == pytest.approx(expected, rel=1e-9)
 
     def test_normal_by_hand(self):
@@ -365,6 +369,8 @@ class TestEmbedding:
         expected = np.sqrt(mean(A, A) - 2 * mean(A, B) + mean(B, B))
         assert of_two(EmbeddingDistance(target_means(Samples(draws), kernel))) == pytest.approx(expected, rel=1e-12)
 
-    def test_equal_laws_are_at_distance_zero(self):
-        law = MvNormal(np.ones((2, 3)), np.eye(3) * 0.3)
-        assert of_two(EmbeddingDistance(target_means(law, Gaussian(1.0, "euclidean")))) == pytest.approx(0, abs=1e-7)
+    def test_equal_distributions_are_at_distance_zero(self):
+        distribution = MvNormal(np.ones((2, 3)), np.eye(3) * 0.3)
+        assert of_two(EmbeddingDistance(target_means(distribution, Gaussian(1.0, "euclidean")))) == pytest.approx(
+            0, abs=1e-7
+        )

@@ -25,7 +25,7 @@ from calibrant import (
     NotApplicableError,
     RationalQuadratic,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
     mmce,
     skce,
     summarize,
@@ -33,7 +33,7 @@ from calibrant import (
 from calibrant.core.ordered import Ordered
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import read_blocksize
-from calibrant.kernels.kept import Kept, KeptLaws
+from calibrant.kernels.kept import Kept, KeptDistributions
 
 RNG = np.random.default_rng(0)
 n = 30
@@ -87,9 +87,9 @@ class TestByHand:
 
     def test_normal(self):
         # one location, l = σ = 1: 1 - 2 · 1/√2 · exp(0) + 1/√3
-        law = Normal([0.0, 0.0], 1.0)
+        distribution = Normal([0.0, 0.0], 1.0)
         expected = 1 - math.sqrt(2) + 1 / math.sqrt(3)
-        assert skce([0.0, 0.0], law, kernel=Exponential(1.0) * Gaussian(1.0)) == pytest.approx(expected)
+        assert skce([0.0, 0.0], distribution, kernel=Exponential(1.0) * Gaussian(1.0)) == pytest.approx(expected)
 
     def test_certain_and_right(self):
         assert skce([0, 1, 1], [0.0, 1.0, 1.0]) == 0.0
@@ -159,12 +159,12 @@ class TestDefinition:
             assert own == pytest.approx(skce(y, p, kernel=Exponential(lengthscale, "tv"), weights=W), rel=1e-11)
 
 
-class TestLaws:
-    law = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+class TestDistributions:
+    distribution = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
     y = RNG.normal(size=n)
 
-    def H(self, law, lengthscale):
-        x, s = law.mean, law.std
+    def H(self, distribution, lengthscale):
+        x, s = distribution.mean, distribution.std
 
         def E(gap, v):
             scale = np.sqrt(lengthscale**2 + v)
@@ -182,38 +182,40 @@ class TestLaws:
     @pytest.mark.parametrize("unbiased", [True, False])
     @pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
     def test_normal(self, w, unbiased):
-        found = skce(self.y, self.law, kernel=Exponential(1.5) * Gaussian(0.8), unbiased=unbiased, weights=w)
-        assert found == pytest.approx(estimate(self.H(self.law, 0.8), unbiased, w), rel=1e-11)
+        found = skce(self.y, self.distribution, kernel=Exponential(1.5) * Gaussian(0.8), unbiased=unbiased, weights=w)
+        assert found == pytest.approx(estimate(self.H(self.distribution, 0.8), unbiased, w), rel=1e-11)
 
-    def test_one_normal_law_in_four_dresses(self):
-        mean, std = self.law.mean, self.law.std
+    def test_one_normal_distribution_in_four_dresses(self):
+        mean, std = self.distribution.mean, self.distribution.std
         kernel = Exponential(1.5, "embedding") * Gaussian(0.8)
-        expected = skce(self.y, self.law, kernel=kernel)
-        half = Mixture([self.law, self.law], [0.25, 0.75])
+        expected = skce(self.y, self.distribution, kernel=kernel)
+        half = Mixture([self.distribution, self.distribution], [0.25, 0.75])
         assert skce(self.y, half, kernel=kernel) == pytest.approx(expected, rel=1e-9)
-        assert skce(self.y, ScipyLaw(stats.norm(mean, std)), kernel=kernel) == pytest.approx(expected, rel=1e-6)
+        assert skce(self.y, ScipyDistribution(stats.norm(mean, std)), kernel=kernel) == pytest.approx(
+            expected, rel=1e-6
+        )
         vectors = MvNormal(mean[:, None], (std**2)[:, None, None])
         assert skce(self.y[:, None], vectors, kernel=kernel) == pytest.approx(expected, rel=1e-9)
 
     def test_the_defaults(self):
         pairs = list(itertools.combinations(range(n), 2))
-        mean, std = self.law.mean, self.law.std
+        mean, std = self.distribution.mean, self.distribution.std
         l_P = np.median([math.hypot(mean[i] - mean[j], std[i] - std[j]) for i, j in pairs])
         l_Y = np.median([abs(self.y[i] - self.y[j]) for i, j in pairs])
-        given_ = skce(self.y, self.law, kernel=Exponential(l_P) * Gaussian(l_Y))
-        assert skce(self.y, self.law) == pytest.approx(given_, rel=1e-12)
+        given_ = skce(self.y, self.distribution, kernel=Exponential(l_P) * Gaussian(l_Y))
+        assert skce(self.y, self.distribution) == pytest.approx(given_, rel=1e-12)
         laplace = Laplace(mean, std)
         assert skce(self.y, laplace) != pytest.approx(skce(self.y, laplace, kernel=Exponential() * Gaussian()))
 
     def test_units_do_not_matter_with_median(self):
-        assert skce(100 * self.y + 7, Normal(100 * self.law.mean + 7, 100 * self.law.std)) == pytest.approx(
-            skce(self.y, self.law), rel=1e-9
-        )
+        assert skce(
+            100 * self.y + 7, Normal(100 * self.distribution.mean + 7, 100 * self.distribution.std)
+        ) == pytest.approx(skce(self.y, self.distribution), rel=1e-9)
 
     def test_too_few_draws(self, refusal):
-        law = Samples(RNG.normal(size=(n, 3)))
-        assert math.isfinite(skce(self.y, law))
-        assert "at least 4 draws per row; got 3" in refusal(skce, self.y, law, unbiased=False)
+        distribution = Samples(RNG.normal(size=(n, 3)))
+        assert math.isfinite(skce(self.y, distribution))
+        assert "at least 4 draws per row; got 3" in refusal(skce, self.y, distribution, unbiased=False)
         assert math.isfinite(skce(self.y, Samples(RNG.normal(size=(n, 4))), unbiased=False))
 
     def test_calibrated_draws_are_not_biased_upwards(self):
@@ -222,20 +224,24 @@ class TestLaws:
         values = []
         for _ in range(150):
             centre = rng.normal(size=40)
-            law = Samples(centre[:, None] + rng.normal(size=(40, 4)))
-            values.append(skce(centre + rng.normal(size=40), law, kernel=Exponential(1.0) * Gaussian(1.0)))
+            distribution = Samples(centre[:, None] + rng.normal(size=(40, 4)))
+            values.append(skce(centre + rng.normal(size=40), distribution, kernel=Exponential(1.0) * Gaussian(1.0)))
         values = np.array(values)
         assert abs(values.mean()) < 4 * values.std() / math.sqrt(150)
 
     def test_draws_for_what_has_no_form(self, refusal):
-        law, kernel = ScipyLaw(stats.gamma([2.0, 3.0, 4.0])), Exponential(1.0) * Exponential(1.0)
+        distribution, kernel = ScipyDistribution(stats.gamma([2.0, 3.0, 4.0])), Exponential(1.0) * Exponential(1.0)
         y = [1.0, 2.0, 5.0]
-        message = refusal(skce, y, law, kernel=kernel, error=NotApplicableError)
+        message = refusal(skce, y, distribution, kernel=kernel, error=NotApplicableError)
         assert "draws=" in message
-        first = skce(y, law, kernel=kernel, draws=20, rng=1)
-        assert first == skce(y, law, kernel=kernel, draws=20, rng=1) != skce(y, law, kernel=kernel, draws=20, rng=2)
-        assert "draws must be even" in refusal(skce, y, law, kernel=kernel, draws=21)
-        assert "at least 2" in refusal(skce, y, law, kernel=kernel, draws=0)
+        first = skce(y, distribution, kernel=kernel, draws=20, rng=1)
+        assert (
+            first
+            == skce(y, distribution, kernel=kernel, draws=20, rng=1)
+            != skce(y, distribution, kernel=kernel, draws=20, rng=2)
+        )
+        assert "draws must be even" in refusal(skce, y, distribution, kernel=kernel, draws=21)
+        assert "at least 2" in refusal(skce, y, distribution, kernel=kernel, draws=0)
 
     def test_labels_are_refused(self, refusal):
         assert "classes= is for labels" in refusal(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0), classes=[0, 1])
@@ -327,11 +333,11 @@ class TestBlocks:
         permutation = np.random.default_rng(0).permutation(n)
         assert mixed[0] == pytest.approx(skce(y[permutation], p[permutation], kernel=kernel, blocksize=2), rel=1e-11)
 
-    def test_laws_in_blocks(self):
-        y, law = RNG.normal(size=n), Normal(RNG.normal(size=n), 1.0)
+    def test_distributions_in_blocks(self):
+        y, distribution = RNG.normal(size=n), Normal(RNG.normal(size=n), 1.0)
         kernel = Exponential(1.0) * Gaussian(1.0)
-        parts = [skce(y[a : a + 5], law.take(slice(a, a + 5)), kernel=kernel) for a in range(0, n, 5)]
-        assert skce(y, law, kernel=kernel, blocksize=5) == pytest.approx(np.mean(parts), rel=1e-11)
+        parts = [skce(y[a : a + 5], distribution.take(slice(a, a + 5)), kernel=kernel) for a in range(0, n, 5)]
+        assert skce(y, distribution, kernel=kernel, blocksize=5) == pytest.approx(np.mean(parts), rel=1e-11)
 
 
 class TestRefusals:
@@ -392,7 +398,7 @@ class TestInputs:
         assert isinstance(summarize(skce, Y1, columns(P1)), Ordered)
         assert isinstance(summarize(skce, Y1, columns(P1), kernel=Gaussian(1.0, "euclidean")), Kept)
         assert isinstance(summarize(skce, Y3, P3), Kept)
-        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptLaws)
+        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptDistributions)
         assert isinstance(summarize(skce, Y3, P3, blocksize=3), Blocks)
 
     @pytest.mark.parametrize("dtype", ["float16", "float32"])

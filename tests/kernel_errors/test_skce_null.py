@@ -201,7 +201,7 @@ class TestLabels:
 
 n = 25
 CENTRE = RNG.normal(size=n)
-LAWS = {
+DISTRIBUTIONS = {
     "normal": Normal(CENTRE, 1.0),
     "laplace": Laplace(CENTRE, 1.0),
     "mixture": Mixture([Normal(CENTRE, 0.5), Normal(-CENTRE, 1.0)], [0.5, 0.5]),
@@ -211,32 +211,36 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
-class TestLaws:
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+class TestDistributions:
     def test_far_away(self, name):
-        law = LAWS[name]
-        far = np.full((n, *law.shape), 8.0) + CENTRE.reshape(n, *(1,) * len(law.shape))
-        result = skce_test(far, law, method="resample", resamples=19)
+        distribution = DISTRIBUTIONS[name]
+        far = np.full((n, *distribution.shape), 8.0) + CENTRE.reshape(n, *(1,) * len(distribution.shape))
+        result = skce_test(far, distribution, method="resample", resamples=19)
         assert result.pvalue == 1 / 20
-        assert result.estimate == pytest.approx(skce(far, law), rel=1e-9)
+        assert result.estimate == pytest.approx(skce(far, distribution), rel=1e-9)
         assert "variance" not in result.details
 
     def test_calibrated(self, name):
-        law = LAWS[name]
-        y = np.asarray(LAWS["normal"].sample(1, 4)[:, 0]) if name == "draws" else law.sample(1, 4)[:, 0]
-        pvalue = skce_test(y, law, method="resample", resamples=19).pvalue
+        distribution = DISTRIBUTIONS[name]
+        y = (
+            np.asarray(DISTRIBUTIONS["normal"].sample(1, 4)[:, 0])
+            if name == "draws"
+            else distribution.sample(1, 4)[:, 0]
+        )
+        pvalue = skce_test(y, distribution, method="resample", resamples=19).pvalue
         assert pvalue > 1 / 20
-        assert pvalue == skce_test(y, law, method="resample", resamples=19).pvalue
+        assert pvalue == skce_test(y, distribution, method="resample", resamples=19).pvalue
 
 
-def test_a_few_rows_of_laws():
+def test_a_few_rows_of_distributions():
     result = skce_test([0.0, 1.0, 9.0], Normal([0.0, 1.0, 2.0], 1.0), method="resample", resamples=19)
     assert 0 < result.pvalue <= 1
 
 
-def test_few_draws_of_laws():
-    y, law = RNG.normal(size=20), Samples(RNG.normal(size=(20, 2)))
-    assert 0 < skce_test(y, law, method="resample", resamples=19).pvalue <= 1
+def test_few_draws_of_distributions():
+    y, distribution = RNG.normal(size=20), Samples(RNG.normal(size=(20, 2)))
+    assert 0 < skce_test(y, distribution, method="resample", resamples=19).pvalue <= 1
 
 
 class TestLevel:
@@ -345,8 +349,10 @@ P1 = RNG_SKCE_BOOTSTRAP.random(n_skce_bootstrap)
 Y1 = (RNG_SKCE_BOOTSTRAP.random(n_skce_bootstrap) < P1).astype(int)
 P3 = RNG_SKCE_BOOTSTRAP.dirichlet(np.ones(3), n_skce_bootstrap)
 Y3 = np.array([RNG_SKCE_BOOTSTRAP.choice(3, p=row) for row in P3])
-LAW = Normal(RNG_SKCE_BOOTSTRAP.normal(size=n_skce_bootstrap), RNG_SKCE_BOOTSTRAP.uniform(0.5, 2, n_skce_bootstrap))
-REAL = LAW.sample(1, 0)[:, 0]
+DISTRIBUTION = Normal(
+    RNG_SKCE_BOOTSTRAP.normal(size=n_skce_bootstrap), RNG_SKCE_BOOTSTRAP.uniform(0.5, 2, n_skce_bootstrap)
+)
+REAL = DISTRIBUTION.sample(1, 0)[:, 0]
 W = RNG_SKCE_BOOTSTRAP.uniform(0.8, 1.2, n_skce_bootstrap)
 CASES = {
     "line": (Y1, P1, Exponential(0.3)),
@@ -354,7 +360,7 @@ CASES = {
     "gaussian line": (Y1, P1, Gaussian(0.3)),
     "vectors": (Y3, P3, Exponential(0.3)),
     "vectors with targets": (Y3, P3, Matern32(0.3, "euclidean") * Gaussian(1.0, "labels")),
-    "laws": (REAL, LAW, Exponential(1.0) * Gaussian(1.0)),
+    "distributions": (REAL, DISTRIBUTION, Exponential(1.0) * Gaussian(1.0)),
 }
 
 
@@ -405,14 +411,14 @@ def test_portions_do_not_change_the_draws(monkeypatch):
 
 def test_gross_miscalibration_skce_bootstrap():
     assert skce_test(1 - Y1, P1, method="bootstrap", resamples=199).pvalue == 1 / 200
-    assert skce_test(REAL + 3, LAW, resamples=199).pvalue == 1 / 200
-    assert "199 bootstrap replicates" in skce_test(REAL + 3, LAW, resamples=199).method
+    assert skce_test(REAL + 3, DISTRIBUTION, resamples=199).pvalue == 1 / 200
+    assert "199 bootstrap replicates" in skce_test(REAL + 3, DISTRIBUTION, resamples=199).method
 
 
 def test_calibrated():
     assert skce_test(Y1, P1, method="bootstrap", resamples=199).pvalue > 0.01
-    assert skce_test(REAL, LAW, resamples=199).pvalue > 0.01
-    assert skce_test(REAL, Samples(LAW.sample(10, 1)), resamples=99).pvalue > 0.01
+    assert skce_test(REAL, DISTRIBUTION, resamples=199).pvalue > 0.01
+    assert skce_test(REAL, Samples(DISTRIBUTION.sample(10, 1)), resamples=99).pvalue > 0.01
 
 
 def test_repeatable():
@@ -506,12 +512,15 @@ class TestVerb:
         assert blocks.details["bound"] == 10.0
 
     @pytest.mark.parametrize("blocksize", [None, 5])
-    def test_classes_and_laws(self, blocksize):
+    def test_classes_and_distributions(self, blocksize):
         P3 = RNG_SKCE_BOUND.dirichlet(np.ones(3), 50)
         y = np.argmin(P3, axis=1)
-        law = Normal(np.arange(50.0), 1.0)
+        distribution = Normal(np.arange(50.0), 1.0)
         real = np.arange(50.0) + 5
-        for outcome, prediction, kernel in ((y, P3, Exponential(0.3)), (real, law, Exponential(9.0) * Gaussian(1.0))):
+        for outcome, prediction, kernel in (
+            (y, P3, Exponential(0.3)),
+            (real, distribution, Exponential(9.0) * Gaussian(1.0)),
+        ):
             found = skce_test(outcome, prediction, method="bound", kernel=kernel, blocksize=blocksize)
             t = skce(outcome, prediction, kernel=kernel, blocksize=blocksize)
             m = blocksize or 50

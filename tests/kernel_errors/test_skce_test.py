@@ -29,18 +29,18 @@ P1 = RNG.random(n)
 Y1 = (RNG.random(n) < P1).astype(int)
 P3 = RNG.dirichlet(np.ones(3), n)
 Y3 = np.array([RNG.choice(3, p=row) for row in P3])
-LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
-REAL = LAW.sample(1, 0)[:, 0]
+DISTRIBUTION = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+REAL = DISTRIBUTION.sample(1, 0)[:, 0]
 W = RNG.uniform(0.8, 1.2, n)
 CASES = {
     "binary": (Y1, P1, Exponential(0.3)),
     "classes": (Y3, P3, Exponential(0.3) * Gaussian(1.0, "labels")),
-    "laws": (REAL, LAW, Exponential(1.0) * Gaussian(1.0)),
+    "distributions": (REAL, DISTRIBUTION, Exponential(1.0) * Gaussian(1.0)),
 }
 
 
 def taken(prediction, rows):
-    return prediction.take(rows) if isinstance(prediction, cb.Law) else prediction[rows]
+    return prediction.take(rows) if isinstance(prediction, cb.Distribution) else prediction[rows]
 
 
 class TestBlock:
@@ -74,7 +74,7 @@ class TestBlock:
         assert (details["blocks"], details["blocksize"]) == (s, m)
         assert details["standard_error"] == pytest.approx(se, rel=1e-9)
         assert details["lower_bound"] == pytest.approx(max(0, mean - ndtri(0.95) * se), rel=1e-9, abs=1e-13)
-        if name == "laws":
+        if name == "distributions":
             assert "variance" not in details
         else:
             p, rows = np.asarray(prediction)[: s * m], slice(0, s * m)
@@ -140,12 +140,12 @@ class TestLimits:
     """Each refusal names the limit, the value, and what to do."""
 
     def test_fewer_than_ten_blocks(self, refusal):
-        for y, p, m in ((Y1[:19], P1[:19], None), (Y1, P1, 11), (REAL, LAW, 50)):
+        for y, p, m in ((Y1[:19], P1[:19], None), (Y1, P1, 11), (REAL, DISTRIBUTION, 50)):
             message = refusal(skce_test, y, p, method="block", blocksize=m, error=NotApplicableError)
             assert "at least 10 blocks" in message
             assert f"{len(y)} rows make {len(y) // (m or 2)} of {m or 2} rows" in message
             assert 'method="resample"' in message
-        assert skce_test(REAL[:20], LAW.take(slice(20)), method="block").n == 20
+        assert skce_test(REAL[:20], DISTRIBUTION.take(slice(20)), method="block").n == 20
 
     def test_too_little_variance_for_blocks(self, refusal):
         p = np.full(200, 0.01)
@@ -180,16 +180,16 @@ class TestLimits:
         message = refusal(skce_test, np.arange(100) % 2, p, weights=w, method="bootstrap", error=NotApplicableError)
         assert "it is 0.2" in message
 
-    def test_few_rows_of_laws(self, refusal):
-        y, law = REAL[:63], LAW.take(slice(63))
-        message = refusal(skce_test, y, law, method="bootstrap", error=NotApplicableError)
+    def test_few_rows_of_distributions(self, refusal):
+        y, distribution = REAL[:63], DISTRIBUTION.take(slice(63))
+        message = refusal(skce_test, y, distribution, method="bootstrap", error=NotApplicableError)
         assert "from 64 rows on; got 63" in message
         assert 'method="resample"' in message
 
-    def test_the_default_for_laws_depends_on_their_number(self):
+    def test_the_default_for_distributions_depends_on_their_number(self):
         for rows, words in ((63, "9 redraws of the outcomes"), (64, "9 bootstrap replicates")):
-            y, law = REAL[:rows], LAW.take(slice(rows))
-            for given in ((y, law), (summarize(skce_test, y, law),)):
+            y, distribution = REAL[:rows], DISTRIBUTION.take(slice(rows))
+            for given in ((y, distribution), (summarize(skce_test, y, distribution),)):
                 assert skce_test(*given, resamples=9).method.endswith(words)
 
     def test_one_row(self, refusal):
@@ -234,11 +234,11 @@ class TestOptions:
     def test_draws(self):
         from scipy import stats
 
-        law = cb.ScipyLaw(stats.gamma(2.0, scale=np.linspace(1, 2, 20)))
-        y, kernel = law.sample(1, 0)[:, 0], Exponential(1.0) * Exponential(1.0)
+        distribution = cb.ScipyDistribution(stats.gamma(2.0, scale=np.linspace(1, 2, 20)))
+        y, kernel = distribution.sample(1, 0)[:, 0], Exponential(1.0) * Exponential(1.0)
         with pytest.raises(NotApplicableError, match="draws="):
-            skce_test(y, law, kernel=kernel)
-        assert 0 < skce_test(y, law, kernel=kernel, draws=20, resamples=19).pvalue <= 1
+            skce_test(y, distribution, kernel=kernel)
+        assert 0 < skce_test(y, distribution, kernel=kernel, draws=20, resamples=19).pvalue <= 1
 
 
 class TestSummaries:
@@ -270,12 +270,12 @@ def module_of(entry):
 
 
 class TestElsewhere:
-    @pytest.mark.parametrize(("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, LAW)], ids=CASES)
+    @pytest.mark.parametrize(("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, DISTRIBUTION)], ids=CASES)
     def test_consistency_test_of_skce(self, y, prediction):
         result = consistency_test(y, prediction, metric="skce", resamples=39)
         assert result.estimate == pytest.approx(skce(y, prediction), rel=1e-11)
         assert result.pvalue > 1 / 40
-        worse = REAL + 5 if prediction is LAW else np.where(y == 0, 1, 0)
+        worse = REAL + 5 if prediction is DISTRIBUTION else np.where(y == 0, 1, 0)
         assert consistency_test(worse, prediction, metric=skce, resamples=39).pvalue == 1 / 40
 
     def test_consistency_test_is_the_resample_test(self):
@@ -284,20 +284,20 @@ class TestElsewhere:
         second = skce_test(y, p, kernel=Exponential(0.3)).pvalue
         assert first == pytest.approx(second, abs=0.1)
 
-    def test_consistency_test_with_a_function_of_laws(self):
-        def spread(y, law):
-            return float(np.mean(((y - law.mean) / law.std) ** 2))
+    def test_consistency_test_with_a_function_of_distributions(self):
+        def spread(y, distribution):
+            return float(np.mean(((y - distribution.mean) / distribution.std) ** 2))
 
-        assert consistency_test(REAL, LAW, metric=spread, resamples=39).pvalue > 1 / 40
-        assert consistency_test(REAL + 5, LAW, metric=spread, resamples=39).pvalue == 1 / 40
+        assert consistency_test(REAL, DISTRIBUTION, metric=spread, resamples=39).pvalue > 1 / 40
+        assert consistency_test(REAL + 5, DISTRIBUTION, metric=spread, resamples=39).pvalue == 1 / 40
 
     def test_consistency_test_of_draws(self):
-        draws = Samples(LAW.sample(6, 1))
+        draws = Samples(DISTRIBUTION.sample(6, 1))
         assert consistency_test(REAL, draws, metric="skce", resamples=19).pvalue > 1 / 20
 
     @pytest.mark.parametrize("verb", [cb.ece, cb.brier_score, cb.mmce, cb.kuiper_test, cb.mce])
-    def test_a_law_is_refused_by_verbs_of_probabilities(self, verb, refusal):
-        message = refusal(verb, REAL, LAW)
+    def test_a_distribution_is_refused_by_verbs_of_probabilities(self, verb, refusal):
+        message = refusal(verb, REAL, DISTRIBUTION)
         assert "Normal" in message
 
     def test_rows_of_an_audit(self):

@@ -33,7 +33,7 @@ P1 = RNG.integers(0, 17, n) / 16
 Y1 = (RNG.random(n) < P1**0.7).astype(int)
 P3 = RNG.dirichlet(np.ones(3), n)
 Y3 = RNG.integers(0, 3, n)
-LAW = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
+DISTRIBUTION = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
 REAL = RNG.normal(size=n)
 W = RNG.uniform(0.5, 3, n)
 KERNEL = Exponential(0.3)
@@ -67,10 +67,10 @@ def test_two_columns_are_one_probability():
 
 
 def test_vectors():
-    law = MvNormal(RNG.normal(size=(n, 2)), np.eye(2))
+    distribution = MvNormal(RNG.normal(size=(n, 2)), np.eye(2))
     y = RNG.normal(size=(n, 2))
     places = MvNormal(RNG.normal(size=(3, 2)), np.eye(2)), RNG.normal(size=(3, 2))
-    assert 0 < ucme(y, law, locations=places, kernel=Exponential(1.0) * Gaussian(1.0)) < 1
+    assert 0 < ucme(y, distribution, locations=places, kernel=Exponential(1.0) * Gaussian(1.0)) < 1
 
 
 def test_certain_and_right_is_zero():
@@ -78,7 +78,9 @@ def test_certain_and_right_is_zero():
 
 
 class TestDrawn:
-    @pytest.mark.parametrize(("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, LAW)], ids=["binary", "classes", "laws"])
+    @pytest.mark.parametrize(
+        ("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, DISTRIBUTION)], ids=["binary", "classes", "distributions"]
+    )
     def test_repeatable_and_free_of_the_order(self, y, prediction):
         first = ucme(y, prediction, locations=5, rng=1)
         assert first == ucme(y, prediction, locations=5, rng=1) != ucme(y, prediction, locations=5, rng=2)
@@ -100,8 +102,8 @@ class TestDrawn:
         assert found == pytest.approx([(19.5 / 20) ** 2] * 10, rel=1e-5)
 
     def test_draws(self):
-        law = Samples(LAW.sample(6, 0))
-        assert ucme(REAL, law, locations=4) > 0
+        distribution = Samples(DISTRIBUTION.sample(6, 0))
+        assert ucme(REAL, distribution, locations=4) > 0
 
     def test_more_than_rows(self, refusal):
         assert "locations=41 draws 41 different rows; there are 40" in refusal(ucme, Y3, P3, locations=41)
@@ -120,14 +122,14 @@ class TestRefusals:
     def test_of_another_kind(self, refusal):
         assert "class probabilities with 3 columns" in refusal(ucme, Y3, P3, locations=([0.5], [1]))
         assert "class probabilities with 3 columns" in refusal(ucme, Y3, P3, locations=([[0.5, 0.5]], [1]))
-        assert "a law like the prediction, Normal" in refusal(ucme, REAL, LAW, locations=([0.5], [1]))
+        assert "a law like the prediction, Normal" in refusal(ucme, REAL, DISTRIBUTION, locations=([0.5], [1]))
         assert refusal(ucme, Y1, P1, locations=(Normal([0.0], 1.0), [1.0]))
         laplace = cb.Laplace([0.0], 1.0), [1.0]
-        assert "a law like that of the prediction" in refusal(ucme, REAL, LAW, locations=laplace)
+        assert "a law like that of the prediction" in refusal(ucme, REAL, DISTRIBUTION, locations=laplace)
 
     def test_bad_locations_are_read_like_rows(self, refusal):
         assert "row 1" in refusal(ucme, Y1, P1, locations=([0.5, 1.5], [1, 0]))
-        assert "row 0" in refusal(ucme, REAL, LAW, locations=(Normal([0.0], 1.0), [np.nan]))
+        assert "row 0" in refusal(ucme, REAL, DISTRIBUTION, locations=(Normal([0.0], 1.0), [np.nan]))
 
     def test_a_joint_kernel(self, refusal):
         class Joint(JointKernel):
@@ -136,17 +138,17 @@ class TestRefusals:
         assert "test locations need a product of kernels" in refusal(ucme, Y3, P3, kernel=Joint())
 
     def test_draws(self, refusal):
-        assert "at least 2" in refusal(ucme, REAL, LAW, draws=-4)
+        assert "at least 2" in refusal(ucme, REAL, DISTRIBUTION, draws=-4)
 
 
 class TestSummary:
     def test_chunks_with_given_locations(self):
         options = {"locations": (Normal([0.0, 1.0], 1.0), [0.5, 0.0]), "kernel": Exponential(1.0) * Gaussian(1.0)}
         parts = [
-            summarize(ucme, REAL[rows], LAW.take(rows), weights=W[rows], **options)
+            summarize(ucme, REAL[rows], DISTRIBUTION.take(rows), weights=W[rows], **options)
             for rows in (slice(0, 9), slice(9, n))
         ]
-        assert ucme(sum(parts), **options) == pytest.approx(ucme(REAL, LAW, weights=W, **options), rel=1e-12)
+        assert ucme(sum(parts), **options) == pytest.approx(ucme(REAL, DISTRIBUTION, weights=W, **options), rel=1e-12)
 
     def test_other_locations_or_kernels_do_not_merge(self, refusal):
         places = {"locations": ([0.5], [1])}
@@ -185,13 +187,13 @@ class TestLocationsAndOutcomes:
 
     def places(self, y, prediction, seed=1):
         entry = cb.catalogue.find("ucme")
-        kernel = Exponential(0.3) if not isinstance(prediction, cb.Law) else Exponential(1.0) * Gaussian(1.0)
+        kernel = Exponential(0.3) if not isinstance(prediction, cb.Distribution) else Exponential(1.0) * Gaussian(1.0)
         chance = Chance(None, np.random.default_rng(seed))
         return located(entry.read(y, prediction), 6, kernel, chance)[1].rows
 
     def predictions(self, rows):
         if hasattr(rows, "law"):
-            return table_of(rows.law)[1]
+            return table_of(rows.distribution)[1]
         return rows.p if hasattr(rows, "p") else rows.P
 
     @pytest.mark.parametrize("name", PREDICTIONS)
@@ -209,7 +211,7 @@ class TestLocationsAndOutcomes:
     def test_the_order_of_the_rows_does_not_matter(self, name):
         y, prediction = PREDICTIONS[name]
         order = RNG.permutation(n)
-        mixed = prediction.take(order) if isinstance(prediction, cb.Law) else prediction[order]
+        mixed = prediction.take(order) if isinstance(prediction, cb.Distribution) else prediction[order]
         for locations in (1, 6, 40):
             found = ucme(y[order], mixed, locations=locations, rng=4)
             assert found == pytest.approx(ucme(y, prediction, locations=locations, rng=4), rel=1e-10)
@@ -257,11 +259,11 @@ def test_one_probability_is_two_columns():
     ],
     ids=["normal", "laplace", "mixture"],
 )
-def test_laws(law, places):
+def test_distributions(distribution, places):
     y, u = np.array([0.3, 0.9, 2.5]), np.array([0.0, 1.0])
     kernel = Exponential(1.0, "embedding") * Gaussian(0.7, "euclidean")
-    found = scores(read_outcomes(y, law), read_outcomes(u, places), kernel)
-    means, others = (target_means(some, kernel.target) for some in (law, places))
+    found = scores(read_outcomes(y, distribution), read_outcomes(u, places), kernel)
+    means, others = (target_means(some, kernel.target) for some in (distribution, places))
     i = np.arange(3)[:, None]
     bracket = np.exp(-(np.subtract.outer(y, u) ** 2) / 2 / 0.49) - means.single(i, u[None, :])
     assert found.shape == (3, 2)
@@ -269,13 +271,13 @@ def test_laws(law, places):
     ratio = found / bracket
     assert (ratio > 0).all()
     assert (ratio < 1).all()
-    own = scores(read_outcomes(y, law), read_outcomes(y, law), kernel)
+    own = scores(read_outcomes(y, distribution), read_outcomes(y, distribution), kernel)
     alone = 1 - means.single(np.arange(3), y)
     np.testing.assert_allclose(own.diagonal(), alone, rtol=1e-12)
     assert others is not means
 
 
-def test_wasserstein_of_normal_laws():
+def test_wasserstein_of_normal_distributions():
     rows, places = read_outcomes([0.3], Normal([0.0], 1.0)), read_outcomes([1.0], Normal([3.0], 5.0))
     s2 = 0.49 + 1
     bracket = np.exp(-(0.7**2) / 2 / 0.49) - np.sqrt(0.49 / s2) * np.exp(-1 / 2 / s2)
@@ -284,10 +286,12 @@ def test_wasserstein_of_normal_laws():
 
 
 def test_vectors_locations():
-    law = MvNormal([[0.0, 0.0], [1.0, 1.0]], np.eye(2))
+    distribution = MvNormal([[0.0, 0.0], [1.0, 1.0]], np.eye(2))
     y, u = np.array([[0.5, 0.0], [1.0, 2.0]]), np.array([[0.0, 0.0]])
     places = MvNormal([[0.0, 1.0]], np.eye(2))
-    found = scores(read_outcomes(y, law), read_outcomes(u, places), Exponential(1.0, "wasserstein") * Gaussian(1.0))
+    found = scores(
+        read_outcomes(y, distribution), read_outcomes(u, places), Exponential(1.0, "wasserstein") * Gaussian(1.0)
+    )
     k = np.exp(-np.array([1.0, 1.0]))
     gap = (y**2).sum(axis=1)
     expected = np.exp(-gap / 2) - 0.5 * np.exp(-np.array([0.0, 2.0]) / 4)
@@ -315,10 +319,10 @@ def test_draws_are_split():
 
 
 def test_rows_of_the_data_and_the_same_rows_given():
-    law, y = Normal([0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), np.array([0.3, 0.9, 2.5])
+    distribution, y = Normal([0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), np.array([0.3, 0.9, 2.5])
     kernel = Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean")
-    places = read_outcomes([0.0, 1.0], law.take(np.array([2, 0])))
-    rows = read_outcomes(y, law)
+    places = read_outcomes([0.0, 1.0], distribution.take(np.array([2, 0])))
+    rows = read_outcomes(y, distribution)
     np.testing.assert_array_equal(scores(rows, places, kernel, np.array([2, 0])), scores(rows, places, kernel))
 
 
@@ -328,7 +332,7 @@ class TestRefusalsLocations:
         message = refusal(scores, rows, places, Exponential(1.0, "tv") * Delta())
         assert "the 3 classes of the prediction; got 4" in message
 
-    def test_another_law(self, refusal):
+    def test_another_distribution(self, refusal):
         rows, places = read_outcomes([0.0], Normal([0.0], 1.0)), read_outcomes([0.0], Laplace([0.0], 1.0))
         message = refusal(scores, rows, places, Exponential(1.0, "wasserstein") * Gaussian(1.0))
         assert "a law like that of the prediction" in message
@@ -362,7 +366,7 @@ class TestDigest:
         }
         assert len(others) == 8
 
-    def test_laws_that_print_alike(self):
+    def test_distributions_that_print_alike(self):
         # Long arrays are printed with dots in the middle, and digits are rounded.
         mean = np.linspace(0, 1, 3000)
         other = mean.copy()

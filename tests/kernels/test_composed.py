@@ -20,7 +20,7 @@ from calibrant import (
     NotApplicableError,
     RationalQuadratic,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
 )
 from calibrant.kernels.composed import (
     LineDistance,
@@ -29,8 +29,8 @@ from calibrant.kernels.composed import (
     check_kernel_option,
     commute,
     distance_of_points,
+    distribution_kernel,
     is_tile,
-    law_kernel,
     probability_kernel,
     target_matrix,
 )
@@ -111,13 +111,13 @@ class TestProbabilities:
         assert probability_kernel(kernel, 5) == kernel
 
 
-class TestLaws:
+class TestDistributions:
     @pytest.mark.parametrize(
         ("law", "distance", "target"),
         [
             (NORMAL, "wasserstein", Gaussian),
             (Laplace([0.0], 1.0), "wasserstein", Exponential),
-            (ScipyLaw(stats.gamma([2.0, 3.0])), "wasserstein", Gaussian),
+            (ScipyDistribution(stats.gamma([2.0, 3.0])), "wasserstein", Gaussian),
             (Samples(np.zeros((2, 4))), "wasserstein", Gaussian),
             (Samples(np.zeros((2, 4, 3))), "embedding", Gaussian),
             (MvNormal(np.zeros((2, 2)), np.eye(2)), "embedding", Gaussian),
@@ -125,59 +125,63 @@ class TestLaws:
         ],
         ids=lambda value: getattr(value, "__name__", type(value).__name__),
     )
-    def test_defaults(self, law, distance, target):
-        assert law_kernel(None, law) == Exponential("median", distance) * target("median", "euclidean")
+    def test_defaults(self, distribution, distance, target):
+        assert distribution_kernel(None, distribution) == Exponential("median", distance) * target(
+            "median", "euclidean"
+        )
 
     def test_one_on_predictions_alone(self):
-        assert law_kernel(Matern52(2.0), NORMAL) == Matern52(2.0, "wasserstein") * Gaussian("median", "euclidean")
+        assert distribution_kernel(Matern52(2.0), NORMAL) == Matern52(2.0, "wasserstein") * Gaussian(
+            "median", "euclidean"
+        )
 
     def test_a_joint_kernel(self, refusal):
-        message = refusal(law_kernel, Joint(), NORMAL, error=NotApplicableError)
+        message = refusal(distribution_kernel, Joint(), NORMAL, error=NotApplicableError)
         assert "for class probabilities only; got Normal" in message
 
-    def test_delta_on_laws(self, refusal):
-        assert "Delta() is a kernel on classes" in refusal(law_kernel, Delta(), NORMAL)
+    def test_delta_on_distributions(self, refusal):
+        assert "Delta() is a kernel on classes" in refusal(distribution_kernel, Delta(), NORMAL)
 
-    def test_a_function_on_laws(self, refusal):
-        message = refusal(law_kernel, Exponential(1.0, lambda a, b: a), NORMAL)
+    def test_a_function_on_distributions(self, refusal):
+        message = refusal(distribution_kernel, Exponential(1.0, lambda a, b: a), NORMAL)
         assert "for Normal use 'wasserstein' or 'embedding'" in message
 
     @pytest.mark.parametrize("distance", ["tv", "euclidean", "labels", "l1"])
     def test_distances_of_something_else(self, distance, refusal):
-        message = refusal(law_kernel, Exponential(1.0, distance), NORMAL)
+        message = refusal(distribution_kernel, Exponential(1.0, distance), NORMAL)
         assert f"distance={distance!r} is no distance of Normal; use one of wasserstein, embedding" in message
 
     def test_wasserstein_of_a_mixture(self, refusal):
-        law = Mixture([NORMAL, NORMAL], [0.5, 0.5])
-        message = refusal(law_kernel, Exponential(1.0, "wasserstein"), law, error=NotApplicableError)
+        distribution = Mixture([NORMAL, NORMAL], [0.5, 0.5])
+        message = refusal(distribution_kernel, Exponential(1.0, "wasserstein"), distribution, error=NotApplicableError)
         assert message == "distance='wasserstein' has no form for Mixture; use distance='embedding'"
 
     def test_wasserstein_of_draws_of_vectors(self, refusal):
-        law = Samples(np.zeros((2, 4, 3)))
-        message = refusal(law_kernel, Exponential(1.0, "wasserstein"), law, error=NotApplicableError)
+        distribution = Samples(np.zeros((2, 4, 3)))
+        message = refusal(distribution_kernel, Exponential(1.0, "wasserstein"), distribution, error=NotApplicableError)
         assert "no form for Samples in several dimensions" in message
 
     @pytest.mark.parametrize("shape", [Gaussian, Matern32, Matern52, RationalQuadratic])
     def test_wasserstein_of_covariances_that_do_not_commute(self, shape, refusal):
         kernel = shape(lengthscale=1.0, distance="wasserstein")
-        message = refusal(law_kernel, kernel, TURNED)
+        message = refusal(distribution_kernel, kernel, TURNED)
         assert "covariances do not commute; use distance='embedding', or Exponential" in message
-        assert law_kernel(kernel, MvNormal(np.zeros((2, 2)), np.eye(2))).prediction == kernel
+        assert distribution_kernel(kernel, MvNormal(np.zeros((2, 2)), np.eye(2))).prediction == kernel
 
     def test_the_exponential_of_covariances_that_do_not_commute(self):
-        assert law_kernel(Exponential(1.0, "wasserstein"), TURNED).prediction.distance == "wasserstein"
+        assert distribution_kernel(Exponential(1.0, "wasserstein"), TURNED).prediction.distance == "wasserstein"
 
     @pytest.mark.parametrize("target", [Delta(), Gaussian(1.0, "labels")])
     def test_targets_of_classes(self, target, refusal):
-        assert "these outcomes are real; use Gaussian()" in refusal(law_kernel, Exponential() * target, NORMAL)
+        assert "these outcomes are real; use Gaussian()" in refusal(distribution_kernel, Exponential() * target, NORMAL)
 
     @pytest.mark.parametrize("distance", ["tv", "l1", lambda a, b: a])
     def test_targets_use_the_euclidean_distance(self, distance, refusal):
-        assert "leave distance out" in refusal(law_kernel, Exponential() * Gaussian(1.0, distance), NORMAL)
+        assert "leave distance out" in refusal(distribution_kernel, Exponential() * Gaussian(1.0, distance), NORMAL)
 
     def test_euclidean_may_be_said(self):
         kernel = Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean")
-        assert law_kernel(kernel, NORMAL) == kernel
+        assert distribution_kernel(kernel, NORMAL) == kernel
 
 
 class TestTargetMatrix:
@@ -230,12 +234,12 @@ def test_wasserstein_may_fail_where_covariances_do_not_commute():
 
     angles = np.deg2rad(np.arange(0, 180, 30))
     u = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    law = MvNormal(np.zeros((6, 2)), 0.99 * u[:, :, None] * u[:, None, :] + 0.01 * np.eye(2))
+    distribution = MvNormal(np.zeros((6, 2)), 0.99 * u[:, :, None] * u[:, None, :] + 0.01 * np.eye(2))
     rows = np.arange(6)
-    G = Gaussian(1.0).of_distance(wasserstein(law)(rows[:, None], rows[None, :]))
+    G = Gaussian(1.0).of_distance(wasserstein(distribution)(rows[:, None], rows[None, :]))
     assert np.linalg.eigvalsh(G)[0] == pytest.approx(-0.055, abs=5e-4)
     with pytest.raises(InputError):
-        law_kernel(Gaussian(1.0, "wasserstein"), law)
+        distribution_kernel(Gaussian(1.0, "wasserstein"), distribution)
 
 
 P = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [1.0, 0.0, 0.0], [0.5, 0.25, 0.25]])

@@ -208,7 +208,7 @@ class TestRefusals:
         assert "for class probabilities only" in message
 
     @pytest.mark.parametrize("verb", [ucme, cme_test])
-    def test_locations_need_a_law(self, verb, refusal):
+    def test_locations_need_a_distribution(self, verb, refusal):
         assert f"{verb.__name__} judges " in refusal(verb, *CASES["intervals"])
 
     def test_too_little_variance(self, refusal):

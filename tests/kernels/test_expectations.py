@@ -10,7 +10,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels.expectations import MixtureMeans, MvNormalMeans, between, target_means
 from calibrant.kernels.expected_points import SampledMeans
 from calibrant.kernels.kernel import Exponential, Gaussian
@@ -32,9 +32,12 @@ def definition(d, covariance, length):
 def test_reference_values(vectors, target_part):
     for given_, expected, tolerance in vectors("target-part-mvnormal"):
         pair = (given_["first"], given_["second"])
-        law, y = MvNormal(*([row[k] for row in pair] for k in ("mean", "cov"))), np.array([row["y"] for row in pair])
+        distribution, y = (
+            MvNormal(*([row[k] for row in pair] for k in ("mean", "cov"))),
+            np.array([row["y"] for row in pair]),
+        )
         kernel = Gaussian(1.0)
-        assert target_part(target_means(law, kernel), kernel, y) == pytest.approx(expected, rel=tolerance)
+        assert target_part(target_means(distribution, kernel), kernel, y) == pytest.approx(expected, rel=tolerance)
 
 
 @pytest.mark.parametrize("kind", ["general", "shared", "diagonal", "shared diagonal"])
@@ -44,15 +47,19 @@ def test_every_path_is_the_definition(kind, D):
     cov = covariances(n, D)
     if "diagonal" in kind:
         cov = cov * np.eye(D)
-    law = MvNormal(RNG.normal(size=(n, D)), cov[0] if "shared" in kind else cov)
-    means = target_means(law, Gaussian(length))
+    distribution = MvNormal(RNG.normal(size=(n, D)), cov[0] if "shared" in kind else cov)
+    means = target_means(distribution, Gaussian(length))
     assert isinstance(means, MvNormalMeans)
     t = RNG.normal(size=(4, D))
     i, j = np.arange(n)[:, None], np.arange(n)[None, :]
     double = [
-        [definition(law.mean[a] - law.mean[b], law.cov[a] + law.cov[b], length) for b in range(n)] for a in range(n)
+        [
+            definition(distribution.mean[a] - distribution.mean[b], distribution.cov[a] + distribution.cov[b], length)
+            for b in range(n)
+        ]
+        for a in range(n)
     ]
-    single = [[definition(law.mean[a] - x, law.cov[a], length) for x in t] for a in range(n)]
+    single = [[definition(distribution.mean[a] - x, distribution.cov[a], length) for x in t] for a in range(n)]
     np.testing.assert_allclose(means.double(i, j), double, rtol=1e-12)
     np.testing.assert_allclose(means.single(i, t[None]), single, rtol=1e-12)
     np.testing.assert_allclose(means.single(j, t[:, None]), np.transpose(single), rtol=1e-12)
@@ -88,8 +95,8 @@ def test_many_dimensions_do_not_underflow_in_between():
 
 
 def test_far_means_are_zero():
-    law = MvNormal([[1e300, 0.0], [-1e300, 0.0]], covariances(2, 2))
-    assert target_means(law, Gaussian(1e-3)).double(np.array(0), np.array(1)) == 0
+    distribution = MvNormal([[1e300, 0.0], [-1e300, 0.0]], covariances(2, 2))
+    assert target_means(distribution, Gaussian(1e-3)).double(np.array(0), np.array(1)) == 0
 
 
 RNG_MIXTURE = np.random.default_rng(8)
@@ -102,8 +109,8 @@ def weights(C):
     return w / w.sum(axis=1, keepdims=True)
 
 
-def line(law):
-    return law(RNG_MIXTURE.normal(size=N), np.exp(RNG_MIXTURE.normal(size=N)))
+def line(distribution):
+    return distribution(RNG_MIXTURE.normal(size=N), np.exp(RNG_MIXTURE.normal(size=N)))
 
 
 def test_reference_values_mixture(vectors, target_part):
@@ -111,9 +118,9 @@ def test_reference_values_mixture(vectors, target_part):
     for given_, expected, tolerance in vectors("target-part-mixture"):
         pair = (given_["first"], given_["second"])
         mean, std, w = (np.array([row[k] for row in pair]) for k in ("mean", "std", "weights"))
-        law = Mixture([Normal(mean[:, c], std[:, c]) for c in range(mean.shape[1])], w)
+        distribution = Mixture([Normal(mean[:, c], std[:, c]) for c in range(mean.shape[1])], w)
         y = np.array([row["y"] for row in pair])
-        assert target_part(target_means(law, kernel), kernel, y) == pytest.approx(expected, rel=tolerance)
+        assert target_part(target_means(distribution, kernel), kernel, y) == pytest.approx(expected, rel=tolerance)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.9), Exponential(0.9)])
@@ -140,8 +147,8 @@ def test_against_a_loop_over_rows_and_components(kernel, kinds):
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.9), Exponential(0.9)])
 def test_against_draws(kernel):
-    law = Mixture([line(Normal), line(Laplace)], weights(2))
-    means, z = target_means(law, kernel), law.sample(200_000, 5)
+    distribution = Mixture([line(Normal), line(Laplace)], weights(2))
+    means, z = target_means(distribution, kernel), distribution.sample(200_000, 5)
     assert means.double(np.array(0), np.array(1)) == pytest.approx(
         kernel.of_distance(np.abs(z[0] - z[1])).mean(), abs=5e-3
     )
@@ -151,7 +158,7 @@ def test_against_draws(kernel):
 
 
 @given(st.floats(0, 1))
-def test_equal_components_are_one_law(share):
+def test_equal_components_are_one_distribution(share):
     part = line(Normal)
     mixed = target_means(Mixture([part, part], [share, 1 - share]), Gaussian(1.0))
     np.testing.assert_allclose(
@@ -164,39 +171,39 @@ def test_vector_components():
     cov = A @ A.swapaxes(2, 3)
     parts = [MvNormal(RNG_MIXTURE.normal(size=(N, 2)), cov[0]), MvNormal(RNG_MIXTURE.normal(size=(N, 2)), cov[1, 0])]
     w, kernel = weights(2), Gaussian(1.1)
-    law = Mixture(parts, w)
-    means, z = target_means(law, kernel), law.sample(100_000, 1)
+    distribution = Mixture(parts, w)
+    means, z = target_means(distribution, kernel), distribution.sample(100_000, 1)
     assert isinstance(means, MixtureMeans)
     expected = kernel.of_distance(np.linalg.norm(z[0] - z[1], axis=1)).mean()
     assert means.double(np.array(0), np.array(1)) == pytest.approx(expected, abs=5e-3)
     np.testing.assert_allclose(means.double(ROWS, COLUMNS), means.double(ROWS, COLUMNS).T, rtol=1e-13)
 
 
-def test_other_laws_join_by_their_points():
+def test_other_distributions_join_by_their_points():
     parts = [
         line(Normal),
-        ScipyLaw(stats.logistic(RNG_MIXTURE.normal(size=N))),
+        ScipyDistribution(stats.logistic(RNG_MIXTURE.normal(size=N))),
         Samples(RNG_MIXTURE.normal(size=(N, 5))),
     ]
-    law = Mixture(parts, weights(3))
-    means = target_means(law, Gaussian(1.0))
+    distribution = Mixture(parts, weights(3))
+    means = target_means(distribution, Gaussian(1.0))
     assert isinstance(means, MixtureMeans)
     tile = means.double(ROWS, COLUMNS)
     np.testing.assert_allclose(tile, tile.T, rtol=1e-13)
-    z = law.sample(200_000, 2)
+    z = distribution.sample(200_000, 2)
     expected = Gaussian(1.0).of_distance(np.abs(z[0] - z[1])).mean()
     assert tile[0, 1] == pytest.approx(expected, abs=5e-3)
     # A row alone pairs different draws of its Samples component; everything else is as in `double`.
     difference = means.own - means.alone(np.arange(N))
     samples = target_means(parts[2], Gaussian(1.0))
-    expected = law.weights[:, 2] ** 2 * (samples.own - samples.alone(np.arange(N)))
+    expected = distribution.weights[:, 2] ** 2 * (samples.own - samples.alone(np.arange(N)))
     np.testing.assert_allclose(difference, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_a_component_without_closed_form_needs_draws(refusal):
-    law = Mixture([line(Normal), ScipyLaw(stats.logistic(np.zeros(N)))], [0.5, 0.5])
-    message = refusal(target_means, law, Exponential(1.0), error=NotApplicableError)
-    assert "Mixture of Normal, ScipyLaw" in message
+    distribution = Mixture([line(Normal), ScipyDistribution(stats.logistic(np.zeros(N)))], [0.5, 0.5])
+    message = refusal(target_means, distribution, Exponential(1.0), error=NotApplicableError)
+    assert "Mixture of Normal, ScipyDistribution" in message
     assert "draws=" in message
     assert "rng=" in message
-    assert isinstance(target_means(law, Exponential(1.0), draws=10), SampledMeans)
+    assert isinstance(target_means(distribution, Exponential(1.0), draws=10), SampledMeans)

@@ -27,12 +27,12 @@ RNG = np.random.default_rng(4)
 CENTRE, SPREAD = RNG.normal(size=6) * 3, np.exp(RNG.normal(size=6))
 SPREAD[3] = SPREAD[2] * (1 + 1e-8)
 ROWS, COLUMNS = np.arange(6)[:, None], np.arange(6)[None, :]
-CASES = [(law, kernel) for law in (Normal, Laplace) for kernel in (Gaussian, Exponential)]
+CASES = [(distribution, kernel) for distribution in (Normal, Laplace) for kernel in (Gaussian, Exponential)]
 
 
 @pytest.mark.parametrize(("law", "kernel"), CASES)
-def test_tiles_and_pairs_agree(law, kernel):
-    means = target_means(law(CENTRE, SPREAD), kernel(1.7))
+def test_tiles_and_pairs_agree(distribution, kernel):
+    means = target_means(distribution(CENTRE, SPREAD), kernel(1.7))
     assert isinstance(means, LineMeans)
     tile = means.double(ROWS, COLUMNS)
     assert tile.shape == (6, 6)
@@ -49,9 +49,9 @@ def test_tiles_and_pairs_agree(law, kernel):
 
 
 @pytest.mark.parametrize(("law", "kernel"), CASES)
-def test_units_and_origin_do_not_matter(law, kernel):
-    means = target_means(law(CENTRE, SPREAD), kernel(1.7))
-    moved = target_means(law(8 * CENTRE + 64, 8 * SPREAD), kernel(8 * 1.7))
+def test_units_and_origin_do_not_matter(distribution, kernel):
+    means = target_means(distribution(CENTRE, SPREAD), kernel(1.7))
+    moved = target_means(distribution(8 * CENTRE + 64, 8 * SPREAD), kernel(8 * 1.7))
     np.testing.assert_allclose(moved.double(ROWS, COLUMNS), means.double(ROWS, COLUMNS), rtol=1e-12)
     np.testing.assert_allclose(
         moved.single(ROWS, 8 * CENTRE[COLUMNS] + 64), means.single(ROWS, CENTRE[COLUMNS]), rtol=1e-12
@@ -59,23 +59,23 @@ def test_units_and_origin_do_not_matter(law, kernel):
 
 
 @pytest.mark.parametrize(("law", "kernel"), CASES)
-def test_embeddings_are_positive_semidefinite(law, kernel):
-    tile = target_means(law(CENTRE, SPREAD), kernel(1.7)).double(ROWS, COLUMNS)
+def test_embeddings_are_positive_semidefinite(distribution, kernel):
+    tile = target_means(distribution(CENTRE, SPREAD), kernel(1.7)).double(ROWS, COLUMNS)
     assert np.linalg.eigvalsh(tile).min() > -1e-15
 
 
 @given(st.sampled_from(CASES), st.floats(-300, 300), st.floats(-300, 300), st.floats(-150, 150))
 def test_any_magnitude(case, place, spread, length):
-    law, kernel = case
-    means = target_means(law([10.0**place, -(10.0**place)], 10.0**spread), kernel(10.0**length))
+    distribution, kernel = case
+    means = target_means(distribution([10.0**place, -(10.0**place)], 10.0**spread), kernel(10.0**length))
     rows = np.arange(2)
     for value in (means.double(rows[:, None], rows[None]), means.single(rows, np.zeros(2)), means.alone(rows)):
         assert ((value >= 0) & (value <= 1 + 1e-15)).all()
 
 
 @pytest.mark.parametrize(("law", "kernel"), CASES)
-def test_against_draws(law, kernel):
-    row = law(CENTRE[:2], SPREAD[:2])
+def test_against_draws(distribution, kernel):
+    row = distribution(CENTRE[:2], SPREAD[:2])
     means = target_means(row, kernel(1.7))
     z = row.sample(200_000, 1)
     profile = kernel(1.7).of_distance
@@ -109,7 +109,7 @@ def test_equal_scales_by_hand(z):
 
 
 @given(distances, scales)
-def test_one_law_is_the_integral(integral, z, b):
+def test_one_distribution_is_the_integral(integral, z, b):
     def f(x):
         return np.exp(-np.abs(x - z) / b - np.abs(x)) / (2 * b)
 
@@ -119,7 +119,7 @@ def test_one_law_is_the_integral(integral, z, b):
 
 
 @given(distances, scales, nearness)
-def test_two_laws_are_the_integral_of_one(integral, z, b, off):
+def test_two_distributions_are_the_integral_of_one(integral, z, b, off):
     c = b * (1 + off)
 
     def f(x):
@@ -255,13 +255,13 @@ def test_reference_values_normal_laplace(vectors):
 
 
 @given(distances_normal_laplace, scales_normal_laplace)
-def test_one_laplace_law(integral, d, b):
+def test_one_laplace_distribution(integral, d, b):
     expected = under_laplace(integral, lambda x: np.exp(-0.5 * x * x), d, b, 1.0, min(1.0, 1 / b))
     assert at_normal_laplace(laplace_gaussian, d, b) == pytest.approx(expected, rel=1e-12, abs=1e-16)
 
 
 @given(distances_normal_laplace, scales_normal_laplace, nearness_normal_laplace)
-def test_two_laplace_laws(integral, d, b, off):
+def test_two_laplace_distributions(integral, d, b, off):
     c = b * (1 + off)
     expected = under_laplace(integral, lambda x: laplace_gaussian(x, np.array(b)), d, c, 1.0, b)
     assert at_normal_laplace(laplace_laplace_gaussian, d, b, c) == pytest.approx(expected, rel=2e-12, abs=1e-15)
@@ -271,7 +271,7 @@ def test_two_laplace_laws(integral, d, b, off):
 
 
 @given(distances_normal_laplace, st.floats(1e-3, 30), scales_normal_laplace)
-def test_a_normal_and_a_laplace_law(integral, d, s, b):
+def test_a_normal_and_a_laplace_distribution(integral, d, s, b):
     wide = math.sqrt(1 + s * s)
     expected = under_laplace(integral, lambda x: normal_gaussian(x, np.array(s)), d, b, wide)
     assert at_normal_laplace(normal_laplace_gaussian, d, s, b) == pytest.approx(expected, rel=2e-12, abs=1e-15)
@@ -282,13 +282,13 @@ def test_a_normal_and_a_laplace_law(integral, d, s, b):
     st.floats(1e-3, 30),
     st.one_of(scales_normal_laplace, nearness_normal_laplace.map(lambda off: 1 + off)),
 )
-def test_a_normal_and_a_laplace_law_with_the_exponential_kernel(integral, d, s, b):
+def test_a_normal_and_a_laplace_distribution_with_the_exponential_kernel(integral, d, s, b):
     expected = under_laplace(integral, lambda x: normal_exponential(x, np.array(s)), d, b, s, 1.0)
     assert at_normal_laplace(normal_laplace_exponential, d, s, b) == pytest.approx(expected, rel=2e-12, abs=1e-15)
 
 
 @given(distances_normal_laplace, scales_normal_laplace)
-def test_a_narrow_law_leaves_the_other(d, b):
+def test_a_narrow_distribution_leaves_the_other(d, b):
     assert at_normal_laplace(laplace_gaussian, d, 1e-50) == pytest.approx(math.exp(-d * d / 2), rel=1e-14)
     assert at_normal_laplace(laplace_laplace_gaussian, d, b, 1e-50) == pytest.approx(
         at_normal_laplace(laplace_gaussian, d, b), rel=1e-13

@@ -9,7 +9,7 @@ from scipy import stats
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.parametric import MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels import expected_points as module
 from calibrant.kernels import target_means as pieces
 from calibrant.kernels.expectations import target_means
@@ -123,19 +123,19 @@ def test_one_draw_has_no_pair(refusal):
 
 
 def test_unbiased():
-    law = Normal(np.zeros(4000), np.ones(4000))
-    exact = target_means(law, Gaussian(1.0)).alone(np.array([0]))[0]
-    drawn = target_means(Samples(law.sample(3, 7)), Gaussian(1.0)).alone(np.arange(4000))
+    distribution = Normal(np.zeros(4000), np.ones(4000))
+    exact = target_means(distribution, Gaussian(1.0)).alone(np.array([0]))[0]
+    drawn = target_means(Samples(distribution.sample(3, 7)), Gaussian(1.0)).alone(np.arange(4000))
     assert abs(drawn.mean() - exact) < 4 * drawn.std() / np.sqrt(4000)
 
 
-LAW = Normal([0.0, 1.0, -1.0], [1.0, 0.5, 2.0])
+DISTRIBUTION = Normal([0.0, 1.0, -1.0], [1.0, 0.5, 2.0])
 ROWS_SAMPLED = np.arange(3)
 
 
 def test_pairs_equal_numbers_and_halves():
     kernel = Matern32(0.8)
-    means = target_means(LAW, kernel, draws=6, rng=3)
+    means = target_means(DISTRIBUTION, kernel, draws=6, rng=3)
     assert isinstance(means, SampledMeans)
     z = means.draws
     assert z.shape == (3, 6)
@@ -154,23 +154,23 @@ def test_pairs_equal_numbers_and_halves():
 
 
 def test_repeats_itself():
-    first, second = (target_means(LAW, Matern32(1.0), draws=4, rng=9) for _ in range(2))
+    first, second = (target_means(DISTRIBUTION, Matern32(1.0), draws=4, rng=9) for _ in range(2))
     assert (first.draws == second.draws).all()
-    assert (first.draws != target_means(LAW, Matern32(1.0), draws=4, rng=10).draws).all()
+    assert (first.draws != target_means(DISTRIBUTION, Matern32(1.0), draws=4, rng=10).draws).all()
 
 
 def test_unbiased_sampled():
-    law = Normal(np.zeros(6000), np.ones(6000))
+    distribution = Normal(np.zeros(6000), np.ones(6000))
     rows, other = np.arange(3000), np.arange(3000, 6000)
-    exact = target_means(law, Gaussian(1.0)).double(np.array(0), np.array(1))
-    drawn = SampledMeans.of(law, Gaussian(1.0), 4, 0)
+    exact = target_means(distribution, Gaussian(1.0)).double(np.array(0), np.array(1))
+    drawn = SampledMeans.of(distribution, Gaussian(1.0), 4, 0)
     for value in (drawn.double(rows, other), drawn.alone(rows)):
         assert abs(value.mean() - exact) < 4 * value.std() / np.sqrt(3000)
 
 
 def test_vectors():
-    law = MvNormal(np.zeros((2, 3)), np.eye(3))
-    means = target_means(law, Exponential(1.0), draws=4, rng=0)
+    distribution = MvNormal(np.zeros((2, 3)), np.eye(3))
+    means = target_means(distribution, Exponential(1.0), draws=4, rng=0)
     z = means.draws
     expected = np.exp(-np.linalg.norm(z[0] - z[1], axis=1)).mean()
     assert means.double(np.array([0]), np.array([1])) == pytest.approx([expected], rel=1e-13)
@@ -178,12 +178,12 @@ def test_vectors():
 
 @pytest.mark.parametrize("draws", [0, 1, 7, 4.0, True])
 def test_draws_must_be_even(refusal, draws):
-    message = refusal(target_means, LAW, Matern32(1.0), draws=draws)
+    message = refusal(target_means, DISTRIBUTION, Matern32(1.0), draws=draws)
     assert "draws must be" in message
 
 
 ROOT = np.sqrt(3)
-LAWS = {  # name: law, characteristic function of a centred copy, accuracy of E k(Z, Z')
+DISTRIBUTIONS = {  # name: law, characteristic function of a centred copy, accuracy of E k(Z, Z')
     "normal": (stats.norm, lambda w: np.exp(-0.5 * w * w), 1e-12),
     "logistic": (stats.logistic, lambda w: np.pi * w / np.sinh(np.pi * w), 1e-12),
     "gamma(2)": (stats.gamma, lambda w: 1 / (1 + w * w), 1e-12),
@@ -194,8 +194,8 @@ SHAPES = {"gamma(2)": (2,), "t(3)": (3,)}
 ROWS_QUADRATURE, COLUMNS_QUADRATURE = np.array([[0], [1]]), np.array([[0, 1]])
 
 
-def law_of(name, *, scale=1.0):
-    return ScipyLaw(LAWS[name][0](*SHAPES.get(name, ()), loc=[0.0, 0.5], scale=scale))
+def distribution_of(name, *, scale=1.0):
+    return ScipyDistribution(DISTRIBUTIONS[name][0](*SHAPES.get(name, ()), loc=[0.0, 0.5], scale=scale))
 
 
 def test_rule():
@@ -209,13 +209,16 @@ def test_points_use_the_survival_side():
     points, _ = quantile_points(Normal([0.0, 5.0], [1.0, 2.0]))
     x, _ = normal_rule()
     np.testing.assert_allclose(points, [x, 5 + 2 * x], rtol=1e-12, atol=1e-12)
-    points, _ = quantile_points(ScipyLaw(stats.norm([0.0], [1.0])))
+    points, _ = quantile_points(ScipyDistribution(stats.norm([0.0], [1.0])))
     np.testing.assert_allclose(points[0], x, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["normal", "logistic", "gamma(2)", "t(3)"])
 def test_one_expectation_to_twelve_digits(integral, name):
-    means, density = target_means(law_of(name), Gaussian(1.0)), LAWS[name][0](*SHAPES.get(name, ())).pdf
+    means, density = (
+        target_means(distribution_of(name), Gaussian(1.0)),
+        DISTRIBUTIONS[name][0](*SHAPES.get(name, ())).pdf,
+    )
     assert isinstance(means, PointMeans)
     for t in (0.0, 0.7, 3.0):
 
@@ -225,18 +228,18 @@ def test_one_expectation_to_twelve_digits(integral, name):
         assert means.single(np.array(0), np.array(t)) == pytest.approx(integral(f, (0.0, 1.0), (t, 1.0)), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_two_expectations_by_characteristic_functions(integral, name):
     # E k(Z, Z' + m) = ∫ |c(ω)|² cos(ωm) n(ω) dω for the Gaussian kernel, n the standard normal density; |c| of gamma(2)
     # is 1/(1 + ω²).
-    _, c, accuracy = LAWS[name]
+    _, c, accuracy = DISTRIBUTIONS[name]
 
     def mean(shift):
         return integral(
             lambda w: np.abs(c(w)) ** 2 * np.cos(w * shift) * np.exp(-0.5 * w * w) / np.sqrt(2 * np.pi), (0.0, 0.3)
         )
 
-    means = target_means(law_of(name), Gaussian(1.0))
+    means = target_means(distribution_of(name), Gaussian(1.0))
     expected = [[mean(0), mean(0.5)], [mean(0.5), mean(0)]]
     np.testing.assert_allclose(means.double(ROWS_QUADRATURE, COLUMNS_QUADRATURE), expected, rtol=0, atol=accuracy)
     np.testing.assert_allclose(
@@ -249,21 +252,23 @@ def test_two_expectations_by_characteristic_functions(integral, name):
 
 @pytest.mark.parametrize(("name", "scale"), [("normal", 12.0), ("t(3)", 12.0)])
 def test_a_rule_too_coarse_is_refused(refusal, name, scale):
-    law = law_of(name, scale=scale)
-    assert quadrature_means(law, Gaussian(1.0)) is None
-    assert "draws=" in refusal(target_means, law, Gaussian(1.0), error=NotApplicableError)
-    assert isinstance(target_means(law, Gaussian(1.0), draws=2), SampledMeans)
+    distribution = distribution_of(name, scale=scale)
+    assert quadrature_means(distribution, Gaussian(1.0)) is None
+    assert "draws=" in refusal(target_means, distribution, Gaussian(1.0), error=NotApplicableError)
+    assert isinstance(target_means(distribution, Gaussian(1.0), draws=2), SampledMeans)
 
 
 def test_one_wide_row_among_many_is_seen():
     scale = np.ones(500)
     scale[123] = 20.0
-    assert quadrature_means(ScipyLaw(stats.norm(0.0, scale)), Gaussian(1.0)) is None
+    assert quadrature_means(ScipyDistribution(stats.norm(0.0, scale)), Gaussian(1.0)) is None
 
 
 def test_agrees_with_the_closed_form():
-    law = Normal([0.0, 1.0, -2.0], [1.0, 0.1, 3.0])
-    exact, points = target_means(law, Gaussian(1.0)), quadrature_means(law, Gaussian(1.0))
+    distribution = Normal([0.0, 1.0, -2.0], [1.0, 0.1, 3.0])
+    exact, points = target_means(distribution, Gaussian(1.0)), quadrature_means(distribution, Gaussian(1.0))
     i, j = np.arange(3)[:, None], np.arange(3)[None, :]
     np.testing.assert_allclose(points.double(i, j), exact.double(i, j), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(points.single(i, law.mean[j]), exact.single(i, law.mean[j]), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        points.single(i, distribution.mean[j]), exact.single(i, distribution.mean[j]), rtol=0, atol=1e-13
+    )

@@ -6,7 +6,7 @@ import pytest
 from calibrant import Delta, Exponential, Gaussian, JointKernel, Kernel, Normal
 from calibrant.kernels.composed import LineDistance
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.forms import JointForm, LawForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.forms import DistributionForm, JointForm, LineForm, MeanForm, VectorForm
 
 RNG = np.random.default_rng(0)
 n, K = 9, 3
@@ -118,16 +118,18 @@ def test_a_joint_kernel_that_is_a_product(target):
     assert_is(JointForm(P, Y, AsProduct(kernel, target)), H)
 
 
-def law_form(y, law, kernel=None):
+def distribution_form(y, distribution, kernel=None):
     target = Gaussian(0.8, "euclidean")
-    x = np.asarray(law.mean)
-    return LawForm(y, LineDistance(x), kernel or Exponential(1.0), target, target_means(law, target)), x
+    x = np.asarray(distribution.mean)
+    return DistributionForm(
+        y, LineDistance(x), kernel or Exponential(1.0), target, target_means(distribution, target)
+    ), x
 
 
 @pytest.mark.parametrize("kernel", [Exponential(1.0), Tripled(1.0)])
-def test_laws(kernel):
+def test_distributions(kernel):
     y, mean, std = RNG.normal(size=n), RNG.normal(size=n), RNG.uniform(0.5, 2, n)
-    form, x = law_form(y, Normal(mean, std), kernel)
+    form, x = distribution_form(y, Normal(mean, std), kernel)
 
     def E(gap, variance):  # E k(Z) of a normal gap
         s = np.sqrt(0.64 + variance)
@@ -143,9 +145,9 @@ def test_laws(kernel):
 
 
 def test_mean_form():
-    y, law = RNG.normal(size=n), Normal(RNG.normal(size=n), 1.0)
-    first, _ = law_form(y, law)
-    second, _ = law_form(y + 1, law)
+    y, distribution = RNG.normal(size=n), Normal(RNG.normal(size=n), 1.0)
+    first, _ = distribution_form(y, distribution)
+    second, _ = distribution_form(y + 1, distribution)
     both = MeanForm(first, second)
     i, j = np.array([0, 1]), np.array([2, 5])
     np.testing.assert_allclose(both.h(i, j), (first.h(i, j) + second.h(i, j)) / 2)

@@ -14,7 +14,7 @@ from calibrant import (
     Normal,
     Quantiles,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
     Sets,
     Summary,
     SummaryError,
@@ -26,7 +26,7 @@ from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.kernels.coverage_rows import CoverageRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, OneColumn, kept
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, OneColumn, kept
 
 Y, P, W = [0, 2, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.75, 0.25, 0.0]], [1.0, 2.0, 0.5]
 
@@ -258,46 +258,57 @@ def test_blocks_of_coverage():
     assert whole.variance == pytest.approx(12 * (0.09 + 0.25) / 2)
 
 
-Y_KEPT_LAWS, MEAN, STD, W_KEPT_LAWS = [0.5, -1.0, 2.0], [0.0, 1.0, 2.0], [1.0, 2.0, 0.5], [1.0, 2.0, 0.5]
+Y_KEPT_DISTRIBUTIONS, MEAN, STD, W_KEPT_DISTRIBUTIONS = (
+    [0.5, -1.0, 2.0],
+    [0.0, 1.0, 2.0],
+    [1.0, 2.0, 0.5],
+    [1.0, 2.0, 0.5],
+)
 
 
-def of_kept_laws(y, law, weights=None):
-    return KeptLaws.of(read_outcomes(y, law, weights=weights))
+def of_kept_distributions(y, distribution, weights=None):
+    return KeptDistributions.of(read_outcomes(y, distribution, weights=weights))
 
 
-def test_rows_stay_in_order_kept_laws():
-    found = of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, STD), W_KEPT_LAWS)
-    assert (found.y.tolist(), found.law.mean.tolist(), found.law.std.tolist(), found.w.tolist()) == (
-        Y_KEPT_LAWS,
+def test_rows_stay_in_order_kept_distributions():
+    found = of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, STD), W_KEPT_DISTRIBUTIONS)
+    assert (found.y.tolist(), found.distribution.mean.tolist(), found.distribution.std.tolist(), found.w.tolist()) == (
+        Y_KEPT_DISTRIBUTIONS,
         MEAN,
         STD,
-        W_KEPT_LAWS,
+        W_KEPT_DISTRIBUTIONS,
     )
     assert found.n == found.rows.n == 3
-    assert repr(found) == "KeptLaws(n=3)"
+    assert repr(found) == "KeptDistributions(n=3)"
 
 
-def test_merging_is_one_after_the_other_kept_laws():
-    law, y, w = Normal(MEAN, STD), np.array(Y_KEPT_LAWS), np.array(W_KEPT_LAWS)
+def test_merging_is_one_after_the_other_kept_distributions():
+    distribution, y, w = Normal(MEAN, STD), np.array(Y_KEPT_DISTRIBUTIONS), np.array(W_KEPT_DISTRIBUTIONS)
     for cut in (1, 2):
-        parts = [of_kept_laws(y[rows], law.take(rows), w[rows]) for rows in (slice(cut), slice(cut, None))]
-        assert parts[0] + parts[1] == of_kept_laws(Y_KEPT_LAWS, law, W_KEPT_LAWS)
-        assert parts[1] + parts[0] != of_kept_laws(Y_KEPT_LAWS, law, W_KEPT_LAWS)
-    assert is_unit((of_kept_laws([0.0], Normal([0.0], 1.0)) + of_kept_laws([1.0], Normal([1.0], 1.0))).w)
-    assert (of_kept_laws([0.0], Normal([0.0], 1.0)) + of_kept_laws([1.0], Normal([1.0], 1.0), [3])).w.tolist() == [
+        parts = [
+            of_kept_distributions(y[rows], distribution.take(rows), w[rows]) for rows in (slice(cut), slice(cut, None))
+        ]
+        assert parts[0] + parts[1] == of_kept_distributions(Y_KEPT_DISTRIBUTIONS, distribution, W_KEPT_DISTRIBUTIONS)
+        assert parts[1] + parts[0] != of_kept_distributions(Y_KEPT_DISTRIBUTIONS, distribution, W_KEPT_DISTRIBUTIONS)
+    assert is_unit(
+        (of_kept_distributions([0.0], Normal([0.0], 1.0)) + of_kept_distributions([1.0], Normal([1.0], 1.0))).w
+    )
+    assert (
+        of_kept_distributions([0.0], Normal([0.0], 1.0)) + of_kept_distributions([1.0], Normal([1.0], 1.0), [3])
+    ).w.tolist() == [
         1.0,
         3.0,
     ]
 
 
-def test_zero_kept_laws():
-    zero, some = KeptLaws.zero(), of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, STD))
+def test_zero_kept_distributions():
+    zero, some = KeptDistributions.zero(), of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, STD))
     assert zero.n == zero.rows.n == 0
     assert zero + some == some + zero == some
     assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
 
 
-@pytest.mark.parametrize("weights", [None, W_KEPT_LAWS])
+@pytest.mark.parametrize("weights", [None, W_KEPT_DISTRIBUTIONS])
 @pytest.mark.parametrize(
     "law",
     [
@@ -306,27 +317,27 @@ def test_zero_kept_laws():
         Samples(np.arange(12.0).reshape(3, 4)),
         MvNormal(np.zeros((3, 2)), np.eye(2)),
     ],
-    ids=lambda law: type(law).__name__,
+    ids=lambda distribution: type(distribution).__name__,
 )
-def test_bytes_and_pickle_kept_laws(law, weights):
-    y = np.arange(3.0 * np.prod(law.shape, dtype=int)).reshape(3, *law.shape)
-    found = of_kept_laws(y, law, weights)
+def test_bytes_and_pickle_kept_distributions(distribution, weights):
+    y = np.arange(3.0 * np.prod(distribution.shape, dtype=int)).reshape(3, *distribution.shape)
+    found = of_kept_distributions(y, distribution, weights)
     for back in (Summary.from_bytes(found.to_bytes()), pickle.loads(pickle.dumps(found))):
         assert back == found
         assert back + found == found + found
         np.testing.assert_array_equal(back.y, y)
-        assert type(back.law) is type(law)
-    assert is_unit(KeptLaws.from_bytes(found.to_bytes()).w) == (weights is None)
+        assert type(back.distribution) is type(distribution)
+    assert is_unit(KeptDistributions.from_bytes(found.to_bytes()).w) == (weights is None)
 
 
 def test_differences_are_seen():
-    base = of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, STD), W_KEPT_LAWS)
+    base = of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, STD), W_KEPT_DISTRIBUTIONS)
     others = [
-        of_kept_laws([0.5, -1.0, 2.1], Normal(MEAN, STD), W_KEPT_LAWS),
-        of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, [1.0, 2.0, 0.6]), W_KEPT_LAWS),
-        of_kept_laws(Y_KEPT_LAWS, Laplace(MEAN, STD), W_KEPT_LAWS),
-        of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, STD), [1.0, 2.0, 0.6]),
-        of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, STD)),
+        of_kept_distributions([0.5, -1.0, 2.1], Normal(MEAN, STD), W_KEPT_DISTRIBUTIONS),
+        of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, [1.0, 2.0, 0.6]), W_KEPT_DISTRIBUTIONS),
+        of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Laplace(MEAN, STD), W_KEPT_DISTRIBUTIONS),
+        of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, STD), [1.0, 2.0, 0.6]),
+        of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, STD)),
     ]
     assert all(other != base for other in others)
     assert base != "rows"
@@ -334,37 +345,40 @@ def test_differences_are_seen():
 
 def test_kinds_do_not_mix(refusal):
     message = refusal(
-        lambda: of_kept_laws(Y_KEPT_LAWS, Normal(MEAN, STD)) + of_kept_laws(Y_KEPT_LAWS, Laplace(MEAN, STD)),
+        lambda: (
+            of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Normal(MEAN, STD))
+            + of_kept_distributions(Y_KEPT_DISTRIBUTIONS, Laplace(MEAN, STD))
+        ),
         error=SummaryError,
     )
     assert message == "rows of Normal do not merge with rows of Laplace"
 
 
-def test_laws_without_a_table(refusal):
-    found = of_kept_laws(Y_KEPT_LAWS, ScipyLaw(stats.norm(MEAN, STD)))
+def test_distributions_without_a_table(refusal):
+    found = of_kept_distributions(Y_KEPT_DISTRIBUTIONS, ScipyDistribution(stats.norm(MEAN, STD)))
     for call in (found.to_bytes, lambda: found + found):
-        assert "ScipyLaw has no table of parameters" in refusal(call, error=SummaryError)
+        assert "ScipyDistribution has no table of parameters" in refusal(call, error=SummaryError)
     # What is kept is still measured.
-    assert skce(found) == pytest.approx(skce(Y_KEPT_LAWS, ScipyLaw(stats.norm(MEAN, STD))), rel=1e-11)
+    assert skce(found) == pytest.approx(skce(Y_KEPT_DISTRIBUTIONS, ScipyDistribution(stats.norm(MEAN, STD))), rel=1e-11)
 
 
 def test_half_of_the_fields(refusal):
     from calibrant.core import summary as codec
 
-    data = codec.encode("KeptLaws", {"kind": "", "y": np.zeros(0)})
-    assert "do not hold a whole KeptLaws" in refusal(KeptLaws.from_bytes, data, error=SummaryError)
+    data = codec.encode("KeptDistributions", {"kind": "", "y": np.zeros(0)})
+    assert "do not hold a whole KeptDistributions" in refusal(KeptDistributions.from_bytes, data, error=SummaryError)
 
 
 def test_batches_give_the_value_of_all_rows():
     rng = np.random.default_rng(0)
-    y, law = rng.normal(size=30), Normal(rng.normal(size=30), 1.0)
-    parts = [summarize(skce, y[rows], law.take(rows)) for rows in (slice(0, 7), slice(7, 30))]
-    assert skce(sum(parts)) == pytest.approx(skce(y, law), rel=1e-12)
+    y, distribution = rng.normal(size=30), Normal(rng.normal(size=30), 1.0)
+    parts = [summarize(skce, y[rows], distribution.take(rows)) for rows in (slice(0, 7), slice(7, 30))]
+    assert skce(sum(parts)) == pytest.approx(skce(y, distribution), rel=1e-12)
 
 
 def test_outcomes_are_read_only_and_not_the_callers():
-    y = np.array(Y_KEPT_LAWS)
-    found = of_kept_laws(y, Normal(MEAN, STD))
+    y = np.array(Y_KEPT_DISTRIBUTIONS)
+    found = of_kept_distributions(y, Normal(MEAN, STD))
     with pytest.raises(ValueError, match="read-only"):
         found.y[0] = 9
     y[0] = 9
@@ -375,7 +389,7 @@ W_KEEPING = [1.0, 2.0, 0.5]
 CASES_KEEPING = [
     (read_probabilities([0, 1, 1], [0.25, 0.5, 1.0], weights=W_KEEPING), OneColumn, "y"),
     (read_probabilities([0, 2, 1], np.full((3, 4), 0.25), weights=W_KEEPING), Kept, "y"),
-    (read_outcomes([0.0, 1.0, 2.0], Normal([0.0, 1.0, 5.0], 1.0), weights=W_KEEPING), KeptLaws, "y"),
+    (read_outcomes([0.0, 1.0, 2.0], Normal([0.0, 1.0, 5.0], 1.0), weights=W_KEEPING), KeptDistributions, "y"),
     (
         CoverageRows.of(read_judged([0.0, 9.0, 2.0], Intervals([0.0] * 3, [3.0] * 3, 0.9), weights=W_KEEPING)),
         KeptCoverage,
@@ -384,7 +398,9 @@ CASES_KEEPING = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "kind", "outcomes"), CASES_KEEPING, ids=["binary", "classes", "laws", "coverage"])
+@pytest.mark.parametrize(
+    ("rows", "kind", "outcomes"), CASES_KEEPING, ids=["binary", "classes", "distributions", "coverage"]
+)
 def test_rows_are_kept_in_their_order(rows, kind, outcomes):
     found = kept(rows)
     assert type(found) is kind

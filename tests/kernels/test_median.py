@@ -106,7 +106,7 @@ class TestResolved:
         found = self.of(rows, Exponential(1.0) * Gaussian(distance="labels"))
         assert found.target.lengthscale == 1.0  # the median of 2, 2, 2, 0, 0, 0
 
-    def test_laws(self):
+    def test_distributions(self):
         y, mean, std = [0.0, 1.0, 3.0], [0.0, 3.0, 0.0], [1.0, 5.0, 2.0]
         found = self.of(read_outcomes(y, Normal(mean, std)))
         # the distances of (0, 1), (3, 5), (0, 2) are 5, 1 and √18

@@ -4,11 +4,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Intervals, Laplace, Law, Mixture, MvNormal, Normal, Samples, ScipyLaw, SummaryError
+from calibrant import (
+    Distribution,
+    Intervals,
+    Laplace,
+    Mixture,
+    MvNormal,
+    Normal,
+    Samples,
+    ScipyDistribution,
+    SummaryError,
+)
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.kernels.coverage_rows import CoverageRows
-from calibrant.kernels.row_order import canonical_order, joined, law_of, table_of
+from calibrant.kernels.row_order import canonical_order, distribution_of, joined, table_of
 
 RNG = np.random.default_rng(0)
 n = 40
@@ -49,44 +59,46 @@ def test_by_prediction_then_weight_then_outcome():
     assert canonical_order(rows).tolist() == [2, 3, 0, 1]
 
 
-def test_laws_by_prediction_then_weight_then_outcome():
+def test_distributions_by_prediction_then_weight_then_outcome():
     rows = read_outcomes([1.0, -1.0, 1.0, 0.0], Normal([1.0, 0.0, 1.0, 1.0], 1.0), weights=[2, 1, 1, 2])
     assert canonical_order(rows).tolist() == [1, 2, 0, 3]
     assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 3, 0]
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "Normal": Normal(RNG.integers(0, 3, n), RNG.integers(1, 3, n)),
     "Laplace": Laplace(RNG.integers(0, 3, n), 1.0),
     "Samples": Samples(RNG.integers(0, 2, (n, 4)).astype(float)),
     "MvNormal": MvNormal(RNG.integers(0, 3, (n, 2)), np.eye(2)),
     "Mixture": Mixture([Normal(RNG.integers(0, 2, n), 1.0), Normal(np.zeros(n), 2.0)], [0.5, 0.5]),
-    "ScipyLaw": ScipyLaw(stats.norm(RNG.integers(0, 3, n), 1.0)),
+    "ScipyDistribution": ScipyDistribution(stats.norm(RNG.integers(0, 3, n), 1.0)),
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_the_order_of_laws_does_not_depend_on_outcomes(name):
-    law = LAWS[name]
-    first, second = (read_outcomes(RNG.normal(size=(n, *law.shape)), law, weights=W) for _ in range(2))
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_order_of_distributions_does_not_depend_on_outcomes(name):
+    distribution = DISTRIBUTIONS[name]
+    first, second = (
+        read_outcomes(RNG.normal(size=(n, *distribution.shape)), distribution, weights=W) for _ in range(2)
+    )
     np.testing.assert_array_equal(canonical_order(first), canonical_order(second))
     assert not np.array_equal(canonical_order(first, with_outcomes=True), canonical_order(second, with_outcomes=True))
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_laws_come_out_the_same_whatever_their_order(name):
-    law = LAWS[name]
-    rows = read_outcomes(RNG.normal(size=(n, *law.shape)), law, weights=W)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions_come_out_the_same_whatever_their_order(name):
+    distribution = DISTRIBUTIONS[name]
+    rows = read_outcomes(RNG.normal(size=(n, *distribution.shape)), distribution, weights=W)
     mixed = rows.take(RNG.permutation(n))
     for asked in (False, True):
         first, second = (part.take(canonical_order(part, with_outcomes=asked)) for part in (rows, mixed))
-        np.testing.assert_array_equal(first.law.sample(3, 0), second.law.sample(3, 0))
+        np.testing.assert_array_equal(first.distribution.sample(3, 0), second.distribution.sample(3, 0))
         np.testing.assert_array_equal(first.w, second.w)
     np.testing.assert_array_equal(first.y, second.y)  # the last was asked to look at them
 
 
-def test_a_law_that_says_nothing_of_itself_keeps_its_order():
-    class Silent(Law):
+def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
+    class Silent(Distribution):
         def __init__(self, n):
             self.rows = n
 
@@ -113,7 +125,7 @@ def test_coverage_by_points_then_weight_then_hits():
 
 RNG_COLUMNS = np.random.default_rng(0)
 A = RNG_COLUMNS.normal(size=(5, 3, 3))
-LAWS_COLUMNS = {
+DISTRIBUTIONS_COLUMNS = {
     "Normal": Normal(RNG_COLUMNS.normal(size=5), RNG_COLUMNS.uniform(1, 2, 5)),
     "Laplace": Laplace(RNG_COLUMNS.normal(size=5), RNG_COLUMNS.uniform(1, 2, 5)),
     "MvNormal": MvNormal(RNG_COLUMNS.normal(size=(5, 3)), A @ A.transpose(0, 2, 1) + np.eye(3)),
@@ -143,13 +155,13 @@ LAWS_COLUMNS = {
 }
 
 
-def arrays(law):
+def arrays(distribution):
     """Return every array that a law holds, with its name."""
-    if isinstance(law, Mixture):
-        inner = [pair for component in law.components for pair in arrays(component)]
-        return [("weights", law.weights), *inner]
+    if isinstance(distribution, Mixture):
+        inner = [pair for component in distribution.components for pair in arrays(component)]
+        return [("weights", distribution.weights), *inner]
     names = ("mean", "std", "loc", "scale", "cov", "draws", "log_densities")
-    return [(name, getattr(law, name)) for name in names if getattr(law, name, None) is not None]
+    return [(name, getattr(distribution, name)) for name in names if getattr(distribution, name, None) is not None]
 
 
 def assert_same(found, expected):
@@ -161,24 +173,24 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", LAWS_COLUMNS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS_COLUMNS)
 def test_there_and_back(name):
-    law = LAWS_COLUMNS[name]
-    kind, columns = table_of(law)
+    distribution = DISTRIBUTIONS_COLUMNS[name]
+    kind, columns = table_of(distribution)
     assert isinstance(kind, str)
     assert columns.shape[0] == 5
-    assert_same(law_of(kind, columns), law)
+    assert_same(distribution_of(kind, columns), distribution)
 
 
-@pytest.mark.parametrize("name", LAWS_COLUMNS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS_COLUMNS)
 def test_joined(name):
-    law = LAWS_COLUMNS[name]
+    distribution = DISTRIBUTIONS_COLUMNS[name]
     for cut in (1, 4):
-        assert_same(joined(law.take(slice(cut)), law.take(slice(cut, None))), law)
+        assert_same(joined(distribution.take(slice(cut)), distribution.take(slice(cut, None))), distribution)
 
 
 def test_kinds_do_not_mix(refusal):
-    message = refusal(joined, LAWS_COLUMNS["Normal"], LAWS_COLUMNS["Laplace"], error=SummaryError)
+    message = refusal(joined, DISTRIBUTIONS_COLUMNS["Normal"], DISTRIBUTIONS_COLUMNS["Laplace"], error=SummaryError)
     assert message == "rows of Normal do not merge with rows of Laplace"
 
 
@@ -192,17 +204,19 @@ def test_kinds_do_not_mix(refusal):
     ],
 )
 def test_shapes_do_not_mix(first, second, refusal):
-    assert "do not merge" in refusal(joined, LAWS_COLUMNS[first], LAWS_COLUMNS[second], error=SummaryError)
+    assert "do not merge" in refusal(
+        joined, DISTRIBUTIONS_COLUMNS[first], DISTRIBUTIONS_COLUMNS[second], error=SummaryError
+    )
 
 
 def test_other_numbers_of_draws_do_not_mix(refusal):
     other = Samples(np.zeros((5, 3)))
-    message = refusal(joined, LAWS_COLUMNS["Samples"], other, error=SummaryError)
+    message = refusal(joined, DISTRIBUTIONS_COLUMNS["Samples"], other, error=SummaryError)
     assert "Samples [4] False" in message
     assert "Samples [3] False" in message
 
 
-class Own(Law):
+class Own(Distribution):
     @property
     def n(self):
         return 1
@@ -211,12 +225,14 @@ class Own(Law):
         return self
 
 
-@pytest.mark.parametrize("law", [Own(), ScipyLaw(stats.gamma([2.0, 3.0])), Mixture([Own(), Own()], [0.5, 0.5])])
-def test_no_table(law, refusal):
-    message = refusal(table_of, law, error=SummaryError)
+@pytest.mark.parametrize(
+    "law", [Own(), ScipyDistribution(stats.gamma([2.0, 3.0])), Mixture([Own(), Own()], [0.5, 0.5])]
+)
+def test_no_table(distribution, refusal):
+    message = refusal(table_of, distribution, error=SummaryError)
     assert "has no table of parameters" in message
     assert "pass all rows in one call" in message
 
 
 def test_a_foreign_kind(refusal):
-    assert "unknown kind Gumbel" in refusal(law_of, '["Gumbel"]', np.zeros((1, 2)), error=SummaryError)
+    assert "unknown kind Gumbel" in refusal(distribution_of, '["Gumbel"]', np.zeros((1, 2)), error=SummaryError)

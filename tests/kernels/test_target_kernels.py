@@ -5,42 +5,42 @@ import pytest
 from scipy import stats
 
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.expected_line import LineMeans
 from calibrant.kernels.expected_points import PointMeans, SampledMeans, SampleMeans
 from calibrant.kernels.kernel import Delta, Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 
-LAWS = {
+DISTRIBUTIONS = {
     "Normal": Normal(np.zeros(2), 1.0),
     "Laplace": Laplace(np.zeros(2), 1.0),
     "MvNormal": MvNormal(np.zeros((2, 2)), np.eye(2)),
-    "ScipyLaw": ScipyLaw(stats.logistic(np.zeros(2))),
+    "ScipyDistribution": ScipyDistribution(stats.logistic(np.zeros(2))),
 }
 NO_FORM = [
     ("Normal", Matern32(1.0)),
     ("Laplace", Matern52(1.0)),
     ("MvNormal", Exponential(1.0)),
-    ("ScipyLaw", Exponential(1.0)),
+    ("ScipyDistribution", Exponential(1.0)),
     ("Normal", RationalQuadratic(1.0, 1.0)),
 ]
 
 
 @pytest.mark.parametrize(("name", "kernel"), NO_FORM)
 def test_without_closed_form_draws_are_asked_for(refusal, name, kernel):
-    message = refusal(target_means, LAWS[name], kernel, error=NotApplicableError)
+    message = refusal(target_means, DISTRIBUTIONS[name], kernel, error=NotApplicableError)
     assert message.startswith(f"{name} with the target kernel {type(kernel).__name__}(")
     assert "draws= (an even number such as 100) and rng=" in message
-    assert isinstance(target_means(LAWS[name], kernel, draws=2), SampledMeans)
+    assert isinstance(target_means(DISTRIBUTIONS[name], kernel, draws=2), SampledMeans)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Exponential(1.0)])
 @pytest.mark.parametrize("name", ["Normal", "Laplace"])
 def test_a_closed_form_wins_over_draws(name, kernel):
-    assert isinstance(target_means(LAWS[name], kernel, draws=4), LineMeans)
+    assert isinstance(target_means(DISTRIBUTIONS[name], kernel, draws=4), LineMeans)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Matern32(1.0), RationalQuadratic(1.0, 1.0)])
@@ -48,14 +48,14 @@ def test_samples_take_every_kernel(kernel):
     assert isinstance(target_means(Samples(np.zeros((2, 3))), kernel), SampleMeans)
 
 
-def test_quadrature_for_other_laws():
-    means = target_means(LAWS["ScipyLaw"], Gaussian(1.0))
+def test_quadrature_for_other_distributions():
+    means = target_means(DISTRIBUTIONS["ScipyDistribution"], Gaussian(1.0))
     assert isinstance(means, PointMeans)
     assert means.weights.size == 129
 
 
-def test_a_law_without_quantiles_needs_draws(refusal):
-    class Own(Law):
+def test_a_distribution_without_quantiles_needs_draws(refusal):
+    class Own(Distribution):
         n = 2
 
         def take(self, rows):
@@ -71,14 +71,16 @@ def test_a_law_without_quantiles_needs_draws(refusal):
 
 
 def test_delta_is_for_classes(refusal):
-    assert "Gaussian or Exponential" in refusal(target_means, LAWS["Normal"], Delta(), error=NotApplicableError)
+    assert "Gaussian or Exponential" in refusal(
+        target_means, DISTRIBUTIONS["Normal"], Delta(), error=NotApplicableError
+    )
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_values_are_means_of_a_kernel(name):
-    law = LAWS[name]
+    distribution = DISTRIBUTIONS[name]
     rows = np.arange(2)
     for kernel in (Gaussian(1.0), Exponential(1.0)):
-        means = target_means(law, kernel, draws=20)
+        means = target_means(distribution, kernel, draws=20)
         for value in (means.double(rows[:, None], rows[None, ::-1]), means.alone(rows), means.own):
             assert ((value > 0) & (value <= 1)).all()

@@ -22,8 +22,8 @@ ROWS, COLUMNS = np.arange(6)[:, None], np.arange(6)[None, :]
 
 @pytest.mark.parametrize("name", CASES)
 def test_hilbert_distance(name):
-    law, kernel, draws = CASES[name]
-    means = target_means(law, kernel, draws=draws)
+    distribution, kernel, draws = CASES[name]
+    means = target_means(distribution, kernel, draws=draws)
     square = squared_embedding_distance(means, ROWS, COLUMNS)
     assert square.shape == (6, 6)
     np.testing.assert_allclose(np.diag(square), 0, atol=1e-15)

@@ -125,10 +125,13 @@ class TestReference:
 
 
 class TestLevel:
-    def pvalues(self, repeats, sizes, law, **options):
+    def pvalues(self, repeats, sizes, distribution, **options):
         chance = rng(5)
         return np.array(
-            [c2st(*(law(chance, (size, 2)) for size in sizes), rng=chance, **options).pvalue for _ in range(repeats)]
+            [
+                c2st(*(distribution(chance, (size, 2)) for size in sizes), rng=chance, **options).pvalue
+                for _ in range(repeats)
+            ]
         )
 
     @staticmethod
@@ -196,7 +199,7 @@ class TestFolds:
         assert c2st(A, B, classifier=GaussianNB(), **FOLDED) == c2st(A, B, classifier=GaussianNB(), **FOLDED)
 
 
-class TestLaws:
+class TestDistributions:
     @settings(max_examples=25)
     @given(st.integers(0, 10**6), st.sampled_from([None, 2]), st.booleans())
     def test_the_order_of_rows_changes_nothing(self, seed, folds, rounded):

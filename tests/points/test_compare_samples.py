@@ -226,7 +226,7 @@ class TestVerdict:
         assert verdict(NORMAL, points, level=1 - p - 0.01).status == "different"
 
 
-def test_points_of_one_law_are_rarely_called_different():
+def test_points_of_one_distribution_are_rarely_called_different():
     rng, wrong = np.random.default_rng(3), 0
     for _ in range(60):
         Z = rng.standard_t(3, size=(45, 2))
@@ -581,7 +581,7 @@ class TestNoTruth:
         assert compare_samples(None, sets).findings.to_dict() == compare_samples(None, back).findings.to_dict()
 
 
-class TestLawsOfInput:
+class TestDistributionsOfInput:
     def test_row_order_changes_nothing(self, right):
         for seed in (0, 1):
             rng = np.random.default_rng(seed)

@@ -191,11 +191,11 @@ class TestLevel:
         ],
         ids=["normal", "long tails", "skewed and dependent"],
     )
-    def test_continuous_points(self, law):
+    def test_continuous_points(self, distribution):
         """P(p <= k/20) is k/20: exact, whatever the law, and whatever the sizes."""
         rng, p = np.random.default_rng(5), []
         for _ in range(500):
-            Z = law(rng, 26)
+            Z = distribution(rng, 26)
             p.append(coordinate_differences(PointSets(Z[:16], Z[16:]), 0.9, 19, rng).pvalue)
         for level in (0.1, 0.5):
             assert abs(np.mean(np.array(p) <= level + 1e-9) - level) <= 4.5 * math.sqrt(level * (1 - level) / 500)
@@ -227,22 +227,22 @@ class TestLevel:
 
 
 class TestManyPoints:
-    def test_the_normal_law_agrees_with_divisions(self, monkeypatch):
+    def test_the_normal_distribution_agrees_with_divisions(self, monkeypatch):
         rng = np.random.default_rng(8)
         y = rng.normal(size=(400, 2))
         x = rng.normal([0.15, 0.0], [1.0, 1.1], size=(600, 2))
         by_division = found(y, x, resamples=1999)
         monkeypatch.setattr(module, "MOST_RELABELLED", 10)
-        by_law = found(y, x)
-        assert by_law.method == "normal law, Bonferroni over coordinates"
-        np.testing.assert_array_equal(by_law.location, by_division.location)
-        np.testing.assert_array_equal(by_law.spread, by_division.spread)
+        by_distribution = found(y, x)
+        assert by_distribution.method == "normal law, Bonferroni over coordinates"
+        np.testing.assert_array_equal(by_distribution.location, by_division.location)
+        np.testing.assert_array_equal(by_distribution.spread, by_division.spread)
         for name in ("location_pvalue", "spread_pvalue"):
-            a, b = getattr(by_law, name), getattr(by_division, name)
+            a, b = getattr(by_distribution, name), getattr(by_division, name)
             assert (a >= b - 0.03).all()  # Bonferroni's factor is never too small
             assert (a <= 0.03 + 1.5 * b).all()
         for name in ("location_reach", "spread_reach"):
-            np.testing.assert_allclose(getattr(by_law, name), getattr(by_division, name), rtol=0.06)
+            np.testing.assert_allclose(getattr(by_distribution, name), getattr(by_division, name), rtol=0.06)
 
     def test_above_twenty_thousand(self):
         rng = np.random.default_rng(9)

@@ -121,7 +121,7 @@ def test_a_copy_scores_exactly(body, d, k):
         assert four(density_coverage(X, X[::-1], k=k)) == (1.0, 1.0, (k + 1) / k, 1.0)
 
 
-def test_unequal_sets_from_one_law():
+def test_unequal_sets_from_one_distribution():
     """The mean density is 1, and the mean coverage what is expected, whatever the law and the sizes."""
     rng, found = np.random.default_rng(0), {}
     for n, m, d in ((30, 60, 1), (50, 20, 3)):

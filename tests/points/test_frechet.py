@@ -179,7 +179,7 @@ class TestScale:
         assert frechet_distance(y, points) == pytest.approx(expected, rel=1e-12)
 
 
-class TestLaws:
+class TestDistributions:
     @settings(max_examples=40)
     @given(st.integers(2, 12), st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**32 - 1))
     def test_order_exchange_and_turns(self, n, m, d, seed):

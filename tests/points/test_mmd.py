@@ -103,7 +103,7 @@ class TestValues:
         whole = mmd(y[:30], x, kernel=kernel, estimator="block", blocksize=30)
         assert whole == pytest.approx(mmd(y[:30], x, kernel=kernel), rel=1e-9)
 
-    def test_mean_0_under_one_law(self):
+    def test_mean_0_under_one_distribution(self):
         rng = np.random.default_rng(0)
         found, biased = [], []
         for _ in range(200):
@@ -127,7 +127,7 @@ class TestValues:
         np.testing.assert_array_equal(x, Y)
 
 
-class TestLaws:
+class TestDistributions:
     @settings(max_examples=25)
     @given(st.integers(2, 20), st.integers(2, 20), st.integers(1, 20), st.integers(0, 2**31))
     def test_row_order_and_exchange(self, n, m, d, seed):

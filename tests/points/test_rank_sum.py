@@ -153,7 +153,7 @@ class TestManyRows:
         assert rank_sum_test(-np.arange(4000.0), labelled(2000, 2000)).pvalue == 1.0
 
     @pytest.mark.parametrize("digits", [1, 2, 9])
-    def test_the_normal_law_is_its_limit(self, digits):
+    def test_the_normal_distribution_is_its_limit(self, digits):
         rng = np.random.default_rng(digits)
         labels = rng.integers(0, 2, 20_000)
         scores = np.round(rng.normal(size=20_000) + 0.02 * labels, digits)
@@ -189,7 +189,7 @@ def doubled_ranks(sizes):
     return 2 * np.cumsum(sizes) - sizes + 1
 
 
-class Law:
+class Distribution:
     """The exact law of the sum, whose possible values lie `step` apart."""
 
     def __init__(self, sizes, m):
@@ -225,37 +225,37 @@ class Law:
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_against_the_exact_law(name):
+def test_against_the_exact_distribution(name):
     sizes, m, bound = PATTERNS[name]
-    law = Law(sizes, m)
+    distribution = Distribution(sizes, m)
     for z in (0.5, 1.64, 2.33, 3.1, 4.3, 5.2):
-        place = law.at(z)
-        assert law.saddlepoint(place) == pytest.approx(law.exact(place), rel=bound)
+        place = distribution.at(z)
+        assert distribution.saddlepoint(place) == pytest.approx(distribution.exact(place), rel=bound)
 
 
-def test_the_normal_law_would_not_do():
-    law = Law(np.ones(100, int), 50)
-    place = law.at(3.1)
-    assert law.normal(place) / law.exact(place) > 1.1
-    assert law.normal(law.at(5.2)) / law.exact(law.at(5.2)) > 2
+def test_the_normal_distribution_would_not_do():
+    distribution = Distribution(np.ones(100, int), 50)
+    place = distribution.at(3.1)
+    assert distribution.normal(place) / distribution.exact(place) > 1.1
+    assert distribution.normal(distribution.at(5.2)) / distribution.exact(distribution.at(5.2)) > 2
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_both_tails_add_up(name):
     sizes, m, _ = PATTERNS[name]
-    law, mirrored = Law(sizes, m), Law(sizes[::-1], m)
-    for place in (law.at(-1.0), law.at(0.0), law.at(2.0)):
-        other = m * int(law.places[-1]) - place  # the same sum, counted from above
-        total = law.saddlepoint(place) + mirrored.saddlepoint(other + 1)
+    distribution, mirrored = Distribution(sizes, m), Distribution(sizes[::-1], m)
+    for place in (distribution.at(-1.0), distribution.at(0.0), distribution.at(2.0)):
+        other = m * int(distribution.places[-1]) - place  # the same sum, counted from above
+        total = distribution.saddlepoint(place) + mirrored.saddlepoint(other + 1)
         assert total == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_it_falls_smoothly_through_the_mean(name):
     sizes, m, _ = PATTERNS[name]
-    law = Law(sizes, m)
-    places = np.arange(law.at(-0.1), law.at(0.1))
-    tails = np.array([law.saddlepoint(place) for place in places])
+    distribution = Distribution(sizes, m)
+    places = np.arange(distribution.at(-0.1), distribution.at(0.1))
+    tails = np.array([distribution.saddlepoint(place) for place in places])
     steps = -np.diff(tails)
     assert np.all(steps > 0)
     assert steps.max() < 1.2 * steps.min() + 1e-4
@@ -264,13 +264,17 @@ def test_it_falls_smoothly_through_the_mean(name):
 @pytest.mark.parametrize("name", ["no ties", "no ties, unequal", "few rows of one label"])
 def test_the_largest_sum(name):
     sizes, m, _ = PATTERNS[name]
-    law, N = Law(sizes, m), sizes.sum()
+    distribution, N = Distribution(sizes, m), sizes.sum()
     exact = math.exp(gammaln(m + 1) + gammaln(N - m + 1) - gammaln(N + 1))
-    assert law.saddlepoint(first_sum(law.places[::-1], law.sizes[::-1], m)) == pytest.approx(exact, rel=0.25)
+    assert distribution.saddlepoint(first_sum(distribution.places[::-1], distribution.sizes[::-1], m)) == pytest.approx(
+        exact, rel=0.25
+    )
 
 
 def test_millions_of_rows():
     sizes = np.array([10**6, 3 * 10**6, 2 * 10**6, 7, 10**6 + 1])
-    law = Law(sizes, 3 * 10**6)
+    distribution = Distribution(sizes, 3 * 10**6)
     for z in (-2.0, 0.0, 0.01, 1.0, 4.0):
-        assert law.saddlepoint(law.at(z)) == pytest.approx(law.normal(law.at(z)), rel=1e-3)
+        assert distribution.saddlepoint(distribution.at(z)) == pytest.approx(
+            distribution.normal(distribution.at(z)), rel=1e-3
+        )

@@ -225,7 +225,7 @@ class TestWeights:
         assert found == pytest.approx(vendi_score(X[:5], kernel="cosine"), rel=1e-12)
 
 
-class TestLaws:
+class TestDistributions:
     @settings(max_examples=40)
     @given(st.integers(2, 15), st.integers(1, 20), st.sampled_from([1, 2, 3.5, math.inf]), st.integers(0, 2**32 - 1))
     def test_row_order_and_range(self, n, d, order, seed):

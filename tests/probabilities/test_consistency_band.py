@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from calibrant import reliability_curve, summarize
 from calibrant.core.catalogue import find
 from calibrant.probabilities import consistency_band
-from calibrant.probabilities.consistency_band import EXACT_ROWS, count_band, law
+from calibrant.probabilities.consistency_band import EXACT_ROWS, count_band, distribution
 
 
 def exact_quantiles(p, level):
-    mass, tail = law(np.asarray(p)), (1 - level) / 2
+    mass, tail = distribution(np.asarray(p)), (1 - level) / 2
     below, above = np.cumsum(mass), np.cumsum(mass[::-1])[::-1] - mass
     return int(np.argmax(below >= tail)), int(np.argmax(above <= tail))
 
@@ -26,7 +26,7 @@ class TestBins:
         curve = reliability_curve([0, 1], [0.5, 0.5], bins=1, level=0.5)
         assert (curve.consistency_low[0], curve.consistency_high[0]) == (0.0, 0.5)
 
-    def test_each_bin_has_the_law_of_its_own_scores(self):
+    def test_each_bin_has_the_distribution_of_its_own_scores(self):
         rng = np.random.default_rng(0)
         p = rng.random(300)
         curve = reliability_curve(rng.random(300) < p, p, bins=4)
@@ -231,17 +231,17 @@ def one_count(p):
     return np.ones(len(p), dtype=np.int64)
 
 
-class TestLaw:
+class TestDistribution:
     @given(st.lists(st.floats(0, 1), max_size=9))
     def test_all_outcomes_enumerated(self, p):
-        np.testing.assert_allclose(law(np.array(p)), enumerated(p), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(distribution(np.array(p)), enumerated(p), rtol=1e-12, atol=1e-15)
 
     def test_by_hand(self):
         # P(0) = 0.75 * 0.5, P(2) = 0.25 * 0.5.
-        assert law(np.array([0.25, 0.5])).tolist() == [0.375, 0.5, 0.125]
+        assert distribution(np.array([0.25, 0.5])).tolist() == [0.375, 0.5, 0.125]
 
     def test_certain_rows(self):
-        assert law(np.array([0.0, 1.0, 1.0])).tolist() == [0.0, 0.0, 1.0, 0.0]
+        assert distribution(np.array([0.0, 1.0, 1.0])).tolist() == [0.0, 0.0, 1.0, 0.0]
 
     def test_scipy(self):
         from scipy import stats
@@ -249,13 +249,13 @@ class TestLaw:
         if not hasattr(stats, "poisson_binom"):  # new in SciPy 1.15
             pytest.skip("this SciPy has no poisson_binom")
         p = np.random.default_rng(0).beta(0.5, 2, 300)
-        np.testing.assert_allclose(law(p), stats.poisson_binom(p).pmf(np.arange(301)), rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(distribution(p), stats.poisson_binom(p).pmf(np.arange(301)), rtol=1e-9, atol=1e-14)
 
     def test_equal_rows_are_binomial(self):
         from scipy import stats
 
         np.testing.assert_allclose(
-            law(np.full(777, 0.01)), stats.binom(777, 0.01).pmf(np.arange(778)), rtol=1e-10, atol=1e-300
+            distribution(np.full(777, 0.01)), stats.binom(777, 0.01).pmf(np.arange(778)), rtol=1e-10, atol=1e-300
         )
 
 
@@ -272,7 +272,7 @@ class TestExactBand:
         assert count_band(np.array([0.0, 1.0]), np.array([3, 4]), 0.95) == (4, 4)
 
     @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.5, 0.8, 0.95, 0.999]))
-    def test_quantiles_of_the_enumerated_law(self, p, level):
+    def test_quantiles_of_the_enumerated_distribution(self, p, level):
         mass, tail = enumerated(p), (1 - level) / 2
         below = [math.fsum(mass[: k + 1]) for k in range(mass.size)]
         above = [math.fsum(mass[k + 1 :]) for k in range(mass.size)]
@@ -284,7 +284,7 @@ class TestExactBand:
 
 
 def exact_quantiles_poisson_binomial(p, level):
-    mass, tail = law(p), (1 - level) / 2
+    mass, tail = distribution(p), (1 - level) / 2
     below, above = np.cumsum(mass), np.cumsum(mass[::-1])[::-1] - mass
     return int(np.argmax(below >= tail)), int(np.argmax(above <= tail))
 
@@ -313,7 +313,7 @@ class TestManyRows:
 
     @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.95 ** (1 / 15), 0.999])
     @pytest.mark.parametrize("shape", SHAPES)
-    def test_within_one_count_of_the_exact_law(self, shape, level):
+    def test_within_one_count_of_the_exact_distribution(self, shape, level):
         p = np.sort(np.random.default_rng(3).beta(*SHAPES[shape], EXACT_ROWS + 500))
         self.assert_close(p, count_band(p, one_count(p), level), level)
 

@@ -42,7 +42,7 @@ def test_weights():
     st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 9)), min_size=1, max_size=30),
     st.sampled_from([{}, {"bins": 3}, {"strategy": "mass"}, {"bins": "sweep"}]),
 )
-def test_laws(drawn, options):
+def test_distributions(drawn, options):
     y, p, w = (np.array(column) for column in zip(*drawn, strict=True))
     found = direction(y, p, weights=w, **options)
     assert found.over + found.under == pytest.approx(ece(y, p, weights=w, **options), abs=1e-12)

@@ -269,7 +269,7 @@ class TestOptions:
     st.sampled_from(["width", "mass"]),
 )
 @example([(1, 0.0, 1), (0, 1.0, 2), (1, 0.5, 1)], 2, "width")
-def test_laws(drawn, bins, strategy):
+def test_distributions(drawn, bins, strategy):
     y, p, w = (np.array(column) for column in zip(*drawn, strict=True))
     options = {"bins": bins, "strategy": strategy}
     l1, l2, largest = (ece(y, p, weights=w, norm=norm, **options) for norm in ("l1", "l2", "max"))

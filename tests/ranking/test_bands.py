@@ -169,7 +169,7 @@ def test_curve_leaves_the_band_exactly_if_p_is_small(N, M, level):
     np.testing.assert_array_equal(leaves, small)
 
 
-def test_law_of_p_over_all_rank_vectors():
+def test_distribution_of_p_over_all_rank_vectors():
     """Of the 4^5 vectors of 5 ranks 0..3, a share p has a p-value of p or less."""
     vectors = np.array(list(itertools.product(range(4), repeat=5))).T
     t = np.arange(1, 4) / 4

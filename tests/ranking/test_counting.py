@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import CdfValues, Laplace, Law, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyLaw
+from calibrant import CdfValues, Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution
 from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.ranking import counting as module
 from calibrant.ranking.counting import (
@@ -155,7 +155,7 @@ def test_memory_does_not_grow_with_the_draws():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Law) else read_judged(y, prediction)
+    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_judged(y, prediction)
     return pit_bounds(rows)
 
 
@@ -172,25 +172,25 @@ def test_draws_of_vectors():
     np.testing.assert_array_equal(high, [[0.75, 1.0]])
 
 
-def test_continuous_laws_have_no_width():
-    law = Normal([0.0, 1.0], 2.0)
-    low, high = bounds([0.5, -3.0], law)
+def test_continuous_distributions_have_no_width():
+    distribution = Normal([0.0, 1.0], 2.0)
+    low, high = bounds([0.5, -3.0], distribution)
     np.testing.assert_array_equal(low, high)
-    np.testing.assert_array_equal(high, law.cdf([0.5, -3.0]))
+    np.testing.assert_array_equal(high, distribution.cdf([0.5, -3.0]))
 
 
-def test_discrete_laws_of_scipy():
+def test_discrete_distributions_of_scipy():
     y = np.array([0.0, 2.0, 7.0, 2.5])
-    law = stats.poisson(mu=[1.0, 2.0, 3.0, 2.0])
-    low, high = bounds(y, ScipyLaw(law))
-    np.testing.assert_array_equal(high, law.cdf(y))
-    np.testing.assert_allclose(high - low, np.where(y == 2.5, 0.0, law.pmf(np.floor(y))), atol=1e-15)
+    distribution = stats.poisson(mu=[1.0, 2.0, 3.0, 2.0])
+    low, high = bounds(y, ScipyDistribution(distribution))
+    np.testing.assert_array_equal(high, distribution.cdf(y))
+    np.testing.assert_allclose(high - low, np.where(y == 2.5, 0.0, distribution.pmf(np.floor(y))), atol=1e-15)
 
 
 def test_mixtures_of_jumps_and_densities():
     # A zero-inflated law: half its mass at 0, half normal.
-    law = Mixture([Samples([[0.0]] * 3), Normal([0.0] * 3, 1.0)], [0.5, 0.5])
-    low, high = bounds([0.0, -1.0, 1.0], law)
+    distribution = Mixture([Samples([[0.0]] * 3), Normal([0.0] * 3, 1.0)], [0.5, 0.5])
+    low, high = bounds([0.0, -1.0, 1.0], distribution)
     tail = stats.norm.cdf(-1)
     np.testing.assert_allclose(low, [0.25, tail / 2, 1 - tail / 2], rtol=1e-15)
     np.testing.assert_allclose(high, [0.75, tail / 2, 1 - tail / 2], rtol=1e-15)
@@ -257,15 +257,15 @@ def test_cells_are_closed_on_the_right():
 
 
 @pytest.mark.parametrize("law", [Normal, Laplace])
-def test_laws(law):
-    made = law(np.zeros(4), 1.0)
+def test_distributions(distribution):
+    made = distribution(np.zeros(4), 1.0)
     u = np.array([0.0004, 0.2995, 0.5005, 0.9996])
     assert of(made.ppf(u), made).rank.tolist() == [0, 299, 500, 999]
 
 
 def test_jumps_are_spread_over_their_cells(refusal):
     y = np.repeat([0.0, 1.0], 2000)
-    coin = ScipyLaw(stats.bernoulli(np.full(4000, 0.25)))
+    coin = ScipyDistribution(stats.bernoulli(np.full(4000, 0.25)))
     assert "jumps at the outcome in 4,000 of 4,000 values" in refusal(of, y, coin)
     found = of(y, coin, rng=0)
     assert found.tied.tolist() == [4000]

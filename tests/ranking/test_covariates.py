@@ -215,7 +215,7 @@ def test_holds_the_ranks_and_their_replicates():
     found = ExchangedRanks.of(given, 7, 0)
     assert found.tables.shape == (7, 6, 2)
     assert (found.tables.sum(axis=1) == 12).all()
-    assert found.ranks == summarize("ranks", given.y, given.law)
+    assert found.ranks == summarize("ranks", given.y, given.distribution)
     assert found.n == 12
 
 
@@ -265,7 +265,8 @@ def test_what_does_not_fit_exchanged_ranks(refusal):
 def test_batches_of_different_weights(refusal):
     given = rows_exchanged_ranks()
     one, other = (
-        ExchangedRanks.of(read_outcomes(given.y, given.law, weights=np.full(12, w)), 7, int(w)) for w in (1.0, 2.0)
+        ExchangedRanks.of(read_outcomes(given.y, given.distribution, weights=np.full(12, w)), 7, int(w))
+        for w in (1.0, 2.0)
     )
     assert "weights" in refusal(lambda: one + other, error=SummaryError)
 

@@ -180,7 +180,7 @@ class TestPoints:
 
 
 class TestKinds:
-    def test_laws_are_counted_in_cells(self):
+    def test_distributions_are_counted_in_cells(self):
         y = RNG.normal(size=240)
         curve = ecdf_difference(y, Normal(np.zeros(240), 1.0))
         assert curve.cells
@@ -426,14 +426,14 @@ class TestColumns:
 
 
 class TestKindsRankHistogram:
-    def test_laws_are_counted_in_cells(self):
+    def test_distributions_are_counted_in_cells(self):
         at = [0.0, 0.25, 0.2500001, 0.5, 1.0, 0.75]  # right-closed, and 0 in the first
         curve = rank_histogram(None, CdfValues(at), bins=4)
         assert curve.counts.tolist() == [2, 2, 1, 1]
         assert curve.cells
         assert curve.edges.tolist() == [0, 250, 500, 750, 1000]
 
-    def test_narrow_laws_make_a_u(self):
+    def test_narrow_distributions_make_a_u(self):
         y = np.random.default_rng(1).normal(size=2000)
         curve = rank_histogram(y, Normal(np.zeros(2000), 0.7), bins=10)
         ratio = curve.counts / curve.expected

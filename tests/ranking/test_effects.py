@@ -206,7 +206,7 @@ def test_by_hand_rank_band():
 
 
 @pytest.mark.parametrize(("n", "M"), [(3, 2), (4, 3), (5, 2)])
-def test_pvalues_have_the_law_they_claim(n, M):
+def test_pvalues_have_the_distribution_they_claim(n, M):
     """Over all rank vectors the share of p-values at or below each p is p."""
     every = np.array(list(itertools.product(range(M + 1), repeat=n))).T  # (n, vectors)
     p = band_test(Ranks.of(every, M)).pvalue

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Laplace, Law, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyLaw, summarize
+from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
 from calibrant.ranking.energy_ranks import density_level, energy_ranks
 from calibrant.ranking.ranks import ranks
 
@@ -30,9 +30,9 @@ class TestReferences:
     def test_normal_vectors(self, name):
         shift, spread = NORMALS[name]
         y, draws = ARRAYS["y"], ARRAYS[f"samples_{name}"]
-        law = MvNormal(ARRAYS["mu"] + shift, spread * COV)
-        samples = Samples(draws, log_density=law.log_density(draws))
-        found = energy_ranks(y, samples, log_density_y=law.log_density(y))
+        distribution = MvNormal(ARRAYS["mu"] + shift, spread * COV)
+        samples = Samples(draws, log_density=distribution.log_density(draws))
+        found = energy_ranks(y, samples, log_density_y=distribution.log_density(y))
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
 
@@ -54,10 +54,10 @@ class TestReferences:
         np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
 
     def test_normal_numbers(self):
-        law = Normal(ARRAYS["mu_seed"], 1.0)
+        distribution = Normal(ARRAYS["mu_seed"], 1.0)
         draws = ARRAYS["samples_seed_ideal"]
-        samples = Samples(draws, log_density=law.log_density(draws))
-        found = energy_ranks(ARRAYS["y_seed"], samples, log_density_y=law.log_density(ARRAYS["y_seed"]))
+        samples = Samples(draws, log_density=distribution.log_density(draws))
+        found = energy_ranks(ARRAYS["y_seed"], samples, log_density_y=distribution.log_density(ARRAYS["y_seed"]))
         np.testing.assert_array_equal(found, ARRAYS["energy_ranks_seed_ideal"])
 
 
@@ -101,7 +101,7 @@ class TestSamples:
         assert summary.weight[:, 0].tolist() == [3.0, 1.0]
 
 
-class TestLaws:
+class TestDistributions:
     def test_closed_forms(self):
         # P(|Z| < 0.6745) = 0.5; a Laplace law has mass 1 - 1/2 within log 2; chi-square (2) at 2 log 2 is 1/2.
         np.testing.assert_array_equal(energy_ranks([-0.6744, 0.6746], Normal([0.0, 0.0], 1.0)), [499, 500])
@@ -117,39 +117,41 @@ class TestLaws:
         n, M = 200, 4000
         scale = np.ones(n) if shared else rng.uniform(0.5, 2, n)
         cov = COV if shared else scale[:, None, None] * COV
-        law = MvNormal(rng.normal(size=(n, 3)), cov)
-        y = law.sample(1, rng)[:, 0]
-        draws = law.sample(M, rng)
-        counted = energy_ranks(y, Samples(draws, law.log_density(draws)), log_density_y=law.log_density(y))
-        assert np.abs(energy_ranks(y, law) / 1000 - counted / M).max() < 5 * 0.5 / np.sqrt(M) + 0.001
+        distribution = MvNormal(rng.normal(size=(n, 3)), cov)
+        y = distribution.sample(1, rng)[:, 0]
+        draws = distribution.sample(M, rng)
+        counted = energy_ranks(
+            y, Samples(draws, distribution.log_density(draws)), log_density_y=distribution.log_density(y)
+        )
+        assert np.abs(energy_ranks(y, distribution) / 1000 - counted / M).max() < 5 * 0.5 / np.sqrt(M) + 0.001
 
     def test_far_outcomes(self):
         np.testing.assert_array_equal(energy_ranks([0.0, 1e300], Normal([0.0, -1e300], 1e-300)), [0, 999])
-        law = MvNormal([[0.0, 0.0], [0.0, 0.0]], np.eye(2))
-        np.testing.assert_array_equal(energy_ranks([[0.0, 0.0], [1e200, 0.0]], law), [0, 999])
+        distribution = MvNormal([[0.0, 0.0], [0.0, 0.0]], np.eye(2))
+        np.testing.assert_array_equal(energy_ranks([[0.0, 0.0], [1e200, 0.0]], distribution), [0, 999])
 
     @pytest.mark.parametrize("vectors", [True, False])
     def test_mixtures_are_drawn_from(self, vectors):
         n = 3000
         rng = np.random.default_rng(1)
         one = (lambda m: MvNormal(np.full((n, 2), m), np.eye(2))) if vectors else (lambda m: Normal(np.full(n, m), 1.0))
-        law = Mixture([one(-3.0), one(1.0)], [0.3, 0.7])
-        y = law.sample(1, rng)[:, 0]
-        found = energy_ranks(y, law, draws=9, rng=0)
+        distribution = Mixture([one(-3.0), one(1.0)], [0.3, 0.7])
+        y = distribution.sample(1, rng)[:, 0]
+        found = energy_ranks(y, distribution, draws=9, rng=0)
         assert stats.chisquare(np.bincount(found, minlength=10)).pvalue > 0.001
-        np.testing.assert_array_equal(found, energy_ranks(y, law, draws=9, rng=np.random.default_rng(0)))
-        summary = summarize(energy_ranks, y[:5], law.take(slice(0, 5)), rng=0)
+        np.testing.assert_array_equal(found, energy_ranks(y, distribution, draws=9, rng=np.random.default_rng(0)))
+        summary = summarize(energy_ranks, y[:5], distribution.take(slice(0, 5)), rng=0)
         assert (summary.M, summary.cells, summary.tied.tolist()) == (999, False, [0])
 
     def test_one_component_is_the_closed_form(self):
         y = np.linspace(-2, 2, 50)
-        law = Normal(np.zeros(50), 1.0)
-        drawn = energy_ranks(y, Mixture([law], [1.0]), draws=3999, rng=0) / 4000
-        assert np.abs(drawn - energy_ranks(y, law) / 1000).max() < 5 * 0.5 / np.sqrt(4000) + 0.001
+        distribution = Normal(np.zeros(50), 1.0)
+        drawn = energy_ranks(y, Mixture([distribution], [1.0]), draws=3999, rng=0) / 4000
+        assert np.abs(drawn - energy_ranks(y, distribution) / 1000).max() < 5 * 0.5 / np.sqrt(4000) + 0.001
 
     def test_outside_of_the_support(self):
-        law = ScipyLaw(stats.gamma([2.0, 2.0]))
-        np.testing.assert_array_equal(energy_ranks([-1.0, 1.0], law, draws=20, rng=0), [20, 0])
+        distribution = ScipyDistribution(stats.gamma([2.0, 2.0]))
+        np.testing.assert_array_equal(energy_ranks([-1.0, 1.0], distribution, draws=20, rng=0), [20, 0])
 
 
 class TestRefusals:
@@ -190,14 +192,14 @@ class TestRefusals:
             energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]), draws=0, rng=0
         )
 
-    def test_laws_without_a_density(self, refusal):
+    def test_distributions_without_a_density(self, refusal):
         from calibrant import NotApplicableError
 
-        law = ScipyLaw(stats.poisson([2.0]))
-        assert "has no density" in refusal(energy_ranks, [1.0], law, rng=0, error=NotApplicableError)
+        distribution = ScipyDistribution(stats.poisson([2.0]))
+        assert "has no density" in refusal(energy_ranks, [1.0], distribution, rng=0, error=NotApplicableError)
 
     def test_densities_that_are_no_numbers(self, refusal):
-        class Broken(Law):
+        class Broken(Distribution):
             n = 3
 
             def take(self, rows):
@@ -233,10 +235,10 @@ def test_normal_vectors(shared):
     A = rng.normal(size=(1 if shared else 6, 3, 3))
     cov = A @ A.swapaxes(1, 2) + np.eye(3)
     mean, y = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)) * 2
-    law = MvNormal(mean, cov[0] if shared else cov)
+    distribution = MvNormal(mean, cov[0] if shared else cov)
     r = y - mean
     square = np.einsum("id,ide,ie->i", r, np.linalg.inv(np.broadcast_to(cov, (6, 3, 3))), r)
-    np.testing.assert_allclose(density_level(law, y), stats.chi2.cdf(square, 3), rtol=1e-10)
+    np.testing.assert_allclose(density_level(distribution, y), stats.chi2.cdf(square, 3), rtol=1e-10)
 
 
 def test_one_coordinate_is_a_number():
@@ -251,5 +253,5 @@ def test_far_away():
 
 
 @pytest.mark.parametrize("law", [Mixture([Normal([0.0], 1.0)], [1.0]), Samples([[1.0, 2.0]])])
-def test_others_have_no_form(law):
-    assert density_level(law, np.zeros(1)) is None
+def test_others_have_no_form(distribution):
+    assert density_level(distribution, np.zeros(1)) is None

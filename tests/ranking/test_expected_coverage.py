@@ -169,7 +169,7 @@ class TestKinds:
             np.testing.assert_allclose(curve.coverage[k], inside.mean(axis=0))
             assert curve.level[k] == pytest.approx((21 - 2 * a) / 21)
 
-    def test_laws_are_counted_in_cells(self):
+    def test_distributions_are_counted_in_cells(self):
         y = RNG.normal(size=240)
         curve = expected_coverage(y, Normal(np.zeros(240), 1.0))
         u = Normal(np.zeros(240), 1.0).cdf(y)
@@ -185,7 +185,7 @@ class TestKinds:
         found = expected_coverage(y, Quantiles(values, [0.25, 0.75]), levels=0.5, rng=0)
         assert (found.coverage.item(), found.tied) == (0.5, 4)
 
-    def test_narrow_laws_lie_below_the_diagonal(self):
+    def test_narrow_distributions_lie_below_the_diagonal(self):
         y = np.random.default_rng(1).normal(size=2000)
         curve = expected_coverage(y, Normal(np.zeros(2000), 0.7), levels=[0.5, 0.9])
         np.testing.assert_allclose(curve.coverage, [0.36, 0.75], atol=0.03)

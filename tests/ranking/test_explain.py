@@ -202,7 +202,7 @@ class TestInputs:
         assert found.shift.shape == found.pvalue.shape == found.coverage[0.8].shape == (2,)
         assert str(found).splitlines()[0].startswith("rain: ")  # the worst first
 
-    def test_laws_quantiles_and_cdf_values(self):
+    def test_distributions_quantiles_and_cdf_values(self):
         narrow = explain(Y, Normal(np.zeros(N), 0.7))
         assert narrow.failure == "too narrow"
         assert narrow.M == 999
@@ -212,7 +212,7 @@ class TestInputs:
         values = np.tile(0.7 * stats.norm.ppf(levels), (N, 1))
         assert explain(Y, Quantiles(values, levels), rng=0).failure == "too narrow"
 
-    def test_laws_of_vectors_are_judged_together(self):
+    def test_distributions_of_vectors_are_judged_together(self):
         rng = np.random.default_rng(4)
         cov = np.array([[1.0, 0.6], [0.6, 1.0]])
         y = rng.multivariate_normal([0, 0], cov, 800)

@@ -84,7 +84,7 @@ class TestSentences:
             "draws[:, ::k]). Exact p = 0.002."
         )
 
-    def test_laws_have_no_draws(self):
+    def test_distributions_have_no_draws(self):
         found = said(kinds.OUTSIDE, cells=True, counts=np.full(1000, 3))
         assert "outside the central 99.8 % interval" in found
         assert "draws" not in found

@@ -99,14 +99,14 @@ class TestOutward:
 Z_NORMAL_ERRORS, WEIGHT = (9 * part for part in np.polynomial.legendre.leggauss(300))
 
 
-def rank_law(M, shift, spread):
+def rank_distribution(M, shift, spread):
     """Return the probabilities of ranks 0 to M: outcomes N(0, spread²) among M draws of N(shift, 1), by Gauss."""
     u = stats.norm.cdf(spread * Z_NORMAL_ERRORS - shift)
     return stats.binom.pmf(np.arange(M + 1)[:, None], M, u) @ (WEIGHT * stats.norm.pdf(Z_NORMAL_ERRORS))
 
 
 def counts_of(M, shift, spread, n=10**9):
-    return np.round(n * rank_law(M, shift, spread)).astype(np.int64)
+    return np.round(n * rank_distribution(M, shift, spread)).astype(np.int64)
 
 
 class TestShrinkage:
@@ -134,8 +134,10 @@ class TestNormalErrors:
         np.testing.assert_allclose(found.rest, 0.0, atol=1e-5)
 
     def test_knows_the_share_outside_all_draws(self):
-        law = rank_law(19, 0.3, 1.4)
-        assert normal_errors(counts_of(19, 0.3, 1.4), 0.95).ends == pytest.approx(law[0] + law[-1], rel=1e-6)
+        distribution = rank_distribution(19, 0.3, 1.4)
+        assert normal_errors(counts_of(19, 0.3, 1.4), 0.95).ends == pytest.approx(
+            distribution[0] + distribution[-1], rel=1e-6
+        )
 
     def test_one_draw_tells_a_shift_alone(self):
         # P(outcome below the draw) = Φ(shift/√2)

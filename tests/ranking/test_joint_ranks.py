@@ -195,7 +195,7 @@ class TestRefusals:
             message = refusal(joint_ranks, self.Y, Samples(draws), method=method)
             assert "row 1, draw 2, coordinate 0 is -inf" in message
 
-    def test_laws(self, refusal):
+    def test_distributions(self, refusal):
         message = refusal(joint_ranks, self.Y, MvNormal(self.Y, np.eye(2)))
         assert message.endswith("Pass draws of it, Samples(law.sample(999, rng))")
 

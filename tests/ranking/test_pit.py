@@ -10,10 +10,10 @@ from calibrant.ranking.pit import pit, pit_histogram
 RNG = np.random.default_rng(0)
 
 
-def test_continuous_laws_need_no_chance():
-    law = Normal([0.0, 1.0], [1.0, 2.0])
-    np.testing.assert_array_equal(pit([0.5, -9.0], law), law.cdf([0.5, -9.0]))
-    np.testing.assert_array_equal(pit([0.5, -9.0], law, rng=1), law.cdf([0.5, -9.0]))
+def test_continuous_distributions_need_no_chance():
+    distribution = Normal([0.0, 1.0], [1.0, 2.0])
+    np.testing.assert_array_equal(pit([0.5, -9.0], distribution), distribution.cdf([0.5, -9.0]))
+    np.testing.assert_array_equal(pit([0.5, -9.0], distribution, rng=1), distribution.cdf([0.5, -9.0]))
 
 
 def test_ends_are_legal():
@@ -21,18 +21,18 @@ def test_ends_are_legal():
 
 
 def test_vectors_by_coordinate():
-    law = MvNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 1.0]])
-    np.testing.assert_allclose(pit([[2.0, 1.0]], law), [[stats.norm.cdf(1), 0.5]], rtol=1e-15)
+    distribution = MvNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_allclose(pit([[2.0, 1.0]], distribution), [[stats.norm.cdf(1), 0.5]], rtol=1e-15)
     assert pit(np.zeros((3, 2)), Samples(RNG.normal(size=(3, 5, 2))), rng=0).shape == (3, 2)
 
 
 def test_draws_fall_between_their_bounds_and_are_repeatable():
-    y, law = np.array([2.0] * 500), Samples([[1.0, 2.0, 2.0, 3.0]] * 500)
-    u = pit(y, law, rng=3)
+    y, distribution = np.array([2.0] * 500), Samples([[1.0, 2.0, 2.0, 3.0]] * 500)
+    u = pit(y, distribution, rng=3)
     assert 0.2 <= u.min() < 0.21
     assert 0.79 < u.max() <= 0.8
-    np.testing.assert_array_equal(u, pit(y, law, rng=np.random.default_rng(3)))
-    assert (u != pit(y, law, rng=4)).any()
+    np.testing.assert_array_equal(u, pit(y, distribution, rng=np.random.default_rng(3)))
+    assert (u != pit(y, distribution, rng=4)).any()
 
 
 def test_rows_without_a_jump_stay_exact():
@@ -106,7 +106,7 @@ class TestWeightedDraws:
     def test_refusals(self, refusal, options, words):
         assert words in refusal(pit, [0.0], Samples([[1.0, 2.0]]), rng=0, **options)
 
-    def test_laws_have_no_draws(self, refusal):
+    def test_distributions_have_no_draws(self, refusal):
         assert "draw_weights are for Samples" in refusal(pit, [0.0], Normal(0.0, 1.0), draw_weights=[[1.0]])
 
 
@@ -187,8 +187,8 @@ def test_shares_add_up_and_batches_too(prediction, bins):
 def test_calibrated_predictions_are_flat():
     rng = np.random.default_rng(1)
     y = rng.normal(size=50_000)
-    law = Normal(np.zeros(y.size), 1.0)
-    for prediction in (law, Samples(law.sample(6, rng)), law.quantiles([0.025, 0.3, 0.975])):
+    distribution = Normal(np.zeros(y.size), 1.0)
+    for prediction in (distribution, Samples(distribution.sample(6, rng)), distribution.quantiles([0.025, 0.3, 0.975])):
         np.testing.assert_allclose(pit_histogram(y, prediction).density, 1.0, atol=0.06)
 
 

@@ -14,8 +14,8 @@ RNG = np.random.default_rng(0)
 ONE = rank_histogram(Ranks.of([0, 0, 0, 1, 1, 4, 2], M=4), bins=2)
 THREE = rank_histogram(Ranks.of(RNG.integers(0, [10, 10, 8], (300, 3)), M=9, names=["a", "b", "c"]), bins=5)
 MANY = rank_histogram(Ranks.of(RNG.integers(0, 10, (50, 40)), M=9))
-LAW = rank_histogram(None, CdfValues([0.1, 0.3, 0.6, 0.61]), bins=4)
-CURVES = {"one": ONE, "three": THREE, "many": MANY, "law": LAW}
+DISTRIBUTION = rank_histogram(None, CdfValues([0.1, 0.3, 0.6, 0.61]), bins=4)
+CURVES = {"one": ONE, "three": THREE, "many": MANY, "law": DISTRIBUTION}
 
 
 def lines(ax):
@@ -66,8 +66,8 @@ def test_many_columns_are_lines(plt):
     assert sum(label.startswith("column") for label in labels) == 12
 
 
-def test_law(plt):
-    ax = LAW.plot()
+def test_distribution(plt):
+    ax = DISTRIBUTION.plot()
     assert [bar.get_x() for bar in ax.containers[0]] == [0, 0.25, 0.5, 0.75]
     assert ax.get_xlim() == (0, 1)
     assert ax.get_xlabel() == "probability integral transform"
@@ -84,7 +84,9 @@ class TestWords:
         assert (first.x, first.y) == (0.5, 5 / 2.8)
         assert first.text.startswith("ranks 0 to 1\nobserved 5 rows, expected 2.8\njoint band ")
         assert second.x == 3
-        assert plots.marks(LAW.kind, LAW.columns, LAW.details)[1].text.startswith("0.25 to 0.5\n")
+        assert plots.marks(DISTRIBUTION.kind, DISTRIBUTION.columns, DISTRIBUTION.details)[1].text.startswith(
+            "0.25 to 0.5\n"
+        )
         single = rank_histogram(Ranks.of([0, 1, 1], M=1))
         assert plots.marks(single.kind, single.columns, single.details)[1].text.startswith("rank 1\n")
 
@@ -119,12 +121,12 @@ THREE_ECDF_DIFFERENCE = ecdf_difference(
     Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"])
 )
 MANY_ECDF_DIFFERENCE = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 10, (50, 40)), M=9))
-LAW_ECDF_DIFFERENCE = ecdf_difference(RNG_ECDF_DIFFERENCE.normal(size=30), Normal(np.zeros(30), 1.0))
+DISTRIBUTION_ECDF_DIFFERENCE = ecdf_difference(RNG_ECDF_DIFFERENCE.normal(size=30), Normal(np.zeros(30), 1.0))
 CURVES_ECDF_DIFFERENCE = {
     "one": ONE_ECDF_DIFFERENCE,
     "three": THREE_ECDF_DIFFERENCE,
     "many": MANY_ECDF_DIFFERENCE,
-    "law": LAW_ECDF_DIFFERENCE,
+    "law": DISTRIBUTION_ECDF_DIFFERENCE,
 }
 
 
@@ -187,8 +189,8 @@ def test_many_columns(plt):
     assert len(given.get_legend().get_texts()) == 8
 
 
-def test_law_ecdf_difference(plt):
-    assert LAW_ECDF_DIFFERENCE.plot().get_xlabel() == "probability integral transform t"
+def test_distribution_ecdf_difference(plt):
+    assert DISTRIBUTION_ECDF_DIFFERENCE.plot().get_xlabel() == "probability integral transform t"
 
 
 class TestOptions:
@@ -222,7 +224,11 @@ class TestWordsEcdfDifference:
         words = plots.describe(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, THREE_ECDF_DIFFERENCE.details)
         assert "1 of 3 curves leave the 95 % band" in words
         assert "The worst, c, departs most at t = " in words
-        calm = plots.describe(LAW_ECDF_DIFFERENCE.kind, LAW_ECDF_DIFFERENCE.columns, LAW_ECDF_DIFFERENCE.details)
+        calm = plots.describe(
+            DISTRIBUTION_ECDF_DIFFERENCE.kind,
+            DISTRIBUTION_ECDF_DIFFERENCE.columns,
+            DISTRIBUTION_ECDF_DIFFERENCE.details,
+        )
         assert "stays inside" in calm
 
 

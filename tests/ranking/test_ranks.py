@@ -84,7 +84,7 @@ class TestMarginal:
         order = rng.permutation(6)
         np.testing.assert_array_equal(ranks(y[order], Samples(x[order])), found[order])
 
-    def test_laws_quantiles_and_distribution_functions_have_cells(self):
+    def test_distributions_quantiles_and_distribution_functions_have_cells(self):
         np.testing.assert_array_equal(ranks([0.0, 0.0], Normal([0.0, 9.0], 1.0)), [499, 0])
         np.testing.assert_array_equal(ranks(None, CdfValues([0.0, 0.001, 0.0011, 1.0])), [0, 0, 1, 999])
         assert ranks([[0.0, 0.0]], MvNormal([[0.0, 1.0]], np.eye(2))).shape == (1, 2)

@@ -5,15 +5,15 @@ import pytest
 from scipy import stats
 
 from calibrant import (
+    Distribution,
     Intervals,
     Laplace,
-    Law,
     Mixture,
     MvNormal,
     Normal,
     NotApplicableError,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
     Summary,
     summarize,
 )
@@ -25,7 +25,7 @@ COV = np.array([[4.0, 1.0], [1.0, 9.0]])
 VECTORS = MvNormal(RNG.normal(size=(6, 2)), COV)
 
 
-class Own(Law):
+class Own(Distribution):
     n = 1
 
     def take(self, rows):
@@ -53,12 +53,12 @@ class TestStandardDeviations:
         np.testing.assert_allclose(sharpness(VECTORS), [2.0, 3.0], rtol=1e-15)
 
     def test_mixtures_have_their_total_variance(self):
-        law = Mixture([Normal([-1.0], 2.0), Laplace([3.0], 1.0)], [0.25, 0.75])
+        distribution = Mixture([Normal([-1.0], 2.0), Laplace([3.0], 1.0)], [0.25, 0.75])
         # mean 2; 0.25 (4 + 9) + 0.75 (2 + 1)
-        assert sharpness(law) == pytest.approx(np.sqrt(5.5), rel=1e-15)
+        assert sharpness(distribution) == pytest.approx(np.sqrt(5.5), rel=1e-15)
 
-    def test_laws_of_scipy(self):
-        assert sharpness(ScipyLaw(stats.gamma(a=[4.0, 9.0], scale=0.5))) == pytest.approx(1.25, rel=1e-14)
+    def test_distributions_of_scipy(self):
+        assert sharpness(ScipyDistribution(stats.gamma(a=[4.0, 9.0], scale=0.5))) == pytest.approx(1.25, rel=1e-14)
 
     def test_weights(self):
         assert sharpness(Normal([0.0, 0.0], [1.0, 5.0]), weights=[3, 1]) == 2.0
@@ -66,25 +66,25 @@ class TestStandardDeviations:
 
 
 class TestWidth:
-    def test_of_laws(self):
+    def test_of_distributions(self):
         expected = 2 * stats.norm.ppf(0.95) * 2
         assert sharpness(Normal([0.0, 9.0], [1.0, 3.0]), statistic="width", level=0.9) == pytest.approx(expected)
 
     def test_of_draws(self):
         # M = 3: [x_(1), x_(3)] has coverage 1/2; beyond, an end is infinite.
-        law = Samples([[1.0, 2.0, 5.0], [0.0, 1.0, 2.0]])
-        assert sharpness(law, statistic="width", level=0.5) == 3.0
-        assert sharpness(law, statistic="width", level=0.9) == np.inf
+        distribution = Samples([[1.0, 2.0, 5.0], [0.0, 1.0, 2.0]])
+        assert sharpness(distribution, statistic="width", level=0.5) == 3.0
+        assert sharpness(distribution, statistic="width", level=0.9) == np.inf
 
     def test_several_levels(self):
-        law = Normal([0.0], 1.0)
-        found = sharpness(law, statistic="width", level=[0.5, 0.9])
+        distribution = Normal([0.0], 1.0)
+        found = sharpness(distribution, statistic="width", level=[0.5, 0.9])
         assert found.tolist() == pytest.approx(
-            [sharpness(law, statistic="width", level=level) for level in (0.5, 0.9)], rel=1e-12
+            [sharpness(distribution, statistic="width", level=level) for level in (0.5, 0.9)], rel=1e-12
         )
-        assert sharpness(law, statistic="width", level=[0.5]).shape == (1,)
+        assert sharpness(distribution, statistic="width", level=[0.5]).shape == (1,)
 
-    def test_of_ones_own_law(self):
+    def test_of_ones_own_distribution(self):
         assert sharpness(Own(), statistic="width", level=0.5) == 2.0
 
 
@@ -100,9 +100,9 @@ class TestLogDeterminant:
         assert sharpness(Normal([0.0, 0.0], [1.0, np.e]), statistic="log_det") == pytest.approx(1.0, rel=1e-15)
 
     def test_of_mixtures(self):
-        law = Mixture([MvNormal([[0.0, 0.0]], COV), MvNormal([[2.0, 4.0]], COV)], [0.5, 0.5])
+        distribution = Mixture([MvNormal([[0.0, 0.0]], COV), MvNormal([[2.0, 4.0]], COV)], [0.5, 0.5])
         expected = np.linalg.slogdet(COV + np.array([[1.0, 2.0], [2.0, 4.0]]))[1]
-        assert sharpness(law, statistic="log_det") == pytest.approx(expected, rel=1e-14)
+        assert sharpness(distribution, statistic="log_det") == pytest.approx(expected, rel=1e-14)
 
     def test_needs_more_draws_than_coordinates(self, refusal):
         message = refusal(sharpness, Samples(DRAWS[:, :2]), statistic="log_det")
@@ -137,9 +137,9 @@ class TestRefusals:
     def test_intervals(self, refusal):
         assert "have a width" in refusal(sharpness, Intervals([0.0], [1.0], 0.9))
 
-    def test_ones_own_law(self, refusal):
+    def test_ones_own_distribution(self, refusal):
         assert "the variance of Own is not known" in refusal(sharpness, Own(), error=NotApplicableError)
 
-    def test_laws_without_a_variance(self, refusal):
-        message = refusal(sharpness, ScipyLaw(stats.cauchy(loc=[0.0])), error=NotApplicableError)
+    def test_distributions_without_a_variance(self, refusal):
+        message = refusal(sharpness, ScipyDistribution(stats.cauchy(loc=[0.0])), error=NotApplicableError)
         assert "has no variance" in message

@@ -16,7 +16,7 @@ from calibrant import (
     NotApplicableError,
     Quantiles,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
     Summary,
     SummaryError,
     summarize,
@@ -47,10 +47,10 @@ class TestValues:
         np.testing.assert_allclose(contraction(Y, Samples(DRAWS)), expected, rtol=1e-13)
         assert contraction(Y[:, :1], Samples(DRAWS[:, :, :1])).shape == (1,)
 
-    def test_laws_of_vectors(self):
-        law = MvNormal(np.zeros((3, 2)), [[1.0, 0.5], [0.5, 9.0]])
+    def test_distributions_of_vectors(self):
+        distribution = MvNormal(np.zeros((3, 2)), [[1.0, 0.5], [0.5, 9.0]])
         y = [[0.0, 0.0], [2.0, 3.0], [4.0, 6.0]]
-        np.testing.assert_allclose(contraction(y, law), [1 - 1 / 4, 1 - 9 / 9], rtol=1e-15)
+        np.testing.assert_allclose(contraction(y, distribution), [1 - 1 / 4, 1 - 9 / 9], rtol=1e-15)
 
     def test_draws_that_are_certain(self):
         assert contraction([0.0, 1.0], Samples([[0.3] * 5, [0.7] * 5])) == pytest.approx(1.0, abs=1e-30)
@@ -85,9 +85,9 @@ class TestWeights:
         assert found == pytest.approx(by_definition(y, std**2, w), rel=1e-9, abs=1e-9)
 
     def test_equal_ones_are_none(self):
-        law = Samples(DRAWS[:, :, 0])
-        found = contraction(Y[:, 0], law, weights=np.full(40, 3.7))
-        assert found == pytest.approx(contraction(Y[:, 0], law), rel=1e-12)
+        distribution = Samples(DRAWS[:, :, 0])
+        found = contraction(Y[:, 0], distribution, weights=np.full(40, 3.7))
+        assert found == pytest.approx(contraction(Y[:, 0], distribution), rel=1e-12)
 
     def test_of_vectors(self):
         w = RNG.uniform(1, 3, 40)
@@ -118,9 +118,9 @@ class TestRefusals:
     def test_one_draw(self, refusal):
         assert "at least 2" in refusal(contraction, [1.0, 2.0], Samples([[1.0], [2.0]]))
 
-    def test_laws_without_a_variance(self, refusal):
-        law = ScipyLaw(stats.cauchy(loc=[0.0, 1.0]))
-        assert "no variance" in refusal(contraction, [1.0, 2.0], law, error=NotApplicableError)
+    def test_distributions_without_a_variance(self, refusal):
+        distribution = ScipyDistribution(stats.cauchy(loc=[0.0, 1.0]))
+        assert "no variance" in refusal(contraction, [1.0, 2.0], distribution, error=NotApplicableError)
 
     def test_infinite_draws(self, refusal):
         assert "row 1, draw 0 is inf" in refusal(contraction, [1.0, 2.0], Samples([[1.0, 2.0], [np.inf, 0.0]]))
@@ -151,13 +151,13 @@ class TestValuesZScores:
         y = RNG_Z_SCORES.normal(size=(5, 2))
         expected = (draws.mean(axis=1) - y) / draws.std(axis=1, ddof=1)
         np.testing.assert_allclose(z_scores(y, Samples(draws)), expected, rtol=1e-13)
-        law = MvNormal([[1.0, 2.0]], [[4.0, 1.0], [1.0, 9.0]])
-        np.testing.assert_allclose(z_scores([[0.0, 5.0]], law), [[0.5, -1.0]], rtol=1e-15)
+        distribution = MvNormal([[1.0, 2.0]], [[4.0, 1.0], [1.0, 9.0]])
+        np.testing.assert_allclose(z_scores([[0.0, 5.0]], distribution), [[0.5, -1.0]], rtol=1e-15)
 
-    def test_mixtures_and_laws_of_scipy(self):
+    def test_mixtures_and_distributions_of_scipy(self):
         mixture = Mixture([Normal([-1.0], 2.0), Normal([1.0], 2.0)], [0.5, 0.5])
         np.testing.assert_allclose(z_scores([-5.0], mixture), [np.sqrt(5)], rtol=1e-15)
-        np.testing.assert_allclose(z_scores([0.0], ScipyLaw(stats.gamma(a=[4.0]))), [2.0], rtol=1e-15)
+        np.testing.assert_allclose(z_scores([0.0], ScipyDistribution(stats.gamma(a=[4.0]))), [2.0], rtol=1e-15)
 
     @given(st.floats(-100, 100), st.floats(0.01, 100), st.integers(0, 10**6))
     def test_units_do_not_matter(self, origin, unit, seed):
@@ -202,8 +202,8 @@ class TestRefusalsZScores:
     def test_a_variance_beyond_numbers(self, refusal):
         assert "row 0 is inf" in refusal(z_scores, [1.0], Normal([0.0], 1e200))
 
-    def test_laws_without_a_variance(self, refusal):
-        assert "row 0 is nan" in refusal(z_scores, [1.0], ScipyLaw(stats.cauchy(loc=[0.0])))
+    def test_distributions_without_a_variance(self, refusal):
+        assert "row 0 is nan" in refusal(z_scores, [1.0], ScipyDistribution(stats.cauchy(loc=[0.0])))
 
     def test_quantiles(self, refusal):
         assert "z_scores judges Samples or a law" in refusal(z_scores, [1.0], Quantiles([[1.0]], [0.5]))
@@ -217,8 +217,8 @@ COV = np.array([[2.0, 0.5], [0.5, 1.0]])
 NUMBERS = [
     Normal(3 * ONE, 2.0),
     Laplace(3 * ONE, 2.0),
-    ScipyLaw(stats.gamma(a=[2.0, 5.0])),
-    Mixture([Normal(3 * ONE, 2.0), Laplace(-ONE, 1.0), ScipyLaw(stats.gamma(a=2 * ONE))], [0.2, 0.3, 0.5]),
+    ScipyDistribution(stats.gamma(a=[2.0, 5.0])),
+    Mixture([Normal(3 * ONE, 2.0), Laplace(-ONE, 1.0), ScipyDistribution(stats.gamma(a=2 * ONE))], [0.2, 0.3, 0.5]),
 ]
 VECTORS = [
     MvNormal(TWO, COV),
@@ -226,20 +226,22 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize("law", NUMBERS, ids=lambda law: type(law).__name__)
-def test_numbers(law):
-    draws = law.sample(200_000, 0)
-    np.testing.assert_allclose(mean_of(law), draws.mean(axis=1), atol=0.03)
-    np.testing.assert_allclose(variance_of(law), draws.var(axis=1), rtol=0.03)
-    np.testing.assert_allclose(covariance_of(law), variance_of(law)[:, None, None], rtol=1e-13)
+@pytest.mark.parametrize("law", NUMBERS, ids=lambda distribution: type(distribution).__name__)
+def test_numbers(distribution):
+    draws = distribution.sample(200_000, 0)
+    np.testing.assert_allclose(mean_of(distribution), draws.mean(axis=1), atol=0.03)
+    np.testing.assert_allclose(variance_of(distribution), draws.var(axis=1), rtol=0.03)
+    np.testing.assert_allclose(covariance_of(distribution), variance_of(distribution)[:, None, None], rtol=1e-13)
 
 
-@pytest.mark.parametrize("law", VECTORS, ids=lambda law: type(law).__name__)
-def test_vectors(law):
-    draws = law.sample(100_000, 0)
-    np.testing.assert_allclose(mean_of(law), draws.mean(axis=1), atol=0.03)
-    np.testing.assert_allclose(covariance_of(law), [np.cov(row.T) for row in draws], atol=0.06)
-    np.testing.assert_allclose(variance_of(law), np.diagonal(covariance_of(law), axis1=1, axis2=2), rtol=1e-14)
+@pytest.mark.parametrize("law", VECTORS, ids=lambda distribution: type(distribution).__name__)
+def test_vectors(distribution):
+    draws = distribution.sample(100_000, 0)
+    np.testing.assert_allclose(mean_of(distribution), draws.mean(axis=1), atol=0.03)
+    np.testing.assert_allclose(covariance_of(distribution), [np.cov(row.T) for row in draws], atol=0.06)
+    np.testing.assert_allclose(
+        variance_of(distribution), np.diagonal(covariance_of(distribution), axis1=1, axis2=2), rtol=1e-14
+    )
 
 
 def test_draws_divide_by_one_less():

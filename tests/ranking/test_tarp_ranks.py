@@ -144,7 +144,7 @@ class TestRefusals:
         message = refusal(tarp_ranks, [0.0] * 3, three, covariates=[1, 2, 3], rng=0, error=NotApplicableError)
         assert "6 rows or more for 1 covariates; got 3" in message
 
-    def test_laws_and_infinite_draws(self, refusal):
+    def test_distributions_and_infinite_draws(self, refusal):
         assert "Samples(law.sample(999, rng))" in refusal(tarp_ranks, [0.0], Normal(0.0, 1.0), rng=0)
         assert "row 0, draw 0 is inf" in refusal(tarp_ranks, [0.0], Samples([[np.inf]]), references=[1.0])
 

@@ -270,7 +270,7 @@ def test_the_ends_of_the_range_are_no_infinity():
 
 
 @pytest.mark.parametrize("test", [cramer_von_mises, anderson_darling])
-def test_too_few_rows_for_a_limit_law(test, refusal):
+def test_too_few_rows_for_a_limit_distribution(test, refusal):
     assert "at least 5 rows" in refusal(test, np.full(4, 0.5), error=NotApplicableError)
     test(np.linspace(0.1, 0.9, 5))
 

@@ -190,7 +190,7 @@ class TestMultiplicity:
 
 
 class TestPredictions:
-    def test_laws(self):
+    def test_distributions(self):
         y = np.random.default_rng(0).normal(size=300)
         found = uniformity_test(y, Normal(np.zeros(300), 1.0))
         assert found.pvalue > 0.001
@@ -283,7 +283,7 @@ class TestSeen:
         assert uniformity_test(Ranks.of(rank, 99)).details["where"] == 0.31
 
 
-class TestLaws:
+class TestDistributions:
     @given(st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=5, max_size=40), st.sampled_from(["band", "smooth"]))
     def test_mirrored_ranks(self, rows, method):
         rank = np.array(rows)

@@ -21,10 +21,10 @@ VERBS = {"ranks": ranks, "energy_ranks": energy_ranks, "joint_ranks": joint_rank
 
 @pytest.fixture
 def constant_ranks():
-    @rank_verb(predictions=("samples",), instead={"laws": "Draw from it"})
+    @rank_verb(predictions=("samples",), instead={"distributions": "Draw from it"})
     def constant_ranks(rows, *, place, rng=None):
         """Rank all rows alike."""
-        return Ranked(np.full(rows.n, place), rows.law.M, ("",), np.array([0]))
+        return Ranked(np.full(rows.n, place), rows.distribution.M, ("",), np.array([0]))
 
     yield constant_ranks
     del RANKINGS["constant_ranks"]

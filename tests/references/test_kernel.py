@@ -128,10 +128,12 @@ def test_ucme(vector):
 @vectors("ucme-mixture")
 def test_ucme_of_a_mixture(vector):
     given = vector["inputs"]
-    law = cb.Mixture([cb.Normal([m], [s]) for m, s in zip(given["mean"], given["std"], strict=True)], given["weights"])
+    distribution = cb.Mixture(
+        [cb.Normal([m], [s]) for m, s in zip(given["mean"], given["std"], strict=True)], given["weights"]
+    )
     kernel = cb.Exponential(1.0) * cb.Gaussian(vector["call"]["kernel"]["target_lengthscale"])
     # The location has the prediction of the row, so that the kernel of both is 1 and the value a square.
-    found = cb.ucme([given["y"]], law, locations=(law, [given["t"]]), kernel=kernel)
+    found = cb.ucme([given["y"]], distribution, locations=(distribution, [given["t"]]), kernel=kernel)
     assert math.sqrt(found) == close(vector)
 
 
@@ -247,8 +249,8 @@ def test_sum_on_a_line(vector):
 @vectors("wasserstein")
 def test_wasserstein(vector):
     first, second = vector["inputs"]["first"], vector["inputs"]["second"]
-    law = getattr(cb, vector["call"]["law"])(**{name: [first[name], second[name]] for name in first})
-    found = wasserstein(law)(np.array([0]), np.array([1]))
+    distribution = getattr(cb, vector["call"]["law"])(**{name: [first[name], second[name]] for name in first})
+    found = wasserstein(distribution)(np.array([0]), np.array([1]))
     assert float(found[0]) == close(vector)
 
 

@@ -6,18 +6,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import CdfValues, Laplace, Law, Mixture, Normal, Quantiles, Samples, decompose, reliability_curve
+from calibrant import (
+    CdfValues,
+    Distribution,
+    Laplace,
+    Mixture,
+    Normal,
+    Quantiles,
+    Samples,
+    decompose,
+    reliability_curve,
+)
 from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.ranking.sharpness import sharpness
-from calibrant.scores.crps import crps, law_crps
+from calibrant.scores.crps import crps, distribution_crps
 from calibrant.scores.energy_score import energy_score
 
 BOOK = json.loads((Path(__file__).parent / "intervals.json").read_text())
 DATA = BOOK["data"]
 CASES = {case["id"]: case for case in BOOK["cases"]}
-LAW6, ENS10, ENS6X2, QUANT12 = (DATA[name] for name in ("law6", "ens10", "ens6x2", "quant12"))
+DISTRIBUTION6, ENS10, ENS6X2, QUANT12 = (DATA[name] for name in ("law6", "ens10", "ens6x2", "quant12"))
 FORECAST = Quantiles(QUANT12["values"], QUANT12["levels"])
 
 
@@ -28,17 +38,17 @@ def near(name, found):
     return all(ours == pytest.approx(theirs, rel=case["rtol"], abs=1e-12) for ours, theirs in pairs)
 
 
-def laws():
-    mean, std = np.array(LAW6["mean"]), np.array(LAW6["std"])
+def distributions():
+    mean, std = np.array(DISTRIBUTION6["mean"]), np.array(DISTRIBUTION6["std"])
     return {
         "normal": Normal(mean, std),
-        "laplace": Laplace(mean, LAW6["laplace_scale"]),
+        "laplace": Laplace(mean, DISTRIBUTION6["laplace_scale"]),
         "mixture": Mixture([Normal(mean - 1, 0.5 * std), Normal(mean + 0.5, std)], [0.3, 0.7]),
     }
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Law) else read_judged(y, prediction)
+    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_judged(y, prediction)
     low, high = pit_bounds(rows)
     return {"lower": low.tolist(), "upper": high.tolist()}
 
@@ -70,18 +80,20 @@ def test_energy_score():
 
 
 @pytest.mark.parametrize("family", ["normal", "laplace", "mixture"])
-def test_laws(family):
-    y, law = np.array(LAW6["y"]), laws()[family]
-    assert law_crps(law, y).tolist() == pytest.approx(CASES["crps-law6"]["expected"][family], rel=1e-10)
-    assert pit(y, law).tolist() == pytest.approx(CASES["pit-law6"]["expected"][family], rel=1e-10)
+def test_distributions(family):
+    y, distribution = np.array(DISTRIBUTION6["y"]), distributions()[family]
+    assert distribution_crps(distribution, y).tolist() == pytest.approx(
+        CASES["crps-law6"]["expected"][family], rel=1e-10
+    )
+    assert pit(y, distribution).tolist() == pytest.approx(CASES["pit-law6"]["expected"][family], rel=1e-10)
 
 
 def test_mixtures():
     ones = np.ones(3)
     laplace = Mixture([Laplace(-ones, 0.5), Laplace(2 * ones, 1.5)], [0.3, 0.7])
-    assert near("crps-mixture-laplace", law_crps(laplace, np.array([-2.0, 0.4, 3.1])).tolist())
+    assert near("crps-mixture-laplace", distribution_crps(laplace, np.array([-2.0, 0.4, 3.1])).tolist())
     mixed = Mixture([Normal(0 * ones, 1.2), Laplace(ones, 0.5)], [0.4, 0.6])
-    assert near("edge-crps-mixed-families", law_crps(mixed, np.array([-1.0, 0.5, 3.0])).tolist())
+    assert near("edge-crps-mixed-families", distribution_crps(mixed, np.array([-1.0, 0.5, 3.0])).tolist())
 
 
 def test_pit_bounds():
@@ -92,23 +104,23 @@ def test_pit_bounds():
 
 
 def test_pit_histogram():
-    law = CdfValues([0.2, 0.55, 0.55, 0.9, 1], below=[0, 0.2, 0.2, 0.55, 0.9])
-    assert near("pit-histogram-discrete", pit_histogram(None, law).share.tolist())
+    distribution = CdfValues([0.2, 0.55, 0.55, 0.9, 1], below=[0, 0.2, 0.2, 0.55, 0.9])
+    assert near("pit-histogram-discrete", pit_histogram(None, distribution).share.tolist())
 
 
 def test_sharpness():
     found = {
-        "normal": sharpness(laws()["normal"]),
-        "normal_rms": sharpness(laws()["normal"], statistic="rms"),
+        "normal": sharpness(distributions()["normal"]),
+        "normal_rms": sharpness(distributions()["normal"], statistic="rms"),
         "samples": sharpness(Samples(ENS10["draws"])),
-        "laplace": sharpness(laws()["laplace"]),
+        "laplace": sharpness(distributions()["laplace"]),
     }
     assert near("sharpness", found)
 
 
 def test_decompositions_of_draws():
-    law = Samples(ENS10["draws"])
-    isotonic, hersbach = (decompose(ENS10["y"], law, method=method) for method in ("isotonic", "hersbach"))
+    distribution = Samples(ENS10["draws"])
+    isotonic, hersbach = (decompose(ENS10["y"], distribution, method=method) for method in ("isotonic", "hersbach"))
     assert near("decompose-ens10", {name: getattr(isotonic, name) for name in ("score", "mcb", "dsc", "unc")})
     names = ("reliability", "potential", "uncertainty", "resolution")
     assert near("decompose-hersbach-ens10", {name: getattr(hersbach, name) for name in names})

@@ -78,8 +78,8 @@ class Climatology:
         rng = np.random.default_rng(1)
         self.mu = rng.normal(size=n)
         self.y = rng.normal(self.mu)
-        self.laws = {"ideal": Normal(self.mu, 1.0), "climatology": Normal(np.zeros(n), np.sqrt(2))}
-        self.draws = {name: Samples(law.sample(M, 2)) for name, law in self.laws.items()}
+        self.distributions = {"ideal": Normal(self.mu, 1.0), "climatology": Normal(np.zeros(n), np.sqrt(2))}
+        self.draws = {name: Samples(distribution.sample(M, 2)) for name, distribution in self.distributions.items()}
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +93,15 @@ EACH = pytest.mark.parametrize("name", ["ideal", "climatology"])
 class TestClimatology:
     @EACH
     def test_scores_and_variances(self, climate, name):
-        expected, draws, law = BOOK["climatology_theory"]["value"][name], climate.draws[name], climate.laws[name]
+        expected, draws, distribution = (
+            BOOK["climatology_theory"]["value"][name],
+            climate.draws[name],
+            climate.distributions[name],
+        )
         assert sharpness(draws, statistic="rms") ** 2 == pytest.approx(expected["variance"], rel=0.02)
         assert crps(climate.y, draws, fair=True) == pytest.approx(expected["crps"], rel=0.02)
-        assert crps(climate.y, law) == pytest.approx(expected["crps"], rel=0.02)
-        assert log_score(climate.y, law) == pytest.approx(expected["log_score"], rel=0.02)
+        assert crps(climate.y, distribution) == pytest.approx(expected["crps"], rel=0.02)
+        assert log_score(climate.y, distribution) == pytest.approx(expected["log_score"], rel=0.02)
         assert contraction(climate.y, draws) == pytest.approx(expected["contraction"], abs=0.02)
 
     @EACH

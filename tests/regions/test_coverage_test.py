@@ -93,9 +93,9 @@ class TestBinomial:
         # Given the law of the coverage, the p-value is at most a with probability at most a.
         from scipy.stats import betabinom
 
-        law = betabinom(30, *conformal_beta(20, 0.8))
+        distribution = betabinom(30, *conformal_beta(20, 0.8))
         pvalues = np.array([hit_pvalue(k, 30, 0.8, "two-sided", 20) for k in range(31)])
-        mass = law.pmf(np.arange(31))
+        mass = distribution.pmf(np.arange(31))
         for a in (0.01, 0.05, 0.2):
             assert mass[pvalues <= a].sum() <= a + 1e-12
 
@@ -190,11 +190,11 @@ class TestIndependence:
             assert found.statistic == pytest.approx(T, abs=1e-9)
             assert found.pvalue == pytest.approx(expected_p, rel=1e-9)
 
-    def test_law_adds_up_and_holds_the_right_number_of_rows(self):
+    def test_distribution_adds_up_and_holds_the_right_number_of_rows(self):
         for n, k in itertools.product([2, 7, 40], [0, 1, 2]):
-            law = coverage_markov.run_law(n, k, coverage_markov._log_factorials(n))
-            assert law.probability.sum() + law.rest == pytest.approx(1, rel=1e-12)
-            assert (sum(law.transitions) == n - 1).all()
+            distribution = coverage_markov.run_distribution(n, k, coverage_markov._log_factorials(n))
+            assert distribution.probability.sum() + distribution.rest == pytest.approx(1, rel=1e-12)
+            assert (sum(distribution.transitions) == n - 1).all()
 
     def test_series(self):
         miss = np.array([0, 0, 1, 1, 0, 0])
@@ -211,7 +211,7 @@ class TestIndependence:
         assert mixed.details == found.details
         assert mixed.statistic == found.statistic
 
-    def test_simulated_series_agree_with_the_exact_law(self):
+    def test_simulated_series_agree_with_the_exact_distribution(self):
         # One further series of one row has no transition: the law stays that of the first 12 rows.
         rng = np.random.default_rng(3)
         miss = rng.random(12) < 0.4
@@ -260,7 +260,7 @@ class TestConditional:
             reached = statistics >= test.statistic - 1e-9 * max(1, test.statistic)
             assert test.pvalue == pytest.approx(min(1.0, mass[reached].sum()), rel=1e-9)
 
-    def test_simulated_series_agree_with_the_exact_law(self):
+    def test_simulated_series_agree_with_the_exact_distribution(self):
         miss = np.random.default_rng(5).random(15) < 0.4
         exact = coverage_test(*judged(~miss, 0.8), method="conditional").pvalue
         given = judged([*~miss, True], 0.8)
@@ -306,10 +306,10 @@ class TestJoint:
         from scipy.stats import multinomial
 
         n, E = sum(values["counts"]), np.array(values["expected_counts"])
-        law = multinomial(n, E / E.sum())
+        distribution = multinomial(n, E / E.sum())
         every = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
         reached = [c for c in every if ((np.array(c) - E) ** 2 / E).sum() >= values["statistic"] - 1e-9]
-        return law.pmf(reached).sum()
+        return distribution.pmf(reached).sum()
 
     def test_reg16(self):
         values = expected("coverage-test-joint")[2]

@@ -142,7 +142,7 @@ class TestRefused:
         assert message.startswith("width takes Intervals or Sets alone")
         assert ".intervals()" in message
 
-    def test_laws(self, refusal):
+    def test_distributions(self, refusal):
         assert ".interval(level)" in refusal(width, Normal([0.0], [1.0]))
 
     def test_statistics(self, refusal):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import (
-    Law,
+    Distribution,
     Mixture,
     MvNormal,
     Normal,
     NotApplicableError,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
     brier_score,
     log_score,
     summarize,
@@ -133,20 +133,22 @@ class TestClip:
         assert message == f"clip must be None or lie strictly between 0 and 0.5; got {clip!r}"
 
 
-class TestLaws:
+class TestDistributions:
     def test_by_hand(self):
         # -ln φ(z) + ln σ
         root = math.log(math.sqrt(2 * math.pi))
         found = log_score([1.0, 4.0], Normal([0.0, 4.0], [1.0, math.e]))
         assert found == pytest.approx((0.5 + root + 1 + root) / 2, rel=1e-15)
 
-    def test_a_narrow_law_scores_below_zero(self):
+    def test_a_narrow_distribution_scores_below_zero(self):
         assert log_score([0.0], Normal(0.0, 1e-3)) < -5
 
     def test_weights(self):
-        law = Normal([0.0, 0.0], [1.0, 2.0])
-        each = -law.log_density([1.0, 1.0])
-        assert log_score([1.0, 1.0], law, weights=[1, 3]) == pytest.approx((each[0] + 3 * each[1]) / 4, rel=1e-15)
+        distribution = Normal([0.0, 0.0], [1.0, 2.0])
+        each = -distribution.log_density([1.0, 1.0])
+        assert log_score([1.0, 1.0], distribution, weights=[1, 3]) == pytest.approx(
+            (each[0] + 3 * each[1]) / 4, rel=1e-15
+        )
 
     def test_vectors(self):
         mean, cov = np.zeros((3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -155,7 +157,7 @@ class TestLaws:
         assert log_score(y, MvNormal(mean, cov)) == pytest.approx(expected, rel=1e-13)
 
     def test_an_outcome_outside_the_support(self):
-        assert log_score([0.5, 2.0], ScipyLaw(stats.uniform(loc=[0.0, 0.0]))) == math.inf
+        assert log_score([0.5, 2.0], ScipyDistribution(stats.uniform(loc=[0.0, 0.0]))) == math.inf
 
     def test_climatology_and_the_truth(self):
         rng = np.random.default_rng(0)
@@ -165,9 +167,9 @@ class TestLaws:
         assert log_score(y, Normal(np.zeros(20_000), np.sqrt(2))) == pytest.approx(1.7655, rel=0.02)
 
     def test_batches_add_up(self):
-        y, law = np.array([0.0, 1.0, 5.0]), Normal([0.0, 0.0, 1.0], 1.0)
-        parts = [summarize(log_score, y[rows], law.take(rows)) for rows in (slice(0, 1), slice(1, 3))]
-        assert log_score(sum(parts)) == pytest.approx(log_score(y, law), rel=1e-15)
+        y, distribution = np.array([0.0, 1.0, 5.0]), Normal([0.0, 0.0, 1.0], 1.0)
+        parts = [summarize(log_score, y[rows], distribution.take(rows)) for rows in (slice(0, 1), slice(1, 3))]
+        assert log_score(sum(parts)) == pytest.approx(log_score(y, distribution), rel=1e-15)
 
     def test_no_clipping(self, refusal):
         assert "clip= is for probabilities" in refusal(log_score, [0.0], Normal(0.0, 1.0), clip=0.1)
@@ -178,8 +180,8 @@ class TestLaws:
         mixed = Mixture([Samples([[0.0]]), Normal([0.0], 1.0)], [0.5, 0.5])
         assert "draws do not tell a density" in refusal(log_score, [0.0], mixed, error=NotApplicableError)
 
-    def test_laws_that_do_not_tell(self, refusal):
-        class Silent(Law):
+    def test_distributions_that_do_not_tell(self, refusal):
+        class Silent(Distribution):
             n = 1
 
             def take(self, rows):
@@ -188,6 +190,6 @@ class TestLaws:
         assert "Silent has no log_density" in refusal(log_score, [0.0], Silent(), error=NotApplicableError)
 
     def test_an_infinite_density(self, refusal):
-        law = ScipyLaw(stats.beta(a=[0.5, 2.0], b=2.0))
-        message = refusal(log_score, [0.0, 0.5], law, error=NotApplicableError)
-        assert "the density of ScipyLaw at the outcome 0.0 is infinite" in message
+        distribution = ScipyDistribution(stats.beta(a=[0.5, 2.0], b=2.0))
+        message = refusal(log_score, [0.0, 0.5], distribution, error=NotApplicableError)
+        assert "the density of ScipyDistribution at the outcome 0.0 is infinite" in message

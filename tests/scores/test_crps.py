@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from calibrant import Laplace, Mixture, MvNormal, Normal, NotApplicableError, Quantiles, Samples, ScipyLaw, summarize
+from calibrant import (
+    Laplace,
+    Mixture,
+    MvNormal,
+    Normal,
+    NotApplicableError,
+    Quantiles,
+    Samples,
+    ScipyDistribution,
+    summarize,
+)
 from calibrant.scores import crps as module
-from calibrant.scores.crps import between, crps, from_point, law_crps, normal_mean
+from calibrant.scores.crps import between, crps, distribution_crps, from_point, normal_mean
 
 ensembles = st.integers(1, 6).flatmap(
     lambda M: st.lists(
@@ -20,11 +30,13 @@ ensembles = st.integers(1, 6).flatmap(
 )
 
 
-def integral(law, y):
+def integral(distribution, y):
     """Return ∫ (F - 1{y <= x})² dx, cut where the integrand has a jump or a kink."""
     cuts = np.unique([-80.0, -10.0, -1.0, 0.0, 1.0, 2.0, 10.0, 80.0, y])
     parts = [
-        quad(lambda x, F=law.cdf if b <= y else law.sf: F(x)[0] ** 2, a, b, epsabs=1e-13, limit=400)[0]
+        quad(lambda x, F=distribution.cdf if b <= y else distribution.sf: F(x)[0] ** 2, a, b, epsabs=1e-13, limit=400)[
+            0
+        ]
         for a, b in pairwise(cuts)
     ]
     return sum(parts)
@@ -54,7 +66,7 @@ class TestDraws:
     def test_fair_needs_two_draws(self, refusal):
         assert "at least 2 draws" in refusal(crps, [1, 5], Samples([[3.0], [5.0]]), fair=True)
 
-    def test_fair_is_unbiased_for_the_law(self):
+    def test_fair_is_unbiased_for_the_distribution(self):
         rng = np.random.default_rng(0)
         n = 40_000
         y, truth = rng.normal(size=n), Normal(np.zeros(n), 1.0)
@@ -88,7 +100,7 @@ class TestDraws:
         assert crps(y[:, :1], Samples(x[:, :, :1])).shape == (1,)
 
 
-class TestLaws:
+class TestDistributions:
     @pytest.mark.parametrize("y", [-2.5, 0.0, 0.3, 6.0])
     @pytest.mark.parametrize(
         "law",
@@ -99,28 +111,30 @@ class TestLaws:
             Mixture([Laplace([-1.0], 0.5), Laplace([2.0], 0.5)], [0.3, 0.7]),
             Mixture([Normal([0.0], 1.2), Laplace([1.0], 0.5), Normal([2.0], 0.3)], [0.4, 0.35, 0.25]),
         ],
-        ids=lambda law: type(law).__name__,
+        ids=lambda distribution: type(distribution).__name__,
     )
-    def test_is_the_integral(self, law, y):
-        assert crps([y], law) == pytest.approx(integral(law, y), rel=1e-9)
+    def test_is_the_integral(self, distribution, y):
+        assert crps([y], distribution) == pytest.approx(integral(distribution, y), rel=1e-9)
 
-    def test_a_mixture_of_one_law_twice_is_that_law(self):
+    def test_a_mixture_of_one_distribution_twice_is_that_distribution(self):
         y = np.linspace(-3, 3, 7)
-        for law in (Normal(np.zeros(7), 1.5), Laplace(np.zeros(7), 1.5)):
-            both = Mixture([law, law], [0.25, 0.75])
-            np.testing.assert_allclose(law_crps(both, y), law_crps(law, y), rtol=1e-14)
+        for distribution in (Normal(np.zeros(7), 1.5), Laplace(np.zeros(7), 1.5)):
+            both = Mixture([distribution, distribution], [0.25, 0.75])
+            np.testing.assert_allclose(distribution_crps(both, y), distribution_crps(distribution, y), rtol=1e-14)
 
     def test_draws_come_near_the_closed_form(self):
         rng = np.random.default_rng(0)
-        law = Mixture([Normal(np.zeros(50), 1.0), Laplace(np.ones(50), 0.5)], [0.5, 0.5])
+        distribution = Mixture([Normal(np.zeros(50), 1.0), Laplace(np.ones(50), 0.5)], [0.5, 0.5])
         y = rng.normal(size=50)
-        assert crps(y, Samples(law.sample(20_000, rng)), fair=True) == pytest.approx(crps(y, law), rel=0.01)
+        assert crps(y, Samples(distribution.sample(20_000, rng)), fair=True) == pytest.approx(
+            crps(y, distribution), rel=0.01
+        )
 
     def test_outcomes_far_out(self):
         assert crps([1e300], Normal(0.0, 1e-5)) == 1e300
         assert crps([1e300], Laplace(0.0, 1e-5)) == 1e300
 
-    def test_the_true_law_scores_its_spread(self):
+    def test_the_true_distribution_scores_its_spread(self):
         rng = np.random.default_rng(0)
         mean = rng.normal(size=20_000)
         y = rng.normal(mean)
@@ -129,9 +143,9 @@ class TestLaws:
 
 
 def test_weights():
-    law = Normal([0.0, 1.0], [1.0, 2.0])
-    each = law_crps(law, np.array([0.5, 4.0]))
-    assert crps([0.5, 4.0], law, weights=[1, 3]) == pytest.approx((each[0] + 3 * each[1]) / 4, rel=1e-15)
+    distribution = Normal([0.0, 1.0], [1.0, 2.0])
+    each = distribution_crps(distribution, np.array([0.5, 4.0]))
+    assert crps([0.5, 4.0], distribution, weights=[1, 3]) == pytest.approx((each[0] + 3 * each[1]) / 4, rel=1e-15)
 
 
 def test_batches_add_up():
@@ -143,33 +157,33 @@ def test_batches_add_up():
 
 class TestRefusals:
     def test_other_families_are_named_with_the_package_that_has_them(self, refusal):
-        message = refusal(crps, [1.0], ScipyLaw(stats.gamma(a=[2.0])), error=NotApplicableError)
-        assert "got ScipyLaw of gamma" in message
+        message = refusal(crps, [1.0], ScipyDistribution(stats.gamma(a=[2.0])), error=NotApplicableError)
+        assert "got ScipyDistribution of gamma" in message
         for word in ("scoringrules", "logistic", "GEV", "negative binomial", "Samples(law.sample(1000, rng))"):
             assert word in message
 
     def test_mixtures_of_them(self, refusal):
-        law = Mixture([Normal([0.0], 1.0), ScipyLaw(stats.t(df=[3.0]))], [0.5, 0.5])
-        assert "a Mixture of Normal, ScipyLaw" in refusal(crps, [1.0], law, error=NotApplicableError)
+        distribution = Mixture([Normal([0.0], 1.0), ScipyDistribution(stats.t(df=[3.0]))], [0.5, 0.5])
+        assert "a Mixture of Normal, ScipyDistribution" in refusal(crps, [1.0], distribution, error=NotApplicableError)
 
     def test_vectors(self, refusal):
-        law = MvNormal([[0.0, 0.0]], np.eye(2))
-        assert "energy_score(y, Samples(" in refusal(crps, [[0.0, 1.0]], law, error=NotApplicableError)
+        distribution = MvNormal([[0.0, 0.0]], np.eye(2))
+        assert "energy_score(y, Samples(" in refusal(crps, [[0.0, 1.0]], distribution, error=NotApplicableError)
 
     def test_quantiles(self, refusal):
         message = refusal(crps, [1.0], Quantiles([[0.0, 1.0]], [0.1, 0.9]))
         assert message.endswith("got Quantiles. weighted_interval_score is the CRPS of quantiles")
 
-    def test_fair_laws(self, refusal):
+    def test_fair_distributions(self, refusal):
         assert "fair=True is for Samples" in refusal(crps, [1.0], Normal(0.0, 1.0), fair=True)
 
-    def test_a_point_is_no_law(self, refusal):
+    def test_a_point_is_no_distribution(self, refusal):
         message = refusal(Normal, [1.0], [0.0])
         assert "std" in message
         assert "row 0" in message
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": lambda m, s: Normal([m], s),
     "laplace": lambda m, s: Laplace([m], s),
 }
@@ -181,20 +195,20 @@ def integral_absolute_differences(f, *points):
     return sum(quad(f, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for a, b in pairwise(cuts))
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 @pytest.mark.parametrize("y", [-3.0, 0.5, 0.7, 4.0])
 def test_from_a_point(name, y):
-    law = LAWS[name](0.5, 1.3)
-    expected = quad(lambda x: law.cdf(x)[0], -60, y, limit=400, points=[0.5] if y > 0.5 else None)[0]
-    expected += quad(lambda x: law.sf(x)[0], y, 60, limit=400, points=[0.5] if y < 0.5 else None)[0]
-    assert from_point(law, np.array([y]))[0] == pytest.approx(expected, rel=1e-9)
+    distribution = DISTRIBUTIONS[name](0.5, 1.3)
+    expected = quad(lambda x: distribution.cdf(x)[0], -60, y, limit=400, points=[0.5] if y > 0.5 else None)[0]
+    expected += quad(lambda x: distribution.sf(x)[0], y, 60, limit=400, points=[0.5] if y < 0.5 else None)[0]
+    assert from_point(distribution, np.array([y]))[0] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("second", LAWS)
-@pytest.mark.parametrize("first", LAWS)
+@pytest.mark.parametrize("second", DISTRIBUTIONS)
+@pytest.mark.parametrize("first", DISTRIBUTIONS)
 @pytest.mark.parametrize(("m", "s", "t"), [(0.0, 1.0, 2.0), (1.5, 0.4, 1.1), (-3.0, 2.0, 0.3), (0.7, 1.0, 1.0)])
-def test_between_two_laws(first, second, m, s, t):
-    one, other = LAWS[first](m, s), LAWS[second](0.0, t)
+def test_between_two_distributions(first, second, m, s, t):
+    one, other = DISTRIBUTIONS[first](m, s), DISTRIBUTIONS[second](0.0, t)
     # E|X - X'| = ∫ F(1 - G) + G(1 - F)
     expected = integral_absolute_differences(
         lambda x: (one.cdf(x) * other.sf(x) + other.cdf(x) * one.sf(x))[0], min(m, 0.0), max(m, 0.0)
@@ -220,9 +234,9 @@ def test_scales_far_apart():
     point = np.array([0.7])
     for tiny in (1e-30, 1e-200):
         near = (Normal([0.7], tiny), Laplace([0.7], tiny))
-        for law in (Normal([0.0], 1.0), Laplace([0.0], 1.0)):
+        for distribution in (Normal([0.0], 1.0), Laplace([0.0], 1.0)):
             for other in near:
-                assert between(law, other)[0] == pytest.approx(from_point(law, point)[0], rel=1e-14)
+                assert between(distribution, other)[0] == pytest.approx(from_point(distribution, point)[0], rel=1e-14)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150, 1e300])
@@ -237,7 +251,7 @@ def test_far_from_zero():
     assert normal_mean(np.array([1e300, -1e300]), np.array([1e-300, 1.0])).tolist() == [1e300, 1e300]
 
 
-def test_other_laws_are_refused():
+def test_other_distributions_are_refused():
     with pytest.raises(NotApplicableError, match="Samples"):
         from_point(Samples([[1.0]]), np.zeros(1))
     with pytest.raises(NotApplicableError, match="Samples"):

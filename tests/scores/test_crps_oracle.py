@@ -26,9 +26,9 @@ def test_laplace(oracle):
 
 def test_mixture_of_normals(oracle):
     means, scales = np.stack([MEAN, MEAN + 2], axis=1), np.stack([SCALE, 0.5 * SCALE], axis=1)
-    law = Mixture([Normal(means[:, k], scales[:, k]) for k in range(2)], [0.3, 0.7])
+    distribution = Mixture([Normal(means[:, k], scales[:, k]) for k in range(2)], [0.3, 0.7])
     expected = oracle.crps_mixnorm(Y, means, scales, np.tile([0.3, 0.7], (N, 1)))
-    np.testing.assert_allclose(per_row(crps, Y, law), expected, rtol=1e-10)
+    np.testing.assert_allclose(per_row(crps, Y, distribution), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize(("fair", "estimator"), [(False, "nrg"), (True, "fair")])

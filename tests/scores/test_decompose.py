@@ -16,7 +16,7 @@ from calibrant import (
     NotApplicableError,
     Quantiles,
     Samples,
-    ScipyLaw,
+    ScipyDistribution,
     Summary,
     SummaryError,
     brier_score,
@@ -72,7 +72,7 @@ class TestIsotonic:
         assert parts.unc == pytest.approx(0.8 * 0.2)
 
     @given(rows, st.sampled_from(["brier", "log"]))
-    def test_laws(self, drawn, score):
+    def test_distributions(self, drawn, score):
         y, p, w = columns(drawn)
         parts = decompose(y, p, weights=w, score=score)
         verb = brier_score if score == "brier" else log_score
@@ -242,7 +242,7 @@ class TestByHand:
 
 
 @given(rows_decompose_quantiles, st.sampled_from([0.1, 0.5, 0.75]))
-def test_laws(drawn, level):
+def test_distributions(drawn, level):
     y, q, gap, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
     found = decompose(y, Quantiles(np.stack([q, q + gap], axis=1), [level, 0.9]), weights=w)
     assert found.level.tolist() == [level, 0.9]
@@ -320,7 +320,7 @@ class TestRefusals:
 
     def test_other_summaries(self, refusal):
         other = summarize("brier_score", [0, 1], [0.2, 0.7])
-        assert "Ordered or KeptQuantiles or KeptLaws" in refusal(decompose, other, error=SummaryError)
+        assert "Ordered or KeptQuantiles or KeptDistributions" in refusal(decompose, other, error=SummaryError)
 
 
 ensembles = st.integers(1, 5).flatmap(
@@ -357,7 +357,7 @@ class TestIsotonicDecomposeCrps:
             assert getattr(found, name) == pytest.approx(getattr(by_level, name), rel=1e-13)
 
     @pytest.mark.parametrize("family", [Normal, Laplace])
-    def test_laws(self, family):
+    def test_distributions(self, family):
         rng = np.random.default_rng(0)
         mean = rng.normal(size=200)
         y = rng.normal(mean)
@@ -369,10 +369,13 @@ class TestIsotonicDecomposeCrps:
         assert abs(coarse.discretisation) > abs(found.discretisation)
 
     def test_levels_are_read_one_by_one(self):
-        y, law = np.array([0.0, 1.0, 5.0]), Mixture([Normal([0.0, 1.0, 2.0], 1.0), Laplace([0.0] * 3, 1.0)], [0.5, 0.5])
+        y, distribution = (
+            np.array([0.0, 1.0, 5.0]),
+            Mixture([Normal([0.0, 1.0, 2.0], 1.0), Laplace([0.0] * 3, 1.0)], [0.5, 0.5]),
+        )
         levels = [0.1, 0.5, 0.9]
-        by_level = decompose(y, law.quantiles(levels)).wis
-        found = decompose(y, law, levels=levels)
+        by_level = decompose(y, distribution.quantiles(levels)).wis
+        found = decompose(y, distribution, levels=levels)
         assert (found.mcb, found.dsc, found.unc) == pytest.approx((by_level.mcb, by_level.dsc, by_level.unc), rel=1e-13)
 
     def test_climatology_does_not_discriminate(self):
@@ -424,23 +427,25 @@ class TestHersbach:
         assert found.resolution <= -1
 
     def test_equal_weights_are_no_weights(self):
-        y, law = [0.0, 3.0], Samples([[1.0, 2.0], [3.0, 5.0]])
-        assert decompose(y, law, weights=[2, 2], method="hersbach") == decompose(y, law, method="hersbach")
+        y, distribution = [0.0, 3.0], Samples([[1.0, 2.0], [3.0, 5.0]])
+        assert decompose(y, distribution, weights=[2, 2], method="hersbach") == decompose(
+            y, distribution, method="hersbach"
+        )
 
     def test_refuses_weights(self, refusal):
         message = refusal(decompose, [0.0, 3.0], Samples([[1.0], [2.0]]), weights=[1, 2], method="hersbach")
         assert message == 'method="hersbach" takes no weights; leave them out or use method="isotonic"'
 
-    def test_refuses_laws(self, refusal):
+    def test_refuses_distributions(self, refusal):
         assert "is for Samples; got Normal" in refusal(decompose, [0.0], Normal(0.0, 1.0), method="hersbach")
 
 
 def test_batches_add_up_decompose_crps():
     rng = np.random.default_rng(0)
     y, x = rng.normal(size=15), rng.normal(size=(15, 4))
-    for law, options in ((Samples(x), {}), (Samples(x), {"method": "hersbach"}), (Normal(x[:, 0], 1.0), {})):
-        pieces = [summarize(decompose, y[s], law.take(s), **options) for s in (slice(0, 4), slice(4, 15))]
-        merged, whole = decompose(sum(pieces), **options), decompose(y, law, **options)
+    for distribution, options in ((Samples(x), {}), (Samples(x), {"method": "hersbach"}), (Normal(x[:, 0], 1.0), {})):
+        pieces = [summarize(decompose, y[s], distribution.take(s), **options) for s in (slice(0, 4), slice(4, 15))]
+        merged, whole = decompose(sum(pieces), **options), decompose(y, distribution, **options)
         assert merged.mcb == pytest.approx(whole.mcb, rel=1e-13)
         assert merged.dsc == pytest.approx(whole.dsc, rel=1e-13)
 
@@ -452,9 +457,9 @@ class TestRefusalsDecomposeCrps:
     def test_vectors(self, refusal):
         assert "Pass one coordinate" in refusal(decompose, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
 
-    def test_laws_without_a_closed_form(self, refusal):
-        law = ScipyLaw(stats.gamma(a=[2.0]))
-        assert "scoringrules" in refusal(decompose, [1.0], law, error=NotApplicableError)
+    def test_distributions_without_a_closed_form(self, refusal):
+        distribution = ScipyDistribution(stats.gamma(a=[2.0]))
+        assert "scoringrules" in refusal(decompose, [1.0], distribution, error=NotApplicableError)
 
     def test_scores_of_probabilities(self, refusal):
         assert "score= is for probabilities; got 'log' with Normal" in refusal(

@@ -82,6 +82,6 @@ class TestRefusals:
         message = refusal(energy_score, [[0.0]], Samples([[[1.0]]]), beta=beta)
         assert message == f"beta must lie strictly between 0 and 2; got {beta!r}"
 
-    def test_laws(self, refusal):
+    def test_distributions(self, refusal):
         message = refusal(energy_score, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
         assert "Samples(law.sample(1000, rng))" in message

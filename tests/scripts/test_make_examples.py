@@ -63,11 +63,11 @@ def test_slope_of_the_gaussian_loss(epidemics):
 
 def test_draws_follow_their_density(epidemics):
     """The mean log density of Gaussian draws is minus their entropy."""
-    law = epidemics.gaussian(np.array([[0.5, -1.0, 2.0, 0.3, -0.2, 0.1, 0.7, -0.4, 0.2]]))
-    drawn = law.draw(200_000, np.random.default_rng(2))
+    distribution = epidemics.gaussian(np.array([[0.5, -1.0, 2.0, 0.3, -0.2, 0.1, 0.7, -0.4, 0.2]]))
+    drawn = distribution.draw(200_000, np.random.default_rng(2))
     entropy = 1.5 * (1 + np.log(2 * np.pi)) - (0.3 - 0.2 + 0.1)
-    assert abs(law.log_density(drawn).mean() + entropy) < 0.01
-    np.testing.assert_allclose(drawn.mean(axis=1), law.mean, atol=0.02)
+    assert abs(distribution.log_density(drawn).mean() + entropy) < 0.01
+    np.testing.assert_allclose(drawn.mean(axis=1), distribution.mean, atol=0.02)
 
 
 def test_jacobian_of_the_natural_scale(epidemics):

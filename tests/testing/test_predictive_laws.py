@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Laplace, Law, Mixture, MvNormal, Normal, NotApplicableError, Samples, ScipyLaw
+from calibrant import Laplace, Distribution, Mixture, MvNormal, Normal, NotApplicableError, Samples, ScipyDistribution
 from calibrant.testing import check_law
 
 RNG = np.random.default_rng(0)
@@ -18,18 +18,18 @@ RIGHT = {
     "Mixture": Mixture([Normal(MEAN, STD), Laplace(-MEAN, 2.0)], [0.25, 0.75]),
     "Mixture with atoms": Mixture([Normal(MEAN, STD), Samples(RNG.normal(size=(4, 5)))], [0.25, 0.75]),
     "Samples": Samples(RNG.normal(MEAN[:, None], STD[:, None], (4, 9))),
-    "gamma": ScipyLaw(stats.gamma(a=[0.1, 0.5, 2.0, 9.0])),
-    "Cauchy": ScipyLaw(stats.cauchy([0.0, 1e6], [1.0, 1e-3])),
-    "beta": ScipyLaw(stats.beta([0.1, 0.5, 2.0], [0.2, 0.5, 3.0])),
-    "uniform": ScipyLaw(stats.uniform([0.0, 1.0], 2.0)),
-    "binomial": ScipyLaw(stats.binom(n=10, p=[0.1, 0.5])),
+    "gamma": ScipyDistribution(stats.gamma(a=[0.1, 0.5, 2.0, 9.0])),
+    "Cauchy": ScipyDistribution(stats.cauchy([0.0, 1e6], [1.0, 1e-3])),
+    "beta": ScipyDistribution(stats.beta([0.1, 0.5, 2.0], [0.2, 0.5, 3.0])),
+    "uniform": ScipyDistribution(stats.uniform([0.0, 1.0], 2.0)),
+    "binomial": ScipyDistribution(stats.binom(n=10, p=[0.1, 0.5])),
     "MvNormal": MvNormal(np.column_stack([MEAN, STD]), COV),
     "Mixture of vectors": Mixture([MvNormal(np.ones((4, 2)), COV), MvNormal(np.zeros((4, 2)), COV)], [0.5, 0.5]),
     "Samples of vectors": Samples(RNG.normal(size=(4, 9, 2))),
 }
 
 
-class WaitingTime(Law):
+class WaitingTime(Distribution):
     """Waiting times with the chance of an event the same at every moment."""
 
     def __init__(self, rate):
@@ -76,7 +76,7 @@ def changed(**methods):
 
 def only(*names):
     """Return a law that defines these methods alone."""
-    return changed(**{name: getattr(Law, name) for name in METHODS if name not in names})
+    return changed(**{name: getattr(Distribution, name) for name in METHODS if name not in names})
 
 
 def refused(law, **options):
@@ -217,7 +217,7 @@ def test_points_that_are_taken_for_rows():
 
 
 def test_quantiles_and_draws_of_laws_without_a_cdf():
-    half = {name: getattr(Law, name) for name in ("cdf", "sf")}
+    half = {name: getattr(Distribution, name) for name in ("cdf", "sf")}
     drawn = {**half, "sample": lambda self, size, rng: rng.exponential(size=(self.n, size))}
     assert "draws must follow the quantiles; row 1 at x = " in refused(changed(**drawn))
     shifted = {**half, "isf": lambda self, q: 1 - np.log(q) / self.beside(q)}

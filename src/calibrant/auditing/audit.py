@@ -17,7 +17,7 @@ from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import LawRows, SetRows
+from calibrant.inputs.rows import DistributionRows, SetRows
 from calibrant.ranking.covariates import covariate_columns
 from calibrant.ranking.energy_ranks import read_log_density_y
 from calibrant.ranking.looks import judged_by_ranks
@@ -35,9 +35,9 @@ def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_d
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
         if value is not None and not judged_by_ranks(rows):
             raise InputError(f"{name}= is looked at by ranks, which need equal weights; leave {name} or weights out")
-    if columns is not None and not (isinstance(rows, LawRows) and rows.law.shape):
+    if columns is not None and not (isinstance(rows, DistributionRows) and rows.distribution.shape):
         raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
-    keep = rows.keep if isinstance(rows, LawRows) else None
+    keep = rows.keep if isinstance(rows, DistributionRows) else None
     x = None if covariates is None else covariate_columns(covariates, rows.n, keep)
     return _names(rows, columns), x, _density(rows, log_density_y)
 
@@ -45,7 +45,7 @@ def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_d
 def _names(rows: Any, columns: Any) -> tuple[str, ...]:
     if columns is None:
         return ()
-    D = rows.law.shape[0]
+    D = rows.distribution.shape[0]
     names = (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)
     if len(names) != D or len(set(names)) != D:
         raise InputError(f"columns must be {D} different names, one per coordinate; got {shown(columns)}")
@@ -55,7 +55,7 @@ def _names(rows: Any, columns: Any) -> tuple[str, ...]:
 def _density(rows: Any, log_density_y: Any) -> NDArray[Any] | None:
     if log_density_y is None:
         return None
-    if rows.law.log_densities is None:
+    if rows.distribution.log_densities is None:
         raise InputError(
             "{log_density_y=} is compared with that of the draws; pass Samples(draws, log_density)",
             option="log_density_y",

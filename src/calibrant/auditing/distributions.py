@@ -17,10 +17,10 @@ from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.words import gain
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import LawRows, QuantileRows
+from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
 from calibrant.ranking.looks import judged_by_ranks, sample_groups
@@ -51,7 +51,7 @@ COORDINATE = words.INTERVALS._replace(
 Counted = Callable[[Bounds, FloatArray, FloatArray, RowLabels | None], HitTable]
 
 
-def audit_vectors(rows: LawRows, setting: Setting, levels: FloatArray, counted: Counted) -> Part:
+def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, counted: Counted) -> Part:
     """Return what there is to say about laws of vectors.
 
     The central intervals of each coordinate are judged by their coverage and the whole, dependence between coordinates
@@ -62,7 +62,7 @@ def audit_vectors(rows: LawRows, setting: Setting, levels: FloatArray, counted: 
     curve, no_margins = _coordinates(rows, setting, levels, counted)
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
     section = Section(
-        "laws",
+        "distributions",
         "Predictive laws of vectors",
         "Is the law as a whole right, and that of each coordinate?",
         (*_worst(curve), *scored, *kernel),
@@ -85,7 +85,7 @@ def audit_vectors(rows: LawRows, setting: Setting, levels: FloatArray, counted: 
 
 
 def _coordinates(
-    rows: LawRows, setting: Setting, levels: FloatArray, counted: Counted
+    rows: DistributionRows, setting: Setting, levels: FloatArray, counted: Counted
 ) -> tuple[Curve | None, tuple[str, ...]]:
     """Return the coverage of the central intervals of every coordinate as one curve."""
     try:
@@ -135,11 +135,11 @@ def _worst(curve: Curve | None) -> tuple[Measurement, ...]:
     )
 
 
-def _scored_vectors(rows: LawRows, setting: Setting) -> Found:
-    law = rows.law
-    if not isinstance(law, Samples):
+def _scored_vectors(rows: DistributionRows, setting: Setting) -> Found:
+    distribution = rows.distribution
+    if not isinstance(distribution, Samples):
         return score(log_score, "log score", rows, setting)
-    if law.M < 2 or rows.n * law.M * law.draws[0].size > 2 * SCORED:
+    if distribution.M < 2 or rows.n * distribution.M * distribution.draws[0].size > 2 * SCORED:
         return (), ("energy_score is left out: it needs two draws, and time that grows with their square.",)
     return score(energy_score, "energy score, fair", rows, setting, fair=True)
 
@@ -150,40 +150,41 @@ MOST_READ, FEWEST_READ = 99, 9
 LITTLE = 0.01  # of the uncertainty
 
 
-def law_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return the ranks of draws per group, or coverage per group, of five quantiles."""
     if judged_by_ranks(rows):
         return sample_groups(rows, groupings, setting)
-    if rows.law.shape:
+    if rows.distribution.shape:
         raise InputError(
-            f"groups= are for outcomes that are numbers; these are vectors of {rows.law.shape[0]} coordinates. Audit "
+            f"groups= are for outcomes that are numbers; these are vectors of {rows.distribution.shape[0]} "
+            f"coordinates. Audit "
             "one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
         )
-    bounds, levels = pit_bounds(rows), levels_of(rows.law)
+    bounds, levels = pit_bounds(rows), levels_of(rows.distribution)
     few = spread_places(levels)
-    tables = [law_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
+    tables = [distribution_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
     return grouped([few_levels(table, few, setting) for table in tables], few.size > 1, words.QUANTILES)
 
 
-def audit_laws(rows: LawRows, setting: Setting) -> Part:
+def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
     """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness.
 
     Draws of equal weight have ranks, and are judged by them.
     """
     if judged_by_ranks(rows):
         return audit_samples(rows, setting)
-    if rows.law.shape:
-        return audit_vectors(rows, setting, levels_of(rows.law), law_table)
+    if rows.distribution.shape:
+        return audit_vectors(rows, setting, levels_of(rows.distribution), distribution_table)
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = _scored(rows, setting)
     parts = _decomposed(rows)
     try:
-        levels = Levels.of(law_table(pit_bounds(rows), levels_of(rows.law), rows.w), setting)
+        levels = Levels.of(distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w), setting)
     except NotApplicableError as reason:
         return _without_cdf((*scored, *kernel), (str(reason), *missing, *not_scored), setting)
     advice = "" if parts is None else gain(max(parts.mcb, 0.0), parts.score, "CRPS")
     section = Section(
-        "laws",
+        "distributions",
         "Predictive laws",
         "Do outcomes fall where the laws say, as often as they say?",
         (
@@ -201,21 +202,21 @@ def audit_laws(rows: LawRows, setting: Setting) -> Part:
     return Part((section,), verdict, caveats)
 
 
-def levels_of(law: Law) -> FloatArray:
+def levels_of(distribution: Distribution) -> FloatArray:
     """Return the levels at which a law is read; those of M draws are multiples of 1/(M + 1), so that they are exact.
 
     >>> levels_of(Samples([[1.0, 2.0, 3.0]])).tolist()
     [0.25, 0.5, 0.75]
     """
-    if not isinstance(law, Samples):
+    if not isinstance(distribution, Samples):
         return LEVELS
-    N = law.M + 1
+    N = distribution.M + 1
     low = np.unique(np.clip(np.rint(LEVELS[LEVELS < 0.5] * N), 1, max(1, (N - 1) // 2)))
     k = np.unique([*low[2 * low < N], *([N // 2] if N % 2 == 0 else []), *(N - low[2 * low < N])])
     return np.asarray(k / N, dtype=np.float64)
 
 
-def law_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels: RowLabels | None = None) -> HitTable:
+def distribution_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels: RowLabels | None = None) -> HitTable:
     """Count outcomes up to and below each quantile, from the values F(y-) and F(y) of the predicted law.
 
     The outcome does not exceed the quantile τ exactly if F(y-) < τ, and lies below it or fills it up if F(y) <= τ: if
@@ -236,10 +237,10 @@ def _central_measurements(levels: Levels) -> tuple[Measurement, ...]:
     return level_measurements(levels.central, "coverage", "coverage of {} intervals")
 
 
-def _scored(rows: LawRows, setting: Setting) -> Found:
-    law = rows.law
-    draws = isinstance(law, Samples)
-    several = isinstance(law, Samples) and law.M > 1
+def _scored(rows: DistributionRows, setting: Setting) -> Found:
+    distribution = rows.distribution
+    draws = isinstance(distribution, Samples)
+    several = isinstance(distribution, Samples) and distribution.M > 1
     found = [
         score(crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})),
         ((), ()) if draws else score(log_score, "log score", rows, setting),
@@ -248,19 +249,19 @@ def _scored(rows: LawRows, setting: Setting) -> Found:
     return tuple(m for part, _ in found for m in part), tuple(text for _, part in found for text in part)
 
 
-def _sharp(rows: LawRows) -> Found:
+def _sharp(rows: DistributionRows) -> Found:
     try:
-        value = sharpness(rows.law, weights=rows.w)
+        value = sharpness(rows.distribution, weights=rows.w)
     except NotApplicableError as reason:
         return (), (f"sharpness does not apply: {reason}.",)
     return (Measurement("sharpness", "mean standard deviation", float(np.ravel(value)[0])),), ()
 
 
-def _decomposed(rows: LawRows) -> CrpsDecomposition | None:
+def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
     """Split the CRPS where that is quick: a law is read at fewer levels of many rows."""
     options: dict[str, Any] = {}
-    if isinstance(rows.law, Samples):
-        if rows.n * rows.law.M > DECOMPOSED:
+    if isinstance(rows.distribution, Samples):
+        if rows.n * rows.distribution.M > DECOMPOSED:
             return None
     else:
         number = min(MOST_READ, DECOMPOSED // rows.n)
@@ -283,11 +284,11 @@ def _split(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
     )
 
 
-def _caveats(rows: LawRows, parts: CrpsDecomposition | None) -> list[str]:
+def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[str]:
     found = []
-    if isinstance(rows.law, Samples):
+    if isinstance(rows.distribution, Samples):
         found.append(
-            f"{rows.law.M:,} draws per row are judged at levels that are multiples of 1/{rows.law.M + 1:,}. Draws that "
+            f"{rows.distribution.M:,} draws per row are judged at levels that are multiples of 1/{rows.distribution.M + 1:,}. Draws that "
             "rows share make rows dependent, which no test here allows for."
         )
     if parts is not None and parts.dsc < LITTLE * parts.unc:
@@ -299,6 +300,6 @@ def _caveats(rows: LawRows, parts: CrpsDecomposition | None) -> list[str]:
 
 def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> Part:
     """Judge a law that has no distribution function by the kernel test alone."""
-    section = Section("laws", "Predictive laws", "Are the laws right as a whole?", measurements)
+    section = Section("distributions", "Predictive laws", "Are the laws right as a whole?", measurements)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
     return Part((section,), words.kernel_verdict(p, setting), missing)

@@ -21,7 +21,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.skce_test import MOST_BINARY, in_blocks
 from calibrant.probabilities.consistency_test import Redrawn, redrawn_metrics
@@ -256,7 +256,9 @@ def of_rows(verb: Callable[..., Any], rows: Any, **options: Any) -> Any:
     return entry.of_rows(rows, entry.parse(options))
 
 
-def score(verb: Callable[..., Any], label: str, rows: Judged | LawRows, setting: Setting, **options: Any) -> Found:
+def score(
+    verb: Callable[..., Any], label: str, rows: Judged | DistributionRows, setting: Setting, **options: Any
+) -> Found:
     """Return the mean score of one level; infinite ones too, but not what the verb cannot answer."""
     try:
         return (_measured_scores(verb, label, rows, setting, options),), ()
@@ -279,9 +281,9 @@ def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Judged
 
 
 def _measured_scores(
-    verb: Callable[..., Any], label: str, rows: Judged | LawRows, setting: Setting, options: dict[str, Any]
+    verb: Callable[..., Any], label: str, rows: Judged | DistributionRows, setting: Setting, options: dict[str, Any]
 ) -> Measurement:
-    prediction = rows.law if isinstance(rows, LawRows) else rows.prediction
+    prediction = rows.distribution if isinstance(rows, DistributionRows) else rows.prediction
     weights = None if is_unit(rows.w) else rows.w
     try:
         found = interval(verb, rows.y, prediction, level=setting.level, weights=weights, **options)
@@ -291,16 +293,22 @@ def _measured_scores(
     return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
 
 
-def kernel_test(rows: Judged | LawRows, setting: Setting, *, finite: bool = True) -> Found:
+def kernel_test(rows: Judged | DistributionRows, setting: Setting, *, finite: bool = True) -> Found:
     """Return the kernel test of coverage or of laws; none for one row, for one draw, for infinite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
-    if rows.n < 2 or (isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.law.M < 2):
+    if rows.n < 2 or (
+        isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples) and rows.distribution.M < 2
+    ):
         return (), ()
     chosen = in_blocks(rows.n) if _is_slow(rows) else find("skce_test").audit_options(rows)
     found, missing = measure_rows(("skce_test",), rows, {**chosen, "resamples": setting.resamples})
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
 
 
-def _is_slow(rows: Judged | LawRows) -> bool:
-    return isinstance(rows, LawRows) and isinstance(rows.law, Samples) and rows.n * rows.law.draws.size > COMPARED
+def _is_slow(rows: Judged | DistributionRows) -> bool:
+    return (
+        isinstance(rows, DistributionRows)
+        and isinstance(rows.distribution, Samples)
+        and rows.n * rows.distribution.draws.size > COMPARED
+    )

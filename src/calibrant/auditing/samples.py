@@ -14,7 +14,7 @@ from calibrant.core.findings import Figure, Measurement, Part, Section, Setting,
 from calibrant.core.results import Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
@@ -42,14 +42,14 @@ PAIRS = 400_000_000  # of draws, times coordinates, for the energy score
 SPLIT = 4_000_000  # draws, for the parts of the CRPS
 
 
-def coordinate_scores(rows: LawRows, law: Samples) -> dict[str, FloatArray]:
+def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str, FloatArray]:
     """Return CRPS, sharpness and contraction of each coordinate, those that can be told of these draws."""
-    if not law.finite or law.M < 2:
+    if not distribution.finite or distribution.M < 2:
         return {}
     weights = None if is_unit(rows.w) else rows.w
     asked: dict[str, Callable[[], Any]] = {
         "crps": lambda: of_rows(crps, rows, fair=True),
-        "sharpness": lambda: sharpness(law, statistic="rms", weights=weights),
+        "sharpness": lambda: sharpness(distribution, statistic="rms", weights=weights),
         "contraction": lambda: of_rows(contraction, rows),
     }
     found = {}
@@ -64,13 +64,15 @@ def coordinate_scores(rows: LawRows, law: Samples) -> dict[str, FloatArray]:
     return found
 
 
-def score_measurements(rows: LawRows, law: Samples, each: Mapping[str, FloatArray], setting: Setting) -> Found:
+def score_measurements(
+    rows: DistributionRows, distribution: Samples, each: Mapping[str, FloatArray], setting: Setting
+) -> Found:
     """Return the scores of one coordinate, or of vectors as a whole; and what was left out."""
     if not each:
-        why = "one draw per row has no spread" if law.finite else "some draws are infinite"
+        why = "one draw per row has no spread" if distribution.finite else "some draws are infinite"
         return (), (f"Scores and sharpness are left out: {why}.",)
-    if law.shape and law.shape[0] > 1:
-        if rows.n * law.held[0].size * law.M > PAIRS:
+    if distribution.shape and distribution.shape[0] > 1:
+        if rows.n * distribution.held[0].size * distribution.M > PAIRS:
             return (), ("energy_score is left out: its time grows with the square of the draws.",)
         return score(energy_score, "energy score, fair", rows, setting, fair=True)
     found, missing = score(crps, "CRPS, fair", rows, setting, fair=True)
@@ -79,11 +81,11 @@ def score_measurements(rows: LawRows, law: Samples, each: Mapping[str, FloatArra
         "contraction": "contraction (0: no sharper than all outcomes)",
     }
     others = [Measurement(name, label, float(each[name][0])) for name, label in words.items() if name in each]
-    return (*found, *others, *_parts(rows, law)), missing
+    return (*found, *others, *_parts(rows, distribution)), missing
 
 
-def _parts(rows: LawRows, law: Samples) -> tuple[Measurement, ...]:
-    if law.shape or rows.n * law.M > SPLIT:
+def _parts(rows: DistributionRows, distribution: Samples) -> tuple[Measurement, ...]:
+    if distribution.shape or rows.n * distribution.M > SPLIT:
         return ()
     parts = of_rows(decompose, rows)
     return (
@@ -128,20 +130,20 @@ READING = (
 )
 
 
-def audit_samples(rows: LawRows, setting: Setting) -> Part:
+def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     """Return what there is to say about draws of equally weighted rows."""
     rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
-    law = cast(Samples, rows.law)
+    distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
     marginal = marginal_look(ranks)
     joint, not_joint = joint_looks(rows, setting)
     conditional, not_conditional = conditional_looks(rows, setting)
-    each = coordinate_scores(rows, law)
+    each = coordinate_scores(rows, distribution)
     tests = setting.families * (1 + len(joint) + len(conditional))
     shrunk = each.get("contraction")
     explained = explain(ranks, level=setting.level, contraction=shrunk)
     judged = explain(ranks, level=1 - (1 - setting.level) / tests, contraction=shrunk)
-    scores, not_scored = score_measurements(rows, law, each, setting)
+    scores, not_scored = score_measurements(rows, distribution, each, setting)
     sections = (
         _ranks_section(ranks, marginal, explained, each, setting),
         *_whole_section([*joint, *conditional], setting),
@@ -153,7 +155,7 @@ def audit_samples(rows: LawRows, setting: Setting) -> Part:
         ),
     )
     verdict = sample_verdict(judged, marginal, joint, conditional, setting)
-    caveats = (*_caveats(rows, law, ranks), *not_joint, *not_conditional, *not_scored)
+    caveats = (*_caveats(rows, distribution, ranks), *not_joint, *not_conditional, *not_scored)
     return Part(sections, verdict, caveats)
 
 
@@ -265,9 +267,10 @@ def _whole_section(looks: list[Look], setting: Setting) -> tuple[Section, ...]:
     )
 
 
-def _caveats(rows: LawRows, law: Samples, ranks: Ranks) -> list[str]:
+def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
     found = [
-        f"{rows.n:,} rows of {law.M:,} draws each are judged. Rows that were dropped because a simulation failed are a "
+        f"{rows.n:,} rows of {distribution.M:,} draws each are judged. Rows that were dropped because a simulation "
+        f"failed are a "
         "selection, and draws that rows share make rows dependent: no test here allows for either."
     ]
     tied = int(ranks.tied.sum())
@@ -276,8 +279,8 @@ def _caveats(rows: LawRows, law: Samples, ranks: Ranks) -> list[str]:
             f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
             "another rng gives other p-values."
         )
-    few = law.held[: max(1, LOOKED_AT // law.held[0].size)]
-    tau = float(autocorrelation_time(few).max()) if law.finite else 1.0
+    few = distribution.held[: max(1, LOOKED_AT // distribution.held[0].size)]
+    tau = float(autocorrelation_time(few).max()) if distribution.finite else 1.0
     if tau > DEPENDENT:
         found.append(
             f"Draws seem to depend on those before them: about {tau:.1f} are worth one. That alone makes outer ranks "

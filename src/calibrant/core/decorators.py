@@ -14,7 +14,7 @@ from calibrant.core.means import enter_mean
 from calibrant.core.summary import Summary
 
 SHARED = {
-    "weights": {"binary", "classes", "intervals", "sets", "quantiles", "samples", "laws", "cdf"},
+    "weights": {"binary", "classes", "intervals", "sets", "quantiles", "samples", "distributions", "cdf"},
     "classes": {"binary", "classes", "sets"},
     "pos_label": {"binary"},
 }

@@ -8,16 +8,16 @@ from typing import Any
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import Judged, LawRows, read_judged, read_outcomes, without_outcome
+from calibrant.inputs.rows import DistributionRows, Judged, read_judged, read_outcomes, without_outcome
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
 Rows = Binary | Classes
-AnyRows = Rows | LawRows | Judged
+AnyRows = Rows | DistributionRows | Judged
 
 KINDS = {
     "binary": "one probability per row (a 1-D array)",
@@ -26,7 +26,7 @@ KINDS = {
     "sets": "Sets",
     "quantiles": "Quantiles",
     "samples": "Samples",
-    "laws": "a law such as Normal",
+    "distributions": "a law such as Normal",
     "cdf": "CdfValues",
 }
 """The kinds of prediction, in words."""
@@ -38,7 +38,7 @@ def kind_of(prediction: Any) -> str | None:
     types = {Intervals: "intervals", Sets: "sets", Quantiles: "quantiles", CdfValues: "cdf", Samples: "samples"}
     if type(prediction) in types:
         return types[type(prediction)]
-    return "laws" if isinstance(prediction, Law) else None
+    return "distributions" if isinstance(prediction, Distribution) else None
 
 
 def read(
@@ -70,7 +70,7 @@ def read(
     if pos_label is not None or (classes is not None and kind != "sets"):
         name = "pos_label" if pos_label is not None else "classes"
         raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
-    if isinstance(prediction, Law):
+    if isinstance(prediction, Distribution):
         return read_outcomes(y, prediction, weights=weights)
     return read_judged(y, prediction, weights=weights, classes=classes)
 
@@ -94,8 +94,8 @@ def part_of(rows: Any, part: slice) -> Any:
         return Binary(rows.y[part], rows.p[part].astype("float64", copy=False), rows.w[part])
     if isinstance(rows, Classes):
         return Classes(rows.y[part], rows.P[part].astype("float64", copy=False), rows.w[part])
-    if isinstance(rows, LawRows):
-        return LawRows(rows.y[part], rows.law.take(part), rows.w[part], None, rows.dtype)
+    if isinstance(rows, DistributionRows):
+        return DistributionRows(rows.y[part], rows.distribution.take(part), rows.w[part], None, rows.dtype)
     return rows.take(part)
 
 

@@ -19,7 +19,7 @@ from calibrant.core.kinds import AnyRows, part_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.inputs.sets import Sets
 
 OptionsT = TypeVar("OptionsT")
@@ -123,7 +123,7 @@ def column_names(rows: AnyRows, L: int | None) -> list[str]:
         return [""]
     if isinstance(rows, Classes):
         return [f"[{rows.K} classes]"]
-    if isinstance(rows, LawRows):
+    if isinstance(rows, DistributionRows):
         return ["[law]"] if L is None else [f"[{SEVERAL}coordinate {k}]" for k in range(L)]
     return _level_names(rows, L)
 

@@ -16,7 +16,7 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DrawnRows, LawRows
+from calibrant.inputs.rows import DistributionRows, DrawnRows
 from calibrant.inputs.samples import Samples
 from calibrant.progress import steps
 
@@ -35,7 +35,7 @@ def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Itera
 
 def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
     """Return the same rows with outcomes drawn from their own predictions."""
-    if isinstance(rows, LawRows):
+    if isinstance(rows, DistributionRows):
         return redraw_outcomes(rows, rng)
     u = rng.random(rows.n)
     if isinstance(rows, Binary):
@@ -69,36 +69,36 @@ def redraw_centre(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
     The data and redraws that are each one swap away from a common centre are exchangeable; redraws that are each one
     swap away from the data are not (Besag and Clifford 1989).
     """
-    if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
+    if isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
         return redraw_outcomes(rows, rng)
     return rows
 
 
-def redraw_outcomes(rows: LawRows, rng: np.random.Generator) -> LawRows:
+def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> DistributionRows:
     """Return the same rows with outcomes drawn from their laws.
 
     Of draws the law itself is not known: the outcome and the draws are then pooled and one of them, drawn at random,
     changes place with the outcome, which leaves their joint law as it is if the draws are calibrated. Redraws must
     start from `redraw_centre`.
     """
-    law = rows.law
-    if not isinstance(law, Samples):
-        drawn = law.sample(1, rng)[:, 0]
+    distribution = rows.distribution
+    if not isinstance(distribution, Samples):
+        drawn = distribution.sample(1, rng)[:, 0]
         if not np.isfinite(drawn).all():
             row = int(np.argwhere(~np.isfinite(drawn))[0][0])
             raise InputError(
                 "sample of {law} must return finite numbers; {row} is {value}",
-                law=type(law).__name__,
+                distribution=type(distribution).__name__,
                 row=row,
                 value=drawn[row],
             )
-        return LawRows(drawn, law, rows.w)
-    draws, y = law.draws.copy(), rows.y.copy()
-    chosen = rng.integers(law.M + 1, size=rows.n)
-    moved = np.flatnonzero(chosen < law.M)
-    y[moved] = law.draws[moved, chosen[moved]]
+        return DistributionRows(drawn, distribution, rows.w)
+    draws, y = distribution.draws.copy(), rows.y.copy()
+    chosen = rng.integers(distribution.M + 1, size=rows.n)
+    moved = np.flatnonzero(chosen < distribution.M)
+    y[moved] = distribution.draws[moved, chosen[moved]]
     draws[moved, chosen[moved]] = rows.y[moved]
-    return LawRows(y, Samples(draws), rows.w)
+    return DistributionRows(y, Samples(draws), rows.w)
 
 
 MOST_POINTS = 1 << 20  # drawn at once
@@ -216,11 +216,13 @@ def resolved_null(null: str, information: float) -> str:
     return "asymptotic" if information >= ENOUGH else "monte-carlo"
 
 
-def asymptotic_words(law: str, information: float) -> str:
+def asymptotic_words(distribution: str, information: float) -> str:
     """Return how the p-value was found, and a warning where the limit is not to be trusted."""
     if information >= ENOUGH:
-        return law
-    return f"{law}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"
+        return distribution
+    return (
+        f"{distribution}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"
+    )
 
 
 def monte_carlo_words(resamples: int) -> str:

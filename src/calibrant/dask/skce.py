@@ -19,20 +19,20 @@ from calibrant.dask.partitions import Partitions, dask_library, no_rows
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import pair_weight
 from calibrant.inputs.columns import Batch
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import seed_of
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, resolved
 from calibrant.kernel_errors.skce import ALONE, check_options, check_rows
-from calibrant.kernels.composed import law_kernel
+from calibrant.kernels.composed import distribution_kernel
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.expectations import exact_means
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, kept
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, kept
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.pair_sums import pair_sum
 
-Rows = Kept | KeptLaws | KeptCoverage
+Rows = Kept | KeptDistributions | KeptCoverage
 
 
 def skce(
@@ -140,7 +140,7 @@ class _Read:
                 "pairs of partitions are for class probabilities and laws. One probability per row is sorted instead, "
                 'which is exact and much quicker: measure("skce", ..., exact=True)'
             )
-        judged: Classes | LawRows | CoverageRows = CoverageRows.of(rows) if isinstance(rows, Judged) else rows
+        judged: Classes | DistributionRows | CoverageRows = CoverageRows.of(rows) if isinstance(rows, Judged) else rows
         check_rows(judged, self.unbiased)
         return kept(judged)
 
@@ -155,18 +155,19 @@ class _FindKernel:
     def __call__(self, few: list[Rows]) -> Product | JointKernel:
         rows = reduce(add, few).rows
         chance = Chance(None, np.random.default_rng(self.rng))
-        if isinstance(rows, LawRows):
-            product = law_kernel(self.kernel, rows.law)
+        if isinstance(rows, DistributionRows):
+            product = distribution_kernel(self.kernel, rows.distribution)
             alone = resolved(rows, Product(product.prediction.with_lengthscale(1.0), product.target), chance)
             assert isinstance(alone, Product)
-            _check_closed_form(rows.law, alone.target)
+            _check_closed_form(rows.distribution, alone.target)
         return resolved(rows, self.kernel, chance)
 
 
-def _check_closed_form(law: Law, target: Kernel) -> None:
-    if exact_means(law, target) is None:
+def _check_closed_form(distribution: Distribution, target: Kernel) -> None:
+    if exact_means(distribution, target) is None:
         raise NotApplicableError(
-            f"{type(law).__name__} with the target kernel {target!r} has no closed form and no quadrature rule, and "
+            f"{type(distribution).__name__} with the target kernel {target!r} has no closed form and no quadrature "
+            f"rule, and "
             "nothing is drawn from laws in partitions. Use another target kernel, or pass draws as Samples"
         )
 

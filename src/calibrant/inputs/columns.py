@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.inputs.arrays import as_array
 from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import as_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.quantiles import Quantiles
@@ -75,7 +75,7 @@ def from_columns(kind: Callable[..., Any], *arguments: Any, **named: Any) -> Fro
     >>> from_columns(Normal, mean="mu", std="sigma")
     from_columns(Normal, mean='mu', std='sigma')
     """
-    if not (isinstance(kind, type) and (kind in OF_ROWS or issubclass(kind, Law))):
+    if not (isinstance(kind, type) and (kind in OF_ROWS or issubclass(kind, Distribution))):
         known = ", ".join(known.__name__ for known in OF_ROWS)
         raise InputError(f"expected a kind of prediction ({known}, or a law such as Normal); got {shown(kind)}")
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Selection = NDArray[np.intp] | NDArray[np.bool_] | slice
 
 
-class Law(ABC):
+class Distribution(ABC):
     """One predictive distribution per row.
 
     A law of real outcomes (`shape` is ``()``) is asked at points `x` of shape ``(n,)`` or ``(n, k)``: row i at
@@ -33,7 +33,7 @@ class Law(ABC):
     --------
     Waiting times with the chance of an event the same at every moment: half of them end before log(2) / rate.
 
-    >>> class WaitingTime(Law):
+    >>> class WaitingTime(Distribution):
     ...     def __init__(self, rate):
     ...         self.rate = np.asarray(rate, dtype=float)
     ...
@@ -71,7 +71,7 @@ class Law(ABC):
         return described(self)
 
     @abstractmethod
-    def take(self, rows: Selection) -> Law:
+    def take(self, rows: Selection) -> Distribution:
         """Return the law of these rows alone (row numbers, a slice or a mask)."""
 
     def cdf(self, x: Any) -> FloatArray:
@@ -157,15 +157,17 @@ class Law(ABC):
 
     def _made(self, **fields: Any) -> Self:
         """Return a law of the same class that holds these fields, which are known to be legal."""
-        law = object.__new__(type(self))
-        law._hold(**fields)
-        return law
+        distribution = object.__new__(type(self))
+        distribution._hold(**fields)
+        return distribution
 
 
-def described(law: Law, what: str = "") -> str:
+def described(distribution: Distribution, what: str = "") -> str:
     """Return the `repr` of a law: how many rows, and what else there is to say, but no parameters."""
-    coordinates = f" of {law.shape[0]} coordinates" if law.shape else ""
-    return f"{type(law).__name__}({law.n:,} row{'' if law.n == 1 else 's'}{what}{coordinates})"
+    coordinates = f" of {distribution.shape[0]} coordinates" if distribution.shape else ""
+    return (
+        f"{type(distribution).__name__}({distribution.n:,} row{'' if distribution.n == 1 else 's'}{what}{coordinates})"
+    )
 
 
 def beside(parameter: FloatArray, x: Any) -> FloatArray:

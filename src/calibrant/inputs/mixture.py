@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_array, refuse_not_finite, refuse_where
-from calibrant.inputs.distribution import Law, Selection, beside, described, rows_of
+from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
 SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Mixture(Law):
+class Mixture(Distribution):
     """A weighted mixture of laws per row.
 
     Parameters
     ----------
-    components : sequence of Law
+    components : sequence of Distribution
         Laws of the same n rows and the same kind of outcome. A component that is a mixture is spread out.
     weights : array_like of shape (C,) for all rows, or (n, C)
         Probability of each component; they sum to 1 within 1e-6.
@@ -40,12 +40,12 @@ class Mixture(Law):
     array([-50.,   0.])
     """
 
-    components: tuple[Law, ...]
+    components: tuple[Distribution, ...]
     weights: FloatArray  # (n, C)
 
-    def __init__(self, components: Iterable[Law], weights: Any) -> None:
-        laws = _read_components(components)
-        self._hold(**_spread(laws, _read_weights(weights, laws[0].n, len(laws))))
+    def __init__(self, components: Iterable[Distribution], weights: Any) -> None:
+        distributions = _read_components(components)
+        self._hold(**_spread(distributions, _read_weights(weights, distributions[0].n, len(distributions))))
 
     @property
     def n(self) -> int:
@@ -62,26 +62,26 @@ class Mixture(Law):
 
     def take(self, rows: Selection) -> Mixture:
         """Return the law of these rows alone."""
-        components = tuple(law.take(rows) for law in self.components)
+        components = tuple(distribution.take(rows) for distribution in self.components)
         return self._made(components=components, weights=rows_of(self.weights, rows))
 
     def cdf(self, x: Any) -> FloatArray:
         """Return P(Y <= x)."""
         self._refuse_vectors("cdf")
         points = self._points(x)
-        return self._summed(points, [law.cdf for law in self.components])
+        return self._summed(points, [distribution.cdf for distribution in self.components])
 
     def sf(self, x: Any) -> FloatArray:
         """Return P(Y > x), accurate where it is small."""
         self._refuse_vectors("sf")
         points = self._points(x)
-        return self._summed(points, [law.sf for law in self.components])
+        return self._summed(points, [distribution.sf for distribution in self.components])
 
     def ppf(self, q: Any) -> FloatArray:
         """Return the smallest x with P(Y <= x) >= q, to the last digit."""
         self._refuse_vectors("ppf")
         levels = self._levels(q)
-        low, high = self._bracket(levels, [law.ppf for law in self.components])
+        low, high = self._bracket(levels, [distribution.ppf for distribution in self.components])
         found = _first(low, high, lambda x: self.cdf(x) >= levels)
         return np.where(levels == 0, low, np.where(levels == 1, high, found))
 
@@ -89,7 +89,7 @@ class Mixture(Law):
         """Return the smallest x with P(Y > x) <= q, to the last digit."""
         self._refuse_vectors("isf")
         levels = self._levels(q)
-        low, high = self._bracket(levels, [law.isf for law in self.components])
+        low, high = self._bracket(levels, [distribution.isf for distribution in self.components])
         found = _first(low, high, lambda x: self.sf(x) <= levels)
         return np.where(levels == 1, low, np.where(levels == 0, high, found))
 
@@ -97,8 +97,8 @@ class Mixture(Law):
         """Return the natural logarithm of the density at x."""
         points = self._points(x)
         total = np.array(-np.inf)
-        for law, weight in zip(self.components, self.weights.T, strict=True):
-            part = law.log_density(points)
+        for distribution, weight in zip(self.components, self.weights.T, strict=True):
+            part = distribution.log_density(points)
             with np.errstate(divide="ignore", invalid="ignore"):
                 weighted = np.where(beside(weight, part) > 0, beside(np.log(weight), part) + part, -np.inf)
             total = np.logaddexp(total, weighted)
@@ -111,9 +111,9 @@ class Mixture(Law):
         ends = np.cumsum(self.weights, axis=1)
         ends /= ends[:, -1:]  # so that a last component of weight 0 is never drawn
         draws = np.array(self.components[0].sample(size, source), dtype=np.float64)
-        for c, law in enumerate(self.components[1:]):
+        for c, distribution in enumerate(self.components[1:]):
             later = u >= ends[:, c, None]  # (n, size): drawn from component c + 1 or a later one
-            draws[later] = law.sample(size, source)[later]
+            draws[later] = distribution.sample(size, source)[later]
         return draws
 
     def _summed(self, points: FloatArray, parts: list[Callable[[Any], FloatArray]]) -> FloatArray:
@@ -158,31 +158,32 @@ def _double(number: NDArray[np.int64]) -> FloatArray:
     return np.where(number < 0, -size, size)
 
 
-def _read_components(components: Any) -> tuple[Law, ...]:
-    if isinstance(components, Law) or not isinstance(components, Iterable):
+def _read_components(components: Any) -> tuple[Distribution, ...]:
+    if isinstance(components, Distribution) or not isinstance(components, Iterable):
         raise InputError(
             f"components must be a list of laws, such as [Normal(0, 1), Normal(3, 1)]; got {shown(components)}"
         )
-    laws = tuple(components)
-    if not laws:
+    distributions = tuple(components)
+    if not distributions:
         raise InputError("components is empty; at least one law is needed")
-    for c, law in enumerate(laws):
-        if not isinstance(law, Law):
+    for c, distribution in enumerate(distributions):
+        if not isinstance(distribution, Distribution):
             raise InputError(
-                f"components must be laws, such as Normal(mean, std); component {c} is {shown(law)} "
-                f"({type(law).__name__})"
+                f"components must be laws, such as Normal(mean, std); component {c} is {shown(distribution)} "
+                f"({type(distribution).__name__})"
             )
-        if law.n != laws[0].n:
+        if distribution.n != distributions[0].n:
             raise InputError(
-                f"components must have the same number of rows; component 0 has {laws[0].n} and component {c} has "
-                f"{law.n}. Give each component one value per row"
+                f"components must have the same number of rows; component 0 has {distributions[0].n} and component "
+                f"{c} has "
+                f"{distribution.n}. Give each component one value per row"
             )
-        if law.shape != laws[0].shape:
+        if distribution.shape != distributions[0].shape:
             raise InputError(
-                f"components must have outcomes of the same shape; component 0 has {laws[0].shape} and component {c} "
-                f"has {law.shape}"
+                f"components must have outcomes of the same shape; component 0 has {distributions[0].shape} and component {c} "
+                f"has {distribution.shape}"
             )
-    return laws
+    return distributions
 
 
 def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
@@ -203,12 +204,12 @@ def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
     return np.broadcast_to(array, (n, C))
 
 
-def _spread(laws: tuple[Law, ...], weights: FloatArray) -> dict[str, Any]:
+def _spread(distributions: tuple[Distribution, ...], weights: FloatArray) -> dict[str, Any]:
     """Return components none of which is a mixture, and their weights."""
-    flat: list[Law] = []
+    flat: list[Distribution] = []
     columns: list[FloatArray] = []
-    for law, weight in zip(laws, weights.T, strict=True):
-        inner = law if isinstance(law, Mixture) else None
-        flat += inner.components if inner else [law]
+    for distribution, weight in zip(distributions, weights.T, strict=True):
+        inner = distribution if isinstance(distribution, Mixture) else None
+        flat += inner.components if inner else [distribution]
         columns += list(weight * inner.weights.T) if inner else [weight]
     return {"components": tuple(flat), "weights": locked(np.stack(columns, axis=1))}

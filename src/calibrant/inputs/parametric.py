@@ -19,12 +19,12 @@ from calibrant.inputs.arrays import (
     refuse_not_positive,
     refuse_where,
 )
-from calibrant.inputs.distribution import Law, Selection, beside, rows_of
+from calibrant.inputs.distribution import Distribution, Selection, beside, rows_of
 from calibrant.inputs.options import check_count, generator
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Normal(Law):
+class Normal(Distribution):
     """A normal distribution per row.
 
     Parameters
@@ -115,7 +115,7 @@ def _quantile(q: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Laplace(Law):
+class Laplace(Distribution):
     """A Laplace (double exponential) distribution per row, with density exp(-abs(x - loc) / scale) / (2 scale).
 
     Parameters
@@ -204,7 +204,7 @@ SINGULAR = 4 * np.finfo(np.float64).eps  # times D: a share of variance that is 
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class MvNormal(Law):
+class MvNormal(Distribution):
     """A normal distribution of vectors per row.
 
     Parameters

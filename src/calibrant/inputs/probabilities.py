@@ -19,7 +19,7 @@ from calibrant.inputs.arrays import (
     read_weights,
     take_weights,
 )
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.labels import Rows, read_classes, read_columns, read_events
 from calibrant.inputs.options import check_count
 
@@ -129,7 +129,7 @@ def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: A
 
 
 def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
-    if isinstance(prediction, Law):
+    if isinstance(prediction, Distribution):
         raise InputError(
             f"prediction must be probabilities here; got a predictive law, {type(prediction).__name__}. "
             "skce, ucme, skce_test and cme_test judge laws"

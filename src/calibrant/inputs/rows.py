@@ -19,7 +19,7 @@ from calibrant.inputs.arrays import (
     unit_weights,
 )
 from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals, refuse_rounded
 from calibrant.inputs.labels import Rows, read_columns
 from calibrant.inputs.probabilities import Binary, Classes
@@ -31,11 +31,11 @@ DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class LawRows:
+class DistributionRows:
     """Outcomes y, the law that was predicted for each of them, weights w: one per row, all legal."""
 
     y: FloatArray  # (n, *law.shape)
-    law: Law
+    distribution: Distribution
     w: FloatArray
     keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
     dtype: np.dtype[Any] = DOUBLE  # the coarser type of outcomes and draws, in which they are compared
@@ -45,12 +45,14 @@ class LawRows:
         """Number of rows."""
         return len(self.y)
 
-    def take(self, rows: Rows) -> LawRows:
+    def take(self, rows: Rows) -> DistributionRows:
         """Return these rows alone."""
-        return LawRows(self.y[rows], self.law.take(rows), take_weights(self.w, rows), None, self.dtype)
+        return DistributionRows(
+            self.y[rows], self.distribution.take(rows), take_weights(self.w, rows), None, self.dtype
+        )
 
 
-def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
+def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> DistributionRows:
     """Return checked rows of outcomes and their laws; rows of weight 0 are dropped.
 
     >>> from calibrant.inputs.laws import Normal
@@ -58,56 +60,57 @@ def read_outcomes(y: Any, law: Any, *, weights: Any = None) -> LawRows:
     >>> rows.n, rows.law.mean.tolist()
     (2, [0.0, 2.0])
     """
-    if not isinstance(law, Law):
+    if not isinstance(distribution, Distribution):
         raise InputError(
             "prediction must be a law, such as Normal(mean, std), MvNormal(mean, cov) or Samples(draws); "
-            f"got {shown(law)} ({type(law).__name__})"
+            f"got {shown(distribution)} ({type(distribution).__name__})"
         )
-    if law.n == 0:
+    if distribution.n == 0:
         raise InputError("there are no rows: prediction is empty; at least one row is needed")
     outcomes = read_numbers(y, "y")
-    _check_shape(outcomes, law)
-    w = read_weights(weights, law.n)
+    _check_shape(outcomes, distribution)
+    w = read_weights(weights, distribution.n)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
         values = outcomes.astype(np.float64, copy=False)
     if is_unit(w) or w.min() > 0:
         refuse_rounded(outcomes, "y")
         refuse_not_finite_outcome(values, None)
-        return LawRows(values, law, w, None, _coarser(outcomes, law))
+        return DistributionRows(values, distribution, w, None, _coarser(outcomes, distribution))
     rows = np.flatnonzero(w)
     refuse_rounded(outcomes[rows], "y", rows)
     refuse_not_finite_outcome(values[rows], rows)
-    return LawRows(values[rows], law.take(rows), w[rows], w > 0, _coarser(outcomes, law))
+    return DistributionRows(values[rows], distribution.take(rows), w[rows], w > 0, _coarser(outcomes, distribution))
 
 
-def _coarser(y: NDArray[Any], law: Law) -> np.dtype[Any]:
-    draws = law.held.dtype if isinstance(law, Samples) else DOUBLE
+def _coarser(y: NDArray[Any], distribution: Distribution) -> np.dtype[Any]:
+    draws = distribution.held.dtype if isinstance(distribution, Samples) else DOUBLE
     return min(float_type(y.dtype), draws, key=lambda dtype: dtype.itemsize)
 
 
-def _check_shape(y: NDArray[Any], law: Law) -> None:
-    expected = (law.n, *law.shape)
+def _check_shape(y: NDArray[Any], distribution: Distribution) -> None:
+    expected = (distribution.n, *distribution.shape)
     if y.shape == expected:
         return
     raise InputError(
-        f"y must have shape {expected}, {'one vector' if law.shape else 'one number'} for each of the {law.n} rows of "
-        f"{type(law).__name__}; got shape {y.shape}. {_shape_remedy(y, law)}"
+        f"y must have shape {expected}, {'one vector' if distribution.shape else 'one number'} for each of the "
+        f"{distribution.n} rows of "
+        f"{type(distribution).__name__}; got shape {y.shape}. {_shape_remedy(y, distribution)}"
     )
 
 
-def _shape_remedy(y: NDArray[Any], law: Law) -> str:
-    if y.ndim and isinstance(law, Samples) and y.shape[0] == law.M != law.n:
+def _shape_remedy(y: NDArray[Any], distribution: Distribution) -> str:
+    if y.ndim and isinstance(distribution, Samples) and y.shape[0] == distribution.M != distribution.n:
         return (
             "The axes of draws look swapped: draws must be (n, M) or (n, M, D), the draws of outcome i in draws[i]. "
             "Pass numpy.swapaxes(draws, 0, 1)"
         )
-    if y.ndim and y.shape[0] != law.n:
+    if y.ndim and y.shape[0] != distribution.n:
         return "Take outcomes and law from the same table"
-    if not law.shape and y.shape == (law.n, 1):
+    if not distribution.shape and y.shape == (distribution.n, 1):
         return "Pass its one column as y[:, 0]"
-    if not law.shape and y.ndim == 2:
+    if not distribution.shape and y.ndim == 2:
         return "Vectors are judged by a law of vectors, such as MvNormal(mean, cov)"
-    if y.ndim == 1 and law.shape == (1,):
+    if y.ndim == 1 and distribution.shape == (1,):
         return "Pass y[:, None], vectors of one coordinate"
     if y.ndim == 1:
         return "Pass one vector per row"
@@ -135,7 +138,7 @@ def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
 
 AS_INTERVALS = {
     "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
-    "laws": "Call .interval(level) on it",
+    "distributions": "Call .interval(level) on it",
     "samples": "Call .interval(level) on it",
 }
 """What verbs of intervals advise for other kinds of prediction."""
@@ -295,4 +298,4 @@ def _check_length(y: NDArray[Any], prediction: Prediction) -> None:
         )
 
 
-DrawnRows = Binary | Classes | LawRows
+DrawnRows = Binary | Classes | DistributionRows

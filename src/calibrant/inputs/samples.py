@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_where
-from calibrant.inputs.distribution import Law, Selection, rows_of
+from calibrant.inputs.distribution import Distribution, Selection, rows_of
 from calibrant.inputs.options import check_count, generator
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ BLOCK = 1 << 18  # numbers that are looked at together
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Samples(Law):
+class Samples(Distribution):
     """Draws of the predictive law of each row: an ensemble, posterior draws.
 
     Parameters

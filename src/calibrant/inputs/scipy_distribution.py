@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers
-from calibrant.inputs.distribution import Law, Selection, beside, described, rows_of
+from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ScipyLaw(Law):
+class ScipyDistribution(Distribution):
     """A frozen univariate distribution of `scipy.stats`, with one value of each parameter per row or for all rows.
 
     Parameters
@@ -26,7 +26,7 @@ class ScipyLaw(Law):
     Examples
     --------
     >>> from scipy import stats
-    >>> law = ScipyLaw(stats.uniform(loc=[0.0, 10.0], scale=4.0))
+    >>> law = ScipyDistribution(stats.uniform(loc=[0.0, 10.0], scale=4.0))
     >>> law.n
     2
     >>> law.cdf([1.0, 13.0])
@@ -42,7 +42,7 @@ class ScipyLaw(Law):
     def __init__(self, frozen: Any) -> None:
         if not all(hasattr(frozen, name) for name in ("dist", "args", "kwds")):
             raise InputError(
-                "ScipyLaw expects a frozen univariate distribution with one value per row, such as "
+                "ScipyDistribution expects a frozen univariate distribution with one value per row, such as "
                 f"scipy.stats.gamma(a=[2.0, 3.0]); got {shown(frozen)} ({type(frozen).__name__})"
             )
         args = [_read_parameter(value, f"parameter {i}") for i, value in enumerate(frozen.args)]
@@ -63,7 +63,7 @@ class ScipyLaw(Law):
     def __repr__(self) -> str:
         return described(self, f" of {self.dist.name}")
 
-    def take(self, rows: Selection) -> ScipyLaw:
+    def take(self, rows: Selection) -> ScipyDistribution:
         """Return the law of these rows alone."""
         args = tuple(rows_of(column, rows) for column in self.args)
         return self._made(dist=self.dist, args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
@@ -87,7 +87,7 @@ class ScipyLaw(Law):
     def log_density(self, x: Any) -> FloatArray:
         """Return the natural logarithm of the density at x."""
         if not hasattr(self.dist, "logpdf"):
-            raise NotApplicableError(f"ScipyLaw of the discrete {self.dist.name} has no density")
+            raise NotApplicableError(f"ScipyDistribution of the discrete {self.dist.name} has no density")
         return self._asked("logpdf", self._points(x))
 
     def sample(self, size: int, rng: Any) -> FloatArray:

@@ -13,11 +13,11 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import Chance, form_of
 from calibrant.kernel_errors.sums import block_sums
 from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, kept
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, kept
 from calibrant.kernels.kernel import Delta, Exponential, JointKernel, Product
 from calibrant.kernels.point_kernels import kernel_of, text_of
 from calibrant.progress import steps
@@ -160,7 +160,7 @@ class Blocks(Summary):
         )
 
     def _rows(self, left: Summary) -> KernelRows:
-        assert isinstance(left, (Kept, KeptLaws, KeptCoverage))
+        assert isinstance(left, (Kept, KeptDistributions, KeptCoverage))
         if isinstance(left, Kept) and self.kind == "binary":
             return Binary(left.y.astype(np.uint8), left.P[:, 1], left.w)
         return left.rows
@@ -194,8 +194,8 @@ def _kind_of(rows: KernelRows) -> str:
         return f"{rows.K} classes"
     if isinstance(rows, CoverageRows):
         return f"coverage of {rows.kind} at {', '.join(f'{level:.10g}' for level in rows.levels)}"
-    if isinstance(rows, LawRows):
-        return f"law {type(rows.law).__name__}{list(rows.law.shape) or ''}"
+    if isinstance(rows, DistributionRows):
+        return f"law {type(rows.distribution).__name__}{list(rows.distribution.shape) or ''}"
     return "binary"
 
 

@@ -16,12 +16,12 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import DrawnRows, LawRows
+from calibrant.inputs.rows import DistributionRows, DrawnRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.fitted import AnyKernel, Chance, has_median_target, resolved
 from calibrant.kernel_errors.skce import check_distance, check_options
 from calibrant.kernel_errors.ucme import Locations, LocationScores, located, location_scores
-from calibrant.kernels.kept import Kept, KeptLaws, kept
+from calibrant.kernels.kept import Kept, KeptDistributions, kept
 from calibrant.kernels.kernel import Product
 from calibrant.kernels.row_order import canonical_order
 from calibrant.progress import steps
@@ -35,7 +35,9 @@ def _summarise(rows: DrawnRows, **_: Any) -> Summary:
 
 
 @calibration_test(
-    reads=(Ordered, Kept, KeptLaws), summarise=_summarise, predictions=("binary", "classes", "laws", "samples")
+    reads=(Ordered, Kept, KeptDistributions),
+    summarise=_summarise,
+    predictions=("binary", "classes", "distributions", "samples"),
 )
 def cme_test(
     summary: Summary,
@@ -141,7 +143,7 @@ def _redraws(
     chance: Chance,
 ) -> Iterator[FloatArray]:
     """Yield Z for redrawn outcomes; where draws or the target's length scale change with them, all is computed anew."""
-    anew = isinstance(rows, LawRows) and isinstance(rows.law, Samples)
+    anew = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
     centre = redraw_centre(rows, chance.rng)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
         redrawn = redraw_rows(centre, chance.rng)
@@ -161,6 +163,6 @@ def _redraws(
 def _rows(summary: Summary) -> DrawnRows:
     if isinstance(summary, Ordered):
         return summary.rows_at(np.arange(summary.n))
-    assert isinstance(summary, (Kept, KeptLaws))
+    assert isinstance(summary, (Kept, KeptDistributions))
     rows: DrawnRows = summary.rows
     return rows.take(canonical_order(rows))

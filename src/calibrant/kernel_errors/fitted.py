@@ -9,10 +9,10 @@ import numpy as np
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
     Distance,
@@ -22,41 +22,41 @@ from calibrant.kernels.composed import (
     commute,
     coverage_kernel,
     distance_of_points,
-    law_kernel,
+    distribution_kernel,
     probability_kernel,
     target_matrix,
 )
 from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.expected_points import SampledMeans, quantile_points
-from calibrant.kernels.forms import Form, JointForm, LawForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.forms import DistributionForm, Form, JointForm, LineForm, MeanForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_lengthscale, median_rows
 from calibrant.kernels.target_means import TargetMeans, squared_embedding_distance
 
 
-def wasserstein(law: Law) -> Distance:
+def wasserstein(distribution: Distribution) -> Distance:
     """Return the 2-Wasserstein distance of the rows of a law."""
-    if isinstance(law, MvNormal) and not commute(law):
-        return NormalWasserstein(law)
-    return VectorDistance(coordinates(law), "euclidean")
+    if isinstance(distribution, MvNormal) and not commute(distribution):
+        return NormalWasserstein(distribution)
+    return VectorDistance(coordinates(distribution), "euclidean")
 
 
-def coordinates(law: Law) -> FloatArray:
+def coordinates(distribution: Distribution) -> FloatArray:
     """Return coordinates (n, c) whose Euclidean distance is the 2-Wasserstein distance.
 
     W² = (μ - μ')² + (σ - σ')² for normal laws, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
     commuting covariances, the mean squared difference of sorted draws, and ∫ (F⁻¹ - F'⁻¹)² otherwise.
     """
-    if isinstance(law, Normal):
-        return np.column_stack([law.mean, law.std])
-    if isinstance(law, Laplace):
-        return np.column_stack([law.loc, np.sqrt(2) * law.scale])
-    if isinstance(law, MvNormal):
-        return np.concatenate([law.mean, _roots(law).reshape(law.n, -1)], axis=1)
-    if isinstance(law, Samples):
-        return np.asarray(np.sort(law.draws, axis=1) / np.sqrt(law.draws.shape[1]))
-    points, weights = quantile_points(law)
+    if isinstance(distribution, Normal):
+        return np.column_stack([distribution.mean, distribution.std])
+    if isinstance(distribution, Laplace):
+        return np.column_stack([distribution.loc, np.sqrt(2) * distribution.scale])
+    if isinstance(distribution, MvNormal):
+        return np.concatenate([distribution.mean, _roots(distribution).reshape(distribution.n, -1)], axis=1)
+    if isinstance(distribution, Samples):
+        return np.asarray(np.sort(distribution.draws, axis=1) / np.sqrt(distribution.draws.shape[1]))
+    points, weights = quantile_points(distribution)
     return np.asarray(points * np.sqrt(weights))
 
 
@@ -64,16 +64,16 @@ def coordinates(law: Law) -> FloatArray:
 class NormalWasserstein:
     """W² = |μ - μ'|² + tr(Σ + Σ' - 2 (Σ^½ Σ' Σ^½)^½) of normal laws in several dimensions."""
 
-    law: MvNormal
+    distribution: MvNormal
 
     @cached_property
     def roots(self) -> FloatArray:
         """Σ^½ of each row."""
-        return _roots(self.law)
+        return _roots(self.distribution)
 
     def __call__(self, i: Rows, j: Rows) -> FloatArray:
         """Return the distances of rows i and j."""
-        mean, cov = self.law.mean, self.law.cov
+        mean, cov = self.distribution.mean, self.distribution.cov
         root = self.roots[i]
         inner = np.linalg.eigvalsh(root @ cov[j] @ root)
         trace = np.trace(cov, axis1=1, axis2=2)
@@ -93,12 +93,12 @@ class EmbeddingDistance:
         return np.sqrt(squared_embedding_distance(self.means, i, j))
 
 
-def _roots(law: MvNormal) -> FloatArray:
-    if law.is_diagonal:
-        return np.sqrt(law.cov)
-    values, vectors = np.linalg.eigh(law.cov[:1] if law.is_shared else law.cov)
+def _roots(distribution: MvNormal) -> FloatArray:
+    if distribution.is_diagonal:
+        return np.sqrt(distribution.cov)
+    values, vectors = np.linalg.eigh(distribution.cov[:1] if distribution.is_shared else distribution.cov)
     roots = (vectors * np.sqrt(np.maximum(values, 0))[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-    return np.broadcast_to(roots, law.cov.shape)
+    return np.broadcast_to(roots, distribution.cov.shape)
 
 
 AnyKernel = Kernel | Product | JointKernel | None
@@ -115,8 +115,8 @@ class Chance:
 
 def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | JointKernel:
     """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
-    if isinstance(rows, LawRows):
-        return _resolved_for_laws(rows, kernel, chance)
+    if isinstance(rows, DistributionRows):
+        return _resolved_for_distributions(rows, kernel, chance)
     if isinstance(rows, CoverageRows):
         return _resolved_for_coverage(rows, kernel, chance)
     if isinstance(kernel, JointKernel):
@@ -138,16 +138,16 @@ def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
     """Tell whether the length scale on targets is found from the outcomes, so that it changes with them."""
     if isinstance(kernel, JointKernel) or isinstance(rows, CoverageRows):
         return False
-    if isinstance(rows, LawRows):
-        return law_kernel(kernel, rows.law).target.lengthscale == "median"
+    if isinstance(rows, DistributionRows):
+        return distribution_kernel(kernel, rows.distribution).target.lengthscale == "median"
     return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K).target.lengthscale == "median"
 
 
 def form_of(rows: KernelRows, kernel: Product | JointKernel, chance: Chance) -> Form:
     """Return h of these rows for resolved kernels."""
-    if isinstance(rows, LawRows):
+    if isinstance(rows, DistributionRows):
         assert isinstance(kernel, Product)
-        return _form_of_laws(rows, kernel, chance)
+        return _form_of_distributions(rows, kernel, chance)
     if isinstance(rows, CoverageRows):
         assert isinstance(kernel, Product)
         return _form_of_coverage(rows, kernel.prediction)
@@ -168,8 +168,8 @@ def binary_factor(target: Kernel) -> float:
     return 2.0 if G is None else float(G[0, 0] - G[0, 1] - G[1, 0] + G[1, 1])
 
 
-def _resolved_for_laws(rows: LawRows, kernel: AnyKernel, chance: Chance) -> Product:
-    product = law_kernel(kernel, rows.law)
+def _resolved_for_distributions(rows: DistributionRows, kernel: AnyKernel, chance: Chance) -> Product:
+    product = distribution_kernel(kernel, rows.distribution)
     if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
         return product
     few = rows.take(median_rows(rows.n, chance.rng))
@@ -177,9 +177,9 @@ def _resolved_for_laws(rows: LawRows, kernel: AnyKernel, chance: Chance) -> Prod
     target = _with_median(product.target, outcomes, few.n, True)
     if product.prediction.lengthscale != "median":
         return Product(product.prediction, target)
-    form = _form_of_laws(few, Product(product.prediction.with_lengthscale(1.0), target), chance)
+    form = _form_of_distributions(few, Product(product.prediction.with_lengthscale(1.0), target), chance)
     forms = form.forms if isinstance(form, MeanForm) else (form,)
-    distances = [part.distance for part in forms if isinstance(part, LawForm)]
+    distances = [part.distance for part in forms if isinstance(part, DistributionForm)]
     scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
     return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), target)
 
@@ -222,39 +222,41 @@ def _with_median(kernel: Kernel, distance: Distance, n: int, target: bool = Fals
     return kernel.with_lengthscale(median_lengthscale(distance, np.arange(n), what))
 
 
-def _form_of_laws(rows: LawRows, kernel: Product, chance: Chance) -> Form:
-    if isinstance(rows.law, Samples):
-        return _split(rows, rows.law, kernel)
-    means = target_means(rows.law, kernel.target, draws=chance.draws, rng=chance.rng)
-    distance = _distance(rows.law, kernel, means, chance)
-    return LawForm(rows.y, distance, kernel.prediction, kernel.target, means)
+def _form_of_distributions(rows: DistributionRows, kernel: Product, chance: Chance) -> Form:
+    if isinstance(rows.distribution, Samples):
+        return _split(rows, rows.distribution, kernel)
+    means = target_means(rows.distribution, kernel.target, draws=chance.draws, rng=chance.rng)
+    distance = _distance(rows.distribution, kernel, means, chance)
+    return DistributionForm(rows.y, distance, kernel.prediction, kernel.target, means)
 
 
-def _distance(law: Law, kernel: Product, means: TargetMeans, chance: Chance) -> Distance:
+def _distance(distribution: Distribution, kernel: Product, means: TargetMeans, chance: Chance) -> Distance:
     if kernel.prediction.distance == "wasserstein":
-        return wasserstein(law)
+        return wasserstein(distribution)
     if isinstance(means, SampledMeans):
         # The draws that enter k_P must not be those that enter h_Y.
-        other = Samples(law.sample(means.draws.shape[1], chance.rng))
+        other = Samples(distribution.sample(means.draws.shape[1], chance.rng))
         return EmbeddingDistance(target_means(other, kernel.target))
     return EmbeddingDistance(means)
 
 
-def _split(rows: LawRows, law: Samples, kernel: Product) -> Form:
+def _split(rows: DistributionRows, distribution: Samples, kernel: Product) -> Form:
     """Return the mean of k_P of the even draws with h_Y of the odd ones, and the other way round.
 
     With the same draws in both the error of a calibrated prediction would be biased upwards.
     """
-    M = law.draws.shape[1]
+    M = distribution.draws.shape[1]
     if M < 2:
         raise InputError(f"a kernel error of Samples needs at least 2 draws per row, half for each kernel; got {M}")
-    halves = [Samples(law.draws[:, start::2]) for start in (0, 1)]
+    halves = [Samples(distribution.draws[:, start::2]) for start in (0, 1)]
     means = [target_means(half, kernel.target) for half in halves]
     distances = [
         wasserstein(half) if kernel.prediction.distance == "wasserstein" else EmbeddingDistance(mean)
         for half, mean in zip(halves, means, strict=True)
     ]
-    first, second = (LawForm(rows.y, distances[k], kernel.prediction, kernel.target, means[1 - k]) for k in (0, 1))
+    first, second = (
+        DistributionForm(rows.y, distances[k], kernel.prediction, kernel.target, means[1 - k]) for k in (0, 1)
+    )
     return MeanForm(first, second)
 
 

@@ -15,14 +15,14 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import pair_weight
 from calibrant.inputs.options import MOST, check_choice, check_count, generator
 from calibrant.inputs.probabilities import Classes
-from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.fitted import AnyKernel, Chance, binary_factor, form_of, resolved
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
 from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws, OneColumn, kept
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, OneColumn, kept
 from calibrant.kernels.kernel import Delta, JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
 from calibrant.kernels.pair_sums import pair_sum
@@ -86,7 +86,7 @@ def summarise(
         if shuffle:
             rows = rows.take(chance.rng.permutation(rows.n))
         return Blocks.of(rows, resolved(rows, kernel, chance), m, unbiased, chance)
-    if isinstance(rows, (LawRows, CoverageRows)) or isinstance(kernel, JointKernel):
+    if isinstance(rows, (DistributionRows, CoverageRows)) or isinstance(kernel, JointKernel):
         return kept(rows)
     if isinstance(rows, Classes):
         product = probability_kernel(kernel, rows.K)
@@ -97,9 +97,9 @@ def summarise(
 
 
 @metric(
-    reads=(Ordered, Kept, KeptLaws, KeptCoverage, Blocks),
+    reads=(Ordered, Kept, KeptDistributions, KeptCoverage, Blocks),
     summarise=summarise,
-    predictions=("binary", "classes", "laws", "samples", "intervals", "sets", "quantiles"),
+    predictions=("binary", "classes", "distributions", "samples", "intervals", "sets", "quantiles"),
     perfect=0.0,
 )
 def skce(
@@ -135,7 +135,7 @@ def skce(
         by `summarize`.
     prediction
         P(y = 1) as a 1-D array, class probabilities (n, K), or a law: `Normal`, `Laplace`, `MvNormal`, `Mixture`,
-        `Samples`, `ScipyLaw`, or a subclass of `Law`. `Intervals`, `Sets` and `Quantiles` carry no law: judged is
+        `Samples`, `ScipyDistribution`, or a subclass of `Distribution`. `Intervals`, `Sets` and `Quantiles` carry no law: judged is
         coverage given the prediction, h = 2 k(p, p') e e' with e = 1 - level for a hit and -level for a miss, in the
         mean over levels, and k on the bounds, the size or the value.
     kernel
@@ -214,7 +214,7 @@ def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance, *, own: 
     if isinstance(summary, Ordered):
         sums = line_sums(summary, *line_kernel(summary, kernel, chance))
         return sums, summary.total_weight, pair_weight(summary.weight, summary.count)
-    assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))
+    assert isinstance(summary, (Kept, KeptDistributions, KeptCoverage))
     rows: KernelRows = summary.rows
     rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
     form = form_of(rows, resolved(rows, kernel, chance), chance)
@@ -318,7 +318,7 @@ def check_full_block(summary: Blocks) -> None:
 
 def check_rows(rows: KernelRows, unbiased: bool) -> None:
     """Refuse draws too few for a biased estimate."""
-    if not unbiased and isinstance(rows, LawRows) and isinstance(rows.law, Samples):
-        M = rows.law.draws.shape[1]
+    if not unbiased and isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
+        M = rows.distribution.draws.shape[1]
         if M < BIASED_DRAWS:
             raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {M}")

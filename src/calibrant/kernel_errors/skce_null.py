@@ -23,14 +23,14 @@ from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Classes
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, has_median_target, resolved
 from calibrant.kernel_errors.skce import line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
 from calibrant.kernels.composed import Rows
 from calibrant.kernels.coverage_rows import KernelRows
 from calibrant.kernels.forms import Form, LineForm, VectorForm
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.pair_sums import (
     ONE_THREAD,
@@ -192,9 +192,9 @@ def resampled(summary: Summary, kernel: AnyKernel, B: int, chance: Chance) -> tu
     """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
     if isinstance(summary, Ordered):
         return _of_line(summary, kernel, B, chance)
-    if isinstance(summary, KeptLaws):
-        laws = summary.rows
-        return _of_laws(laws.take(canonical_order(laws)), kernel, B, chance)
+    if isinstance(summary, KeptDistributions):
+        distributions = summary.rows
+        return _of_distributions(distributions.take(canonical_order(distributions)), kernel, B, chance)
     assert isinstance(summary, Kept)  # coverage cannot be redrawn, and is refused before
     rows = summary.rows
     return _of_classes(rows.take(canonical_order(rows)), kernel, B, chance)
@@ -243,17 +243,17 @@ def _of_classes(rows: Classes, kernel: AnyKernel, B: int, chance: Chance) -> tup
     return T, extreme
 
 
-def _of_laws(rows: LawRows, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
+def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
     """Redraw outcomes from the laws: kernel values of the targets, and their median, are new each time."""
 
-    def pairs(these: LawRows) -> float:
+    def pairs(these: DistributionRows) -> float:
         form = form_of(these, resolved(these, kernel, chance), chance)
         return 2 * pair_sum(form, these.w)
 
     T = pairs(rows)
     size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
     centre = redraw_centre(rows, chance.rng)
-    assert isinstance(centre, LawRows)
+    assert isinstance(centre, DistributionRows)
     extreme = sum(
         bool(reaches(np.asarray(pairs(redraw_outcomes(centre, chance.rng))), T, size))
         for _ in steps(B, size=1, label=LABEL)
@@ -316,7 +316,7 @@ def _form(summary: Summary, kernel: AnyKernel, chance: Chance) -> Form:
         rows = summary.rows_at(np.arange(summary.n))
         e = (rows.y - rows.p) * (rows.w / rows.w.mean())
         return LineForm(np.asarray(rows.p, dtype=np.float64), e, fitted, factor)
-    assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))
+    assert isinstance(summary, (Kept, KeptDistributions, KeptCoverage))
     kept: KernelRows = summary.rows
     kept = kept.take(canonical_order(kept, with_outcomes=True))
     form = form_of(kept, resolved(kept, kernel, chance), chance)

@@ -17,15 +17,15 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_choice, check_count, check_positive, generator
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import Judged, LawRows
+from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
 from calibrant.kernel_errors.fitted import AnyKernel, Chance
 from calibrant.kernel_errors.skce import check_distance, check_full_block, check_made_with, check_options, skce
 from calibrant.kernel_errors.skce import summarise as summarise_error
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, resampled, unbiased_pvalue
-from calibrant.kernels.composed import coverage_kernel, law_kernel, probability_kernel
+from calibrant.kernels.composed import coverage_kernel, distribution_kernel, probability_kernel
 from calibrant.kernels.coverage_rows import KernelRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptLaws
+from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.kernels.kernel import JointKernel
 
 METHODS = ("resample", "bootstrap", "block", "bound")
@@ -42,7 +42,7 @@ def summarise(
     rows: KernelRows | Judged, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any
 ) -> Summary:
     """Return the blocks for a block test, else what `skce` reads."""
-    chosen = _method(method, rows.n if isinstance(rows, LawRows) else None, isinstance(rows, Judged))
+    chosen = _method(method, rows.n if isinstance(rows, DistributionRows) else None, isinstance(rows, Judged))
     _check(chosen, blocksize, unbiased)
     if chosen == "block" and blocksize is None:
         blocksize = 2
@@ -64,9 +64,9 @@ def in_blocks(n: int) -> dict[str, Any]:
 
 
 @calibration_test(
-    reads=(Ordered, Kept, KeptLaws, KeptCoverage, Blocks),
+    reads=(Ordered, Kept, KeptDistributions, KeptCoverage, Blocks),
     summarise=summarise,
-    predictions=("binary", "classes", "laws", "samples", "intervals", "sets", "quantiles"),
+    predictions=("binary", "classes", "distributions", "samples", "intervals", "sets", "quantiles"),
     audit={"": Shown("squared kernel calibration error (SKCE)")},
     audit_options=_by_size,
 )
@@ -148,7 +148,7 @@ def skce_test(
     if isinstance(summary, Blocks):
         method = method or "block"
         check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
-    n = summary.n if isinstance(summary, KeptLaws) else None
+    n = summary.n if isinstance(summary, KeptDistributions) else None
     method = _method(method, n, isinstance(summary, KeptCoverage))
     if not isinstance(summary, Blocks):
         _check(method, blocksize, unbiased)
@@ -185,7 +185,7 @@ def _replicated(summary: Summary, kernel: AnyKernel, method: str, B: int, chance
         T, extreme = bootstrapped(summary, kernel, B, chance)
     how = monte_carlo_words(B) if method == "resample" else f"{B} bootstrap replicates"
     details: dict[str, Any] = {"resamples": B}
-    if not isinstance(summary, KeptLaws):
+    if not isinstance(summary, KeptDistributions):
         details["variance"] = variance
     return TestResult(
         statistic=float(T),
@@ -208,7 +208,7 @@ def _variance(summary: Summary) -> tuple[float, float]:
 
 
 def _check_bootstrap(summary: Summary, variance: float) -> None:
-    if isinstance(summary, KeptLaws):
+    if isinstance(summary, KeptDistributions):
         if summary.n < BOOTSTRAP_ROWS:
             raise NotApplicableError(
                 f'method="bootstrap" holds its level from {BOOTSTRAP_ROWS} rows on; got {summary.n}. '
@@ -293,8 +293,8 @@ def _largest(summary: Summary, kernel: AnyKernel) -> float:
         return largest_h(summary.kernel)
     if isinstance(kernel, JointKernel):
         return largest_h(kernel)
-    if isinstance(summary, KeptLaws):
-        return largest_h(law_kernel(kernel, summary.rows.law))
+    if isinstance(summary, KeptDistributions):
+        return largest_h(distribution_kernel(kernel, summary.rows.distribution))
     if isinstance(summary, KeptCoverage):
         return largest_h(coverage_kernel(kernel))
     return largest_h(probability_kernel(kernel, summary.K if isinstance(summary, Kept) else 1))
@@ -310,17 +310,17 @@ def _has_equal_weights(summary: Summary) -> bool:
 
 
 def _kept_rows(summary: Summary) -> KernelRows:
-    assert isinstance(summary, (Kept, KeptLaws, KeptCoverage))  # what else is read has been dealt with
+    assert isinstance(summary, (Kept, KeptDistributions, KeptCoverage))  # what else is read has been dealt with
     return summary.rows
 
 
-def _method(method: Any, rows_of_laws: int | None, judged: bool) -> str:
+def _method(method: Any, rows_of_distributions: int | None, judged: bool) -> str:
     """Return the method, by default redraws where they are exact and quick, else the bootstrap."""
     check_choice("method", method, None, *METHODS)
     if method is not None:
         return str(method)
-    many_laws = rows_of_laws is not None and rows_of_laws >= BOOTSTRAP_ROWS
-    return "bootstrap" if judged or many_laws else "resample"
+    many_distributions = rows_of_distributions is not None and rows_of_distributions >= BOOTSTRAP_ROWS
+    return "bootstrap" if judged or many_distributions else "resample"
 
 
 def _check(method: str, blocksize: Any, unbiased: bool) -> None:

@@ -15,15 +15,15 @@ from calibrant.core.moments import Moments
 from calibrant.core.null import redraw_rows
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, unit_weights
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
-from calibrant.inputs.rows import DrawnRows, LawRows, read_outcomes
+from calibrant.inputs.rows import DistributionRows, DrawnRows, read_outcomes
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, resolved
 from calibrant.kernel_errors.skce import check_options
 from calibrant.kernels.composed import target_matrix
-from calibrant.kernels.forms import LawForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.forms import DistributionForm, LineForm, MeanForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Product
 from calibrant.kernels.row_order import canonical_order, joined, table_of
 
@@ -49,17 +49,17 @@ class Locations:
         elif isinstance(rows, Classes):
             parts.append(rows.P)
         else:
-            parts.append(_bytes_of(rows.law))
+            parts.append(_bytes_of(rows.distribution))
         text = repr(kernel).encode() + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         return hashlib.sha256(text).hexdigest()[:12]
 
 
-def _bytes_of(law: Law) -> NDArray[np.uint8]:
+def _bytes_of(distribution: Distribution) -> NDArray[np.uint8]:
     """Return bytes that differ where laws do; a law of one's own is known by its representation only."""
     try:
-        kind, columns = table_of(law)
+        kind, columns = table_of(distribution)
     except SummaryError:
-        return np.frombuffer(repr(law).encode(), np.uint8)
+        return np.frombuffer(repr(distribution).encode(), np.uint8)
     return np.frombuffer(kind.encode() + np.ascontiguousarray(columns).tobytes(), np.uint8)
 
 
@@ -105,7 +105,7 @@ def location_scores(rows: DrawnRows, locations: Locations, kernel: Product, chan
     forms = form.forms if isinstance(form, MeanForm) else (form,)
     kernels, expectations = [], []
     for part in forms:
-        assert isinstance(part, LawForm)
+        assert isinstance(part, DistributionForm)
         kernels.append(kernel.prediction.of_distance(part.distance(i, j)))
         expectations.append(part.means.single(i, u[None, :].astype(np.float64)))
     return LocationScores(tuple(kernels), tuple(expectations), u, kernel, None)
@@ -122,19 +122,19 @@ def _together(rows: DrawnRows, locations: Locations) -> DrawnRows:
         if rows.K != others.K:
             raise InputError(f"locations must have the {rows.K} classes of the prediction; got {others.K}")
         return Classes(y, np.concatenate([rows.P.astype(np.float64), others.P.astype(np.float64)]), w)
-    if isinstance(rows, LawRows) and locations.chosen is not None:
-        return LawRows(y, rows.law.take(np.concatenate([np.arange(rows.n), locations.chosen])), w)
-    if isinstance(rows, LawRows) and isinstance(others, LawRows):
+    if isinstance(rows, DistributionRows) and locations.chosen is not None:
+        return DistributionRows(y, rows.distribution.take(np.concatenate([np.arange(rows.n), locations.chosen])), w)
+    if isinstance(rows, DistributionRows) and isinstance(others, DistributionRows):
         try:
-            return LawRows(y, joined(_draws_alone(rows.law), _draws_alone(others.law)), w)
+            return DistributionRows(y, joined(_draws_alone(rows.distribution), _draws_alone(others.distribution)), w)
         except SummaryError as problem:
             raise InputError(f"locations must be a law like that of the prediction: {problem}") from None
     raise InputError("locations must be of the same kind as the prediction: a pair (prediction, y)")
 
 
-def _draws_alone(law: Law) -> Law:
+def _draws_alone(distribution: Distribution) -> Distribution:
     """Return draws without their densities, which no kernel looks at."""
-    return Samples(law.draws) if isinstance(law, Samples) else law
+    return Samples(distribution.draws) if isinstance(distribution, Samples) else distribution
 
 
 def summarise(rows: DrawnRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
@@ -155,7 +155,7 @@ def summarise(rows: DrawnRows, *, locations: Any, kernel: AnyKernel, draws: int 
 @metric(
     reads=(Moments,),
     summarise=summarise,
-    predictions=("binary", "classes", "laws", "samples"),
+    predictions=("binary", "classes", "distributions", "samples"),
     range=(0.0, np.inf),
     mean=True,
 )
@@ -236,15 +236,17 @@ def _drawn(rows: DrawnRows, J: int, rng: np.random.Generator) -> Locations:
     chosen = canonical_order(rows)[np.sort(rng.choice(rows.n, J, replace=False))]
     few = redraw_rows(replace(rows.take(chosen), w=unit_weights(J)), rng)
     # Draws change places with an outcome when they are redrawn: their locations are kept as they are.
-    fixed = isinstance(rows, LawRows) and isinstance(rows.law, Samples)
+    fixed = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
     return Locations(few, None if fixed else chosen)
 
 
 def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
     """Read locations as the prediction itself was read."""
-    if isinstance(rows, LawRows):
-        if not isinstance(prediction, Law):
-            raise InputError(f"locations must hold a law like the prediction, {type(rows.law).__name__}, and targets")
+    if isinstance(rows, DistributionRows):
+        if not isinstance(prediction, Distribution):
+            raise InputError(
+                f"locations must hold a law like the prediction, {type(rows.distribution).__name__}, and targets"
+            )
         return read_outcomes(y, prediction)
     if isinstance(rows, Binary):
         return read_binary(y, prediction, verb="ucme")

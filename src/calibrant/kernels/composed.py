@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal
 from calibrant.kernels.kernel import Delta, Exponential, Gaussian, JointKernel, Kernel, PairedDistance, Product
@@ -113,7 +113,7 @@ def _check_symmetry(distance: Distance, n: int, most: int = 48) -> None:
 
 
 OF_PROBABILITIES = ("tv", "l1", "euclidean")
-OF_LAWS = ("wasserstein", "embedding")
+OF_DISTRIBUTIONS = ("wasserstein", "embedding")
 
 
 def check_kernel_option(kernel: Any) -> None:
@@ -133,16 +133,16 @@ def probability_kernel(kernel: Kernel | Product | None, K: int) -> Product:
     return Product(_on_probabilities(product.prediction, K), _on_classes(product.target))
 
 
-def law_kernel(kernel: Kernel | Product | JointKernel | None, law: Law) -> Product:
+def distribution_kernel(kernel: Kernel | Product | JointKernel | None, distribution: Distribution) -> Product:
     """Return the kernels on predictions and targets for predictive laws."""
     if isinstance(kernel, JointKernel):
         raise NotApplicableError(
-            f"a kernel that is no product has a form for class probabilities only; got {type(law).__name__}. "
+            f"a kernel that is no product has a form for class probabilities only; got {type(distribution).__name__}. "
             "Use a product, such as Exponential() * Gaussian()"
         )
-    target = Exponential() if isinstance(law, Laplace) else Gaussian()
+    target = Exponential() if isinstance(distribution, Laplace) else Gaussian()
     product = _completed(kernel, Exponential(), target)
-    return Product(_on_laws(product.prediction, law), _on_reals(product.target, law))
+    return Product(_on_distributions(product.prediction, distribution), _on_reals(product.target, distribution))
 
 
 def coverage_kernel(kernel: Kernel | Product | JointKernel | None) -> Product:
@@ -210,22 +210,22 @@ def _on_classes(kernel: Kernel) -> Kernel:
     )
 
 
-def _on_laws(kernel: Kernel, law: Law) -> Kernel:
-    name = type(law).__name__
+def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
+    name = type(distribution).__name__
     if isinstance(kernel, Delta):
         raise InputError("Delta() is a kernel on classes; predictive laws need one such as Exponential()")
     if callable(kernel.distance):
         raise InputError(f"a distance of one's own is for arrays; for {name} use 'wasserstein' or 'embedding'")
-    distance = kernel.distance or _default_distance(law)
-    if distance not in OF_LAWS:
-        raise InputError(f"distance={distance!r} is no distance of {name}; use one of {', '.join(OF_LAWS)}")
+    distance = kernel.distance or _default_distance(distribution)
+    if distance not in OF_DISTRIBUTIONS:
+        raise InputError(f"distance={distance!r} is no distance of {name}; use one of {', '.join(OF_DISTRIBUTIONS)}")
     if distance == "wasserstein":
-        if isinstance(law, Mixture) or (law.shape != () and not isinstance(law, MvNormal)):
+        if isinstance(distribution, Mixture) or (distribution.shape != () and not isinstance(distribution, MvNormal)):
             raise NotApplicableError(
                 f"distance='wasserstein' has no form for {name}"
-                f"{'' if law.shape == () else ' in several dimensions'}; use distance='embedding'"
+                f"{'' if distribution.shape == () else ' in several dimensions'}; use distance='embedding'"
             )
-        if isinstance(law, MvNormal) and not isinstance(kernel, Exponential) and not commute(law):
+        if isinstance(distribution, MvNormal) and not isinstance(kernel, Exponential) and not commute(distribution):
             raise InputError(
                 f"{type(kernel).__name__} with distance='wasserstein' is not positive definite for MvNormal whose "
                 "covariances do not commute; use distance='embedding', or Exponential"
@@ -233,13 +233,13 @@ def _on_laws(kernel: Kernel, law: Law) -> Kernel:
     return kernel.with_distance(distance)
 
 
-def _default_distance(law: Law) -> str:
-    if isinstance(law, (Mixture, MvNormal)) or law.shape != ():
+def _default_distance(distribution: Distribution) -> str:
+    if isinstance(distribution, (Mixture, MvNormal)) or distribution.shape != ():
         return "embedding"
     return "wasserstein"
 
 
-def _on_reals(kernel: Kernel, law: Law) -> Kernel:
+def _on_reals(kernel: Kernel, distribution: Distribution) -> Kernel:
     if isinstance(kernel, Delta) or kernel.distance == "labels":
         raise InputError(
             f"{kernel!r} is a kernel for classes, and these outcomes are real; use Gaussian() or Exponential()"
@@ -251,16 +251,16 @@ def _on_reals(kernel: Kernel, law: Law) -> Kernel:
     return kernel.with_distance("euclidean")
 
 
-def commute(law: MvNormal) -> bool:
+def commute(distribution: MvNormal) -> bool:
     """Tell whether all covariances commute.
 
     They do if each commutes with one combination of all whose coefficients are in no special relation: a
     commutator [Σ_a, Σ_b] that is not 0 would show in that of Σ_a with the combination.
     """
-    if law.is_shared or law.is_diagonal:
+    if distribution.is_shared or distribution.is_diagonal:
         return True
-    coefficients = np.sqrt(np.arange(2, law.n + 2)) % 1 + 0.5
-    combination = np.einsum("n,nab->ab", coefficients / coefficients.sum(), law.cov)
-    commutator = law.cov @ combination - combination @ law.cov
-    size = np.abs(law.cov).max(axis=(1, 2)) * np.abs(combination).max()
+    coefficients = np.sqrt(np.arange(2, distribution.n + 2)) % 1 + 0.5
+    combination = np.einsum("n,nab->ab", coefficients / coefficients.sum(), distribution.cov)
+    commutator = distribution.cov @ combination - combination @ distribution.cov
+    size = np.abs(distribution.cov).max(axis=(1, 2)) * np.abs(combination).max()
     return bool((np.abs(commutator).max(axis=(1, 2)) <= 1e-10 * size).all())

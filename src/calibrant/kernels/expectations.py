@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.errors import NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
@@ -28,20 +28,20 @@ FARTHEST = 1e100  # in length scales, so that squares stay finite
 class MvNormalMeans(TargetMeans):
     """Means of a Gaussian kernel under an MvNormal law."""
 
-    law: MvNormal
+    distribution: MvNormal
     kernel: Kernel
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self.law.n
+        return self.distribution.n
 
     def single(self, i: Rows, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
-        mean = self.law.mean[i]
-        if self.law.is_diagonal:
+        mean = self.distribution.mean[i]
+        if self.distribution.is_diagonal:
             return self._independent(mean, t, self.variances[i])
-        if self.law.is_shared:
+        if self.distribution.is_shared:
             return self._shared(mean, t, self.covariances[0])
         return self._whitened(mean, t, *(part[i] for part in self._factors))
 
@@ -51,38 +51,38 @@ class MvNormalMeans(TargetMeans):
 
     def beside(self, other: MvNormalMeans, i: Rows, j: Rows) -> FloatArray:
         """Return E k(Z, Z') with Z' from the law of another's row j."""
-        mean, mean_ = self.law.mean, other.law.mean
-        if self.law.is_shared and other.law.is_shared:
+        mean, mean_ = self.distribution.mean, other.distribution.mean
+        if self.distribution.is_shared and other.distribution.is_shared:
             return self._shared(mean[i], mean_[j], self.covariances[0] + other.covariances[0])
-        if self.law.is_diagonal and other.law.is_diagonal:
+        if self.distribution.is_diagonal and other.distribution.is_diagonal:
             return self._independent(mean[i], mean_[j], self.variances[i], other.variances[j])
 
         def pairs(i: Rows, j: Rows) -> FloatArray:
             return _factored(self._steps(mean[i], mean_[j]), self._covariance(i) + other._covariance(j))
 
-        return by_pieces(pairs, i, j, cost=(self.law.shape[0] + 1) ** 2)
+        return by_pieces(pairs, i, j, cost=(self.distribution.shape[0] + 1) ** 2)
 
     @cached_property
     def covariances(self) -> FloatArray:
         """Covariances that differ, in squared length scales: (n, D, D), or (1, D, D) when one is shared."""
-        each = self.law.cov[:1] if self.law.is_shared else self.law.cov
+        each = self.distribution.cov[:1] if self.distribution.is_shared else self.distribution.cov
         return each / self.kernel.length / self.kernel.length
 
     @cached_property
     def variances(self) -> FloatArray:
         """Variances of the coordinates in squared length scales, (n, D)."""
         each = np.diagonal(self.covariances, axis1=1, axis2=2)
-        return np.broadcast_to(each, self.law.mean.shape)
+        return np.broadcast_to(each, self.distribution.mean.shape)
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray]:
         """Inverse Cholesky factors of I + Σ, and half their log-determinants."""
-        D = self.law.shape[0]
+        D = self.distribution.shape[0]
         W = np.linalg.inv(np.linalg.cholesky(np.eye(D) + self.covariances))
         return W, np.log(np.diagonal(W, axis1=1, axis2=2)).sum(axis=1)
 
     def _covariance(self, i: Rows) -> FloatArray:
-        return self.covariances[np.zeros_like(i) if self.law.is_shared else i]
+        return self.covariances[np.zeros_like(i) if self.distribution.is_shared else i]
 
     def _steps(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return x - y in length scales."""
@@ -93,7 +93,7 @@ class MvNormalMeans(TargetMeans):
         """Return the product over coordinates, which is never formed for all coordinates at once."""
         square: FloatArray = np.zeros(())
         factor: FloatArray = np.ones(())
-        for k in range(self.law.shape[0]):
+        for k in range(self.distribution.shape[0]):
             v = 1 + sum(variance[..., k] for variance in variances)
             step = self._steps(x[..., k], y[..., k])
             square = square + step * step / v
@@ -103,14 +103,14 @@ class MvNormalMeans(TargetMeans):
     def _shared(self, x: FloatArray, y: FloatArray, covariance: FloatArray) -> FloatArray:
         """Whiten both sides by the one factor before they meet."""
         W = np.linalg.inv(np.linalg.cholesky(np.eye(len(covariance)) + covariance))
-        origin = self.law.mean[0]  # so that a common shift costs no digits
+        origin = self.distribution.mean[0]  # so that a common shift costs no digits
         u, v = self._steps(x, origin) @ W.T, self._steps(y, origin) @ W.T
         square = sum(np.square(u[..., k] - v[..., k]) for k in range(len(W)))
         return np.asarray(np.exp(np.log(np.diagonal(W)).sum() - 0.5 * square))
 
     def _whitened(self, x: FloatArray, y: FloatArray, W: FloatArray, log_factor: FloatArray) -> FloatArray:
         """Apply the triangular factor of each x to x - y, coordinate by coordinate."""
-        D = self.law.shape[0]
+        D = self.distribution.shape[0]
         steps = [self._steps(x[..., k], y[..., k]) for k in range(D)]
         square: FloatArray = np.zeros(())
         for k in range(D):
@@ -194,7 +194,7 @@ def between(first: TargetMeans, second: TargetMeans, i: Rows, j: Rows) -> FloatA
 __all__ = ["TargetMeans", "target_means"]
 
 
-def target_means(law: Law, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
+def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
     """Return the means of a target kernel under a predictive law.
 
     Parameters
@@ -222,48 +222,52 @@ def target_means(law: Law, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -
     >>> means.single(rows, np.array([0.0, 1.0]))
     array([1. , 0.5])
     """
-    exact = exact_means(law, kernel)
+    exact = exact_means(distribution, kernel)
     if exact is not None:
         return exact
     if draws is None:
         raise NotApplicableError(
-            f"{_named(law)} with the target kernel {shown(kernel)} has no closed form and no quadrature rule. "
+            f"{_named(distribution)} with the target kernel {shown(kernel)} has no closed form and no quadrature rule. "
             "Pass draws= (an even number such as 100) and rng= for means over draws, or use another target kernel"
         )
-    return SampledMeans.of(law, kernel, draws, rng)
+    return SampledMeans.of(distribution, kernel, draws, rng)
 
 
-def exact_means(law: Law, kernel: Kernel) -> TargetMeans | None:
+def exact_means(distribution: Distribution, kernel: Kernel) -> TargetMeans | None:
     """Return the means by a closed form or quadrature; None where there is neither."""
     if isinstance(kernel, Delta):
         raise NotApplicableError(
-            f"Delta() is for targets with finitely many values, such as classes, and not for {_named(law)}. "
+            f"Delta() is for targets with finitely many values, such as classes, and not for {_named(distribution)}. "
             "Use Gaussian or Exponential"
         )
-    if isinstance(law, Samples):
-        return SampleMeans.of(law, kernel)
-    if isinstance(law, (Normal, Laplace)):
-        return LineMeans(law, kernel) if (type(law), type(kernel)) in SINGLE else None
-    if isinstance(law, Mixture):
-        parts = [exact_means(component, kernel) for component in law.components]
+    if isinstance(distribution, Samples):
+        return SampleMeans.of(distribution, kernel)
+    if isinstance(distribution, (Normal, Laplace)):
+        return LineMeans(distribution, kernel) if (type(distribution), type(kernel)) in SINGLE else None
+    if isinstance(distribution, Mixture):
+        parts = [exact_means(component, kernel) for component in distribution.components]
         found = tuple(part for part in parts if part is not None)
-        return MixtureMeans(found, law.weights) if len(found) == len(parts) else None
+        return MixtureMeans(found, distribution.weights) if len(found) == len(parts) else None
     if type(kernel) is not Gaussian:
         return None
-    if isinstance(law, MvNormal):
-        return MvNormalMeans(law, kernel)
-    return _by_quantiles(law, kernel)
+    if isinstance(distribution, MvNormal):
+        return MvNormalMeans(distribution, kernel)
+    return _by_quantiles(distribution, kernel)
 
 
-def _by_quantiles(law: Law, kernel: Kernel) -> TargetMeans | None:
-    if law.shape:
+def _by_quantiles(distribution: Distribution, kernel: Kernel) -> TargetMeans | None:
+    if distribution.shape:
         return None
     try:
-        return quadrature_means(law, kernel)
+        return quadrature_means(distribution, kernel)
     except NotApplicableError:
         return None
 
 
-def _named(law: Law) -> str:
-    name = type(law).__name__
-    return f"{name} of {', '.join(sorted({_named(c) for c in law.components}))}" if isinstance(law, Mixture) else name
+def _named(distribution: Distribution) -> str:
+    name = type(distribution).__name__
+    return (
+        f"{name} of {', '.join(sorted({_named(c) for c in distribution.components}))}"
+        if isinstance(distribution, Mixture)
+        else name
+    )

@@ -208,19 +208,20 @@ def _first_moment(x: FloatArray) -> FloatArray:
     return value
 
 
-LineLaw = Normal | Laplace
+LineDistribution = Normal | Laplace
 
 # In length scales. Narrower acts like 0, farther or wider has means below 1e-99, and in between nothing overflows.
 NARROWEST, WIDEST = 1e-50, 1e100
 
-SINGLE: dict[tuple[type[LineLaw], type[Kernel]], Callable[[FloatArray, FloatArray], FloatArray]] = {
+SINGLE: dict[tuple[type[LineDistribution], type[Kernel]], Callable[[FloatArray, FloatArray], FloatArray]] = {
     (Normal, Gaussian): normal_gaussian,
     (Normal, Exponential): normal_exponential,
     (Laplace, Gaussian): laplace_gaussian,
     (Laplace, Exponential): laplace_exponential,
 }
 DOUBLE: dict[
-    tuple[type[LineLaw], type[LineLaw], type[Kernel]], Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    tuple[type[LineDistribution], type[LineDistribution], type[Kernel]],
+    Callable[[FloatArray, FloatArray, FloatArray], FloatArray],
 ] = {
     (Normal, Normal, Gaussian): lambda d, s, t: normal_gaussian(d, np.sqrt(s * s + t * t)),
     (Normal, Normal, Exponential): lambda d, s, t: normal_exponential(d, np.sqrt(s * s + t * t)),
@@ -237,29 +238,29 @@ DOUBLE: dict[
 class LineMeans(TargetMeans):
     """Means under a Normal or Laplace law."""
 
-    law: LineLaw
+    distribution: LineDistribution
     kernel: Kernel
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self.law.n
+        return self.distribution.n
 
     @property
     def centre(self) -> FloatArray:
         """Where each law is symmetric about."""
-        return self.law.mean if isinstance(self.law, Normal) else self.law.loc
+        return self.distribution.mean if isinstance(self.distribution, Normal) else self.distribution.loc
 
     @cached_property
     def spread(self) -> FloatArray:
         """Standard deviation or scale in units of the length scale."""
-        spread = self.law.std if isinstance(self.law, Normal) else self.law.scale
+        spread = self.distribution.std if isinstance(self.distribution, Normal) else self.distribution.scale
         with np.errstate(over="ignore"):
             return np.clip(spread / self.kernel.length, NARROWEST, WIDEST)
 
     def single(self, i: Rows, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
-        return SINGLE[type(self.law), type(self.kernel)](self._gap(self.centre[i], t), self.spread[i])
+        return SINGLE[type(self.distribution), type(self.kernel)](self._gap(self.centre[i], t), self.spread[i])
 
     def double(self, i: Rows, j: Rows) -> FloatArray:
         """Return E k(Z, Z')."""
@@ -267,7 +268,7 @@ class LineMeans(TargetMeans):
 
     def beside(self, other: LineMeans, i: Rows, j: Rows) -> FloatArray:
         """Return E k(Z, Z') with Z' from the law of another's row j."""
-        form = DOUBLE[type(self.law), type(other.law), type(self.kernel)]
+        form = DOUBLE[type(self.distribution), type(other.distribution), type(self.kernel)]
         return form(self._gap(self.centre[i], other.centre[j]), self.spread[i], other.spread[j])
 
     def _gap(self, x: FloatArray, t: FloatArray) -> FloatArray:

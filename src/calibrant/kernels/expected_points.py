@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import Rows, is_tile
@@ -197,9 +197,9 @@ class SampleMeans(PointMeans):
     """
 
     @classmethod
-    def of(cls, law: Samples, kernel: Kernel) -> SampleMeans:
+    def of(cls, distribution: Samples, kernel: Kernel) -> SampleMeans:
         """Return the means under equally likely draws."""
-        return cls(law.draws, np.full(law.M, 1 / law.M), kernel)
+        return cls(distribution.draws, np.full(distribution.M, 1 / distribution.M), kernel)
 
     def alone(self, i: Rows) -> FloatArray:
         """Return the mean over pairs of different draws of row i."""
@@ -221,14 +221,14 @@ class SampledMeans(PointMeans):
     """
 
     @classmethod
-    def of(cls, law: Law, kernel: Kernel, draws: Any, rng: Any) -> SampledMeans:
+    def of(cls, distribution: Distribution, kernel: Kernel, draws: Any, rng: Any) -> SampledMeans:
         """Draw from the law; the number of draws is even."""
         M = check_count("draws", draws, least=2)
         if M % 2:
             raise InputError(
                 f"draws must be even, as one half of the draws of a row meets the other; got {M}. Pass {M + 1}"
             )
-        return cls(law.sample(M, generator(rng)), np.full(M, 1 / M), kernel)
+        return cls(distribution.sample(M, generator(rng)), np.full(M, 1 / M), kernel)
 
     @property
     def draws(self) -> FloatArray:
@@ -275,7 +275,7 @@ def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
     return x, weights
 
 
-def quantile_points(law: Law, size: int = POINTS) -> tuple[FloatArray, FloatArray]:
+def quantile_points(distribution: Distribution, size: int = POINTS) -> tuple[FloatArray, FloatArray]:
     """Return points (n, size) and weights (size,): z = F⁻¹(Φ(x)) at the points x of `normal_rule`.
 
     Right of the median the survival side is used, so that no tail is rounded away.
@@ -284,22 +284,22 @@ def quantile_points(law: Law, size: int = POINTS) -> tuple[FloatArray, FloatArra
 
     x, weights = normal_rule(size)
     left, right = ndtr(x[x <= 0]), ndtr(-x[x > 0])
-    low = law.ppf(np.broadcast_to(left, (law.n, left.size)))
-    high = law.isf(np.broadcast_to(right, (law.n, right.size)))
+    low = distribution.ppf(np.broadcast_to(left, (distribution.n, left.size)))
+    high = distribution.isf(np.broadcast_to(right, (distribution.n, right.size)))
     return np.concatenate([low, high], axis=1), weights
 
 
-def quadrature_means(law: Law, kernel: Kernel) -> PointMeans | None:
+def quadrature_means(distribution: Distribution, kernel: Kernel) -> PointMeans | None:
     """Return the means of a smooth kernel under a law with a quantile function; None where the rule is too coarse.
 
     E k(Z, Z') at a length scale equal to the law's scale is right to 1e-12 for normal, logistic and gamma laws, to 1e-7
     for heavy tails (t with 3 degrees of freedom) or a kink in the density (Laplace). It gets worse as the length scale
     shrinks and points lie farther apart than the kernel is wide; a rule off by more than 1e-6 is not used.
     """
-    points, weights = quantile_points(law)
+    points, weights = quantile_points(distribution)
     means = PointMeans(points, weights, kernel)
     width = points[:, 3 * POINTS // 4] - points[:, POINTS // 4]
     rows = np.argsort(width)[-CHECKED:]
-    finer = PointMeans(*quantile_points(law.take(rows), 2 * POINTS - 1), kernel)
+    finer = PointMeans(*quantile_points(distribution.take(rows), 2 * POINTS - 1), kernel)
     off = np.abs(means.double(rows, rows) - finer.own)
     return means if (off <= TOLERANCE).all() else None

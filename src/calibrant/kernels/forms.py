@@ -141,7 +141,7 @@ class JointForm:
 
 
 @dataclass(frozen=True, eq=False)
-class LawForm:
+class DistributionForm:
     """Predictive laws and a product kernel: h = k_P · (k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z'))."""
 
     y: FloatArray

@@ -12,12 +12,12 @@ from calibrant.core import summary as codec
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import Normal
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
-from calibrant.kernels.row_order import joined, law_of, table_of
+from calibrant.kernels.row_order import distribution_of, joined, table_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,23 +175,25 @@ class KeptCoverage(Summary):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KeptLaws(Summary):
+class KeptDistributions(Summary):
     """Outcomes y, their predictive laws, weights w, in the order in which the rows came. It grows with the rows."""
 
     y: FloatArray  # (n,) or (n, D)
-    law: Law | None  # None: no rows yet
+    distribution: Distribution | None  # None: no rows yet
     w: FloatArray  # (n,)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n, shape = (0, self.y.shape[1:]) if self.law is None else (self.law.n, self.law.shape)
+        n, shape = (
+            (0, self.y.shape[1:]) if self.distribution is None else (self.distribution.n, self.distribution.shape)
+        )
         if self.y.shape != (n, *shape) or self.w.shape != (n,):
-            raise SummaryError("the columns of a KeptLaws must have one length")
+            raise SummaryError("the columns of a KeptDistributions must have one length")
 
     @classmethod
-    def of(cls, rows: LawRows) -> Self:
+    def of(cls, rows: DistributionRows) -> Self:
         """Keep these rows."""
-        return cls(rows.y.copy(), rows.law, rows.w if is_unit(rows.w) else rows.w.copy())
+        return cls(rows.y.copy(), rows.distribution, rows.w if is_unit(rows.w) else rows.w.copy())
 
     @classmethod
     def zero(cls) -> Self:
@@ -200,14 +202,14 @@ class KeptLaws(Summary):
 
     def merged(self, other: Self) -> Self:
         """Return the rows of both, one after the other."""
-        if self.law is None or other.law is None:
-            return other if self.law is None else self
+        if self.distribution is None or other.distribution is None:
+            return other if self.distribution is None else self
         unit = is_unit(self.w) and is_unit(other.w)
-        law = joined(self.law, other.law)
+        distribution = joined(self.distribution, other.distribution)
         return type(self)(
             np.concatenate([self.y, other.y]),
-            law,
-            unit_weights(law.n) if unit else np.concatenate([self.w, other.w]),
+            distribution,
+            unit_weights(distribution.n) if unit else np.concatenate([self.w, other.w]),
         )
 
     @property
@@ -221,15 +223,15 @@ class KeptLaws(Summary):
         return len(self.y)
 
     @property
-    def rows(self) -> LawRows:
+    def rows(self) -> DistributionRows:
         """The rows."""
-        return LawRows(self.y, self.law or Normal(0.0, 1.0).take(slice(0)), self.w)
+        return DistributionRows(self.y, self.distribution or Normal(0.0, 1.0).take(slice(0)), self.w)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KeptLaws):
+        if not isinstance(other, KeptDistributions):
             return NotImplemented
         same = np.array_equal(self.y, other.y) and np.array_equal(self.w, other.w)
-        if self.law is other.law or not same:
+        if self.distribution is other.distribution or not same:
             return same
         return self.to_bytes() == other.to_bytes()
 
@@ -237,11 +239,11 @@ class KeptLaws(Summary):
 
     def to_bytes(self) -> bytes:
         """Return bytes that `from_bytes` reads back; laws of one's own have no such form and are refused."""
-        if self.law is None:
+        if self.distribution is None:
             return codec.encode(
                 type(self).__name__, {"kind": "", "columns": np.zeros((0, 0)), "y": self.y, "w": self.w}
             )
-        kind, columns = table_of(self.law)
+        kind, columns = table_of(self.distribution)
         return codec.encode(
             type(self).__name__, {"kind": kind, "columns": columns, "y": self.y, "w": np.ascontiguousarray(self.w)}
         )
@@ -252,16 +254,16 @@ class KeptLaws(Summary):
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
         w = values["w"]
         try:
-            law = law_of(values["kind"], values["columns"]) if values["kind"] else None
+            distribution = distribution_of(values["kind"], values["columns"]) if values["kind"] else None
         except InputError as problem:
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: {problem}") from None
-        return cls(values["y"], law, unit_weights(w.size) if (w == 1).all() else w)
+        return cls(values["y"], distribution, unit_weights(w.size) if (w == 1).all() else w)
 
 
-def kept(rows: KernelRows) -> Kept | KeptLaws | KeptCoverage:
+def kept(rows: KernelRows) -> Kept | KeptDistributions | KeptCoverage:
     """Keep these rows."""
     if isinstance(rows, CoverageRows):
         return KeptCoverage.of(rows)
-    if isinstance(rows, LawRows):
-        return KeptLaws.of(rows)
+    if isinstance(rows, DistributionRows):
+        return KeptDistributions.of(rows)
     return OneColumn.of(rows) if isinstance(rows, Binary) else Kept.of(rows)

@@ -10,59 +10,61 @@ from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.coverage_rows import CoverageRows
 
 
-def table_of(law: Law) -> tuple[str, FloatArray]:
+def table_of(distribution: Distribution) -> tuple[str, FloatArray]:
     """Return the kind of a law and its parameters (n, c)."""
-    described, columns = _table(law)
+    described, columns = _table(distribution)
     return json.dumps(described), columns
 
 
-def law_of(kind: str, columns: FloatArray) -> Law:
+def distribution_of(kind: str, columns: FloatArray) -> Distribution:
     """Return the law that `table_of` made a table of."""
-    return _law(json.loads(kind), columns)
+    return _distribution(json.loads(kind), columns)
 
 
-def joined(first: Law, second: Law) -> Law:
+def joined(first: Distribution, second: Distribution) -> Distribution:
     """Return the rows of two laws of one kind, one after the other."""
     (kind, above), (other, below) = _table(first), _table(second)
     if kind != other:
         raise SummaryError(f"rows of {_named(kind)} do not merge with rows of {_named(other)}")
-    return _law(kind, np.concatenate([above, below]))
+    return _distribution(kind, np.concatenate([above, below]))
 
 
-def _table(law: Law) -> tuple[list[Any], FloatArray]:
-    n = law.n
-    if isinstance(law, Normal):
-        return ["Normal"], np.column_stack([law.mean, law.std])
-    if isinstance(law, Laplace):
-        return ["Laplace"], np.column_stack([law.loc, law.scale])
-    if isinstance(law, MvNormal):
-        return ["MvNormal", law.mean.shape[1]], np.column_stack([law.mean, law.cov.reshape(n, -1)])
-    if isinstance(law, Samples):
-        density = law.log_densities
-        columns = law.draws.reshape(n, -1)
+def _table(distribution: Distribution) -> tuple[list[Any], FloatArray]:
+    n = distribution.n
+    if isinstance(distribution, Normal):
+        return ["Normal"], np.column_stack([distribution.mean, distribution.std])
+    if isinstance(distribution, Laplace):
+        return ["Laplace"], np.column_stack([distribution.loc, distribution.scale])
+    if isinstance(distribution, MvNormal):
+        return ["MvNormal", distribution.mean.shape[1]], np.column_stack(
+            [distribution.mean, distribution.cov.reshape(n, -1)]
+        )
+    if isinstance(distribution, Samples):
+        density = distribution.log_densities
+        columns = distribution.draws.reshape(n, -1)
         if density is not None:
             columns = np.column_stack([columns, density])
-        return ["Samples", list(law.draws.shape[1:]), density is not None], columns
-    if isinstance(law, Mixture):
-        parts = [_table(component) for component in law.components]
+        return ["Samples", list(distribution.draws.shape[1:]), density is not None], columns
+    if isinstance(distribution, Mixture):
+        parts = [_table(component) for component in distribution.components]
         described = [[kind, columns.shape[1]] for kind, columns in parts]
-        return ["Mixture", described], np.column_stack([law.weights, *(columns for _, columns in parts)])
+        return ["Mixture", described], np.column_stack([distribution.weights, *(columns for _, columns in parts)])
     raise SummaryError(
-        f"{type(law).__name__} has no table of parameters, so batches of it cannot be merged or stored; "
+        f"{type(distribution).__name__} has no table of parameters, so batches of it cannot be merged or stored; "
         "pass all rows in one call"
     )
 
 
-def _law(kind: list[Any], columns: FloatArray) -> Law:
+def _distribution(kind: list[Any], columns: FloatArray) -> Distribution:
     name = kind[0]
     if name == "Normal":
         return Normal(columns[:, 0], columns[:, 1])
@@ -78,7 +80,10 @@ def _law(kind: list[Any], columns: FloatArray) -> Law:
     if name == "Mixture":
         described = kind[1]
         edges = np.cumsum([len(described), *(width for _, width in described)])
-        parts = [_law(part, columns[:, a:b]) for (part, _), a, b in zip(described, edges[:-1], edges[1:], strict=True)]
+        parts = [
+            _distribution(part, columns[:, a:b])
+            for (part, _), a, b in zip(described, edges[:-1], edges[1:], strict=True)
+        ]
         return Mixture(parts, columns[:, : len(described)])
     raise SummaryError(f"these bytes hold a law of the unknown kind {name}")
 
@@ -91,15 +96,15 @@ MOST_COLUMNS = 8
 
 
 def canonical_order(
-    rows: Binary | Classes | LawRows | CoverageRows, *, with_outcomes: bool = False
+    rows: Binary | Classes | DistributionRows | CoverageRows, *, with_outcomes: bool = False
 ) -> NDArray[np.intp]:
     """Return the rows by prediction, then weight, then (if asked) outcome.
 
     Which rows are drawn for something must not depend on the outcomes.
     """
-    if isinstance(rows, LawRows):
+    if isinstance(rows, DistributionRows):
         outcomes = _columns(rows.y) if with_outcomes else []
-        return np.lexsort([*outcomes, rows.w, *_of_law(rows.law)[::-1]])
+        return np.lexsort([*outcomes, rows.w, *_of_distribution(rows.distribution)[::-1]])
     if isinstance(rows, CoverageRows):
         hits = list(rows.e.T) if with_outcomes else []
         return np.lexsort([*hits, rows.w, *rows.points.reshape(rows.n, -1).T[::-1]])
@@ -111,13 +116,13 @@ def _columns(array: NDArray[Any]) -> list[NDArray[Any]]:
     return [array] if array.ndim == 1 else list(array.T)
 
 
-def _of_law(law: Law) -> list[NDArray[Any]]:
+def _of_distribution(distribution: Distribution) -> list[NDArray[Any]]:
     """Return a few columns by which the predictions of a law are told apart."""
     try:
-        return list(table_of(law)[1].T[:MOST_COLUMNS])
+        return list(table_of(distribution)[1].T[:MOST_COLUMNS])
     except SummaryError:
         pass
     try:
-        return list(law.ppf(np.broadcast_to([0.1, 0.5, 0.9], (law.n, 3))).T)
+        return list(distribution.ppf(np.broadcast_to([0.1, 0.5, 0.9], (distribution.n, 3))).T)
     except NotApplicableError:
         return []

@@ -135,7 +135,7 @@ def stratified_folds(labels: NDArray[np.int64], F: int, rng: np.random.Generator
     return fold
 
 
-LAWS = {"exact": "exact law of the rank sum", "saddlepoint": "saddlepoint law of the rank sum"}
+DISTRIBUTIONS = {"exact": "exact law of the rank sum", "saddlepoint": "saddlepoint law of the rank sum"}
 
 
 def c2st(
@@ -260,7 +260,7 @@ def _by_halves(model: Any, Z: FloatArray, labels: Labels, rng: np.random.Generat
         statistic=found.auc,
         pvalue=found.pvalue,
         estimate=_balanced_accuracy([part]),
-        method=f"classifier two-sample test; {_words(model, fitted)} fitted to one half, {LAWS[found.null]}",
+        method=f"classifier two-sample test; {_words(model, fitted)} fitted to one half, {DISTRIBUTIONS[found.null]}",
         n=labels.size,
         details={"held_out": _sizes(part.labels), "null": found.null, **_neighbours(model, fitted)},
     )

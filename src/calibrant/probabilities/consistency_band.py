@@ -30,13 +30,13 @@ def count_band(p: FloatArray, count: NDArray[np.int64], level: float) -> tuple[i
     """
     tail = (1 - level) / 2
     if count.sum() <= EXACT_ROWS:
-        return _quantiles_poisson_binomial(law(np.repeat(p, count)), tail)
+        return _quantiles_poisson_binomial(distribution(np.repeat(p, count)), tail)
     if float((count * p * (1 - p)).sum()) >= SKEWED:
         return _cornish_fisher(p, count, tail)
     return _rare(p, count, tail)
 
 
-def law(p: FloatArray) -> FloatArray:
+def distribution(p: FloatArray) -> FloatArray:
     """Return P(number of events = k), k = 0..n, by convolving halves: sums of positive terms only."""
     if p.size == 0:
         return np.ones(1)

@@ -17,10 +17,10 @@ from calibrant.core.results import Decomposition, Direction, TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, read_probabilities
-from calibrant.inputs.rows import DrawnRows, Judged, LawRows, read_outcomes
+from calibrant.inputs.rows import DistributionRows, DrawnRows, Judged, read_outcomes
 from calibrant.kernels.row_order import canonical_order
 from calibrant.progress import steps
 
@@ -90,7 +90,7 @@ def consistency_test(
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if isinstance(metric, str) or is_verb(metric):
         entry = find(metric)
-        rows, measure = _with_law(entry.read(y, prediction, **given)), _of_entry(entry, options)
+        rows, measure = _with_distribution(entry.read(y, prediction, **given)), _of_entry(entry, options)
     else:
         rows, measure = _read(y, prediction, **given), _of_function(metric, options)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
@@ -111,7 +111,7 @@ def consistency_test(
     )
 
 
-def _with_law(rows: AnyRows) -> DrawnRows:
+def _with_distribution(rows: AnyRows) -> DrawnRows:
     if isinstance(rows, Judged):
         raise NotApplicableError(
             f"{type(rows.prediction).__name__} do not say how outcomes are drawn, so that they cannot be redrawn; "
@@ -121,7 +121,7 @@ def _with_law(rows: AnyRows) -> DrawnRows:
 
 
 def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> DrawnRows:
-    if isinstance(prediction, Law):
+    if isinstance(prediction, Distribution):
         return read_outcomes(y, prediction, weights=weights)
     return read_probabilities(y, prediction, weights=weights, **labels)
 
@@ -158,8 +158,8 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
     def measure(rows: DrawnRows) -> float:
         # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
         weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
-        if isinstance(rows, LawRows):
-            return _number(function(rows.y.copy(), rows.law, **weighted, **options), "the metric")
+        if isinstance(rows, DistributionRows):
+            return _number(function(rows.y.copy(), rows.distribution, **weighted, **options), "the metric")
         prediction = rows.p if isinstance(rows, Binary) else rows.P
         return _number(function(rows.y.astype(np.int64), prediction.copy(), **weighted, **options), "the metric")
 

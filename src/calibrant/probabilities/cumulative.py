@@ -40,7 +40,7 @@ class CumulativeTest:
     name: str
     extent: Extent
     survival: Callable[[float], float]
-    law: str
+    distribution: str
 
     def __call__(self, summary: Ordered | Grid, *, null: str, resamples: int, rng: Any) -> TestResult:
         """Run the test."""
@@ -58,7 +58,7 @@ class CumulativeTest:
         else:
             statistic = size / sigma
             if resolved_null(null, information) == "asymptotic":
-                pvalue, how = self.survival(statistic), asymptotic_words(self.law, information)
+                pvalue, how = self.survival(statistic), asymptotic_words(self.distribution, information)
             else:
                 pvalue = self._redrawn(ordered_pool(summary), size, scale=sigma, resamples=resamples, rng=rng)
                 how = redrawn_words(summary, resamples)
@@ -198,7 +198,7 @@ _run = CumulativeTest(
     name="Kuiper test of cumulative differences",
     extent=lambda high, low: high - low,
     survival=brownian_range_sf,
-    law="limit law of the range of a Brownian motion",
+    distribution="limit law of the range of a Brownian motion",
 )
 
 
@@ -254,7 +254,7 @@ _run_kolmogorov_smirnov_test = CumulativeTest(
     name="Kolmogorov-Smirnov test of cumulative differences",
     extent=lambda high, low: np.maximum(high, np.abs(low)),
     survival=brownian_max_sf,
-    law="limit law of the largest height of a Brownian motion",
+    distribution="limit law of the largest height of a Brownian motion",
 )
 
 

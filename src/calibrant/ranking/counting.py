@@ -11,13 +11,13 @@ from calibrant.core.bins import bin_of, width_edges
 from calibrant.core.dispatch import on_threads, takes_fast_body
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import generator
 from calibrant.inputs.parametric import MvNormal, Normal
-from calibrant.inputs.rows import CdfRows, LawRows, QuantileRows
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 Counts = NDArray[np.int64]
 
@@ -120,7 +120,7 @@ def column_names(rank: NDArray[Any]) -> tuple[str, ...]:
 Bounds = tuple[FloatArray, FloatArray]
 
 
-def pit_bounds(rows: LawRows | QuantileRows | CdfRows) -> Bounds:
+def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
     """Return the ends of [F(y-), F(y)], each (n,), or (n, D) for outcomes that are vectors.
 
     They are the same where F has no jump at y. If the predictions are right, a value drawn evenly between them is
@@ -136,10 +136,10 @@ def pit_bounds(rows: LawRows | QuantileRows | CdfRows) -> Bounds:
         return rows.prediction.below, rows.prediction.at
     if isinstance(rows, QuantileRows):
         return _of_quantiles(rows)
-    if isinstance(rows.law, Samples):
-        less, equal = rank_counts(rows.y, rows.law.held, rows.dtype)
-        return less / (rows.law.M + 1), (less + equal + 1) / (rows.law.M + 1)
-    return _of_law(rows.law, rows.y)
+    if isinstance(rows.distribution, Samples):
+        less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
+        return less / (rows.distribution.M + 1), (less + equal + 1) / (rows.distribution.M + 1)
+    return _of_distribution(rows.distribution, rows.y)
 
 
 def _of_quantiles(rows: QuantileRows) -> Bounds:
@@ -152,30 +152,30 @@ def _of_quantiles(rows: QuantileRows) -> Bounds:
     return levels[less], levels[np.where(at_most > less, at_most, at_most + 1)]
 
 
-def _of_law(law: Law, y: FloatArray) -> Bounds:
+def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
     """Return F(y-) and F(y) of the law itself; a law of one's own is taken to have no jumps."""
-    if isinstance(law, Samples):
-        less, equal = rank_counts(y, law.held, law.held.dtype)
-        return less / law.M, (less + equal) / law.M
-    if isinstance(law, Mixture):
-        parts = [_of_law(component, y) for component in law.components]
-        return _mixed(law, [low for low, _ in parts]), _mixed(law, [high for _, high in parts])
-    if isinstance(law, MvNormal):
-        at = np.stack([_marginal(law, d).cdf(y[:, d]) for d in range(law.shape[0])], axis=1)
+    if isinstance(distribution, Samples):
+        less, equal = rank_counts(y, distribution.held, distribution.held.dtype)
+        return less / distribution.M, (less + equal) / distribution.M
+    if isinstance(distribution, Mixture):
+        parts = [_of_distribution(component, y) for component in distribution.components]
+        return _mixed(distribution, [low for low, _ in parts]), _mixed(distribution, [high for _, high in parts])
+    if isinstance(distribution, MvNormal):
+        at = np.stack([_marginal(distribution, d).cdf(y[:, d]) for d in range(distribution.shape[0])], axis=1)
         return at, at
-    at = law.cdf(y)
-    if isinstance(law, ScipyLaw) and not hasattr(law.dist, "logpdf"):  # discrete
-        return law.cdf(np.nextafter(y, -np.inf)), at
+    at = distribution.cdf(y)
+    if isinstance(distribution, ScipyDistribution) and not hasattr(distribution.dist, "logpdf"):  # discrete
+        return distribution.cdf(np.nextafter(y, -np.inf)), at
     return at, at
 
 
-def _marginal(law: MvNormal, d: int) -> Normal:
-    return Normal(law.mean[:, d], np.sqrt(law.cov[:, d, d]))
+def _marginal(distribution: MvNormal, d: int) -> Normal:
+    return Normal(distribution.mean[:, d], np.sqrt(distribution.cov[:, d, d]))
 
 
-def _mixed(law: Mixture, parts: list[FloatArray]) -> FloatArray:
+def _mixed(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
     total = np.zeros(parts[0].shape)
-    for part, weight in zip(parts, law.weights.T, strict=True):
+    for part, weight in zip(parts, distribution.weights.T, strict=True):
         total += (weight[:, None] if part.ndim == 2 else weight) * part
     return np.minimum(total, 1.0)  # the weights may add up to 1 and a rounding
 
@@ -183,7 +183,7 @@ def _mixed(law: Mixture, parts: list[FloatArray]) -> FloatArray:
 CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted
 
 
-def marginal_ranks(rows: LawRows | QuantileRows | CdfRows, rng: Any) -> Ranked:
+def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) -> Ranked:
     """Return the ranks among draws; of other predictions the cell of F(y) among 1000, which is a rank with M = 999.
 
     >>> from calibrant.inputs.rows import read_outcomes
@@ -192,9 +192,9 @@ def marginal_ranks(rows: LawRows | QuantileRows | CdfRows, rng: Any) -> Ranked:
     """
     if rng is not None:
         generator(rng)  # refuses what is none, whether it is needed or not
-    if isinstance(rows, LawRows) and isinstance(rows.law, Samples):
-        less, equal = rank_counts(rows.y, rows.law.held, rows.dtype)
-        return ranked(less, equal, rng, M=rows.law.M)
+    if isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
+        less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
+        return ranked(less, equal, rng, M=rows.distribution.M)
     low, high = pit_bounds(rows)
     wide = high > low
     if not wide.any():

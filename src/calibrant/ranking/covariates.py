@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, as_array, read_numbers, refuse_where
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Counts, Ranked, as_compared, marginal_ranks
 from calibrant.ranking.effects import legendre, own_stream
@@ -188,7 +188,7 @@ def _mean_phi(ranks: Ranks) -> FloatArray:
 BLOCK = 1 << 22  # ranks that are looked at together
 
 
-def exchanged_counts(rows: LawRows, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def exchanged_counts(rows: DistributionRows, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return B tables of counts (B, M + 1, C): of ranks, if a random member of each row were its outcome.
 
     If outcomes are calibrated, outcome and draws are exchangeable, and the table of the outcomes is one more such
@@ -200,14 +200,14 @@ def exchanged_counts(rows: LawRows, resamples: int, rng: np.random.Generator) ->
     >>> exchanged_counts(rows, 5, np.random.default_rng(0)).sum(axis=1)[:, 0]
     array([2, 2, 2, 2, 2])
     """
-    law = rows.law
-    assert isinstance(law, Samples)  # whoever calls has checked it
-    m, y = law.M + 1, rows.y.reshape(rows.n, -1)
+    distribution = rows.distribution
+    assert isinstance(distribution, Samples)  # whoever calls has checked it
+    m, y = distribution.M + 1, rows.y.reshape(rows.n, -1)
     C = y.shape[1]
     tables = np.zeros((C, resamples * m), np.int64)
     offset = np.arange(resamples) * m
     for part in chunks(rows.n, max(1, BLOCK // max(resamples, m * C))):
-        less, equal = member_counts(y[part], law.held[part].reshape(-1, law.M, C), rows.dtype)
+        less, equal = member_counts(y[part], distribution.held[part].reshape(-1, distribution.M, C), rows.dtype)
         chosen = rng.integers(m, size=(len(less), resamples))
         for c in range(C):
             rank = np.take_along_axis(less[:, c], chosen, axis=1)
@@ -262,7 +262,7 @@ class ExchangedRanks(WithRanks):
             raise SummaryError("the tables of ExchangedRanks do not fit together")
 
     @classmethod
-    def of(cls, rows: LawRows, resamples: int, rng: object) -> Self:
+    def of(cls, rows: DistributionRows, resamples: int, rng: object) -> Self:
         """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
         own = Ranks.of_ranked(marginal_ranks(rows, rng), rows.w)
         if own.counts.size * resamples > MOST:

@@ -15,18 +15,18 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers
 from calibrant.inputs.options import check_choice, check_count, check_level
-from calibrant.inputs.rows import CdfRows, LawRows, QuantileRows
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import Band, counts_test, ecdf_band, histogram_band
 from calibrant.ranking.counting import marginal_ranks
 from calibrant.ranking.effects import RESAMPLES, bin_counts, chi2, is_large, rank_bins, read_bins
 from calibrant.ranking.summary import Ranks
 
-JUDGED = ("samples", "laws", "quantiles", "cdf")
+JUDGED = ("samples", "distributions", "quantiles", "cdf")
 
 
 def rank_summary(rows: AnyRows, *, rng: Any, **_: Any) -> Ranks:
     """Count the ranks of outcomes, coordinate by coordinate."""
-    given = cast("LawRows | QuantileRows | CdfRows", rows)
+    given = cast("DistributionRows | QuantileRows | CdfRows", rows)
     return Ranks.of_ranked(marginal_ranks(given, rng), given.w)
 
 
@@ -333,7 +333,9 @@ def rank_histogram(
     counts, expected = bin_counts(ranks.counts, K), N * size / m
     band = histogram_band(N, size / m, level_of_each(level, ranks.C, multiplicity))
     statistic, pvalue = chi2(counts, expected, rng)
-    law = f"chi-square with {K - 1} degrees of freedom" if is_large(expected) else f"{RESAMPLES} simulated histograms"
+    distribution = (
+        f"chi-square with {K - 1} degrees of freedom" if is_large(expected) else f"{RESAMPLES} simulated histograms"
+    )
     return Curve(
         kind="rank_histogram",
         columns={
@@ -344,7 +346,7 @@ def rank_histogram(
             "lower": band.lower,
             "upper": band.upper,
         },
-        method=f"exact simultaneous band of {K} bins; {law}{said_of_columns(ranks, multiplicity)}",
+        method=f"exact simultaneous band of {K} bins; {distribution}{said_of_columns(ranks, multiplicity)}",
         n=N,
         details={
             "level": level,

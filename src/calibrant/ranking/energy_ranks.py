@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_where
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import refuse_rounded
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
 from calibrant.ranking.counting import Ranked, cells, rank_counts
 from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
 from calibrant.ranking.verbs import rank_verb
 
 
-def density_level(law: Law, y: FloatArray) -> FloatArray | None:
+def density_level(distribution: Distribution, y: FloatArray) -> FloatArray | None:
     r"""Return u = P(q(X) > q(y)), the mass of the smallest region of highest density that holds y; None without a form.
 
     Normal: :math:`|2 \Phi(z) - 1|`. Laplace: :math:`1 - e^{-|z|}`. MvNormal: the chi-square distribution function
@@ -33,26 +33,26 @@ def density_level(law: Law, y: FloatArray) -> FloatArray | None:
     from scipy.special import erf, gammainc
 
     with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
-        if isinstance(law, Normal):
-            return np.asarray(erf(np.abs(y - law.mean) / law.std / np.sqrt(2)))
-        if isinstance(law, Laplace):
-            return np.asarray(-np.expm1(-np.abs(y - law.loc) / law.scale))
-        if isinstance(law, MvNormal):
-            return np.asarray(gammainc(law.shape[0] / 2, _squared_distances(law, y) / 2))
+        if isinstance(distribution, Normal):
+            return np.asarray(erf(np.abs(y - distribution.mean) / distribution.std / np.sqrt(2)))
+        if isinstance(distribution, Laplace):
+            return np.asarray(-np.expm1(-np.abs(y - distribution.loc) / distribution.scale))
+        if isinstance(distribution, MvNormal):
+            return np.asarray(gammainc(distribution.shape[0] / 2, _squared_distances(distribution, y) / 2))
     return None
 
 
-def _squared_distances(law: MvNormal, y: FloatArray) -> FloatArray:
+def _squared_distances(distribution: MvNormal, y: FloatArray) -> FloatArray:
     """Return (y - μ)' Σ⁻¹ (y - μ), as the square of the solution of L z = y - μ with Σ = L L'."""
-    residual = y - law.mean
-    if law.is_shared:
-        z = np.linalg.solve(np.linalg.cholesky(law.cov[0]), residual.T).T
+    residual = y - distribution.mean
+    if distribution.is_shared:
+        z = np.linalg.solve(np.linalg.cholesky(distribution.cov[0]), residual.T).T
     else:
-        z = np.linalg.solve(np.linalg.cholesky(law.cov), residual[:, :, None])[:, :, 0]
+        z = np.linalg.solve(np.linalg.cholesky(distribution.cov), residual[:, :, None])[:, :, 0]
     return np.asarray((z * z).sum(axis=1))
 
 
-def read_log_density_y(log_density_y: Any, rows: LawRows) -> NDArray[Any]:
+def read_log_density_y(log_density_y: Any, rows: DistributionRows) -> NDArray[Any]:
     """Return one log density per row that stayed at the boundary, in the type it came; minus infinity is legal."""
     array = read_numbers(log_density_y, "log_density_y")
     expected = rows.n if rows.keep is None else rows.keep.size
@@ -71,8 +71,10 @@ DRAWS = 999
 WHAT = "the density"
 
 
-@rank_verb(predictions=("samples", "laws"))
-def energy_ranks(rows: LawRows, *, log_density_y: Any = None, draws: int | None = None, rng: Any = None) -> Ranked:
+@rank_verb(predictions=("samples", "distributions"))
+def energy_ranks(
+    rows: DistributionRows, *, log_density_y: Any = None, draws: int | None = None, rng: Any = None
+) -> Ranked:
     r"""Number of draws at which the predicted density is higher than at the outcome: uniform if predictions are right.
 
     .. math:: r_i = \#\{j : \log q_i(x_{ij}) > \log q_i(y_i)\}
@@ -135,53 +137,58 @@ def energy_ranks(rows: LawRows, *, log_density_y: Any = None, draws: int | None 
     return _ranked(rows, log_density_y, draws, rng)._replace(outward=True)
 
 
-def _ranked(rows: LawRows, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
-    if isinstance(rows.law, Samples):
-        return _of_samples(rows, rows.law, log_density_y, draws, rng)
+def _ranked(rows: DistributionRows, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
+    if isinstance(rows.distribution, Samples):
+        return _of_samples(rows, rows.distribution, log_density_y, draws, rng)
     if log_density_y is not None:
-        raise InputError(f"log_density_y is for Samples; {type(rows.law).__name__} tells its density itself")
-    level = density_level(rows.law, rows.y)
+        raise InputError(f"log_density_y is for Samples; {type(rows.distribution).__name__} tells its density itself")
+    level = density_level(rows.distribution, rows.y)
     if level is None:
-        return _of_draws(rows.law, rows.y, DRAWS if draws is None else check_count("draws", draws), rng)
+        return _of_draws(rows.distribution, rows.y, DRAWS if draws is None else check_count("draws", draws), rng)
     if draws is not None:
-        raise InputError(f"draws= has no use for {type(rows.law).__name__}, which has a closed form; leave it out")
+        raise InputError(
+            f"draws= has no use for {type(rows.distribution).__name__}, which has a closed form; leave it out"
+        )
     return cells(level, np.zeros(rows.n, bool))
 
 
-def _of_samples(rows: LawRows, law: Samples, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
+def _of_samples(rows: DistributionRows, distribution: Samples, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
     Members.of(rows)  # refuses infinite draws, at which there is no density
-    if law.log_densities is None or log_density_y is None:
+    if distribution.log_densities is None or log_density_y is None:
         raise InputError(
             "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
             "{log_density_y=}; {which} is missing. joint_ranks needs none",
-            which="the first" if law.log_densities is None else "the second",
+            which="the first" if distribution.log_densities is None else "the second",
             option="log_density_y",
         )
     if draws is not None:
-        raise InputError(f"draws= is for laws; these are {law.M} draws already. Leave it out")
-    q_y, q = read_log_density_y(log_density_y, rows), law.log_densities
+        raise InputError(f"draws= is for laws; these are {distribution.M} draws already. Leave it out")
+    q_y, q = read_log_density_y(log_density_y, rows), distribution.log_densities
     coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
     below, equal = rank_counts(q_y, q, coarser)
-    return tie_broken(law.M - below - equal, equal, rng, M=law.M, what=WHAT)
+    return tie_broken(distribution.M - below - equal, equal, rng, M=distribution.M, what=WHAT)
 
 
-def _of_draws(law: Law, y: FloatArray, M: int, rng: Any) -> Ranked:
+def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ranked:
     if rng is None:
         raise InputError(
-            f"energy_ranks has no closed form for {type(law).__name__} and draws from it; pass rng=, a numpy Generator "
+            f"energy_ranks has no closed form for {type(distribution).__name__} and draws from it; pass rng=, a "
+            f"numpy Generator "
             "or a whole number"
         )
     chance = generator(rng)
-    less, equal = np.empty((2, law.n), np.int64)
-    D = law.shape[0] if law.shape else 1
-    for part in chunks(law.n, max(1, BLOCK // (M * D))):
-        block = law.take(part)
+    less, equal = np.empty((2, distribution.n), np.int64)
+    D = distribution.shape[0] if distribution.shape else 1
+    for part in chunks(distribution.n, max(1, BLOCK // (M * D))):
+        block = distribution.take(part)
         z = np.concatenate([y[part, None], block.sample(M, chance)], axis=1)  # one call for outcome and draws alike
         q = np.asarray(block.log_density(z))
         if np.isnan(q).any():
             row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
             raise InputError(
-                "the log_density of {law} must be a number; {row} has one that is nan", law=type(law).__name__, row=row
+                "the log_density of {law} must be a number; {row} has one that is nan",
+                distribution=type(distribution).__name__,
+                row=row,
             )
         less[part], equal[part] = outcome_counts(-q)
     return tie_broken(less, equal, chance, M=M, what=WHAT)

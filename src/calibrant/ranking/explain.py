@@ -16,7 +16,7 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, read_array
 from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.parametric import MvNormal
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import JUDGED, nearest, rank_summary
 from calibrant.ranking.effects import LEAST, band_test
@@ -206,7 +206,7 @@ def _pvalues(ranks: Ranks) -> tuple[FloatArray, NDArray[np.int64]]:
     return np.maximum(found.pvalue, LEAST), np.rint(found.where * (ranks.M + 1)).astype(np.int64)
 
 
-def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, LawRows | None]:
+def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None]:
     if isinstance(y, Summary):
         if not isinstance(y, Ranks):
             raise SummaryError(
@@ -224,7 +224,7 @@ def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, LawRows | None]
             "were: pass Ranks.of(ranks, M)"
         )
     rows = read("explain", JUDGED, y, prediction)
-    return rank_summary(rows, rng=rng), rows if isinstance(rows, LawRows) else None
+    return rank_summary(rows, rng=rng), rows if isinstance(rows, DistributionRows) else None
 
 
 def _one_column(joint: Any) -> Ranks:
@@ -238,20 +238,20 @@ def _one_column(joint: Any) -> Ranks:
     return joint
 
 
-def _joint_of(rows: LawRows | None, y: Any, prediction: Any, rng: Any) -> Ranks | None:
+def _joint_of(rows: DistributionRows | None, y: Any, prediction: Any, rng: Any) -> Ranks | None:
     """Return ranks of all coordinates together, where they cost little; average ranks see wrong dependence best."""
-    if rows is None or rows.law.shape in ((), (1,)):
+    if rows is None or rows.distribution.shape in ((), (1,)):
         return None
-    if isinstance(rows.law, MvNormal):
+    if isinstance(rows.distribution, MvNormal):
         return cast(Ranks, summarize(energy_ranks, y, prediction))
-    if not isinstance(rows.law, Samples) or not rows.law.finite:
+    if not isinstance(rows.distribution, Samples) or not rows.distribution.finite:
         return None
-    if rows.law.held.size > CHEAP:
+    if rows.distribution.held.size > CHEAP:
         return None
     return cast(Ranks, summarize(joint_ranks, y, prediction, method="average", rng=0 if rng is None else rng))
 
 
-def _contraction_of(given: Any, ranks: Ranks, rows: LawRows | None, prediction: Any) -> FloatArray | None:
+def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, prediction: Any) -> FloatArray | None:
     if given is not None:
         values = np.atleast_1d(read_array(given, "contraction"))
         if values.shape != (ranks.C,) or np.isnan(values).any():

@@ -13,7 +13,7 @@ from calibrant.core.dispatch import takes_fast_double_sum
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.members import Members, Score, coordinate_scale, member_ranks
 from calibrant.ranking.verbs import rank_verb
@@ -196,11 +196,13 @@ WORDS = {
 }
 OF_DISTANCES = ("mean_distance", "spanning_tree")
 OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
-DRAWN = {"laws": "Pass draws of it, Samples(law.sample(999, rng))"}
+DRAWN = {"distributions": "Pass draws of it, Samples(law.sample(999, rng))"}
 
 
 @rank_verb(predictions=("samples",), instead=DRAWN)
-def joint_ranks(rows: LawRows, *, method: str = "mean_distance", scale: Any = "pooled", rng: Any = None) -> Ranked:
+def joint_ranks(
+    rows: DistributionRows, *, method: str = "mean_distance", scale: Any = "pooled", rng: Any = None
+) -> Ranked:
     r"""Rank of a vector among its draws, all coordinates at once: uniform on 0 to M if they are exchangeable.
 
     The outcome :math:`z_0 = y` and its draws :math:`z_1, \dots, z_M` get a score f that treats these m = M + 1 members
@@ -265,7 +267,7 @@ def joint_ranks(rows: LawRows, *, method: str = "mean_distance", scale: Any = "p
     array([2])
     """
     check_choice("method", method, *WORDS)
-    if rows.law.shape in ((), (1,)):
+    if rows.distribution.shape in ((), (1,)):
         raise NotApplicableError(
             "joint_ranks judges vectors of two coordinates or more, and these outcomes have one. Use ranks"
         )

@@ -18,7 +18,7 @@ from calibrant.core.words import NAMED, percent, pvalue_words, rows_needed
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import marginal_ranks
 from calibrant.ranking.covariates import RankCovariates
@@ -53,13 +53,13 @@ class Look(NamedTuple):
         return Measurement(self.name, self.label, self.statistic, pvalue=self.pvalue, method=self.method)
 
 
-def judged_by_ranks(rows: LawRows) -> bool:
+def judged_by_ranks(rows: DistributionRows) -> bool:
     """Tell whether these are draws of rows of one weight; weighted ranks have no exact law."""
     w = rows.w
-    return isinstance(rows.law, Samples) and (is_unit(w) or bool(w.min() == w.max()))
+    return isinstance(rows.distribution, Samples) and (is_unit(w) or bool(w.min() == w.max()))
 
 
-def coordinate_ranks(rows: LawRows, setting: Setting) -> Ranks:
+def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
     """Return the ranks of each coordinate, by the names the user has for them."""
     found = marginal_ranks(rows, setting.rng)
     if setting.columns and found.rank.ndim == 2:
@@ -76,22 +76,22 @@ def marginal_look(ranks: Ranks) -> Look:
     return Look("uniformity_test", label, ranks, float(gamma.min()), float(p.min()), found.method)
 
 
-def joint_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]:
+def joint_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], list[str]]:
     """Return the looks at vectors as a whole, and what was left out."""
-    law = rows.law
-    if not isinstance(law, Samples):
+    distribution = rows.distribution
+    if not isinstance(distribution, Samples):
         return [], []
     looks, missing = [], []
-    D = law.shape[0] if law.shape else 1
-    if setting.log_density_y is not None and law.finite:
+    D = distribution.shape[0] if distribution.shape else 1
+    if setting.log_density_y is not None and distribution.finite:
         looks.append(_look(energy_ranks, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
-    elif law.log_densities is not None:
+    elif distribution.log_densities is not None:
         missing.append("The densities of the draws are not used: pass log_density_y=, that of the outcomes.")
     if D < 2:
         return looks, missing
-    if not law.finite:
+    if not distribution.finite:
         return looks, [*missing, "Coordinates are not judged together: some draws are infinite."]
-    if not looks and rows.n * law.M**2 * D <= COMPARED:
+    if not looks and rows.n * distribution.M**2 * D <= COMPARED:
         looks.append(_look(joint_ranks, "ranks by mean distance", rows, setting, method="mean_distance"))
     elif not looks:
         missing.append(
@@ -102,7 +102,7 @@ def joint_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]
     return looks, missing
 
 
-def _look(verb: Callable[..., RankArray], label: str, rows: LawRows, setting: Setting, **options: Any) -> Look:
+def _look(verb: Callable[..., RankArray], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> Look:
     ranking = cast(RankEntry[Any], RANKINGS[verb.__name__])
     found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
     ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
@@ -112,7 +112,7 @@ def _look(verb: Callable[..., RankArray], label: str, rows: LawRows, setting: Se
     return Look(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
 
 
-def conditional_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list[str]]:
+def conditional_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], list[str]]:
     """Return the looks at ranks against covariates, and what did not apply."""
     x = setting.covariates
     if x is None:
@@ -127,7 +127,7 @@ def conditional_looks(rows: LawRows, setting: Setting) -> tuple[list[Look], list
         looks.append(Look("uniformity_test.score", "ranks against covariates", None, statistic, p, found.method, True))
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
-    if isinstance(rows.law, Samples) and rows.law.finite:
+    if isinstance(rows.distribution, Samples) and rows.distribution.finite:
         try:
             looks.append(_look(tarp_ranks, "ranks by distance to a fit", rows, setting, covariates=x))
         except NotApplicableError as reason:
@@ -267,7 +267,7 @@ def _named(name: str) -> str:
 SMALL = 0.1  # predictive standard deviations, and of the logarithm of a spread: not worth a word
 
 
-def sample_groups(rows: LawRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return the band test of each group and coordinate, adjusted over all of them, worst first."""
     lines: list[dict[str, Any]] = []
     for grouping in groupings:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import on_threads
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Counts, Ranked, ranked
 
@@ -28,12 +28,12 @@ class Members:
     dtype: np.dtype[Any]  # the coarser of their types, in which both are meant
 
     @classmethod
-    def of(cls, rows: LawRows) -> Self:
+    def of(cls, rows: DistributionRows) -> Self:
         """Take outcomes and their draws, which must be finite."""
-        law = rows.law
-        assert isinstance(law, Samples)  # the only kind that verbs of members read
-        held = law.held if law.finite else law.draws  # the second names the infinite one
-        return cls(rows.y.reshape(rows.n, -1), held.reshape(rows.n, law.M, -1), rows.dtype)
+        distribution = rows.distribution
+        assert isinstance(distribution, Samples)  # the only kind that verbs of members read
+        held = distribution.held if distribution.finite else distribution.draws  # the second names the infinite one
+        return cls(rows.y.reshape(rows.n, -1), held.reshape(rows.n, distribution.M, -1), rows.dtype)
 
     @property
     def n(self) -> int:

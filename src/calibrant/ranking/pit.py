@@ -17,11 +17,11 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.rows import CdfRows, LawRows, QuantileRows
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, as_compared, pit_bounds
 
-JUDGED = ("samples", "laws", "quantiles", "cdf")
+JUDGED = ("samples", "distributions", "quantiles", "cdf")
 FEW = 50.0  # effective draws, below which the mean weight stands badly for the weight of the outcome
 
 
@@ -78,7 +78,7 @@ def pit(
     array([1])
     """
     rows = read("pit", JUDGED, y, prediction)
-    low, high = _bounds(cast("LawRows | QuantileRows | CdfRows", rows), draw_weights, y_weight)
+    low, high = _bounds(cast("DistributionRows | QuantileRows | CdfRows", rows), draw_weights, y_weight)
     wide = np.count_nonzero(high > low)
     if not wide:
         return np.array(high)
@@ -90,30 +90,30 @@ def pit(
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
 
 
-def _bounds(rows: LawRows | QuantileRows | CdfRows, draw_weights: Any, y_weight: Any) -> Bounds:
+def _bounds(rows: DistributionRows | QuantileRows | CdfRows, draw_weights: Any, y_weight: Any) -> Bounds:
     if draw_weights is None:
         if y_weight is not None:
             raise InputError("y_weight goes with draw_weights, on one scale; give both or neither")
         return pit_bounds(rows)
-    if not isinstance(rows, LawRows) or not isinstance(rows.law, Samples):
-        got = type(rows.law if isinstance(rows, LawRows) else rows.prediction).__name__
+    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
+        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
         raise InputError(f"draw_weights are for Samples; leave them out for {got}")
-    weights = _read(draw_weights, "draw_weights", (rows.n, rows.law.M), ("row", "draw"))
+    weights = _read(draw_weights, "draw_weights", (rows.n, rows.distribution.M), ("row", "draw"))
     own = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
     largest = weights.max(axis=1) if own is None else np.maximum(weights.max(axis=1), own)
     refuse_where(largest == 0, largest, "the weights of a row must not all be 0", "Drop such rows")
     power = -np.frexp(largest)[1]  # weights of a row times a power of two, so that sums and squares stay in float64
     weights = np.ldexp(weights, power[:, None])
     own = _mean_weight(weights) if own is None else np.ldexp(own, power)
-    return _weighted_bounds(rows, rows.law, weights, own)
+    return _weighted_bounds(rows, rows.distribution, weights, own)
 
 
-def _weighted_bounds(rows: LawRows, law: Samples, weights: FloatArray, own: FloatArray) -> Bounds:
+def _weighted_bounds(rows: DistributionRows, distribution: Samples, weights: FloatArray, own: FloatArray) -> Bounds:
     total = weights.sum(axis=1) + own
-    draws, y = as_compared(law.held, rows.dtype), as_compared(rows.y, rows.dtype)
-    if not law.shape:
+    draws, y = as_compared(distribution.held, rows.dtype), as_compared(rows.y, rows.dtype)
+    if not distribution.shape:
         return _between(draws, y, weights, own, total)
-    parts = [_between(draws[:, :, d], y[:, d], weights, own, total) for d in range(law.shape[0])]
+    parts = [_between(draws[:, :, d], y[:, d], weights, own, total) for d in range(distribution.shape[0])]
     low, high = (np.stack(side, axis=1) for side in zip(*parts, strict=True))
     return low, high
 
@@ -167,7 +167,7 @@ def bin_shares(rows: AnyRows, *, bins: int) -> Moments:
     return total
 
 
-@curve(reads=(Moments,), summarise=bin_shares, predictions=("samples", "laws", "quantiles", "cdf"))
+@curve(reads=(Moments,), summarise=bin_shares, predictions=("samples", "distributions", "quantiles", "cdf"))
 def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
     r"""Histogram of the probability integral transform, without randomness.
 

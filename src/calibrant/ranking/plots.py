@@ -136,10 +136,10 @@ def draw_ecdf_difference(
         ax.plot(t, sign * sd, color=palette.REFERENCE, linewidth=0.9, linestyle="--", zorder=2.5, label=label)
     ax.fill_between(t, lower, upper, label=f"{100 * details['level']:g} % band, joint", **BAND)
     lines = draw_lines(ax, t, v, details, marker="o" if t.size <= FEW_ECDF_DIFFERENCE else None)
-    of_law = "probability integral transform t" if details["cells"] else "rank over number of ranks, t"
+    of_distribution = "probability integral transform t" if details["cells"] else "rank over number of ranks, t"
     ax.set(
         xlim=(0, 1),
-        xlabel=of_law,
+        xlabel=of_distribution,
         ylabel="share below t, minus t" + ("" if scale is None else ", times √n"),
     )
     dress(ax)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
-from calibrant.inputs.rows import CdfRows, LawRows, QuantileRows
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, as_compared, marginal_ranks, rank_counts
 from calibrant.ranking.covariates import read_covariates
@@ -122,9 +122,9 @@ def _named(name: str) -> str:
     return f"quantity {name!r}" if name else "quantity"
 
 
-@rank_verb(predictions=("samples", "laws", "quantiles", "cdf"))
+@rank_verb(predictions=("samples", "distributions", "quantiles", "cdf"))
 def ranks(
-    rows: LawRows | QuantileRows | CdfRows, *, quantity: Any = None, covariates: Any = None, rng: Any = None
+    rows: DistributionRows | QuantileRows | CdfRows, *, quantity: Any = None, covariates: Any = None, rng: Any = None
 ) -> Ranked:
     r"""Number of draws below the outcome: uniform on 0 to M if outcome and draws are exchangeable.
 
@@ -193,8 +193,8 @@ def ranks(
 
 
 def _of_quantities(rows: Any, quantity: Any, covariates: Any, rng: Any) -> Ranked:
-    if not isinstance(rows, LawRows) or not isinstance(rows.law, Samples):
-        got = type(rows.law if isinstance(rows, LawRows) else rows.prediction).__name__
+    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
+        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
         raise InputError(f"quantity= is for Samples, of whose draws it is taken; got {got}. Pass draws of the law")
     functions = read_quantities(quantity)
     looking = {name for name, f in functions.items() if takes_covariates(f)}
@@ -205,23 +205,23 @@ def _of_quantities(rows: Any, quantity: Any, covariates: Any, rng: Any) -> Ranke
             "covariates= goes with a quantity f(z, x) of two arguments without defaults; none of these has"
         )
     x = read_covariates(covariates, rows.n, rows.keep) if looking else None
-    z = _members(rows, rows.law)
+    z = _members(rows, rows.distribution)
     less, equal = np.empty((2, rows.n, len(functions)), np.int64)
     for c, (name, f) in enumerate(functions.items()):
         values = values_of(name, f, z, x if name in looking else None)
         less[:, c], equal[:, c] = rank_counts(values[:, 0], values[:, 1:], values.dtype)
     if callable(quantity):
         less, equal = less[:, 0], equal[:, 0]
-    return tie_broken(less, equal, rng, M=rows.law.M, what="the quantity", names=tuple(functions))
+    return tie_broken(less, equal, rng, M=rows.distribution.M, what="the quantity", names=tuple(functions))
 
 
-def _members(rows: LawRows, law: Samples) -> NDArray[Any]:
+def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
     """Return outcome and draws in one array, (n, M + 1) or (n, M + 1, D), as the coarser of their types."""
     y = as_compared(rows.y, rows.dtype)
-    z = np.empty((rows.n, law.M + 1, *law.shape), y.dtype)
+    z = np.empty((rows.n, distribution.M + 1, *distribution.shape), y.dtype)
     z[:, 0] = y
     for part in chunks(rows.n):
-        z[part, 1:] = as_compared(law.held[part], rows.dtype)
+        z[part, 1:] = as_compared(distribution.held[part], rows.dtype)
     return z
 
 

@@ -11,7 +11,7 @@ from calibrant.core.means import moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_choice, read_levels
 from calibrant.inputs.parametric import Laplace, Normal
 from calibrant.inputs.rows import Judged
@@ -38,7 +38,7 @@ def spread_moments(rows: Judged, *, statistic: str, level: Any) -> Moments:
 @metric(
     reads=(Moments,),
     summarise=spread_moments,
-    predictions=("samples", "laws"),
+    predictions=("samples", "distributions"),
     outcome=False,
     mean=True,
     instead={"intervals": "Intervals and sets have a width", "sets": "Intervals and sets have a width"},
@@ -102,37 +102,37 @@ def _name(statistic: str, level: Any) -> str:
     return f"sharpness(width, {words if single else f'[{words}]'})"
 
 
-def _row_values(law: Law, statistic: str, level: Any) -> FloatArray:
+def _row_values(distribution: Distribution, statistic: str, level: Any) -> FloatArray:
     """Return the values (n,) or (n, columns) whose mean is taken."""
     if statistic == "width":
-        found = law.interval(level)
+        found = distribution.interval(level)
         width = found.upper - found.lower
         return width[:, 0] if found.single else width
     if statistic == "log_det":
-        return _log_det(law)
+        return _log_det(distribution)
     if statistic == "mean":
-        return _deviation(law)
-    variance = variance_of(law)
-    _refuse_undefined(variance, law)
+        return _deviation(distribution)
+    variance = variance_of(distribution)
+    _refuse_undefined(variance, distribution)
     return variance
 
 
-def _deviation(law: Law) -> FloatArray:
+def _deviation(distribution: Distribution) -> FloatArray:
     """Return the standard deviation of each row, (n,) or (n, D), without a square that leaves the range of numbers."""
-    if isinstance(law, Normal):
-        return law.std
-    if isinstance(law, Laplace):
+    if isinstance(distribution, Normal):
+        return distribution.std
+    if isinstance(distribution, Laplace):
         with np.errstate(over="ignore"):
-            return np.asarray(np.sqrt(2) * law.scale)
+            return np.asarray(np.sqrt(2) * distribution.scale)
     with np.errstate(over="ignore", invalid="ignore"):  # of draws these are taken again
-        variance = variance_of(law)
-    if not isinstance(law, Samples):
-        _refuse_undefined(variance, law)
+        variance = variance_of(distribution)
+    if not isinstance(distribution, Samples):
+        _refuse_undefined(variance, distribution)
         return np.sqrt(variance)
-    lost = ~((variance > SMALL) & (variance < np.inf)).reshape(law.n, -1).all(axis=1)
+    lost = ~((variance > SMALL) & (variance < np.inf)).reshape(distribution.n, -1).all(axis=1)
     with np.errstate(invalid="ignore"):
         found = np.sqrt(variance)
-    found[lost] = _deviation_of_draws(law.draws[lost])
+    found[lost] = _deviation_of_draws(distribution.draws[lost])
     return found
 
 
@@ -148,12 +148,14 @@ def _deviation_of_draws(draws: FloatArray) -> FloatArray:
         return np.asarray(np.ldexp(unit, (size + spread)[:, 0]))
 
 
-def _log_det(law: Law) -> FloatArray:
-    D = law.shape[0] if law.shape else 1
-    if isinstance(law, Samples) and law.M <= D:
-        raise InputError(f'statistic="log_det" of draws needs more draws than coordinates; got {law.M} for {D}')
-    covariance = covariance_of(law)
-    _refuse_undefined(covariance, law)
+def _log_det(distribution: Distribution) -> FloatArray:
+    D = distribution.shape[0] if distribution.shape else 1
+    if isinstance(distribution, Samples) and distribution.M <= D:
+        raise InputError(
+            f'statistic="log_det" of draws needs more draws than coordinates; got {distribution.M} for {D}'
+        )
+    covariance = covariance_of(distribution)
+    _refuse_undefined(covariance, distribution)
     sign, value = np.linalg.slogdet(covariance)
     if not (sign > 0).all():
         raise NotApplicableError(
@@ -163,8 +165,8 @@ def _log_det(law: Law) -> FloatArray:
     return np.asarray(value, dtype=np.float64)
 
 
-def _refuse_undefined(variance: FloatArray, law: Law) -> None:
+def _refuse_undefined(variance: FloatArray, distribution: Distribution) -> None:
     if np.isnan(variance).any():
         raise NotApplicableError(
-            f'{type(law).__name__} has no variance in at least one row. Use statistic="width" with level='
+            f'{type(distribution).__name__} has no variance in at least one row. Use statistic="width" with level='
         )

@@ -15,31 +15,31 @@ from calibrant.core.kinds import part_of, read
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 
-def mean_of(law: Law) -> FloatArray:
+def mean_of(distribution: Distribution) -> FloatArray:
     """Return the mean of each row, (n,) or (n, D)."""
-    if isinstance(law, (Normal, MvNormal)):
-        return law.mean
-    if isinstance(law, Laplace):
-        return law.loc
-    if isinstance(law, Samples):
-        return np.asarray(law.draws.mean(axis=1))
-    if isinstance(law, ScipyLaw):
-        return np.asarray(law.dist.mean(*law.args, **law.kwds), dtype=np.float64)
-    if isinstance(law, Mixture):
-        means = [mean_of(part) for part in law.components]
-        return _weighted(law, means)
-    raise _unknown(law)
+    if isinstance(distribution, (Normal, MvNormal)):
+        return distribution.mean
+    if isinstance(distribution, Laplace):
+        return distribution.loc
+    if isinstance(distribution, Samples):
+        return np.asarray(distribution.draws.mean(axis=1))
+    if isinstance(distribution, ScipyDistribution):
+        return np.asarray(distribution.dist.mean(*distribution.args, **distribution.kwds), dtype=np.float64)
+    if isinstance(distribution, Mixture):
+        means = [mean_of(part) for part in distribution.components]
+        return _weighted(distribution, means)
+    raise _unknown(distribution)
 
 
-def variance_of(law: Law) -> FloatArray:
+def variance_of(distribution: Distribution) -> FloatArray:
     """Return the variance of each row, (n,), or of each coordinate, (n, D); of draws with the divisor M - 1.
 
     A mixture has the mean of its variances and the variance of its means:
@@ -47,57 +47,61 @@ def variance_of(law: Law) -> FloatArray:
     >>> variance_of(Mixture([Normal([-1.0], 2.0), Normal([1.0], 2.0)], [0.5, 0.5]))
     array([5.])
     """
-    if isinstance(law, Normal):
-        return np.asarray(law.std**2)
-    if isinstance(law, Laplace):
-        return np.asarray(2 * law.scale**2)
-    if isinstance(law, MvNormal):
-        return np.diagonal(law.cov, axis1=1, axis2=2)
-    if isinstance(law, Samples):
-        _refuse_one_draw(law)
-        return np.asarray(law.draws.var(axis=1, ddof=1))
-    if isinstance(law, ScipyLaw):
-        return np.asarray(law.dist.var(*law.args, **law.kwds), dtype=np.float64)
-    if isinstance(law, Mixture):
-        centre = mean_of(law)
-        return _weighted(law, [variance_of(part) + (mean_of(part) - centre) ** 2 for part in law.components])
-    raise _unknown(law)
+    if isinstance(distribution, Normal):
+        return np.asarray(distribution.std**2)
+    if isinstance(distribution, Laplace):
+        return np.asarray(2 * distribution.scale**2)
+    if isinstance(distribution, MvNormal):
+        return np.diagonal(distribution.cov, axis1=1, axis2=2)
+    if isinstance(distribution, Samples):
+        _refuse_one_draw(distribution)
+        return np.asarray(distribution.draws.var(axis=1, ddof=1))
+    if isinstance(distribution, ScipyDistribution):
+        return np.asarray(distribution.dist.var(*distribution.args, **distribution.kwds), dtype=np.float64)
+    if isinstance(distribution, Mixture):
+        centre = mean_of(distribution)
+        return _weighted(
+            distribution, [variance_of(part) + (mean_of(part) - centre) ** 2 for part in distribution.components]
+        )
+    raise _unknown(distribution)
 
 
-def covariance_of(law: Law) -> FloatArray:
+def covariance_of(distribution: Distribution) -> FloatArray:
     """Return the covariance matrix of each row, (n, D, D); a number counts as one coordinate."""
-    if isinstance(law, MvNormal):
-        return law.cov
-    if not law.shape:
-        return variance_of(law)[:, None, None]
-    if isinstance(law, Samples):
-        _refuse_one_draw(law)
-        x = law.draws - law.draws.mean(axis=1, keepdims=True)
-        return np.asarray(np.einsum("imj,imk->ijk", x, x) / (law.M - 1))
-    if isinstance(law, Mixture):
-        centre = mean_of(law)
-        gaps = [mean_of(part) - centre for part in law.components]
-        parts = [covariance_of(c) + g[:, :, None] * g[:, None, :] for c, g in zip(law.components, gaps, strict=True)]
-        return _weighted(law, parts)
-    raise _unknown(law)
+    if isinstance(distribution, MvNormal):
+        return distribution.cov
+    if not distribution.shape:
+        return variance_of(distribution)[:, None, None]
+    if isinstance(distribution, Samples):
+        _refuse_one_draw(distribution)
+        x = distribution.draws - distribution.draws.mean(axis=1, keepdims=True)
+        return np.asarray(np.einsum("imj,imk->ijk", x, x) / (distribution.M - 1))
+    if isinstance(distribution, Mixture):
+        centre = mean_of(distribution)
+        gaps = [mean_of(part) - centre for part in distribution.components]
+        parts = [
+            covariance_of(c) + g[:, :, None] * g[:, None, :] for c, g in zip(distribution.components, gaps, strict=True)
+        ]
+        return _weighted(distribution, parts)
+    raise _unknown(distribution)
 
 
-def _weighted(law: Mixture, parts: list[FloatArray]) -> FloatArray:
-    shape = (law.n,) + (1,) * (parts[0].ndim - 1)
+def _weighted(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
+    shape = (distribution.n,) + (1,) * (parts[0].ndim - 1)
     total = np.zeros(parts[0].shape)
-    for part, weight in zip(parts, law.weights.T, strict=True):
+    for part, weight in zip(parts, distribution.weights.T, strict=True):
         total += weight.reshape(shape) * part
     return total
 
 
-def _refuse_one_draw(law: Samples) -> None:
-    if law.M < 2:
+def _refuse_one_draw(distribution: Samples) -> None:
+    if distribution.M < 2:
         raise InputError("the spread of draws needs at least 2 of them per row; got 1")
 
 
-def _unknown(law: Law) -> NotApplicableError:
+def _unknown(distribution: Distribution) -> NotApplicableError:
     return NotApplicableError(
-        f"the variance of {type(law).__name__} is not known here. Pass draws, Samples(law.sample(1000, rng))"
+        f"the variance of {type(distribution).__name__} is not known here. Pass draws, Samples(law.sample(1000, rng))"
     )
 
 
@@ -108,21 +112,23 @@ LARGEST = 1e100  # variance of y against which one beyond float64 is as good as 
 SMALLEST = 1e-290  # variance whose squares have lost nothing to the end of float64
 
 
-def summarise(rows: LawRows) -> Moments:
+def summarise(rows: DistributionRows) -> Moments:
     """Return the moments of outcomes and predictive variances.
 
     Under the weights √w `Moments` holds what a weighted variance is made of: Σw as `w2`, weighted means as `mean2`,
     Σw(y - mean)² as `spread2`; and Σw²/Σw as the mean of w itself.
     """
-    size = max(1, BLOCK // (rows.law.held[0].size if isinstance(rows.law, Samples) else 1))
+    size = max(1, BLOCK // (rows.distribution.held[0].size if isinstance(rows.distribution, Samples) else 1))
     return reduce(add, (_moments(part_of(rows, part)) for part in chunks(rows.n, size)), Moments.zero())
 
 
-def _moments(rows: LawRows) -> Moments:
+def _moments(rows: DistributionRows) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = variance_of(rows.law)
+        variance = variance_of(rows.distribution)
     if np.isnan(variance).any():
-        raise NotApplicableError(f"{type(rows.law).__name__} has no variance in at least one row, so no contraction")
+        raise NotApplicableError(
+            f"{type(rows.distribution).__name__} has no variance in at least one row, so no contraction"
+        )
     named = {WEIGHT: rows.w, **_columns("y", rows.y), **_columns("variance", variance)}
     return Moments.of(named, rows.w if is_unit(rows.w) else np.sqrt(rows.w))
 
@@ -133,7 +139,9 @@ def _columns(what: str, values: FloatArray) -> dict[str, FloatArray]:
     return {f"{NAME} {what}[column {k}]": column for k, column in enumerate(values.T)}
 
 
-@metric(reads=(Moments,), summarise=summarise, predictions=("samples", "laws"), range=(-np.inf, 1.0), perfect=1.0)
+@metric(
+    reads=(Moments,), summarise=summarise, predictions=("samples", "distributions"), range=(-np.inf, 1.0), perfect=1.0
+)
 def contraction(summary: Moments) -> float | FloatArray:
     r"""How much narrower predictions are than the outcomes are spread: 0 for what is known without looking at a case.
 
@@ -245,31 +253,31 @@ def z_scores(y: Any, prediction: Any) -> FloatArray:
     >>> z_scores([1.0], Normal([0.0], 0.5))
     array([-2.])
     """
-    rows = cast(LawRows, read("z_scores", ("samples", "laws"), y, prediction))
-    law = rows.law
-    if isinstance(law, Samples) and law.M < 2:
+    rows = cast(DistributionRows, read("z_scores", ("samples", "distributions"), y, prediction))
+    distribution = rows.distribution
+    if isinstance(distribution, Samples) and distribution.M < 2:
         raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")
-    z = _of_draws(rows.y, law) if isinstance(law, Samples) else _of_law(rows.y, law)
+    z = _of_draws(rows.y, distribution) if isinstance(distribution, Samples) else _of_distribution(rows.y, distribution)
     axes = ("row", "coordinate")[: z.ndim]
     refuse_where(~np.isfinite(z), z, "the scores must be finite", "Outcome and prediction are too far apart", axes=axes)
     return z
 
 
-def _of_law(y: FloatArray, law: Law) -> FloatArray:
+def _of_distribution(y: FloatArray, distribution: Distribution) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of numbers is refused
-        mean, variance = mean_of(law), variance_of(law)
+        mean, variance = mean_of(distribution), variance_of(distribution)
         bad = ~((variance > SMALLEST_Z_SCORES) & (variance < np.inf))
         _refuse_no_spread(bad, variance)
         return np.asarray((mean - y) / np.sqrt(variance))
 
 
-def _of_draws(y: FloatArray, law: Samples) -> FloatArray:
+def _of_draws(y: FloatArray, distribution: Samples) -> FloatArray:
     """Return the scores; each row is moved to 0 and divided by a power of two, so that no square leaves float64."""
-    if not law.finite:
-        _ = law.draws  # which names the infinite one
+    if not distribution.finite:
+        _ = distribution.draws  # which names the infinite one
     z, width = np.empty(y.shape), np.empty(y.shape)
-    for part in chunks(law.n, max(1, BLOCK_Z_SCORES // law.held[0].size)):
-        x = law.held[part].astype(np.float64)
+    for part in chunks(distribution.n, max(1, BLOCK_Z_SCORES // distribution.held[0].size)):
+        x = distribution.held[part].astype(np.float64)
         power = np.frexp(np.abs(x).max(axis=1))[1]
         x = np.ldexp(x, -power[:, None])  # in [-1, 1]
         low = x.min(axis=1)

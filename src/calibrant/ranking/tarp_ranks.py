@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import generator
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.covariates import covariate_columns, read_covariates
 from calibrant.ranking.members import Members, Score, coordinate_scale, member_ranks
@@ -59,12 +59,12 @@ def fitted_outcomes(y: FloatArray, x: FloatArray, rng: np.random.Generator) -> F
 
 SMALLEST = 1e-290  # square that has lost nothing to the end of float64
 NEVER = -(1 << 20)  # an exponent below that of every number
-DRAWN = {"laws": "Pass draws of it, Samples(law.sample(999, rng))"}
+DRAWN = {"distributions": "Pass draws of it, Samples(law.sample(999, rng))"}
 
 
 @rank_verb(predictions=("samples",), instead=DRAWN)
 def tarp_ranks(
-    rows: LawRows, *, references: Any = None, covariates: Any = None, scale: Any = "pooled", rng: Any = None
+    rows: DistributionRows, *, references: Any = None, covariates: Any = None, scale: Any = "pooled", rng: Any = None
 ) -> Ranked:
     r"""Number of draws nearer to a reference point than the outcome: uniform on 0 to M if they are exchangeable.
 
@@ -169,7 +169,7 @@ def _squares(steps: FloatArray) -> FloatArray:
 
 
 def _references(
-    references: Any, covariates: Any, rows: LawRows, members: Members, rng: np.random.Generator | None
+    references: Any, covariates: Any, rows: DistributionRows, members: Members, rng: np.random.Generator | None
 ) -> FloatArray:
     """Return the reference points, (n, D)."""
     if references is None:
@@ -195,9 +195,9 @@ def _references(
     return fitted_outcomes(members.y, covariate_columns(covariates, rows.n, rows.keep), _needed(rng))
 
 
-def _read(points: Any, name: str, rows: LawRows, keep: NDArray[np.bool_] | None) -> FloatArray:
+def _read(points: Any, name: str, rows: DistributionRows, keep: NDArray[np.bool_] | None) -> FloatArray:
     array = read_array(points, name)
-    shape = (rows.n if keep is None else keep.size, *rows.law.shape)
+    shape = (rows.n if keep is None else keep.size, *rows.distribution.shape)
     if array.shape != shape:
         raise InputError(f"{name} must have the shape of y, one point per row, {shape}; got shape {array.shape}")
     bad = ~np.isfinite(array) if keep is None else ~np.isfinite(array) & keep.reshape(-1, *[1] * (array.ndim - 1))

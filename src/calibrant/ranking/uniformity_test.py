@@ -12,7 +12,7 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.options import check_choice, check_count
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import marginal_ranks
 from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates, covariate_columns
@@ -37,7 +37,7 @@ def summarise(
     """Count the ranks, and keep beside them what the options need."""
     _check_options(method, multiplicity, groups=groups, covariates=covariates, bins=bins)
     B = check_count("resamples", resamples)
-    given = cast(LawRows, rows)
+    given = cast(DistributionRows, rows)
     if method != "smooth" and not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
         raise InputError(_WEIGHTS)
     if method in AGAINST_COVARIATES and covariates is None:
@@ -47,7 +47,7 @@ def summarise(
             option="covariates",
         )
     if multiplicity == "exchange":
-        if not (isinstance(given, LawRows) and isinstance(given.law, Samples)):
+        if not (isinstance(given, DistributionRows) and isinstance(given.distribution, Samples)):
             raise InputError('multiplicity="exchange" takes draws in the place of outcomes: it needs Samples')
         return ExchangedRanks.of(given, B, rng)
     found = marginal_ranks(given, rng)
@@ -63,7 +63,7 @@ def summarise(
 @calibration_test(
     reads=(Ranks, GroupedRanks, RankCovariates, KeptRanks, ExchangedRanks),
     summarise=summarise,
-    predictions=("samples", "laws", "quantiles", "cdf"),
+    predictions=("samples", "distributions", "quantiles", "cdf"),
     by_group=lambda options: (
         options["method"] in (None, "band") and options["covariates"] is None and options["multiplicity"] != "exchange"
     ),

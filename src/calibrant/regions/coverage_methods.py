@@ -204,8 +204,10 @@ def independence(
             for drawn in _permuted(miss, series, B, rng)
         )
         return Found(T, (1 + extreme) / (B + 1), f"{B} permutations within series")
-    law = run_law(n, k, _log_factorials(n))
-    return Found(T, min(1.0, _reached(law, independence_ratio(law.transitions), T)), "exact given the misses")
+    distribution = run_distribution(n, k, _log_factorials(n))
+    return Found(
+        T, min(1.0, _reached(distribution, independence_ratio(distribution.transitions), T)), "exact given the misses"
+    )
 
 
 def conditional(
@@ -229,13 +231,13 @@ def conditional(
     for k, log in enumerate(log_mass.tolist()):
         share = 1.0
         if log > log_mass.max() - NEGLIGIBLE:
-            law = run_law(n, k, logs)
-            share = _reached(law, conditional_ratio(law.transitions, level), T)
+            distribution = run_distribution(n, k, logs)
+            share = _reached(distribution, conditional_ratio(distribution.transitions, level), T)
         pvalue += float(np.exp(log)) * share
     return Found(T, min(1.0, pvalue), "exact")
 
 
-class RunLaw(NamedTuple):
+class RunDistribution(NamedTuple):
     """Transitions that occur with non-negligible probability given the misses, and the rest of the probability."""
 
     transitions: Transitions
@@ -243,7 +245,7 @@ class RunLaw(NamedTuple):
     rest: float
 
 
-def run_law(n: int, k: int, log_factorials: FloatArray) -> RunLaw:
+def run_distribution(n: int, k: int, log_factorials: FloatArray) -> RunDistribution:
     """Return the law of the transitions of k misses in n rows, every order equally likely.
 
     With r runs of misses and s runs of hits, r - 1 <= s <= r + 1, there are C(k-1, r-1) C(n-k-1, s-1) orders for each
@@ -252,7 +254,7 @@ def run_law(n: int, k: int, log_factorials: FloatArray) -> RunLaw:
     if k in (0, n):
         at = [np.array([n - 1 if state == (k == n) else 0]) for state in (0, 1)]
         none = np.zeros(1, np.int64)
-        return RunLaw(Transitions(at[0], none, none, at[1]), np.ones(1), 0.0)
+        return RunDistribution(Transitions(at[0], none, none, at[1]), np.ones(1), 0.0)
     h = n - k
     runs = np.arange(1, k + 1)
     r = np.concatenate([runs] * 4)
@@ -270,11 +272,11 @@ def run_law(n: int, k: int, log_factorials: FloatArray) -> RunLaw:
     likely = logs > logs.max() - NEGLIGIBLE
     r, s, first_miss = r[likely], s[likely], first_miss[likely]
     t = Transitions(n00=h - s, n01=r - first_miss, n10=s - (1 - first_miss), n11=k - r)
-    return RunLaw(t, mass[likely], float(mass[~likely].sum()))
+    return RunDistribution(t, mass[likely], float(mass[~likely].sum()))
 
 
-def _reached(law: RunLaw, statistics: FloatArray, T: float) -> float:
-    return float(law.probability[statistics >= least_tied(T)].sum()) + law.rest
+def _reached(distribution: RunDistribution, statistics: FloatArray, T: float) -> float:
+    return float(distribution.probability[statistics >= least_tied(T)].sum()) + distribution.rest
 
 
 def _log_factorials(n: int) -> FloatArray:

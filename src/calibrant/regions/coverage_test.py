@@ -183,8 +183,8 @@ def _counts(table: HitTable, method: str, alternative: str, null: str, m: int | 
         words = f"likelihood ratio of coverage (Kupiec); {how}"
     else:
         statistic, pvalue = float(k), hit_pvalue(k, n, level, alternative, m)
-        law = "binomial" if m is None else f"beta-binomial, {m:,} calibration scores"
-        words = f"number of hits; {law}, {alternative}"
+        distribution = "binomial" if m is None else f"beta-binomial, {m:,} calibration scores"
+        words = f"number of hits; {distribution}, {alternative}"
     return TestResult(statistic, pvalue, k / n, words, n, {"level": level})
 
 

@@ -78,7 +78,7 @@ KINDS = {
     "sets": "Prediction sets",
     "quantiles": "Quantile forecasts",
     "samples": "Draws of predictive laws",
-    "laws": "Predictive laws",
+    "distributions": "Predictive laws",
     "points": "Sets of points",
 }
 

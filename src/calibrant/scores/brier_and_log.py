@@ -15,7 +15,7 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 
 
 def _of_grid(grid: Grid, *, half: bool) -> float:
@@ -76,12 +76,12 @@ def _check_half(half: bool, *, binary: bool) -> None:
 
 
 @mean_metric(
-    predictions=("binary", "classes", "laws"),
+    predictions=("binary", "classes", "distributions"),
     range=(-np.inf, np.inf),
     audit={"": Shown("log score")},
     instead={"samples": "Draws have no density; crps and energy_score judge them"},
 )
-def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
+def log_score(rows: Rows | DistributionRows, *, clip: float | None = None) -> FloatArray:
     r"""Mean negative logarithm of the probability, or of the density, given to what happened.
 
     .. math:: -\frac{1}{W} \sum_i w_i \ln P_i(y_i)
@@ -126,10 +126,10 @@ def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
     0.918939
     """
     limits = None if clip is None else _limits(clip)
-    if isinstance(rows, LawRows):
+    if isinstance(rows, DistributionRows):
         if limits is not None:
-            raise InputError(f"clip= is for probabilities; leave it out for {type(rows.law).__name__}")
-        return _of_law(rows)
+            raise InputError(f"clip= is for probabilities; leave it out for {type(rows.distribution).__name__}")
+        return _of_distribution(rows)
     with np.errstate(divide="ignore"):
         if isinstance(rows, Binary):
             # One array is written over and over: fetching new memory would take as long as the logarithm.
@@ -143,13 +143,14 @@ def log_score(rows: Rows | LawRows, *, clip: float | None = None) -> FloatArray:
     return score if limits is None else np.clip(score, *limits)
 
 
-def _of_law(rows: LawRows) -> FloatArray:
-    score: FloatArray = -rows.law.log_density(rows.y)
+def _of_distribution(rows: DistributionRows) -> FloatArray:
+    score: FloatArray = -rows.distribution.log_density(rows.y)
     endless = np.isneginf(score)
     if endless.any():
         value = rows.y[int(np.argmax(endless))]
         raise NotApplicableError(
-            f"the density of {type(rows.law).__name__} at the outcome {shown(value)} is infinite, which makes every "
+            f"the density of {type(rows.distribution).__name__} at the outcome {shown(value)} is infinite, which "
+            f"makes every "
             "score minus infinity. Use crps, or drop such rows"
         )
     return score + 0.0

@@ -10,13 +10,13 @@ from calibrant.core.decorators import mean_metric
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import Laplace, Normal
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyLaw
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels.expected_line import normal_exponential
 
 ROOT_HALF = math.sqrt(0.5)
@@ -24,7 +24,7 @@ ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 NEARLY_EQUAL = 1e-5  # of the sum of two scales: the quotient loses five digits here, the limit's error is below 1e-10
 
 
-def from_point(law: Law, y: FloatArray) -> FloatArray:
+def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
     r"""Return E|X - y| of each row.
 
     With d = y - centre: :math:`A(d, \sigma)` for a normal law, :math:`|d| + b e^{-|d|/b}` for a Laplace law.
@@ -32,15 +32,15 @@ def from_point(law: Law, y: FloatArray) -> FloatArray:
     >>> from_point(Laplace([0.0, 0.0], 1.0), np.array([0.0, np.log(2)])).round(4)
     array([1.    , 1.1931])
     """
-    if isinstance(law, Normal):
-        return normal_mean(y - law.mean, law.std)
-    if isinstance(law, Laplace):
-        d = np.abs(y - law.loc)
-        return np.asarray(d + law.scale * _decay(d, law.scale))
-    raise _unknown(law)
+    if isinstance(distribution, Normal):
+        return normal_mean(y - distribution.mean, distribution.std)
+    if isinstance(distribution, Laplace):
+        d = np.abs(y - distribution.loc)
+        return np.asarray(d + distribution.scale * _decay(d, distribution.scale))
+    raise _unknown(distribution)
 
 
-def between(first: Law, second: Law) -> FloatArray:
+def between(first: Distribution, second: Distribution) -> FloatArray:
     r"""Return E|X - X'| of two independent laws, row by row.
 
     With m the difference of the centres: :math:`A(m, \sqrt{s^2 + s'^2})` for two normal laws (Grimit et al. 2006),
@@ -99,9 +99,10 @@ def _decay(d: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray(np.exp(-d / b))
 
 
-def _unknown(law: Law) -> NotApplicableError:
+def _unknown(distribution: Distribution) -> NotApplicableError:
     return NotApplicableError(
-        f"the expected absolute difference of {type(law).__name__} has no closed form here; Normal and Laplace have one"
+        f"the expected absolute difference of {type(distribution).__name__} has no closed form here; Normal and "
+        f"Laplace have one"
     )
 
 
@@ -113,12 +114,12 @@ ELSEWHERE = (
 
 
 @mean_metric(
-    predictions=("samples", "laws"),
+    predictions=("samples", "distributions"),
     range=(0.0, np.inf),
     returns="float | FloatArray",
     instead={"quantiles": "weighted_interval_score is the CRPS of quantiles"},
 )
-def crps(rows: LawRows, *, fair: bool = False) -> FloatArray:
+def crps(rows: DistributionRows, *, fair: bool = False) -> FloatArray:
     r"""Mean squared distance between the predicted distribution function and the step at the outcome.
 
     .. math:: \int \bigl(F(x) - 1\{y \le x\}\bigr)^2 dx = \mathrm{E}|X - y| - \tfrac12 \mathrm{E}|X - X'|
@@ -166,53 +167,55 @@ def crps(rows: LawRows, *, fair: bool = False) -> FloatArray:
     0.233695
     """
     check_choice("fair", fair, False, True)
-    if isinstance(rows.law, Samples):
-        return _of_draws(rows.y, rows.law, fair)
+    if isinstance(rows.distribution, Samples):
+        return _of_draws(rows.y, rows.distribution, fair)
     if fair:
-        raise InputError(f"fair=True is for Samples; the CRPS of {type(rows.law).__name__} needs no estimate")
-    return law_crps(rows.law, rows.y)
+        raise InputError(f"fair=True is for Samples; the CRPS of {type(rows.distribution).__name__} needs no estimate")
+    return distribution_crps(rows.distribution, rows.y)
 
 
-def law_crps(law: Law, y: FloatArray) -> FloatArray:
+def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
     r"""Return the CRPS of each row in closed form.
 
     Normal: :math:`A(y - \mu, \sigma) - \sigma/\sqrt\pi`. Laplace: :math:`|d| + b e^{-|d|/b} - \tfrac34 b`. Mixture:
     :math:`\sum_k w_k \mathrm{E}|X_k - y| - \tfrac12 \sum_{kl} w_k w_l \mathrm{E}|X_k - X_l|`.
     """
-    if law.shape:
+    if distribution.shape:
         raise NotApplicableError(
-            f"crps judges numbers, and the outcomes of {type(law).__name__} are vectors. "
+            f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
             "Use energy_score(y, Samples(law.sample(1000, rng)))"
         )
-    if isinstance(law, Normal):
-        return np.asarray(normal_mean(y - law.mean, law.std) - law.std / math.sqrt(math.pi))
-    if isinstance(law, Laplace):
-        return np.asarray(from_point(law, y) - 0.75 * law.scale)
-    if isinstance(law, Mixture) and all(isinstance(part, (Normal, Laplace)) for part in law.components):
-        return _of_mixture(law, y)
+    if isinstance(distribution, Normal):
+        return np.asarray(normal_mean(y - distribution.mean, distribution.std) - distribution.std / math.sqrt(math.pi))
+    if isinstance(distribution, Laplace):
+        return np.asarray(from_point(distribution, y) - 0.75 * distribution.scale)
+    if isinstance(distribution, Mixture) and all(
+        isinstance(part, (Normal, Laplace)) for part in distribution.components
+    ):
+        return _of_mixture(distribution, y)
     raise NotApplicableError(
-        f"crps has closed forms for Normal, Laplace and mixtures of these; got {_named(law)}. {ELSEWHERE}"
+        f"crps has closed forms for Normal, Laplace and mixtures of these; got {_named(distribution)}. {ELSEWHERE}"
     )
 
 
-def _of_mixture(law: Mixture, y: FloatArray) -> FloatArray:
-    score = np.zeros(law.n)
-    for k, (component, weight) in enumerate(zip(law.components, law.weights.T, strict=True)):
+def _of_mixture(distribution: Mixture, y: FloatArray) -> FloatArray:
+    score = np.zeros(distribution.n)
+    for k, (component, weight) in enumerate(zip(distribution.components, distribution.weights.T, strict=True)):
         score += weight * from_point(component, y)
         score -= 0.5 * weight * weight * between(component, component)
         for other in range(k):
-            score -= weight * law.weights[:, other] * between(component, law.components[other])
+            score -= weight * distribution.weights[:, other] * between(component, distribution.components[other])
     return score
 
 
-def _of_draws(y: FloatArray, law: Samples, fair: bool) -> FloatArray:
-    M = law.M
+def _of_draws(y: FloatArray, distribution: Samples, fair: bool) -> FloatArray:
+    M = distribution.M
     if fair and M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the absolute error")
-    if law.shape:
-        coordinates = [_scores(y[:, d], law.draws[:, :, d], fair) for d in range(law.shape[0])]
+    if distribution.shape:
+        coordinates = [_scores(y[:, d], distribution.draws[:, :, d], fair) for d in range(distribution.shape[0])]
         return np.stack(coordinates, axis=1)
-    return _scores(y, law.draws, fair)
+    return _scores(y, distribution.draws, fair)
 
 
 def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
@@ -227,7 +230,11 @@ def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
     return score if fair else np.maximum(score, 0.0)
 
 
-def _named(law: Law) -> str:
-    if isinstance(law, Mixture):
-        return f"a Mixture of {', '.join(sorted({type(part).__name__ for part in law.components}))}"
-    return f"ScipyLaw of {law.dist.name}" if isinstance(law, ScipyLaw) else type(law).__name__
+def _named(distribution: Distribution) -> str:
+    if isinstance(distribution, Mixture):
+        return f"a Mixture of {', '.join(sorted({type(part).__name__ for part in distribution.components}))}"
+    return (
+        f"ScipyDistribution of {distribution.dist.name}"
+        if isinstance(distribution, ScipyDistribution)
+        else type(distribution).__name__
+    )

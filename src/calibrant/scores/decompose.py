@@ -20,12 +20,12 @@ from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_bins, check_choice, read_levels
-from calibrant.inputs.rows import LawRows, QuantileRows
+from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernels.kept import KeptLaws
-from calibrant.scores.crps import law_crps
+from calibrant.kernels.kept import KeptDistributions
+from calibrant.scores.crps import distribution_crps
 
 
 def decompose_quantiles(summary: KeptQuantiles, *, method: str, levels: Any) -> QuantileDecomposition:
@@ -63,51 +63,51 @@ def _mean_score_decompose_quantiles(y: FloatArray, q: FloatArray, w: FloatArray,
 LEVELS = 99
 
 
-def decompose_crps(summary: KeptLaws, *, method: str, levels: Any) -> CrpsDecomposition:
+def decompose_crps(summary: KeptDistributions, *, method: str, levels: Any) -> CrpsDecomposition:
     """Split the CRPS of draws or laws; see `decompose`."""
     check_choice("method", method, "isotonic", "hersbach")
     rows = summary.rows
-    law = rows.law
-    if law.shape:
+    distribution = rows.distribution
+    if distribution.shape:
         raise InputError(
-            f"decompose splits the CRPS of numbers; the outcomes are vectors of {law.shape[0]} coordinates. "
+            f"decompose splits the CRPS of numbers; the outcomes are vectors of {distribution.shape[0]} coordinates. "
             "Pass one coordinate, such as Samples(draws[:, :, 0])"
         )
-    if isinstance(law, Samples):
+    if isinstance(distribution, Samples):
         if levels is not None:
             raise InputError("levels= is for laws; draws are their own quantiles. Leave it out for Samples")
         if method == "hersbach":
-            return hersbach(rows, law)
-        return _isotonic(rows, _order_statistics(law))
+            return hersbach(rows, distribution)
+        return _isotonic(rows, _order_statistics(distribution))
     if method == "hersbach":
-        raise InputError(f'method="hersbach" is for Samples; got {type(law).__name__}. Use method="isotonic"')
-    score = law_crps(law, rows.y)
+        raise InputError(f'method="hersbach" is for Samples; got {type(distribution).__name__}. Use method="isotonic"')
+    score = distribution_crps(distribution, rows.y)
     mean = float((rows.w * score).sum() / rows.w.sum())
-    found = _isotonic(rows, _read_at(law, levels))
+    found = _isotonic(rows, _read_at(distribution, levels))
     return CrpsDecomposition(mean, found.mcb, found.dsc, found.unc, mean - found.score)
 
 
-def _isotonic(rows: LawRows, quantiles: Iterator[tuple[float, FloatArray]]) -> CrpsDecomposition:
+def _isotonic(rows: DistributionRows, quantiles: Iterator[tuple[float, FloatArray]]) -> CrpsDecomposition:
     """Return twice the mean parts of the quantile scores."""
     outcomes = ranked(rows.y)
     parts = [level_parts(outcomes, q, rows.w, level) for level, q in quantiles]
     return CrpsDecomposition(*(2 * np.mean(parts, axis=0)).tolist())
 
 
-def _order_statistics(law: Samples) -> Iterator[tuple[float, FloatArray]]:
-    ordered = np.sort(law.draws, axis=1)
-    for m in range(law.M):
-        yield (m + 0.5) / law.M, ordered[:, m]
+def _order_statistics(distribution: Samples) -> Iterator[tuple[float, FloatArray]]:
+    ordered = np.sort(distribution.draws, axis=1)
+    for m in range(distribution.M):
+        yield (m + 0.5) / distribution.M, ordered[:, m]
 
 
-def _read_at(law: Law, levels: Any) -> Iterator[tuple[float, FloatArray]]:
+def _read_at(distribution: Distribution, levels: Any) -> Iterator[tuple[float, FloatArray]]:
     """Yield the quantiles of one level after the other, so that memory does not grow with their number."""
     found = (np.arange(LEVELS) + 0.5) / LEVELS if levels is None else read_levels(levels, "levels")[0]
     for level in found.tolist():
-        yield level, law.ppf(np.full(law.n, level))
+        yield level, distribution.ppf(np.full(distribution.n, level))
 
 
-def hersbach(rows: LawRows, law: Samples) -> CrpsDecomposition:
+def hersbach(rows: DistributionRows, distribution: Samples) -> CrpsDecomposition:
     r"""Return the decomposition of Hersbach (2000) into reliability, resolution and uncertainty.
 
     The ordered draws cut the line into bins 0..M. With the mean lengths :math:`\bar\alpha_i` of bin i below the outcome
@@ -117,7 +117,7 @@ def hersbach(rows: LawRows, law: Samples) -> CrpsDecomposition:
     """
     if rows.w.min() != rows.w.max():
         raise InputError('method="hersbach" takes no weights; leave them out or use method="isotonic"')
-    x, y, M = np.sort(law.draws, axis=1), rows.y, law.M
+    x, y, M = np.sort(distribution.draws, axis=1), rows.y, distribution.M
     below, above = np.zeros((2, M + 1))
     for i in range(1, M):
         left, right = x[:, i - 1], x[:, i]
@@ -147,10 +147,10 @@ Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
 OF_PROBABILITIES = {"score": "brier", "bins": 15, "strategy": "width"}  # what has no meaning for other predictions
 
 
-def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptLaws:
+def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptDistributions:
     """Return the summary of rows that holds what their decomposition needs, which is all of them."""
-    if isinstance(rows, LawRows):
-        return KeptLaws.of(rows)
+    if isinstance(rows, DistributionRows):
+        return KeptDistributions.of(rows)
     return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
 
 
@@ -176,11 +176,11 @@ def _rounding(grid: Grid, *, method: str, **_: Any) -> float | dict[str, float]:
 
 
 @metric(
-    reads=(Ordered, KeptQuantiles, KeptLaws, Grid),
+    reads=(Ordered, KeptQuantiles, KeptDistributions, Grid),
     summarise=decomposed_rows,
     on_grid=_on_grid,
     rounding=_rounding,
-    predictions=("binary", "quantiles", "samples", "laws"),
+    predictions=("binary", "quantiles", "samples", "distributions"),
     mean=True,
     audit={
         "mcb": Shown("miscalibration part of the Brier score", grows=True),
@@ -188,7 +188,7 @@ def _rounding(grid: Grid, *, method: str, **_: Any) -> float | dict[str, float]:
     },
 )
 def decompose(
-    summary: Ordered | KeptQuantiles | KeptLaws | Grid,
+    summary: Ordered | KeptQuantiles | KeptDistributions | Grid,
     *,
     score: str = "brier",
     method: str = "isotonic",
@@ -272,10 +272,10 @@ def decompose(
     return _of_probabilities(summary, score, method, bins, strategy)
 
 
-def _refuse_options(summary: KeptQuantiles | KeptLaws, **given: Any) -> None:
+def _refuse_options(summary: KeptQuantiles | KeptDistributions, **given: Any) -> None:
     for name, value in given.items():
         if value != OF_PROBABILITIES[name]:
-            kind = "Quantiles" if isinstance(summary, KeptQuantiles) else type(summary.law).__name__
+            kind = "Quantiles" if isinstance(summary, KeptQuantiles) else type(summary.distribution).__name__
             raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
 
 

@@ -12,7 +12,7 @@ from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number, check_choice
-from calibrant.inputs.rows import LawRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 
 BLOCK = 1 << 18  # numbers among the draws of the rows that are looked at together
@@ -22,9 +22,9 @@ MOST_EXPONENT = 450  # squares of numbers up to 2**±450 stay in range, and so d
 @mean_metric(
     predictions=("samples",),
     range=(0.0, np.inf),
-    instead={"laws": "Pass draws of it, Samples(law.sample(1000, rng))"},
+    instead={"distributions": "Pass draws of it, Samples(law.sample(1000, rng))"},
 )
-def energy_score(rows: LawRows, *, fair: bool = False, beta: float = 1.0) -> FloatArray:
+def energy_score(rows: DistributionRows, *, fair: bool = False, beta: float = 1.0) -> FloatArray:
     r"""Score of draws of vectors: the CRPS with distances of vectors in place of differences.
 
     .. math:: \frac1M \sum_m \lVert x_m - y \rVert^\beta
@@ -63,14 +63,14 @@ def energy_score(rows: LawRows, *, fair: bool = False, beta: float = 1.0) -> Flo
     """
     check_choice("fair", fair, False, True)
     power = _power(beta)
-    law = rows.law
-    assert isinstance(law, Samples)  # the only kind this verb reads
-    if fair and law.M < 2:
+    distribution = rows.distribution
+    assert isinstance(distribution, Samples)  # the only kind this verb reads
+    if fair and distribution.M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the distance itself")
-    size = max(1, BLOCK // law.draws[0].size) if rows.n else 1
+    size = max(1, BLOCK // distribution.draws[0].size) if rows.n else 1
     score = np.empty(rows.n)
     for part in chunks(rows.n, size):
-        score[part] = _scores(_columns(rows.y[part, None]), _columns(law.draws[part]), power, fair)
+        score[part] = _scores(_columns(rows.y[part, None]), _columns(distribution.draws[part]), power, fair)
     return score
 
 

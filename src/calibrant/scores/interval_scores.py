@@ -93,7 +93,7 @@ def interval_score(rows: IntervalRows, *, part: str = "total") -> FloatArray:
         return outside + rows.sizes if part == "total" else outside
 
 
-INSTEAD = {"laws": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"}
+INSTEAD = {"distributions": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"}
 
 
 def fused_quantile_score(rows: QuantileRows) -> list[IntervalSums]:
@@ -201,7 +201,7 @@ def summarise(rows: IntervalRows | QuantileRows, *, median: Any, part: str) -> M
     range=(0.0, np.inf),
     mean=True,
     row_scores=row_scores,
-    instead={"laws": "crps judges it whole", "samples": "crps judges them whole"},
+    instead={"distributions": "crps judges it whole", "samples": "crps judges them whole"},
 )
 def weighted_interval_score(summary: Moments, *, median: Any = None, part: str = "total") -> float:
     r"""Interval scores of several levels in one number; lower is better.

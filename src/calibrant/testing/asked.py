@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 
 OF_REALS = ("cdf", "sf", "ppf", "isf")
 QUESTIONS = (*OF_REALS, "log_density")
@@ -23,11 +23,11 @@ BESIDE = "Beside points of shape (n, k) a number per row is needed as a column, 
 class Asked:
     """A law, and which of its methods it defines."""
 
-    law: Law
+    law: Distribution
     defined: frozenset[str]
 
     @classmethod
-    def of(cls, law: Law) -> Asked:
+    def of(cls, law: Distribution) -> Asked:
         """Find out what a law defines: what does not raise `NotApplicableError`."""
         middle = np.full(law.n, 0.5)
         asks: dict[str, Callable[[], Any]] = {

@@ -153,7 +153,7 @@ DATA = {
     "sets without level": Data("sets", partial(_one_set, build=Sets), case(LABELS, Sets, mask=_MASK)),
     "quantiles": Data("quantiles", _quantiles, case(NUMBERS, quantiles, values=_twice(NUMBERS, 3))),
     "one quantile": Data("quantiles", _one_quantile, case(NUMBERS, one_quantile, values=NUMBERS)),
-    "laws": Data("laws", _laws),  # a law with a spread is never certain
+    "distributions": Data("distributions", _laws),  # a law with a spread is never certain
     "samples": Data("samples", _samples, case(NUMBERS, Samples, draws=_twice(NUMBERS, 6))),
     "vectors": Data(
         "samples", _vectors, case(_twice(NUMBERS), Samples, draws=_twice(_twice(NUMBERS), 6).transpose(0, 2, 1))

@@ -12,12 +12,12 @@ from calibrant.testing.subjects import Subject
 
 Check = Callable[[Subject, np.random.Generator], None]
 
-LAWS: dict[str, Law] = {}
+LAWS: dict[str, Distribution] = {}
 """Every law by its name."""
 
 
 @dataclass(frozen=True)
-class Law:
+class Distribution:
     """A law: calling it raises an `AssertionError` that says which number broke it.
 
     `applies` tells whether it says anything about a subject.
@@ -37,7 +37,7 @@ def law(applies: Callable[[Subject], bool] = lambda subject: True) -> Callable[[
 
     def enter(check: Check) -> Check:
         name = check.__name__.replace("_", " ")
-        LAWS[name] = Law(name, check, applies)
+        LAWS[name] = Distribution(name, check, applies)
         return check
 
     return enter

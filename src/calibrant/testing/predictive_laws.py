@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.distribution import Law
+from calibrant.inputs.distribution import Distribution
 from calibrant.testing.asked import BESIDE, QUESTIONS, Asked, first
 from calibrant.testing.distributions import check_distribution
 from calibrant.testing.draws import check_draws
@@ -17,7 +17,7 @@ from calibrant.testing.draws import check_draws
 ROWS = 12  # of many, that are checked
 
 
-def check_law(law: Law, *, draws: int = 10_000, seed: int = 0) -> None:
+def check_law(law: Distribution, *, draws: int = 10_000, seed: int = 0) -> None:
     """Assert that a predictive law obeys the laws of distributions, as far as it defines them.
 
     `cdf` lies between 0 and 1 and does not decrease, `sf` is what is left of 1, `ppf` and `isf` are their inverses (the
@@ -29,7 +29,7 @@ def check_law(law: Law, *, draws: int = 10_000, seed: int = 0) -> None:
     ----------
     law
         At least two rows, which should differ; at most 12 of them are looked at. Methods that raise
-        `NotApplicableError`, as those of `Law` do, are not defined and not checked.
+        `NotApplicableError`, as those of `Distribution` do, are not defined and not checked.
     draws
         Number of draws of a row that are compared with `cdf` or `ppf`, by the bound of Dvoretzky, Kiefer, Wolfowitz
         and Massart: right draws fail with probability 1e-9.
@@ -48,12 +48,12 @@ def check_law(law: Law, *, draws: int = 10_000, seed: int = 0) -> None:
 
     Examples
     --------
-    >>> from calibrant import Law, Normal
+    >>> from calibrant import Distribution, Normal
     >>> check_law(Normal([0.0, 5.0], 2.0))
 
     A law whose survival function belongs to twice the rate:
 
-    >>> class WaitingTime(Law):
+    >>> class WaitingTime(Distribution):
     ...     def __init__(self, rate):
     ...         self.rate = np.asarray(rate, dtype=float)
     ...
@@ -77,7 +77,7 @@ def check_law(law: Law, *, draws: int = 10_000, seed: int = 0) -> None:
     Traceback (most recent call last):
     AssertionError: WaitingTime: cdf + sf must be 1; row 0 at x = 0.0010005: 0.001 + 0.998001...
     """
-    assert isinstance(law, Law), f"check_law takes a law, such as Normal([0.0, 5.0], 2.0); got {shown(law)}"
+    assert isinstance(law, Distribution), f"check_law takes a law, such as Normal([0.0, 5.0], 2.0); got {shown(law)}"
     _check_size(law)
     rows = np.unique(np.linspace(0, law.n - 1, min(law.n, ROWS)).astype(np.intp))
     few = Asked.of(_taken(law, rows))
@@ -93,7 +93,7 @@ def check_law(law: Law, *, draws: int = 10_000, seed: int = 0) -> None:
         check_draws(few, draws, seed)
 
 
-def _check_size(law: Law) -> None:
+def _check_size(law: Distribution) -> None:
     name, n, shape = type(law).__name__, law.n, law.shape
     assert isinstance(n, (int, np.integer)), f"{name}: n must be a whole number; got {shown(n)}"
     assert n >= 2, f"{name}: pass a law of at least two rows, so that rows are told from points; got {n}"
@@ -128,9 +128,9 @@ def _check_take(law: Asked) -> None:
             _check_taken(law, Asked(taken, law.defined), every[chosen])
 
 
-def _taken(law: Law, rows: Any) -> Law:
+def _taken(law: Distribution, rows: Any) -> Distribution:
     taken = law.take(rows)
-    assert isinstance(taken, Law), f"{type(law).__name__}: take must return a law; got {shown(taken)}"
+    assert isinstance(taken, Distribution), f"{type(law).__name__}: take must return a law; got {shown(taken)}"
     return taken
 
 
