@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Laplace, Distribution, Mixture, MvNormal, Normal, NotApplicableError, Samples, ScipyDistribution
+from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, NotApplicableError, Samples, ScipyDistribution
 from calibrant.testing import check_law
 
 RNG = np.random.default_rng(0)

@@ -288,8 +288,8 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
     found = []
     if isinstance(rows.distribution, Samples):
         found.append(
-            f"{rows.distribution.M:,} draws per row are judged at levels that are multiples of 1/{rows.distribution.M + 1:,}. Draws that "
-            "rows share make rows dependent, which no test here allows for."
+            f"{rows.distribution.M:,} draws per row are judged at levels that are multiples of "
+            f"1/{rows.distribution.M + 1:,}. Draws that rows share make rows dependent, which no test here allows for."
         )
     if parts is not None and parts.dsc < LITTLE * parts.unc:
         found.append("The laws hardly differ in what they say: one law for all rows would score about as well.")

@@ -132,7 +132,7 @@ def mean_metric(
             return entry(y, prediction, entry.parse(given), **rows)
 
         public, made = _public(row_scores, predictions, outcome, call)
-        entry = enter_mean(
+        entry: Entry[Any, Any] = enter_mean(
             public,
             made,
             lambda rows, o: row_scores(rows, **vars(o)),

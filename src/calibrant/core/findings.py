@@ -118,7 +118,8 @@ class Findings:
     Attributes
     ----------
     kind
-        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"``, ``"distributions"``; or
+        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"``,
+        ``"distributions"``; or
         ``"points"``, sets of points that were compared.
     n
         Number of rows.

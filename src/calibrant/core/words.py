@@ -69,7 +69,7 @@ def pvalue(value: float | None) -> str:
 def percent_wording(share: float) -> str:
     r"""Write a share as a percentage.
 
-    >>> percent(0.95), percent(0.999)
+    >>> percent_wording(0.95), percent_wording(0.999)
     ('95\xa0%', '99.9\xa0%')
     """
     return f"{100 * share:.10g}\u00a0%"

@@ -81,7 +81,7 @@ def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
             raise InputError(f"there are no files of predictions in the folder {path}; calibrant reads {_endings()}")
         return [(file, path) for file in inside]
     if not path.exists() and glob.has_magic(str(path)):
-        matching = sorted((Path(name) for name in glob.iglob(str(path), recursive=True)), key=natural)
+        matching = sorted((Path(name) for name in glob.iglob(str(path), recursive=True)), key=natural)  # noqa: PTH207
         root = _fixed_part(path)
         seen = [each for each in matching if not any(part.startswith(HIDDEN) for part in _below(each, root))]
         if not seen:

@@ -23,4 +23,4 @@ class Stamp(NamedTuple):
     @staticmethod
     def path_of(path: str | Path) -> str:
         """Return the whole path, links not followed."""
-        return os.path.abspath(path)
+        return os.path.abspath(path)  # noqa: PTH100

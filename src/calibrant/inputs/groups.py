@@ -178,7 +178,7 @@ def _refuse_missing(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> 
     if column.dtype.kind == "O":
         missing = np.array([is_missing(label) or _is_not_a_time(label) for label in column.tolist()], dtype=bool)
     elif column.dtype.kind in "fmM":
-        missing = column != column  # NaN and NaT differ from themselves
+        missing = column != column  # noqa: PLR0124  # NaN and NaT differ from themselves
     else:
         return
     if missing.any():

@@ -180,8 +180,8 @@ def _read_components(components: Any) -> tuple[Distribution, ...]:
             )
         if distribution.shape != distributions[0].shape:
             raise InputError(
-                f"components must have outcomes of the same shape; component 0 has {distributions[0].shape} and component {c} "
-                f"has {distribution.shape}"
+                f"components must have outcomes of the same shape; component 0 has {distributions[0].shape} "
+                f"and component {c} has {distribution.shape}"
             )
     return distributions
 

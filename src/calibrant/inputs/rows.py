@@ -57,7 +57,7 @@ def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> Distribu
 
     >>> from calibrant.inputs.laws import Normal
     >>> rows = read_outcomes([0.5, 1.5, 2.5], Normal([0, 1, 2], 1.0), weights=[1, 0, 2])
-    >>> rows.n, rows.law.mean.tolist()
+    >>> rows.n, rows.distribution.mean.tolist()
     (2, [0.0, 2.0])
     """
     if not isinstance(distribution, Distribution):

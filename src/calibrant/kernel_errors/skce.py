@@ -135,9 +135,9 @@ def skce(
         by `summarize`.
     prediction
         P(y = 1) as a 1-D array, class probabilities (n, K), or a law: `Normal`, `Laplace`, `MvNormal`, `Mixture`,
-        `Samples`, `ScipyDistribution`, or a subclass of `Distribution`. `Intervals`, `Sets` and `Quantiles` carry no law: judged is
-        coverage given the prediction, h = 2 k(p, p') e e' with e = 1 - level for a hit and -level for a miss, in the
-        mean over levels, and k on the bounds, the size or the value.
+        `Samples`, `ScipyDistribution`, or a subclass of `Distribution`. `Intervals`, `Sets` and `Quantiles` carry no
+        distribution: judged is coverage given the prediction, h = 2 k(p, p') e e' with e = 1 - level for a hit and
+        -level for a miss, in the mean over levels, and k on the bounds, the size or the value.
     kernel
         A kernel on predictions times one on targets, such as ``Exponential(0.2) * Delta()``; one on predictions alone
         is multiplied by the default on targets. Default: for probabilities ``Exponential("median", "tv") * Delta()``;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice, check_count, check_level, generator
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import QuantileRows
 from calibrant.probabilities.consistency_band import binned_band, grid_rounding, isotonic_band
 
@@ -65,7 +66,7 @@ OF_PROBABILITIES = {
 
 def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles:
     """Return the summary that holds what the curve needs, which is all rows."""
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(cast(Binary, rows))
 
 
 def _rounding(grid: Grid, *, bins: int, level: float, simultaneous: bool, **_: Any) -> dict[str, float]:

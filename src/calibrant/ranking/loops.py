@@ -15,7 +15,7 @@ def compiled_counts() -> Any:
     import numba
 
     @numba.njit(nogil=True, cache=True)
-    def line(y, members, less, equal):  # type: ignore[no-untyped-def]  # pragma: no cover
+    def line(y, members, less, equal):  # pragma: no cover
         for i in range(members.shape[0]):
             below = at = 0
             point = y[i]
@@ -25,7 +25,7 @@ def compiled_counts() -> Any:
             less[i], equal[i] = below, at
 
     @numba.njit(nogil=True, cache=True)
-    def vectors(y, members, less, equal):  # type: ignore[no-untyped-def]  # pragma: no cover
+    def vectors(y, members, less, equal):  # pragma: no cover
         less[:] = 0
         equal[:] = 0
         for i in range(members.shape[0]):

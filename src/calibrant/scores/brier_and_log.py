@@ -1,30 +1,36 @@
-"""Brier score."""
+"""The Brier score and the log score."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.catalogue import Shown
-from calibrant.core.decorators import mean_metric
+from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.catalogue import Shown, public
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import Rows
+from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows
 
 
-def _of_grid(grid: Grid, *, half: bool) -> float:
-    _check_half(half, binary=True)
-    return float(grid.cells().wr2.sum()) / grid.total_weight
-
-
-@mean_metric(predictions=("binary", "classes"), range=(0.0, 2.0), of_grid=_of_grid, audit={"": Shown("Brier score")})
-def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
+@public
+def brier_score(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    half: bool = False,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
     r"""Mean squared distance between outcome and prediction.
 
     .. math:: \frac{1}{W} \sum_i w_i (y_i - p_i)^2
@@ -57,8 +63,22 @@ def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     >>> round(brier_score([0, 1], [0.2, 0.6]), 12)
     0.1
     """
-    _check_half(half, binary=isinstance(rows, Binary))
+    return BRIER_SCORE(y, prediction, BrierOptions(half), weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class BrierOptions:
+    """The options of `brier_score`."""
+
+    half: bool
+
+    def __post_init__(self) -> None:
+        check_choice("half", self.half, False, True)
+
+
+def _squared_distances(rows: Rows, options: BrierOptions) -> FloatArray:
     if isinstance(rows, Binary):
+        _refuse_half(options)
         residual: FloatArray = rows.y - rows.p
         return residual * residual
     # The true class is taken out first: 1 - P_y loses no digits where P_y is near 1.
@@ -66,22 +86,40 @@ def brier_score(rows: Rows, *, half: bool = False) -> FloatArray:
     others = rows.P.copy()
     np.put_along_axis(others, rows.y[:, None], 0.0, axis=1)
     score: FloatArray = np.einsum("ik,ik->i", others, others) + (1 - true) ** 2
-    return score / 2 if half else score
+    return score / 2 if options.half else score
 
 
-def _check_half(half: bool, *, binary: bool) -> None:
-    check_choice("half", half, False, True)
-    if half and binary:
+def _brier_of_grid(grid: Grid, options: BrierOptions) -> float:
+    _refuse_half(options)
+    return float(grid.cells().wr2.sum()) / grid.total_weight
+
+
+def _refuse_half(options: BrierOptions) -> None:
+    if options.half:
         raise InputError("half=True is for class probabilities of shape (n, K); a 1-D prediction has the half value")
 
 
-@mean_metric(
-    predictions=("binary", "classes", "distributions"),
-    range=(-np.inf, np.inf),
-    audit={"": Shown("log score")},
-    instead={"samples": "Draws have no density; crps and energy_score judge them"},
+BRIER_SCORE = enter_mean(
+    brier_score,
+    BrierOptions,
+    _squared_distances,
+    of_grid=_brier_of_grid,
+    predictions=("binary", "classes"),
+    range=(0.0, 2.0),
+    audit={"": Shown("Brier score")},
 )
-def log_score(rows: Rows | DistributionRows, *, clip: float | None = None) -> FloatArray:
+
+
+@public
+def log_score(
+    y: Outcomes,
+    prediction: ArrayLike | Distribution | None = None,
+    *,
+    clip: float | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
     r"""Mean negative logarithm of the probability, or of the density, given to what happened.
 
     .. math:: -\frac{1}{W} \sum_i w_i \ln P_i(y_i)
@@ -125,7 +163,22 @@ def log_score(rows: Rows | DistributionRows, *, clip: float | None = None) -> Fl
     >>> round(log_score([0.0], Normal(0.0, 1.0)), 6)
     0.918939
     """
-    limits = None if clip is None else _limits(clip)
+    return LOG_SCORE(y, prediction, LogScoreOptions(clip), weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class LogScoreOptions:
+    """The options of `log_score`."""
+
+    clip: float | None
+
+    def __post_init__(self) -> None:
+        if self.clip is not None:
+            _limits(self.clip)
+
+
+def _negative_logarithms(rows: Rows | DistributionRows, options: LogScoreOptions) -> FloatArray:
+    limits = None if options.clip is None else _limits(options.clip)
     if isinstance(rows, DistributionRows):
         if limits is not None:
             raise InputError(f"clip= is for probabilities; leave it out for {type(rows.distribution).__name__}")
@@ -150,14 +203,23 @@ def _of_distribution(rows: DistributionRows) -> FloatArray:
         value = rows.y[int(np.argmax(endless))]
         raise NotApplicableError(
             f"the density of {type(rows.distribution).__name__} at the outcome {shown(value)} is infinite, which "
-            f"makes every "
-            "score minus infinity. Use crps, or drop such rows"
+            "makes every score minus infinity. Use crps, or drop such rows"
         )
     return score + 0.0
 
 
-def _limits(clip: Any) -> tuple[float, float]:
+def _limits(clip: object) -> tuple[float, float]:
     """Return the limits of the score when a probability is limited to [clip, 1 - clip]."""
     if isinstance(clip, bool) or not isinstance(clip, (int, float, np.floating)) or not 0 < clip < 0.5:
         raise InputError(f"clip must be None or lie strictly between 0 and 0.5; got {shown(clip)}")
     return -math.log1p(-float(clip)), -math.log(float(clip))
+
+
+LOG_SCORE = enter_mean(
+    log_score,
+    LogScoreOptions,
+    _negative_logarithms,
+    predictions=("binary", "classes", "distributions"),
+    audit={"": Shown("log score")},
+    instead={"samples": "Draws have no density; crps and energy_score judge them"},
+)

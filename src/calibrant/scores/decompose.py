@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_bins, check_choice, read_levels
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.kept import KeptDistributions
@@ -151,7 +152,7 @@ def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptDi
     """Return the summary of rows that holds what their decomposition needs, which is all of them."""
     if isinstance(rows, DistributionRows):
         return KeptDistributions.of(rows)
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(cast(Binary, rows))
 
 
 def _on_grid(options: Mapping[str, Any]) -> bool:

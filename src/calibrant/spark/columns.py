@@ -13,7 +13,7 @@ EXPECTED = "expected numbers, booleans, text, or arrays of numbers"
 def selected(frame: Any, columns: NamedColumns) -> Any:
     """Return the frame with these columns alone, decimals as float64; other types are refused by name."""
     try:
-        import pyarrow  # mapInArrow needs it
+        import pyarrow  # noqa: F401  # mapInArrow needs it
         from pyspark.sql import DataFrame
     except ImportError:
         raise MissingExtraError("measuring a Spark frame", extra="spark") from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core.catalogue import find
 from calibrant.errors import InputError
-from calibrant.testing import input_laws, row_laws, value_laws  # which enter their laws
+from calibrant.testing import input_laws, row_laws, value_laws  # noqa: F401  # which enter their laws
 from calibrant.testing.data import DATA, names_of
 from calibrant.testing.law import LAWS
 from calibrant.testing.subjects import Subject

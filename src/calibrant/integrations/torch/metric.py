@@ -83,7 +83,7 @@ class TorchMetric:
 
     def __init__(self, metric: Any = "ece", *, pos_label: Any = None, device: Any = None, **options: Any) -> None:
         try:
-            import torch
+            import torch  # noqa: F401
         except ImportError:
             raise MissingExtraError("TorchMetric", extra="torch") from None
         if "classes" in options:
