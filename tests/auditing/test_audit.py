@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.core.findings import SECTIONS, Findings
+from calibrant.auditing.kinds import AUDITED
+from calibrant.core.findings import Findings
 
 RNG = np.random.default_rng(7)
 P = RNG.random(3000)
@@ -268,4 +269,4 @@ def test_refusals(options, words):
 
 def test_every_kind_of_prediction_has_its_sections():
     kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "DistributionRows"}
-    assert {kind.__name__ for kind in SECTIONS} == kinds
+    assert {kind.__name__ for kind in AUDITED} == kinds

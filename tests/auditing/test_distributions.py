@@ -89,7 +89,7 @@ def test_a_right_discrete_distribution_is_not_accused():
 
 
 @pytest.mark.parametrize(
-    ("law", "words"),
+    ("distribution", "words"),
     [
         (cb.Normal(MEAN, 0.7 * STD), "they are too narrow"),
         (cb.Normal(MEAN, 1.4 * STD), "they are wider than they need to be"),

@@ -1,5 +1,9 @@
 """From outcomes and predictions to checked rows: what each verb takes, and the words for what it refuses."""
 
+import inspect
+import types
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -25,7 +29,7 @@ from calibrant import (
     width,
 )
 from calibrant.core import dispatch
-from calibrant.core.catalogue import ENTRIES, SHARED, shared_options
+from calibrant.core.catalogue import entries
 from calibrant.core.kinds import KINDS, kind_of, listed, part_of, read, read_alone
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
@@ -158,7 +162,7 @@ class TestAlone:
         assert message.endswith("(Quantiles)")
 
     def test_verbs_of_predictions_alone_take_no_outcomes(self):
-        alone = [entry for entry in ENTRIES.values() if not entry.outcome]
+        alone = [entry for entry in entries().values() if not entry.outcome]
         assert "width" in {entry.name for entry in alone}
         for entry in alone:
             with pytest.raises(TypeError):
@@ -178,35 +182,30 @@ def test_listed_in_the_order_of_the_kinds(accepted, words):
 
 
 class TestSharedOptions:
-    @pytest.mark.parametrize(
-        ("predictions", "options"),
-        [
-            (("binary",), ("weights", "classes", "pos_label")),
-            (("classes",), ("weights", "classes")),
-            (("sets",), ("weights", "classes")),
-            (("distributions", "samples"), ("weights",)),
-            (("intervals", "quantiles"), ("weights",)),
-            (("intervals", "sets"), ("weights", "classes")),
-            (ALL, ("weights", "classes", "pos_label")),
-        ],
-    )
-    def test_by_kind(self, predictions, options):
-        assert shared_options(predictions, True) == options
-        assert shared_options(predictions, False) == ("weights",)
+    """Verbs take `weights`, and labels only where they judge a prediction that has them."""
+
+    of_kinds = types.MappingProxyType({"classes": {"binary", "classes", "sets"}, "pos_label": {"binary"}})
 
     def test_every_kind_is_one_of_the_kinds(self):
-        for kinds in SHARED.values():
-            assert kinds <= set(KINDS)
-        for entry in ENTRIES.values():
+        for entry in entries().values():
             assert set(entry.predictions) <= set(KINDS)
 
-    @pytest.mark.parametrize("name", sorted(ENTRIES))
-    def test_a_verb_shows_the_options_it_takes(self, name):
-        import inspect
+    def test_a_verb_shows_the_options_it_takes(self):
+        for name, entry in entries().items():
+            shown = set(inspect.signature(entry.verb).parameters) & {"weights", "classes", "pos_label"}
+            labels = {label for label, kinds in self.of_kinds.items() if kinds & set(entry.predictions)}
+            assert shown == {"weights"} | (labels if entry.outcome else set()), name
 
-        entry = ENTRIES[name]
-        shown = set(inspect.signature(entry.verb).parameters)
-        assert shown & set(SHARED) == set(shared_options(entry.predictions, entry.outcome))
+    def test_the_options_of_the_catalogue_are_those_of_the_signature(self):
+        for name, entry in entries().items():
+            shown = set(inspect.signature(entry.verb).parameters) - {
+                "y",
+                "prediction",
+                "weights",
+                "classes",
+                "pos_label",
+            }
+            assert {field.name for field in fields(entry.options)} == shown == set(entry.defaults), name
 
     def test_they_are_listed_where_an_option_is_unknown(self, refusal):
         assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")

@@ -216,7 +216,7 @@ class TestRows:
 
 class TestDistributions:
     @pytest.mark.parametrize(
-        ("law", "mean", "variance"),
+        ("distribution", "mean", "variance"),
         [
             (Normal(np.full(B, 3.0), 2.0), 3.0, 4.0),
             (Laplace(np.full(B, -1.0), 0.5), -1.0, 0.5),

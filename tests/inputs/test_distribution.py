@@ -44,7 +44,7 @@ SELECTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("law", "text"),
+    ("distribution", "text"),
     [
         (Normal(np.zeros(1000), 1.0), "Normal(1,000 rows)"),
         (Laplace([0.0], 1.0), "Laplace(1 row)"),

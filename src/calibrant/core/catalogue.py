@@ -253,7 +253,7 @@ def entries() -> dict[str, Entry[Any, Any]]:
     """Return the entries of all verbs, calibrant's own and those that were entered since."""
     import calibrant
 
-    for name in calibrant.__all__:
+    for name in dir(calibrant):
         getattr(calibrant, name)
     return ENTRIES
 
