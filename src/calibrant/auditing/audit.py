@@ -168,7 +168,7 @@ def audit(
     if m is not None and kind not in CONFORMAL:
         raise InputError(
             "{calibration_size=} is for Intervals and Sets; leave it out for {kind}",
-            kind=KINDS[kind],
+            kind=KINDS[kind].words,
             option="calibration_size",
         )
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)

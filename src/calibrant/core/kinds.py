@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -12,33 +13,54 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import DistributionRows, Judged, read_judged, read_outcomes, without_outcome
+from calibrant.inputs.rows import (
+    CdfRows,
+    DistributionRows,
+    IntervalRows,
+    Judged,
+    QuantileRows,
+    SetRows,
+    read_judged,
+    read_outcomes,
+    without_outcome,
+)
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
 Rows = Binary | Classes
 AnyRows = Rows | DistributionRows | Judged
 
+
+@dataclass(frozen=True)
+class PredictionKind:
+    """A kind of prediction: its name in messages, the type a user passes, and the type of its checked rows."""
+
+    words: str
+    type: type | None  # None: a plain array
+    rows: type
+
+
 KINDS = {
-    "binary": "one probability per row (a 1-D array)",
-    "classes": "class probabilities (an array (n, K))",
-    "intervals": "Intervals",
-    "sets": "Sets",
-    "quantiles": "Quantiles",
-    "samples": "Samples",
-    "distributions": "a law such as Normal",
-    "cdf": "CdfValues",
+    "binary": PredictionKind("one probability per row (a 1-D array)", None, Binary),
+    "classes": PredictionKind("class probabilities (an array (n, K))", None, Classes),
+    "intervals": PredictionKind("Intervals", Intervals, IntervalRows),
+    "sets": PredictionKind("Sets", Sets, SetRows),
+    "quantiles": PredictionKind("Quantiles", Quantiles, QuantileRows),
+    "samples": PredictionKind("Samples", Samples, DistributionRows),
+    "distributions": PredictionKind("a distribution such as Normal", Distribution, DistributionRows),
+    "cdf": PredictionKind("CdfValues", CdfValues, CdfRows),
 }
-"""The kinds of prediction, in words."""
+"""The kinds of prediction; a subclass stands before what it is a subclass of."""
+
 NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 
 
 def kind_of(prediction: Any) -> str | None:
     """Return the kind of a typed prediction, None for what can only be an array."""
-    types = {Intervals: "intervals", Sets: "sets", Quantiles: "quantiles", CdfValues: "cdf", Samples: "samples"}
-    if type(prediction) in types:
-        return types[type(prediction)]
-    return "distributions" if isinstance(prediction, Distribution) else None
+    for name, kind in KINDS.items():
+        if kind.type is not None and isinstance(prediction, kind.type):
+            return name
+    return None
 
 
 def read(
@@ -101,5 +123,5 @@ def part_of(rows: Any, part: slice) -> Any:
 
 def listed(accepted: tuple[str, ...]) -> str:
     """Return the kinds of prediction in words."""
-    words = [KINDS[kind] for kind in KINDS if kind in accepted]
+    words = [kind.words for name, kind in KINDS.items() if name in accepted]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

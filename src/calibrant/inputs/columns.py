@@ -77,7 +77,7 @@ def from_columns(kind: Callable[..., Any], *arguments: Any, **named: Any) -> Fro
     """
     if not (isinstance(kind, type) and (kind in OF_ROWS or issubclass(kind, Distribution))):
         known = ", ".join(known.__name__ for known in OF_ROWS)
-        raise InputError(f"expected a kind of prediction ({known}, or a law such as Normal); got {shown(kind)}")
+        raise InputError(f"expected a kind of prediction ({known}, or a distribution such as Normal); got {shown(kind)}")
     try:
         given = inspect.signature(kind).bind(*arguments, **named).arguments
     except TypeError as problem:
