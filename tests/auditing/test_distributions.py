@@ -1,4 +1,4 @@
-"""The audit of predictive laws and of draws."""
+"""The audit of predictive distributions and of draws."""
 
 import json
 
@@ -120,11 +120,11 @@ def test_a_group_with_a_shift():
 
 def test_distributions_that_do_not_tell_rows_apart():
     audit = cb.audit(np.random.default_rng(0).normal(size=N), cb.Normal(np.zeros(N), 1.0), resamples=19)
-    assert any("one law for all rows" in caveat for caveat in audit.findings.caveats)
+    assert any("one distribution for all rows" in caveat for caveat in audit.findings.caveats)
 
 
 class OnlyCdf(cb.Distribution):
-    """A law that knows its distribution function and nothing else."""
+    """A distribution that knows its distribution function and nothing else."""
 
     def __init__(self, mean):
         self.mean = np.asarray(mean)
@@ -141,7 +141,7 @@ class OnlyCdf(cb.Distribution):
 
 
 class OnlyDraws(OnlyCdf):
-    """A law that can be drawn from and nothing else."""
+    """A distribution that can be drawn from and nothing else."""
 
     def cdf(self, x):
         return cb.Distribution.cdf(self, x)
@@ -197,7 +197,7 @@ class TestVectors:
         audit = cb.audit(self.y, cb.Samples(draws), resamples=19)
         assert values(audit)["energy_score"].value == pytest.approx(energy_score(self.y, cb.Samples(draws), fair=True))
         assert audit.verdict.status != "miscalibrated"
-        assert "Draws of predictive laws" in audit.to_html(tmp_path / "a.html").read_text()
+        assert "Draws of predictive distributions" in audit.to_html(tmp_path / "a.html").read_text()
 
     def test_groups_are_refused(self):
         with pytest.raises(cb.InputError, match="one coordinate"):

@@ -67,7 +67,7 @@ class TestNumbers:
         draws = np.sqrt(2) * np.random.default_rng(2).normal(size=(2000, 99))
         verdict = cb.audit(y, cb.Samples(draws), resamples=19).verdict
         assert verdict.status == "no evidence"
-        assert "calibrated, but no sharper than the marginal law" in verdict.sentences[0]
+        assert "calibrated, but no sharper than the marginal distribution" in verdict.sentences[0]
 
     def test_covariates_find_a_forecast_that_ignores_them(self):
         climate = cb.Samples(CLIMATE)

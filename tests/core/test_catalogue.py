@@ -111,7 +111,9 @@ class TestRefusals:
 
     def test_a_plain_array_is_only_ever_probabilities(self, refusal):
         message = refusal(read, "verb", ("intervals", "distributions"), Y, [0.1, 0.5, 0.9])
-        assert message.startswith("verb judges Intervals or a distribution such as Normal; got [0.1, 0.5, 0.9] (list). ")
+        assert message.startswith(
+            "verb judges Intervals or a distribution such as Normal; got [0.1, 0.5, 0.9] (list). "
+        )
         assert message.endswith("A plain array is only ever taken as probabilities")
 
     @pytest.mark.parametrize("verb", [ece, brier_score, kuiper_test])
@@ -174,7 +176,10 @@ class TestAlone:
     [
         (("sets",), "Sets"),
         (("sets", "intervals"), "Intervals or Sets"),
-        (("distributions", "binary", "sets"), "one probability per row (a 1-D array), Sets or a distribution such as Normal"),
+        (
+            ("distributions", "binary", "sets"),
+            "one probability per row (a 1-D array), Sets or a distribution such as Normal",
+        ),
     ],
 )
 def test_listed_in_the_order_of_the_kinds(accepted, words):
@@ -229,7 +234,7 @@ class TestColumnNames:
         [
             ([0, 1], [0.1, 0.9], None, [""]),
             ([0, 1], np.eye(3)[:2], None, ["[3 classes]"]),
-            (Y_MEANS, Normal(Y_MEANS, 1.0), None, ["[law]"]),
+            (Y_MEANS, Normal(Y_MEANS, 1.0), None, ["[distribution]"]),
             (
                 np.zeros((n, 2)),
                 MvNormal(np.zeros((n, 2)), np.eye(2)),

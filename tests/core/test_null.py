@@ -52,9 +52,9 @@ def test_resolved(null, information, expected):
 
 
 def test_words():
-    assert asymptotic_words("law", 25.0) == "law"
-    assert asymptotic_words("law", 7.3) == (
-        "law; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
+    assert asymptotic_words("distribution", 25.0) == "distribution"
+    assert asymptotic_words("distribution", 7.3) == (
+        "distribution; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
     )
     assert monte_carlo_words(99) == "99 redraws of the outcomes"
 
@@ -233,7 +233,7 @@ class TestDistributions:
         assert new.y.shape == rows.y.shape
         y = new.y.reshape(B, -1)
         assert_mean(y, mean, variance)
-        fourth = 6 * np.square(variance)  # that of a Laplace law, the largest of these
+        fourth = 6 * np.square(variance)  # that of a Laplace distribution, the largest of these
         assert_mean((y - mean) ** 2, variance, fourth)
 
     @pytest.mark.parametrize("shape", [(B, 3), (B, 3, 2)])

@@ -218,7 +218,7 @@ def assert_close(a, b):
         if isinstance(ours, tuple) and ours and isinstance(ours[0], Summary):
             for part, other in zip(ours, theirs, strict=True):
                 assert_close(part, other)
-        elif field.name == "law":
+        elif field.name == "distribution":
             (kind, columns), (other, others) = table_of(ours), table_of(theirs)
             assert kind == other
             np.testing.assert_array_equal(columns, others)

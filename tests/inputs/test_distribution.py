@@ -1,4 +1,4 @@
-"""What every law can be asked, and what a law of one's own has to give."""
+"""What every distribution can be asked, and what a distribution of one's own has to give."""
 
 import pickle
 
@@ -137,7 +137,7 @@ def test_vectors_have_no_quantiles(refusal, name, method):
 
 
 class Exponential(Distribution):
-    """A law of one's own with one method."""
+    """A distribution of one's own with one method."""
 
     def __init__(self, rate):
         self.rate = np.asarray(rate)

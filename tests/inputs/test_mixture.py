@@ -1,4 +1,4 @@
-"""Mixtures of laws."""
+"""Mixtures of distributions."""
 
 import numpy as np
 import pytest
@@ -173,10 +173,10 @@ class TestSample:
 
 TWO = [Normal([0, 1], 1), Normal([2, 3], 1)]
 REFUSED = {
-    "one law": ((TWO[0], [1.0]), ["components must be a list of laws"]),
-    "a number": ((3, [1.0]), ["components must be a list of laws", "got 3"]),
+    "one distribution": ((TWO[0], [1.0]), ["components must be a list of distributions"]),
+    "a number": ((3, [1.0]), ["components must be a list of distributions", "got 3"]),
     "none": (([], []), ["components is empty"]),
-    "not a law": (([TWO[0], 2.0], [0.5, 0.5]), ["component 1 is 2.0 (float)"]),
+    "not a distribution": (([TWO[0], 2.0], [0.5, 0.5]), ["component 1 is 2.0 (float)"]),
     "text": (("ab", [0.5, 0.5]), ["component 0 is 'a' (str)"]),
     "other rows": (([TWO[0], Normal(0, 1)], [0.5, 0.5]), ["component 0 has 2 and component 1 has 1", "per row"]),
     "other shape": (

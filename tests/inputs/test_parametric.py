@@ -1,4 +1,4 @@
-"""The normal law."""
+"""The normal distribution."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Outcomes judged by predictive laws, at the boundary."""
+"""Outcomes judged by predictive distributions, at the boundary."""
 
 import numpy as np
 import pytest
@@ -64,8 +64,8 @@ class TestRead:
 
 SWAPPED = Samples(np.zeros((5, 3, 2)))
 REFUSED = {
-    "no law": ([1, 2, 3], np.zeros(3), ["prediction must be a law", "Normal(mean, std)", "ndarray"]),
-    "the class of a law": ([1, 2, 3], Normal, ["prediction must be a law"]),
+    "no distribution": ([1, 2, 3], np.zeros(3), ["prediction must be a distribution", "Normal(mean, std)", "ndarray"]),
+    "the class of a distribution": ([1, 2, 3], Normal, ["prediction must be a distribution"]),
     "too few": (
         [1, 2],
         DISTRIBUTION,
@@ -75,7 +75,11 @@ REFUSED = {
     "one number": (np.array(1.0), DISTRIBUTION, ["got shape ()"]),
     "a number": (1.0, DISTRIBUTION, ["got shape ()"]),
     "a column": ([[1], [2], [3]], DISTRIBUTION, ["got shape (3, 1)", "y[:, 0]"]),
-    "vectors for a real law": (np.zeros((3, 2)), DISTRIBUTION, ["got shape (3, 2)", "law of vectors"]),
+    "vectors for a real distribution": (
+        np.zeros((3, 2)),
+        DISTRIBUTION,
+        ["got shape (3, 2)", "distribution of vectors"],
+    ),
     "numbers for vectors": ([1, 2, 3], VECTORS, ["shape (3, 2)", "one vector", "got shape (3,)", "vector per row"]),
     "numbers for one coordinate": ([1, 2, 3], ONE_COORDINATE, ["shape (3, 1)", "got shape (3,)", "y[:, None]"]),
     "other coordinates": (np.zeros((3, 4)), VECTORS, ["shape (3, 2)", "got shape (3, 4)"]),

@@ -1,4 +1,4 @@
-"""Draws that stand for a law."""
+"""Draws that stand for a distribution."""
 
 import numpy as np
 import pytest

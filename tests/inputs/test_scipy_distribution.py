@@ -1,4 +1,4 @@
-"""Laws of scipy.stats."""
+"""Distributions of scipy.stats."""
 
 import subprocess
 import sys
@@ -111,7 +111,8 @@ def test_distributions_do_not_import_scipy_stats():
     code = (
         "import sys\n"
         "from calibrant import Mixture, MvNormal, Normal\n"
-        "law = Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5]); law.ppf(0.5); law.sample(2, 0)\n"
+        "distribution = Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5]); distribution.ppf(0.5); "
+        "distribution.sample(2, 0)\n"
         "MvNormal([[0.0]], [[1.0]]).log_density([[0.0]])\n"
         "assert 'scipy.stats' not in sys.modules"
     )

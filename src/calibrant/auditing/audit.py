@@ -64,7 +64,7 @@ def _density(rows: Any, log_density_y: Any) -> NDArray[Any] | None:
 
 
 KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
-INSTEAD = {"cdf": "Audit the law itself, or look at pit_histogram(None, CdfValues(...))"}
+INSTEAD = {"cdf": "Audit the distribution itself, or look at pit_histogram(None, CdfValues(...))"}
 CONFORMAL = ("intervals", "sets")
 
 
@@ -93,7 +93,8 @@ def audit(
     y, weights, classes, pos_label
         As in `ece` and `coverage`.
     prediction
-        One probability per row, class probabilities (n, K), `Intervals`, `Sets`, `Quantiles`, `Samples` or a law.
+        One probability per row, class probabilities (n, K), `Intervals`, `Sets`, `Quantiles`, `Samples` or a
+        distribution.
     groups
         Labels of rows, or a mapping (a data frame) from names to labels. Every group is tested, with p-values that
         hold for all groups together; groups of different columns may overlap.
@@ -107,9 +108,9 @@ def audit(
     covariates
         For `Samples`: numbers (n,) or (n, q) that were known of each row. Ranks must not depend on them.
     log_density_y
-        For `Samples` with `log_density`: the log density of the predicted law at each outcome, (n,).
+        For `Samples` with `log_density`: the log density of the predicted distribution at each outcome, (n,).
     columns
-        For laws of vectors: names of the coordinates.
+        For distributions of vectors: names of the coordinates.
     resamples
         Redraws of the outcomes behind the values expected if calibrated.
     names
@@ -130,14 +131,15 @@ def audit(
     evidence" when none does and an average error of five percentage points would have been found 4 times in 5, else
     "cannot tell". Not rejecting is never proof of calibration.
 
-    Intervals, sets, quantiles and laws are judged by coverage: that of each level (Holm) and all levels jointly, that
-    of rows with predictions of about one width or size, and that of groups, corrected in the same way. Laws are read at
-    nine quantiles and the central intervals between them. Tests of coverage need equal weights.
+    Intervals, sets, quantiles and distributions are judged by coverage: that of each level (Holm) and all levels
+    jointly, that of rows with predictions of about one width or size, and that of groups, corrected in the same way.
+    Distributions are read at nine quantiles and the central intervals between them. Tests of coverage need equal
+    weights.
 
     Draws are judged by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
     is known, else by mean distance; and by average rank), and with `covariates` the score test of ranks against them
     and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are judged
-    by coverage, as laws are.
+    by coverage, as distributions are.
 
     Examples
     --------

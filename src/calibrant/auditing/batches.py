@@ -93,7 +93,8 @@ class AuditJob:
         kind = kind_of(batch.prediction)
         if kind is not None:
             raise InputError(
-                f"an audit of batches judges probabilities; got {KINDS[kind].words}. Ask for single verbs with measure, "
+                f"an audit of batches judges probabilities; got {KINDS[kind].words}. Ask for single verbs with "
+                "measure, "
                 "or audit the rows in memory"
             )
         rows = read("audit", KINDS_AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)

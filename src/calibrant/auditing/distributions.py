@@ -1,4 +1,4 @@
-"""Audit of predictive laws and of draws from them."""
+"""Audit of predictive distributions and of draws from them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Counted = Callable[[Bounds, FloatArray, FloatArray, RowLabels | None], HitTable]
 
 
 def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, counted: Counted) -> Part:
-    """Return what there is to say about laws of vectors.
+    """Return what there is to say about distributions of vectors.
 
     The central intervals of each coordinate are judged by their coverage and the whole, dependence between coordinates
     included, by the kernel test.
@@ -63,8 +63,8 @@ def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, 
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
     section = Section(
         "distributions",
-        "Predictive laws of vectors",
-        "Is the law as a whole right, and that of each coordinate?",
+        "Predictive distributions of vectors",
+        "Is the distribution as a whole right, and that of each coordinate?",
         (*_worst(curve), *scored, *kernel),
         () if curve is None else (_figure(curve),),
         () if curve is None else (group_table([curve], True, name="coordinates", title="Coordinates, worst first"),),
@@ -72,7 +72,7 @@ def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, 
     verdict = (
         words.kernel_verdict(whole, setting)
         if curve is None
-        else words.coverage_verdict("predictive laws", [(curve, COORDINATE)], None, setting, further=whole)
+        else words.coverage_verdict("predictive distributions", [(curve, COORDINATE)], None, setting, further=whole)
     )
     caveats = (
         *weights_caveat(rows.n, rows.w),
@@ -145,7 +145,7 @@ def _scored_vectors(rows: DistributionRows, setting: Setting) -> Found:
 
 
 LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
-DECOMPOSED = 4_000_000  # rows, over all levels at which a law is read
+DECOMPOSED = 4_000_000  # rows, over all levels at which a distribution is read
 MOST_READ, FEWEST_READ = 99, 9
 LITTLE = 0.01  # of the uncertainty
 
@@ -167,7 +167,7 @@ def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setti
 
 
 def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
-    """Return what there is to say about laws: coverage of central intervals and quantiles, scores, sharpness.
+    """Return what there is to say about distributions: coverage of central intervals and quantiles, scores, sharpness.
 
     Draws of equal weight have ranks, and are judged by them.
     """
@@ -185,8 +185,8 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
     advice = "" if parts is None else gain(max(parts.mcb, 0.0), parts.score, "CRPS")
     section = Section(
         "distributions",
-        "Predictive laws",
-        "Do outcomes fall where the laws say, as often as they say?",
+        "Predictive distributions",
+        "Do outcomes fall where the distributions say, as often as they say?",
         (
             *_central_measurements(levels),
             *joint_measurement(levels.joint),
@@ -197,13 +197,13 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
         (coverage_figure(levels.table, setting), *pit_figure(rows)),
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
-    verdict = words.coverage_verdict("predictive laws", levels.judged, levels.joint, setting, advice=advice)
+    verdict = words.coverage_verdict("predictive distributions", levels.judged, levels.joint, setting, advice=advice)
     caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *missing, *not_scored)
     return Part((section,), verdict, caveats)
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
-    """Return the levels at which a law is read; those of M draws are multiples of 1/(M + 1), so that they are exact.
+    """Return the levels at which a distribution is read; those of M draws are multiples of 1/(M + 1), which are exact.
 
     >>> levels_of(Samples([[1.0, 2.0, 3.0]])).tolist()
     [0.25, 0.5, 0.75]
@@ -217,10 +217,10 @@ def levels_of(distribution: Distribution) -> FloatArray:
 
 
 def distribution_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels: RowLabels | None = None) -> HitTable:
-    """Count outcomes up to and below each quantile, from the values F(y-) and F(y) of the predicted law.
+    """Count outcomes up to and below each quantile, from the values F(y-) and F(y) of the predicted distribution.
 
     The outcome does not exceed the quantile τ exactly if F(y-) < τ, and lies below it or fills it up if F(y) <= τ: if
-    the law is right, the first has at least probability τ and the second at most.
+    the distribution is right, the first has at least probability τ and the second at most.
     """
     low, high = bounds
 
@@ -258,7 +258,7 @@ def _sharp(rows: DistributionRows) -> Found:
 
 
 def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
-    """Split the CRPS where that is quick: a law is read at fewer levels of many rows."""
+    """Split the CRPS where that is quick: a distribution is read at fewer levels of many rows."""
     options: dict[str, Any] = {}
     if isinstance(rows.distribution, Samples):
         if rows.n * rows.distribution.M > DECOMPOSED:
@@ -292,14 +292,18 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
             f"1/{rows.distribution.M + 1:,}. Draws that rows share make rows dependent, which no test here allows for."
         )
     if parts is not None and parts.dsc < LITTLE * parts.unc:
-        found.append("The laws hardly differ in what they say: one law for all rows would score about as well.")
+        found.append(
+            "The distributions hardly differ in what they say: one distribution for all rows would score about as well."
+        )
     if parts is None:
         found.append("The CRPS is not split: it has no closed form here, or there are too many rows.")
     return found
 
 
 def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> Part:
-    """Judge a law that has no distribution function by the kernel test alone."""
-    section = Section("distributions", "Predictive laws", "Are the laws right as a whole?", measurements)
+    """Judge a distribution that has no distribution function by the kernel test alone."""
+    section = Section(
+        "distributions", "Predictive distributions", "Are the distributions right as a whole?", measurements
+    )
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
     return Part((section,), words.kernel_verdict(p, setting), missing)

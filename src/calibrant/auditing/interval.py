@@ -68,7 +68,7 @@ def interval(
     `weighted_interval_score`          ``"t"``, from 100 rows outside the widest interval on
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
-                                       and 100 others, on; of laws from 100 rows on
+                                       and 100 others, on; of distributions from 100 rows on
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - z s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
     =================================  ================================================================================
@@ -106,10 +106,10 @@ def interval(
         v = \frac{\sum w^2 (c - \hat p)^2}{W^2},
 
     shorter, and near their level on average. Student's interval needs to have seen how the scores vary: with outcomes
-    of a normal law the mean interval score at level 0.95 is covered 0.74, 0.83 and 0.93 of the time in place of 0.95
-    with 50, 100 and 1,000 rows, because misses are rare and their penalties large; the mean Brier score of rows with
-    probability 0.01 is covered 0.63 of the time with 100 rows. Hence the numbers of rows above, which with weights are
-    effective ones. Weights under which a few heavy rows decide are refused.
+    of a normal distribution the mean interval score at level 0.95 is covered 0.74, 0.83 and 0.93 of the time in place
+    of 0.95 with 50, 100 and 1,000 rows, because misses are rare and their penalties large; the mean Brier score of
+    rows with probability 0.01 is covered 0.63 of the time with 100 rows. Hence the numbers of rows above, which with
+    weights are effective ones. Weights under which a few heavy rows decide are refused.
     The interval of `mmd` has ``estimator="block"`` by default, with n/100 points in a block but no more than √n, and
     may have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
     the mean over blocks, not that over all pairs. Values of blocks are skewed: with 10 of them 9 in 100 intervals at

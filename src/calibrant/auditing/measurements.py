@@ -294,7 +294,7 @@ def _measured_scores(
 
 
 def kernel_test(rows: Judged | DistributionRows, setting: Setting, *, finite: bool = True) -> Found:
-    """Return the kernel test of coverage or of laws; none for one row, for one draw, for infinite bounds."""
+    """Return the kernel test of coverage or of distributions; none for one row, for one draw, for infinite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
     if rows.n < 2 or (

@@ -199,7 +199,8 @@ def pit_figure(rows: Any) -> tuple[Figure, ...]:
         Figure(
             "pit_histogram",
             "Where outcomes fall in the prediction",
-            "The share of outcomes in each tenth of their predicted law, over the share expected. Flat: calibrated. A "
+            "The share of outcomes in each tenth of their predicted distribution, over the share expected. Flat: "
+            "calibrated. A "
             "U: too narrow. A dome: too wide. A slope: predictions too low (rising) or too high (falling).",
             of_rows(pit_histogram, rows),
         ),

@@ -184,7 +184,7 @@ class Setting:
     calibration_size: int | None = None  # scores behind split-conformal predictions
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
     covariates: FloatArray | None = None  # (n, q), what draws were made from
-    log_density_y: FloatArray | None = None  # (n,), what the law of the draws says of the outcomes
+    log_density_y: FloatArray | None = None  # (n,), what the distribution of the draws says of the outcomes
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def column_names(rows: AnyRows, L: int | None) -> list[str]:
     if isinstance(rows, Classes):
         return [f"[{rows.K} classes]"]
     if isinstance(rows, DistributionRows):
-        return ["[law]"] if L is None else [f"[{SEVERAL}coordinate {k}]" for k in range(L)]
+        return ["[distribution]"] if L is None else [f"[{SEVERAL}coordinate {k}]" for k in range(L)]
     return _level_names(rows, L)
 
 

@@ -1,4 +1,4 @@
-"""How the law of a statistic under calibration is found: by its limit, or by redrawing the outcomes."""
+"""How the null distribution of a statistic is found: by its limit, or by redrawing the outcomes."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def redraw_centre(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
 
 
 def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> DistributionRows:
-    """Return the same rows with outcomes drawn from their laws.
+    """Return the same rows with outcomes drawn from their distributions.
 
-    Of draws the law itself is not known: the outcome and the draws are then pooled and one of them, drawn at random,
-    changes place with the outcome, which leaves their joint law as it is if the draws are calibrated. Redraws must
-    start from `redraw_centre`.
+    Of draws the distribution itself is not known: the outcome and the draws are then pooled and one of them, drawn at
+    random, changes place with the outcome, which leaves their joint distribution as it is if the draws are calibrated.
+    Redraws must start from `redraw_centre`.
     """
     distribution = rows.distribution
     if not isinstance(distribution, Samples):
@@ -87,7 +87,7 @@ def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> Distrib
         if not np.isfinite(drawn).all():
             row = int(np.argwhere(~np.isfinite(drawn))[0][0])
             raise InputError(
-                "sample of {law} must return finite numbers; {row} is {value}",
+                "sample of {distribution} must return finite numbers; {row} is {value}",
                 distribution=type(distribution).__name__,
                 row=row,
                 value=drawn[row],
@@ -196,7 +196,7 @@ class FlippedWalks:
 
 
 ENOUGH = 25.0
-"""Least information I = Σw²p(1-p) / max w² for which a limit law is used by null="auto"."""
+"""Least information I = Σw²p(1-p) / max w² for which a limiting distribution is used by null="auto"."""
 
 NOISE = 4e-3
 """Scale per row of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie."""
@@ -252,7 +252,7 @@ def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_
     """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
     if np.isnan(T).any() or np.isnan(redrawn).any():
         raise InputError(
-            "the statistic is nan for these data or for redrawn ones; check the kernel, or the law's sample"
+            "the statistic is nan for these data or for redrawn ones; check the kernel, or the distribution's sample"
         )
     finite = np.where(np.isfinite(T), T, 0.0)
     least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)

@@ -27,13 +27,13 @@ class TestResult:
     Attributes
     ----------
     statistic
-        The number whose law under calibration is known.
+        The number whose null distribution is known.
     pvalue
         Probability, if the predictions are calibrated, of a statistic at least as extreme.
     estimate
         The size of the miscalibration in its own units.
     method
-        The test, and how the law of the statistic was found.
+        The test, and how the distribution of the statistic was found.
     n
         Number of rows used.
     details
@@ -292,9 +292,9 @@ class CrpsDecomposition:
     dsc
         Discrimination, or `resolution`.
     unc
-        Uncertainty: the CRPS of the law of the outcomes, the same for all rows.
+        Uncertainty: the CRPS of the distribution of the outcomes, the same for all rows.
     discretisation
-        What reading a law at finitely many levels leaves over; 0 for draws.
+        What reading a distribution at finitely many levels leaves over; 0 for draws.
     """
 
     score: float

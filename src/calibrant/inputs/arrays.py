@@ -205,7 +205,7 @@ def read_numbers(values: Any, name: str) -> NDArray[Any]:
 
 
 def read_array(values: Any, name: str) -> FloatArray:
-    """Return a read-only float64 copy; whether its shape and values are legal is for the law to say."""
+    """Return a read-only float64 copy; whether its shape and values are legal is for the distribution to say."""
     array = read_numbers(values, name)
     if array.size == 0:
         raise InputError(f"{name} is empty (shape {array.shape}); at least one value is needed")
@@ -218,7 +218,9 @@ def read_columns(**given: Any) -> tuple[FloatArray, ...]:
     columns = {name: read_array(values, name) for name, values in given.items()}
     for name, column in columns.items():
         if column.ndim > 1:
-            remedy = f"Pass {name}[:, 0]" if column.shape[1:] == (1,) else "Vector outcomes have the law MvNormal"
+            remedy = (
+                f"Pass {name}[:, 0]" if column.shape[1:] == (1,) else "Vector outcomes have the distribution MvNormal"
+            )
             raise InputError(
                 f"{name} must be one number per row, or one for all rows; got shape {column.shape}. {remedy}"
             )
@@ -262,7 +264,7 @@ def refuse_not_finite(values: FloatArray, name: str, *, axes: tuple[str, ...] = 
 
 def refuse_not_positive(values: FloatArray, name: str) -> None:
     """Raise an error that shows the first value that is not above 0, if there is one."""
-    remedy = f"A law without spread has no density; if {name} was rounded to 0, give its true value"
+    remedy = f"A distribution without spread has no density; if {name} was rounded to 0, give its true value"
     refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
 
 

@@ -1,4 +1,4 @@
-"""Values of a distribution function at the outcome, for laws that calibrant does not know."""
+"""Values of a distribution function at the outcome, for distributions that calibrant does not know."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from calibrant.inputs.distribution import Selection
 
 @dataclass(frozen=True, eq=False, init=False)
 class CdfValues:
-    """F(y) of the predictive law of each row, and F(y-) where the law has atoms.
+    """F(y) of the predictive distribution of each row, and F(y-) where the distribution has atoms.
 
     Parameters
     ----------
     at : array_like of shape (n,)
         P(Y <= y) at the outcome y of the row.
     below : array_like of shape (n,), optional
-        P(Y < y); default: the law has no jump at y.
+        P(Y < y); default: the distribution has no jump at y.
 
     Examples
     --------

@@ -27,7 +27,7 @@ OF_ROWS: Mapping[type, tuple[str, ...]] = {
     Samples: ("draws", "log_density"),
     CdfValues: ("at", "below"),
 }
-"""The arguments of a prediction that have one entry per row; of a law all do."""
+"""The arguments of a prediction that have one entry per row; of a distribution all do."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ def from_columns(kind: Callable[..., Any], *arguments: Any, **named: Any) -> Fro
     Parameters
     ----------
     kind
-        `Intervals`, `Sets`, `Quantiles`, `Samples`, `CdfValues`, or a law such as `Normal`.
+        `Intervals`, `Sets`, `Quantiles`, `Samples`, `CdfValues`, or a distribution such as `Normal`.
     *arguments, **named
         Its arguments. Those with an entry per row are the name of a column, or a list of names for a matrix; a column
         of lists is a matrix too. Others, such as `level`, are given as always.
@@ -77,7 +77,9 @@ def from_columns(kind: Callable[..., Any], *arguments: Any, **named: Any) -> Fro
     """
     if not (isinstance(kind, type) and (kind in OF_ROWS or issubclass(kind, Distribution))):
         known = ", ".join(known.__name__ for known in OF_ROWS)
-        raise InputError(f"expected a kind of prediction ({known}, or a distribution such as Normal); got {shown(kind)}")
+        raise InputError(
+            f"expected a kind of prediction ({known}, or a distribution such as Normal); got {shown(kind)}"
+        )
     try:
         given = inspect.signature(kind).bind(*arguments, **named).arguments
     except TypeError as problem:

@@ -1,4 +1,4 @@
-"""What every predictive law can be asked."""
+"""What every predictive distribution can be asked."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ Selection = NDArray[np.intp] | NDArray[np.bool_] | slice
 class Distribution(ABC):
     """One predictive distribution per row.
 
-    A law of real outcomes (`shape` is ``()``) is asked at points `x` of shape ``(n,)`` or ``(n, k)``: row i at
-    ``x[i]``. A single number is asked of every row. A law of vectors (`shape` is ``(D,)``) is asked for its density at
-    points of shape ``(n, D)`` or ``(n, k, D)``. What a law cannot answer raises a `NotApplicableError`.
+    A distribution of real outcomes (`shape` is ``()``) is asked at points `x` of shape ``(n,)`` or ``(n, k)``: row i at
+    ``x[i]``. A single number is asked of every row. A distribution of vectors (`shape` is ``(D,)``) is asked for its
+    density at points of shape ``(n, D)`` or ``(n, k, D)``. What a distribution cannot answer raises a
+    `NotApplicableError`.
 
-    Your own law is a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`, `log_density` and
-    `sample` that are to be used. `sf` and `isf` are asked for in the upper tail, so they are not left to ``1 - cdf``.
-    `calibrant.testing.check_law` says whether they agree.
+    Your own distribution is a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`, `log_density`
+    and `sample` that are to be used. `sf` and `isf` are asked for in the upper tail, so they are not left to ``1 -
+    cdf``. `calibrant.testing.check_law` says whether they agree.
 
     Examples
     --------
@@ -47,12 +48,12 @@ class Distribution(ABC):
     ...     def cdf(self, x):
     ...         rate = self.rate[:, None] if np.ndim(x) > 1 else self.rate  # beside points (n, k) a column
     ...         return -np.expm1(-rate * np.maximum(x, 0))
-    >>> law = WaitingTime([1.0, 2.0])
-    >>> law.cdf(np.log(2))
+    >>> distribution = WaitingTime([1.0, 2.0])
+    >>> distribution.cdf(np.log(2))
     array([0.5 , 0.75])
-    >>> law.take([1]).n
+    >>> distribution.take([1]).n
     1
-    >>> law.log_density(0.0)
+    >>> distribution.log_density(0.0)
     Traceback (most recent call last):
     calibrant.errors.NotApplicableError: WaitingTime has no log_density(...). Define it in the class...
     """
@@ -72,7 +73,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def take(self, rows: Selection) -> Distribution:
-        """Return the law of these rows alone (row numbers, a slice or a mask)."""
+        """Return the distribution of these rows alone (row numbers, a slice or a mask)."""
 
     def cdf(self, x: Any) -> FloatArray:
         """Return P(Y <= x)."""
@@ -121,7 +122,7 @@ class Distribution(ABC):
         reason = (
             f"Its outcomes are vectors of {self.shape[0]} coordinates"
             if self.shape and method not in ("log_density", "sample")
-            else "Define it in the class, or describe the law by draws: Samples(draws)"
+            else "Define it in the class, or describe the distribution by draws: Samples(draws)"
         )
         return NotApplicableError(f"{type(self).__name__} has no {method}(...). {reason}")
 
@@ -151,19 +152,19 @@ class Distribution(ABC):
         return levels
 
     def _hold(self, **fields: Any) -> None:
-        """Set checked fields of a frozen law."""
+        """Set checked fields of a frozen distribution."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def _made(self, **fields: Any) -> Self:
-        """Return a law of the same class that holds these fields, which are known to be legal."""
+        """Return a distribution of the same class that holds these fields, which are known to be legal."""
         distribution = object.__new__(type(self))
         distribution._hold(**fields)
         return distribution
 
 
 def described(distribution: Distribution, what: str = "") -> str:
-    """Return the `repr` of a law: how many rows, and what else there is to say, but no parameters."""
+    """Return the `repr` of a distribution: how many rows, and what else there is to say, but no parameters."""
     coordinates = f" of {distribution.shape[0]} coordinates" if distribution.shape else ""
     return (
         f"{type(distribution).__name__}({distribution.n:,} row{'' if distribution.n == 1 else 's'}{what}{coordinates})"

@@ -1,4 +1,4 @@
-"""Mixtures of laws."""
+"""Mixtures of distributions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SUM_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Mixture(Distribution):
-    """A weighted mixture of laws per row.
+    """A weighted mixture of distributions per row.
 
     Parameters
     ----------
     components : sequence of Distribution
-        Laws of the same n rows and the same kind of outcome. A component that is a mixture is spread out.
+        Distributions of the same n rows and the same kind of outcome. A component that is a mixture is spread out.
     weights : array_like of shape (C,) for all rows, or (n, C)
         Probability of each component; they sum to 1 within 1e-6.
 
@@ -32,11 +32,11 @@ class Mixture(Distribution):
     --------
     Two bumps, the left one three times as likely: a quarter of the mass lies right of the gap.
 
-    >>> from calibrant.inputs.laws import Normal
-    >>> law = Mixture([Normal([-50.0, 0.0], 1.0), Normal([50.0, 0.0], 1.0)], [0.75, 0.25])
-    >>> law.sf(0.0)
+    >>> from calibrant import Normal
+    >>> distribution = Mixture([Normal([-50.0, 0.0], 1.0), Normal([50.0, 0.0], 1.0)], [0.75, 0.25])
+    >>> distribution.sf(0.0)
     array([0.25, 0.5 ])
-    >>> law.ppf([0.375, 0.5])
+    >>> distribution.ppf([0.375, 0.5])
     array([-50.,   0.])
     """
 
@@ -61,7 +61,7 @@ class Mixture(Distribution):
         return described(self, f", {len(self.components)} components")
 
     def take(self, rows: Selection) -> Mixture:
-        """Return the law of these rows alone."""
+        """Return the distribution of these rows alone."""
         components = tuple(distribution.take(rows) for distribution in self.components)
         return self._made(components=components, weights=rows_of(self.weights, rows))
 
@@ -161,15 +161,15 @@ def _double(number: NDArray[np.int64]) -> FloatArray:
 def _read_components(components: Any) -> tuple[Distribution, ...]:
     if isinstance(components, Distribution) or not isinstance(components, Iterable):
         raise InputError(
-            f"components must be a list of laws, such as [Normal(0, 1), Normal(3, 1)]; got {shown(components)}"
+            f"components must be a list of distributions, such as [Normal(0, 1), Normal(3, 1)]; got {shown(components)}"
         )
     distributions = tuple(components)
     if not distributions:
-        raise InputError("components is empty; at least one law is needed")
+        raise InputError("components is empty; at least one distribution is needed")
     for c, distribution in enumerate(distributions):
         if not isinstance(distribution, Distribution):
             raise InputError(
-                f"components must be laws, such as Normal(mean, std); component {c} is {shown(distribution)} "
+                f"components must be distributions, such as Normal(mean, std); component {c} is {shown(distribution)} "
                 f"({type(distribution).__name__})"
             )
         if distribution.n != distributions[0].n:

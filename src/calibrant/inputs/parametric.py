@@ -34,14 +34,14 @@ class Normal(Distribution):
 
     Examples
     --------
-    >>> law = Normal([0.0, 10.0], 2.0)
-    >>> law
+    >>> distribution = Normal([0.0, 10.0], 2.0)
+    >>> distribution
     Normal(2 rows)
-    >>> law.cdf([0.0, 10.0])
+    >>> distribution.cdf([0.0, 10.0])
     array([0.5, 0.5])
-    >>> law.ppf(0.5)
+    >>> distribution.ppf(0.5)
     array([ 0., 10.])
-    >>> law.isf([[0.5, 0.025], [0.5, 0.025]]).round(2)
+    >>> distribution.isf([[0.5, 0.025], [0.5, 0.025]]).round(2)
     array([[ 0.  ,  3.92],
            [10.  , 13.92]])
     """
@@ -60,7 +60,7 @@ class Normal(Distribution):
         return len(self.mean)
 
     def take(self, rows: Selection) -> Normal:
-        """Return the law of these rows alone."""
+        """Return the distribution of these rows alone."""
         return self._made(mean=rows_of(self.mean, rows), std=rows_of(self.std, rows))
 
     def cdf(self, x: Any) -> FloatArray:
@@ -125,10 +125,10 @@ class Laplace(Distribution):
 
     Examples
     --------
-    >>> law = Laplace([0.0, 1.0], 1.0)
-    >>> law.cdf([0.0, 1.0 - np.log(2)])
+    >>> distribution = Laplace([0.0, 1.0], 1.0)
+    >>> distribution.cdf([0.0, 1.0 - np.log(2)])
     array([0.5 , 0.25])
-    >>> law.sf(1.0 + np.log(2)).round(3)
+    >>> distribution.sf(1.0 + np.log(2)).round(3)
     array([0.092, 0.25 ])
     >>> Laplace(0.0, 0.5).log_density(3.0)
     array([-6.])
@@ -148,7 +148,7 @@ class Laplace(Distribution):
         return len(self.loc)
 
     def take(self, rows: Selection) -> Laplace:
-        """Return the law of these rows alone."""
+        """Return the distribution of these rows alone."""
         return self._made(loc=rows_of(self.loc, rows), scale=rows_of(self.scale, rows))
 
     def cdf(self, x: Any) -> FloatArray:
@@ -216,15 +216,15 @@ class MvNormal(Distribution):
 
     Examples
     --------
-    >>> law = MvNormal([[0.0, 0.0], [1.0, 2.0]], [[4.0, 0.0], [0.0, 1.0]])
-    >>> law.n, law.shape, law.is_shared, law.is_diagonal
+    >>> distribution = MvNormal([[0.0, 0.0], [1.0, 2.0]], [[4.0, 0.0], [0.0, 1.0]])
+    >>> distribution.n, distribution.shape, distribution.is_shared, distribution.is_diagonal
     (2, (2,), True, True)
 
     The density at the mean is 1 / (2 pi sqrt(det)), and each standard deviation lowers its logarithm by 1/2.
 
-    >>> law.log_density(law.mean) + np.log(2 * np.pi * 2)
+    >>> distribution.log_density(distribution.mean) + np.log(2 * np.pi * 2)
     array([0., 0.])
-    >>> law.log_density([[2.0, 0.0], [1.0, 2.0]]) + np.log(2 * np.pi * 2)
+    >>> distribution.log_density([[2.0, 0.0], [1.0, 2.0]]) + np.log(2 * np.pi * 2)
     array([-0.5,  0. ])
     """
 
@@ -257,7 +257,7 @@ class MvNormal(Distribution):
         return bool(np.count_nonzero(each) == len(each) * self.shape[0])  # variances are never 0
 
     def take(self, rows: Selection) -> MvNormal:
-        """Return the law of these rows alone."""
+        """Return the distribution of these rows alone."""
         mean = rows_of(self.mean, rows)
         cov = _repeated(self._each_cov, len(mean)) if self.is_shared else rows_of(self.cov, rows)
         return self._made(mean=mean, cov=cov)
@@ -296,7 +296,7 @@ def _read_mean(mean: Any) -> FloatArray:
     array = read_array(mean, "mean")
     if array.ndim != 2:
         remedy = {
-            0: "A real outcome has the law Normal(mean, std)",
+            0: "A real outcome has the distribution Normal(mean, std)",
             1: "For one row pass mean[None, :], for one coordinate mean[:, None]",
         }.get(array.ndim, "Reshape it")
         raise InputError(f"mean must have shape (n, D), one vector per row; got shape {array.shape}. {remedy}")

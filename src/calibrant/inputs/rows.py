@@ -1,4 +1,4 @@
-"""Outcomes judged by predictive laws: real numbers or vectors at the boundary."""
+"""Outcomes judged by predictive distributions: real numbers or vectors at the boundary."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True, eq=False)
 class DistributionRows:
-    """Outcomes y, the law that was predicted for each of them, weights w: one per row, all legal."""
+    """Outcomes y, the distribution that was predicted for each of them, weights w: one per row, all legal."""
 
-    y: FloatArray  # (n, *law.shape)
+    y: FloatArray  # (n, *distribution.shape)
     distribution: Distribution
     w: FloatArray
     keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
@@ -53,16 +53,16 @@ class DistributionRows:
 
 
 def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> DistributionRows:
-    """Return checked rows of outcomes and their laws; rows of weight 0 are dropped.
+    """Return checked rows of outcomes and their distributions; rows of weight 0 are dropped.
 
-    >>> from calibrant.inputs.laws import Normal
+    >>> from calibrant import Normal
     >>> rows = read_outcomes([0.5, 1.5, 2.5], Normal([0, 1, 2], 1.0), weights=[1, 0, 2])
     >>> rows.n, rows.distribution.mean.tolist()
     (2, [0.0, 2.0])
     """
     if not isinstance(distribution, Distribution):
         raise InputError(
-            "prediction must be a law, such as Normal(mean, std), MvNormal(mean, cov) or Samples(draws); "
+            "prediction must be a distribution, such as Normal(mean, std), MvNormal(mean, cov) or Samples(draws); "
             f"got {shown(distribution)} ({type(distribution).__name__})"
         )
     if distribution.n == 0:
@@ -105,16 +105,16 @@ def _shape_remedy(y: NDArray[Any], distribution: Distribution) -> str:
             "Pass numpy.swapaxes(draws, 0, 1)"
         )
     if y.ndim and y.shape[0] != distribution.n:
-        return "Take outcomes and law from the same table"
+        return "Take outcomes and distribution from the same table"
     if not distribution.shape and y.shape == (distribution.n, 1):
         return "Pass its one column as y[:, 0]"
     if not distribution.shape and y.ndim == 2:
-        return "Vectors are judged by a law of vectors, such as MvNormal(mean, cov)"
+        return "Vectors are judged by a distribution of vectors, such as MvNormal(mean, cov)"
     if y.ndim == 1 and distribution.shape == (1,):
         return "Pass y[:, None], vectors of one coordinate"
     if y.ndim == 1:
         return "Pass one vector per row"
-    return "Take outcomes and law from the same table"
+    return "Take outcomes and distribution from the same table"
 
 
 def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:

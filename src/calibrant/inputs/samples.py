@@ -1,4 +1,4 @@
-"""Draws that stand for a law."""
+"""Draws that stand for a distribution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = 1 << 18  # numbers that are looked at together
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Samples(Distribution):
-    """Draws of the predictive law of each row: an ensemble, posterior draws.
+    """Draws of the predictive distribution of each row: an ensemble, posterior draws.
 
     Parameters
     ----------
@@ -33,21 +33,21 @@ class Samples(Distribution):
         are legal where only their order counts. Arrays of floats are not copied: leave them as they are while the
         samples are in use.
     log_density : array_like of shape (n, M), optional
-        Log density of the predictive law at each draw, where the model can tell it. Held as `log_densities`.
+        Log density of the predictive distribution at each draw, where the model can tell it. Held as `log_densities`.
 
     Notes
     -----
-    As a law this is the empirical one, with mass 1/M on each draw of the row; it has no density. Draws of one
+    As a distribution this is the empirical one, with mass 1/M on each draw of the row; it has no density. Draws of one
     parameter pushed through all rows make the rows dependent, which tests do not allow for.
 
     Examples
     --------
-    >>> law = Samples([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]])
-    >>> law.n, law.M
+    >>> distribution = Samples([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]])
+    >>> distribution.n, distribution.M
     (2, 4)
-    >>> law.cdf(2.0)
+    >>> distribution.cdf(2.0)
     array([0.5, 0.5])
-    >>> law.ppf([0.75, 0.75])
+    >>> distribution.ppf([0.75, 0.75])
     array([3., 5.])
     """
 
@@ -94,7 +94,7 @@ class Samples(Distribution):
         return f"Samples({self.n} rows, {self.M} draws{vectors})"
 
     def take(self, rows: Selection) -> Samples:
-        """Return the law of these rows alone."""
+        """Return the distribution of these rows alone."""
         known = self.log_densities
         log_densities = None if known is None else rows_of(known, rows)
         held = rows_of(self.held, rows)
@@ -131,7 +131,8 @@ class Samples(Distribution):
     def log_density(self, x: Any) -> FloatArray:
         """Refuse: draws do not tell a density."""
         raise NotApplicableError(
-            "Samples has no log_density(...): draws do not tell a density. Use a law that has one, such as Normal; "
+            "Samples has no log_density(...): draws do not tell a density. Use a distribution that has one, such as "
+            "Normal; "
             "densities known at the draws are held as log_densities"
         )
 

@@ -1,4 +1,4 @@
-"""Laws of scipy.stats."""
+"""Distributions of scipy.stats."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class ScipyDistribution(Distribution):
     Examples
     --------
     >>> from scipy import stats
-    >>> law = ScipyDistribution(stats.uniform(loc=[0.0, 10.0], scale=4.0))
-    >>> law.n
+    >>> distribution = ScipyDistribution(stats.uniform(loc=[0.0, 10.0], scale=4.0))
+    >>> distribution.n
     2
-    >>> law.cdf([1.0, 13.0])
+    >>> distribution.cdf([1.0, 13.0])
     array([0.25, 0.75])
-    >>> law.take([1]).ppf(0.5)
+    >>> distribution.take([1]).ppf(0.5)
     array([12.])
     """
 
@@ -64,7 +64,7 @@ class ScipyDistribution(Distribution):
         return described(self, f" of {self.dist.name}")
 
     def take(self, rows: Selection) -> ScipyDistribution:
-        """Return the law of these rows alone."""
+        """Return the distribution of these rows alone."""
         args = tuple(rows_of(column, rows) for column in self.args)
         return self._made(dist=self.dist, args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
 
@@ -110,7 +110,7 @@ def _read_parameter(values: Any, name: str) -> NDArray[Any]:
     if array.ndim > 1:
         raise InputError(
             f"{name} of the distribution must be one number per row, or one for all rows; got shape {array.shape}. "
-            "Vector outcomes have the law MvNormal"
+            "Vector outcomes have the distribution MvNormal"
         )
     if array.size == 0:
         raise InputError(f"{name} of the distribution is empty; at least one row is needed")
@@ -134,7 +134,7 @@ def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, N
         low, high = (np.atleast_1d(end) for end in dist.support(*args, **kwds))
     bad = np.isnan(low) | np.isnan(high)  # scipy's answer to parameters outside their range
     for column in (*args[dist.numargs :], *(kwds[name] for name in ("loc", "scale") if name in kwds)):
-        bad = bad | ~np.isfinite(column)  # shape parameters may be infinite: t(df=inf) is the normal law
+        bad = bad | ~np.isfinite(column)  # shape parameters may be infinite: t(df=inf) is the normal distribution
     if bad.any():
         row = int(np.argmax(bad))
         values = [*(shown(a[row]) for a in args), *(f"{name}={shown(v[row])}" for name, v in kwds.items())]

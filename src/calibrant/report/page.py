@@ -47,8 +47,9 @@ AUDIT = Frame(
 COMPARISON = Frame(
     "Comparison of samples",
     "points",
-    "if of one law",
-    "“If of one law” is the mean the measurement would have if all points came from one law; a p-value says how often "
+    "if of one distribution",
+    "“If of one distribution” is the mean the measurement would have if all points came from one distribution; a "
+    "p-value says how often "
     "such points would look at least this different.",
     {
         "different": ("bad", "Different"),
@@ -77,8 +78,8 @@ KINDS = {
     "intervals": "Prediction intervals",
     "sets": "Prediction sets",
     "quantiles": "Quantile forecasts",
-    "samples": "Draws of predictive laws",
-    "distributions": "Predictive laws",
+    "samples": "Draws of predictive distributions",
+    "distributions": "Predictive distributions",
     "points": "Sets of points",
 }
 
