@@ -20,6 +20,7 @@ from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.probabilities import verdict as said
 
 MOST_SCORES = 4_000
 TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
@@ -47,9 +48,9 @@ def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro:
     summary = pairs.ordered
     measurements, missing = measure(pairs, setting)
     tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
-    verdict = words.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
+    verdict = said.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
     section = Section(name, title, intro, measurements, _figures(summary, setting))
-    caveats = words.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
+    caveats = said.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
     return Part((section,), verdict, (*caveats, *missing))
 
 

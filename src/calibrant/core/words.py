@@ -9,14 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from calibrant.core.findings import Measurement, Setting, Verdict
-from calibrant.core.ordered import Ordered
-from calibrant.core.pvalues import bonferroni, normal_quantile
-from calibrant.core.results import Curve
-from calibrant.inputs.arrays import FloatArray
+from calibrant.core.findings import Setting, Verdict
 
 MISSING = "–"
 LONGEST_NAME = 160
@@ -163,9 +156,8 @@ def _written(name: str) -> Callable[[float], str]:
 
 
 POWER = 0.8  # "found 4 times in 5"
-NAMED = 4  # classes or groups, in a sentence
 NOTABLE = 0.05  # an average error of 5 percentage points
-INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
+NAMED = 4  # classes or groups, in a sentence
 
 
 def percent(value: float) -> str:
@@ -187,115 +179,6 @@ def pvalue_words(value: float) -> str:
     """
     text = pvalue(value)
     return f"p {text}" if text[0] in "<>" else f"p = {text}"
-
-
-def smallest_seen(summary: Ordered, level: float) -> float:
-    """Return the smallest constant error that a test of the mean difference finds 4 times in 5: (z + 0.84) σ."""
-    deviations = normal_quantile((1 + level) / 2) + normal_quantile(POWER)
-    return deviations * math.sqrt(summary.walk.variance) / summary.total_weight
-
-
-def combined(measurements: tuple[Measurement, ...], names: tuple[str, ...]) -> float:
-    """Return the p-value of several tests together: the smallest, times their number (Bonferroni)."""
-    return bonferroni([m.pvalue for m in measurements if m.name in names and m.pvalue is not None])
-
-
-def outside(curve: Curve) -> FloatArray:
-    """Return observed minus predicted where a bin lies outside its band, 0 elsewhere."""
-    return np.where(curve.outside, np.nan_to_num(curve.mean_observed - curve.mean_predicted), 0.0)
-
-
-def shape(curve: Curve) -> str:
-    """Return in words which way the bins outside the band are off; empty if there are none."""
-    gap = outside(curve)
-    low, high = np.flatnonzero(gap > 0), np.flatnonzero(gap < 0)  # predictions too low, too high
-    if not low.size and not high.size:
-        return ""
-    if not low.size:
-        return f"Predictions are too high {_where(curve, high)}."
-    if not high.size:
-        return f"Predictions are too low {_where(curve, low)}."
-    middle = 0.5  # too extreme means away from it, too timid towards it
-    if curve.mean_predicted[low].max() < middle < curve.mean_predicted[high].min():
-        return (
-            f"Predictions are too extreme (over-confident): too low {_where(curve, low)} "
-            f"and too high {_where(curve, high)}."
-        )
-    if curve.mean_predicted[high].max() < middle < curve.mean_predicted[low].min():
-        return (
-            f"Predictions are too timid (under-confident): too high {_where(curve, high)} "
-            f"and too low {_where(curve, low)}."
-        )
-    return f"Predictions are too high {_where(curve, high)} and too low {_where(curve, low)}."
-
-
-def _where(curve: Curve, bins: NDArray[np.intp]) -> str:
-    first, last = bins.min(), bins.max()
-    filled = np.flatnonzero(curve.count)
-    if last == filled.max() and first == filled.min():
-        return "over the whole range"
-    if first == filled.min():
-        return f"up to {curve.upper[last]:.2g}" if curve.upper[last] > 0 else "where they are 0"
-    if last == filled.max():
-        return f"above {curve.lower[first]:.2g}"
-    return f"between {curve.lower[first]:.2g} and {curve.upper[last]:.2g}"
-
-
-def example(curve: Curve, happens: str) -> str:
-    """Return the sentence on the bin that is off most: when it says .., it happens .. of the time."""
-    gap = outside(curve)
-    b = int(np.argmax(np.abs(gap)))
-    if gap[b] == 0:
-        return ""
-    return (
-        f"When it says {percent(curve.mean_predicted[b])}, {happens} {percent(curve.mean_observed[b])} of the time "
-        f"({curve.count[b]:,} rows; if calibrated, {percent(curve.consistency_low[b])} to "
-        f"{percent(curve.consistency_high[b])})."
-    )
-
-
-def verdict(
-    measurements: tuple[Measurement, ...],
-    curve: Curve,
-    summary: Ordered,
-    *,
-    tests: tuple[str, ...],
-    happens: str,
-    setting: Setting,
-) -> Verdict:
-    """Return the verdict on one probability per row."""
-    p = min(1.0, setting.families * combined(measurements, tests))
-    seen = smallest_seen(summary, setting.level)
-    if p < 1 - setting.level:
-        value = {m.name: m.value for m in measurements}
-        part = value["decompose.mcb"] if value.get("brier_score") else 0.0
-        hint = "No single tenth of the rows is off by more than chance, but all together are."
-        rounded = any(m.name == "decompose.mcb" and m.rounding for m in measurements)
-        by = " (isotonic, Platt or temperature scaling)"
-        advice = gain(part, value.get("brier_score"), "Brier score", by, rounded=rounded)
-        sentences = [example(curve, happens) or hint, shape(curve), advice]
-        return Verdict(
-            "miscalibrated",
-            f"These predictions are not calibrated ({pvalue_words(p)}).",
-            tuple(sentence for sentence in sentences if sentence),
-        )
-    if seen <= NOTABLE:
-        return Verdict(
-            "no evidence",
-            f"Nothing speaks against these predictions ({pvalue_words(p)}).",
-            (
-                f"An average error of {points(seen)} would have been found 4 times in 5 with this many rows. "
-                "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
-            ),
-        )
-    return Verdict(
-        "cannot tell",
-        f"There are too few rows to tell ({summary.n:,}; {pvalue_words(p)}).",
-        (
-            f"Only an average error of {points(seen)} or more would have been found 4 times in 5. "
-            f"To see {points(NOTABLE)}, collect about {rows_needed(summary.n * (seen / NOTABLE) ** 2):,} rows.",
-        ),
-    )
 
 
 def with_parts(
@@ -344,45 +227,6 @@ def rows_needed(needed: float) -> int:
     """Return a number of rows, rounded up to two digits."""
     digits = int(10 ** max(0, math.floor(math.log10(needed)) - 1))
     return math.ceil(needed / digits) * digits
-
-
-def caveats(
-    summary: Ordered, level: float, measurements: tuple[Measurement, ...], *, pooled: bool = False
-) -> list[str]:
-    """Return what to keep in mind about these rows; `pooled` if an entry is a cell in which rows were counted."""
-    n, unique = summary.n, summary.unique_scores.size
-    events = int(summary.events.sum())
-    rare = min(events, n - events)
-    found = []
-    if rare < 30:
-        kind = "events" if events <= n - events else "non-events"
-        few = f"Only {rare}" if rare else "No"
-        found.append(f"{few} {kind} among {n:,} rows: what is said about them rests on few cases.")
-    if pooled:
-        found.append(
-            f"The rows were counted in cells of the score, of which {unique:,} hold some: bins of equal width are "
-            "exact, the method says by how much others may be off, and each cell is drawn as one score."
-        )
-    elif unique < n / 2:
-        found.append(f"There are {unique:,} different scores among {n:,} rows; tied scores are judged together.")
-    effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
-    if effective < 0.9 * n:
-        found.append(f"With these weights {n:,} rows count like {effective:,.0f}.")
-    if any(line.name == "log_score" and math.isinf(line.value) for line in measurements):
-        found.append(f"{_impossible(summary, pooled)} happened that were given probability 0: {INFINITE}")
-    found.append(
-        f"With this many rows a constant error of {points(smallest_seen(summary, level))} is found 4 times in 5 "
-        f"at the {percent(1 - level)} level; smaller ones may stay unseen."
-    )
-    return found
-
-
-def _impossible(summary: Ordered, pooled: bool) -> str:
-    """Say how many outcomes were ruled out; cells do not tell 0 from what is next to it."""
-    if pooled:
-        return "Outcomes"
-    ruled_out = summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
-    return f"{int(ruled_out):,} outcomes"
 
 
 def small_groups(number: int) -> str:
