@@ -36,7 +36,7 @@ class PredictionKind:
     """A kind of prediction: its name in messages, the type a user passes, and the type of its checked rows."""
 
     words: str
-    type: type | None  # None: a plain array
+    prediction: type | None  # None: a plain array
     rows: type
 
 
@@ -58,7 +58,7 @@ NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 def kind_of(prediction: Any) -> str | None:
     """Return the kind of a typed prediction, None for what can only be an array."""
     for name, kind in KINDS.items():
-        if kind.type is not None and isinstance(prediction, kind.type):
+        if kind.prediction is not None and isinstance(prediction, kind.prediction):
             return name
     return None
 
