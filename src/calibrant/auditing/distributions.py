@@ -186,7 +186,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
     section = Section(
         "distributions",
         "Predictive distributions",
-        "Do outcomes fall where the distributions say, as often as they say?",
+        "Do outcomes fall where they say, as often as they say?",
         (
             *_central_measurements(levels),
             *joint_measurement(levels.joint),
