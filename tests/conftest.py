@@ -8,6 +8,7 @@ import json
 import marshal
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +19,7 @@ from hypothesis import settings
 from calibrant import Exponential, InputError, from_columns
 from calibrant.core.catalogue import ENTRIES
 from calibrant.testing import Subject
-from calibrant.testing.data import DATA, TABLES
-from calibrant.testing.numbers import numbers
+from calibrant.testing.data import DATA, TABLES, numbers
 
 REFERENCES = Path(__file__).parent / "references"
 
@@ -69,6 +69,29 @@ def refusal():
 
 
 @pytest.fixture(scope="session")
+def for_each():
+    """Return a function that checks all cases, and fails with the name of every case that fails.
+
+    Cases are a dictionary by name, or a list of names; a tuple holds the arguments of the check. One test with a loop
+    takes less time than a test per case.
+    """
+
+    def run(cases, check):
+        failures, named = [], cases if isinstance(cases, dict) else {str(case): case for case in cases}
+        for name, case in named.items():
+            try:
+                check(*case) if isinstance(case, tuple) else check(case)
+            except (Exception, pytest.fail.Exception) as problem:
+                frames = "".join(traceback.format_tb(problem.__traceback__)[1:])
+                failures.append(f"{name}: {type(problem).__name__}: {problem}\n{frames}")
+        if failures:
+            pytest.fail(f"{len(failures)} of {len(cases)} cases fail:\n\n" + "\n".join(failures), pytrace=False)
+        assert named
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def book():
     """Return the reference values."""
     return json.loads((REFERENCES / "probabilities.json").read_text())
@@ -98,6 +121,16 @@ def D2():
 def M():
     """Return y, p: binary, 24 rows, different scores."""
     return _stored("M_y", "M_p")
+
+
+def pytest_configure():
+    """Let one thread multiply matrices: small ones take longer on threads that wait for each other.
+
+    Libraries that are loaded later, workers of xdist and other processes read the environment.
+    """
+    os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")})
+    if importlib.util.find_spec("threadpoolctl"):
+        importlib.import_module("threadpoolctl").threadpool_limits(1)
 
 
 def unreadable_bytecode(folder):
@@ -211,7 +244,7 @@ def contract_of(name, grouped=False):
     for entry, options in _wanted(name, grouped):
         try:
             value = Subject(entry, name, {**options, **given}).value(case)
-        except InputError:  # of several levels, or of one alone: tests/contract/test_laws.py says which
+        except InputError:  # several levels, or a single one: tests/contract/test_properties.py says which
             continue
         verbs.append(functools.partial(entry.verb, **options) if options else entry.verb)
         words = ", ".join(f"{key}={option!r}" for key, option in options.items())

@@ -13,7 +13,6 @@ from calibrant.core.catalogue import ENTRIES, SHARED, find
 
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
 FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}
-ALL_ENTRIES = pytest.mark.parametrize("name", ENTRIES)
 
 
 class TestNames:
@@ -30,41 +29,47 @@ class TestNames:
     def test_all_has_no_twins_and_is_in_order(self):
         assert list(calibrant.__all__) == sorted(set(calibrant.__all__))
 
-    @ALL_ENTRIES
-    def test_every_verb_is_exported(self, name):
-        assert EXPORTED[name] is ENTRIES[name].verb
-        assert EXPORTED[name].__name__ == name
-        assert find(name) is find(EXPORTED[name]) is ENTRIES[name]
+    def test_every_verb_is_exported(self, for_each):
+        def check(name):
+            assert EXPORTED[name] is ENTRIES[name].verb
+            assert EXPORTED[name].__name__ == name
+            assert find(name) is find(EXPORTED[name]) is ENTRIES[name]
+
+        for_each(list(ENTRIES), check)
 
     def test_version(self):
         assert re.fullmatch(r"\d+\.\d+\.\d+\S*", calibrant.__version__)
 
 
 class TestSignatures:
-    @ALL_ENTRIES
-    def test_outcome_prediction_then_keywords(self, name):
-        first = ["y", "prediction"] if ENTRIES[name].outcome else ["prediction"]
-        parameters = list(inspect.signature(EXPORTED[name]).parameters.values())
-        assert [p.name for p in parameters[: len(first)]] == first
-        others = parameters[len(first) :]
-        assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in others)
-        assert all(option.default is not inspect.Parameter.empty for option in others)
-        shared = {option.name for option in others}
-        kinds = set(ENTRIES[name].predictions)
-        assert "weights" in shared
-        assert ("pos_label" in shared) == ("binary" in kinds)
-        assert ("classes" in shared) == (bool({"binary", "classes", "sets"} & kinds) and ENTRIES[name].outcome)
+    def test_outcome_prediction_then_keywords(self, for_each):
+        def check(name):
+            first = ["y", "prediction"] if ENTRIES[name].outcome else ["prediction"]
+            parameters = list(inspect.signature(EXPORTED[name]).parameters.values())
+            assert [p.name for p in parameters[: len(first)]] == first
+            others = parameters[len(first) :]
+            assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in others)
+            assert all(option.default is not inspect.Parameter.empty for option in others)
+            shared = {option.name for option in others}
+            kinds = set(ENTRIES[name].predictions)
+            assert "weights" in shared
+            assert ("pos_label" in shared) == ("binary" in kinds)
+            assert ("classes" in shared) == (bool({"binary", "classes", "sets"} & kinds) and ENTRIES[name].outcome)
 
-    @ALL_ENTRIES
-    def test_options_of_the_catalogue_are_those_of_the_signature(self, name):
-        entry = ENTRIES[name]
-        parameters = inspect.signature(entry.verb).parameters
-        own = {
-            key: p.default
-            for key, p in parameters.items()
-            if key not in {"y", "prediction", "weights", "classes", "pos_label"}
-        }
-        assert own == dict(entry.options)
+        for_each(list(ENTRIES), check)
+
+    def test_options_of_the_catalogue_are_those_of_the_signature(self, for_each):
+        def check(name):
+            entry = ENTRIES[name]
+            parameters = inspect.signature(entry.verb).parameters
+            own = {
+                key: p.default
+                for key, p in parameters.items()
+                if key not in {"y", "prediction", "weights", "classes", "pos_label"}
+            }
+            assert own == dict(entry.options)
+
+        for_each(list(ENTRIES), check)
 
     @pytest.mark.parametrize(
         "name",
@@ -73,40 +78,52 @@ class TestSignatures:
     def test_other_functions_take_the_outcome_first_too(self, name):
         assert list(inspect.signature(EXPORTED[name]).parameters)[:2] == ["y", "prediction"]
 
-    @ALL_ENTRIES
-    def test_unknown_options_are_refused_with_the_list(self, name, refusal):
-        given = ([0, 1], [0.2, 0.7]) if ENTRIES[name].outcome else ([0.2, 0.7],)
-        message = refusal(EXPORTED[name], *given, colour="red")
-        assert message.startswith(f"{name} has no option colour. Its options are ")
+    def test_unknown_options_are_refused_with_the_list(self, for_each, refusal):
+        def check(name):
+            given = ([0, 1], [0.2, 0.7]) if ENTRIES[name].outcome else ([0.2, 0.7],)
+            message = refusal(EXPORTED[name], *given, colour="red")
+            assert message.startswith(f"{name} has no option colour. Its options are ")
 
-    @ALL_ENTRIES
-    def test_options_are_never_positional(self, name):
-        with pytest.raises(TypeError, match="positional"):
-            EXPORTED[name]([0, 1], [0.2, 0.7], 15)
+        for_each(list(ENTRIES), check)
+
+    def test_options_are_never_positional(self, for_each):
+        def check(name):
+            with pytest.raises(TypeError, match="positional"):
+                EXPORTED[name]([0, 1], [0.2, 0.7], 15)
+
+        for_each(list(ENTRIES), check)
 
 
 class TestDocstrings:
-    @pytest.mark.parametrize("name", FUNCTIONS)
-    def test_has_an_example_that_runs(self, name):
-        text = inspect.getdoc(FUNCTIONS[name])
-        assert re.search(r"^Parameters\n-+\n", text, re.MULTILINE)
-        examples = re.search(r"^Examples\n-+\n(.*)", text, re.MULTILINE | re.DOTALL)
-        assert examples, f"{name} has no Examples section"
-        assert ">>> " in examples[1]
+    def test_has_an_example_that_runs(self, for_each):
+        def check(name):
+            text = inspect.getdoc(FUNCTIONS[name])
+            assert re.search(r"^Parameters\n-+\n", text, re.MULTILINE)
+            examples = re.search(r"^Examples\n-+\n(.*)", text, re.MULTILINE | re.DOTALL)
+            assert examples, f"{name} has no Examples section"
+            assert ">>> " in examples[1]
 
-    @ALL_ENTRIES
-    def test_every_option_is_explained(self, name):
-        text = inspect.getdoc(EXPORTED[name])
-        parameters = re.search(r"^Parameters\n-+\n(.*?)^\w+\n-+\n", text, re.MULTILINE | re.DOTALL)[1]
-        named = {word for line in re.findall(r"^\S.*$", parameters, re.MULTILINE) for word in re.findall(r"\w+", line)}
-        options = set(inspect.signature(EXPORTED[name]).parameters)
-        assert options <= named
-        assert named & set(SHARED) <= options
+        for_each(list(FUNCTIONS), check)
 
-    @pytest.mark.parametrize("name", EXPORTED)
-    def test_everything_public_is_documented(self, name):
-        if not name.startswith("_"):
-            assert inspect.getdoc(EXPORTED[name])
+    def test_every_option_is_explained(self, for_each):
+        def check(name):
+            text = inspect.getdoc(EXPORTED[name])
+            parameters = re.search(r"^Parameters\n-+\n(.*?)^\w+\n-+\n", text, re.MULTILINE | re.DOTALL)[1]
+            named = {
+                word for line in re.findall(r"^\S.*$", parameters, re.MULTILINE) for word in re.findall(r"\w+", line)
+            }
+            options = set(inspect.signature(EXPORTED[name]).parameters)
+            assert options <= named
+            assert named & set(SHARED) <= options
+
+        for_each(list(ENTRIES), check)
+
+    def test_everything_public_is_documented(self, for_each):
+        def check(name):
+            if not name.startswith("_"):
+                assert inspect.getdoc(EXPORTED[name])
+
+        for_each(list(EXPORTED), check)
 
 
 class TestErrors:
@@ -153,23 +170,27 @@ class TestImport:
 
 
 class TestSummaries:
-    @ALL_ENTRIES
-    def test_other_summaries_are_refused_with_the_way_to_make_one(self, name, refusal):
-        class Foreign(calibrant.Summary):
-            n = 1
+    def test_other_summaries_are_refused_with_the_way_to_make_one(self, for_each, refusal):
+        def check(name):
+            class Foreign(calibrant.Summary):
+                n = 1
 
-        try:
-            message = refusal(EXPORTED[name], Foreign(), error=calibrant.SummaryError)
-        finally:
-            del calibrant.Summary.kinds["Foreign"]
-        assert message.startswith(f"{name} ")
-        assert "Foreign" in message
-        assert all(kind.__name__ in message for kind in ENTRIES[name].reads)
-        assert f"summarize({name!r}, y, prediction)" in message
+            try:
+                message = refusal(EXPORTED[name], Foreign(), error=calibrant.SummaryError)
+            finally:
+                del calibrant.Summary.kinds["Foreign"]
+            assert message.startswith(f"{name} ")
+            assert "Foreign" in message
+            assert all(kind.__name__ in message for kind in ENTRIES[name].reads)
+            assert f"summarize({name!r}, y, prediction)" in message
 
-    @ALL_ENTRIES
-    def test_no_rows(self, name, refusal):
-        assert "there are no rows" in refusal(EXPORTED[name], ENTRIES[name].reads[0].zero())
+        for_each(list(ENTRIES), check)
+
+    def test_no_rows(self, for_each, refusal):
+        def check(name):
+            assert "there are no rows" in refusal(EXPORTED[name], ENTRIES[name].reads[0].zero())
+
+        for_each(list(ENTRIES), check)
 
     @pytest.mark.parametrize("given", ["prediction", "weights", "classes", "pos_label"])
     def test_nothing_goes_beside_a_summary(self, given, refusal):

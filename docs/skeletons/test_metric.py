@@ -1,6 +1,6 @@
-"""What a test of a metric holds: numbers worked by hand, relations to other verbs, the laws, refusals.
+"""What a test of a metric holds: numbers worked by hand, relations to other verbs, the properties, refusals.
 
-Inside calibrant the import below becomes ``from calibrant import mean_absolute_residual``, and the test of the laws
+Inside calibrant the import below becomes ``from calibrant import mean_absolute_residual``, and the test of the properties
 goes: the contract tests run them on the whole catalogue. Run it here with ``cd docs/skeletons && python -m pytest .``
 """
 
@@ -35,7 +35,7 @@ def test_two_columns_are_their_second_one() -> None:
     assert mean_absolute_residual(churn.y, columns) == pytest.approx(expected, rel=1e-12)
 
 
-def test_it_obeys_the_laws() -> None:
+def test_properties() -> None:
     check_verb(mean_absolute_residual)
 
 

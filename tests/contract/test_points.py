@@ -1,4 +1,4 @@
-"""Every verb of sets of points, with its important options, against the laws they all obey."""
+"""Every verb of sets of points, with its important options, against the properties they all have."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from calibrant import InputError
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb with options. What it is exempt from is said by the fields that are not as they are by default."""
+    """A verb with options. A field that differs from its default says which property the verb does not have."""
 
     name: str
     options: dict[str, Any]
@@ -24,7 +24,7 @@ class Verb:
     in_order: bool = False  # takes rows in their order, and says so
     has_origin: bool = False  # a kernel of products: where 0 lies matters
     symmetric: bool = False  # the value is the same if the sets change places
-    unit: int | None = 0  # power of the unit of the coordinates that a value has; None for none that it is
+    unit: int | None = 0  # power of the unit of the coordinates in the value; None if the value does not scale
     least: int = 2  # points of each set
 
     def __call__(self, y, points):
@@ -113,12 +113,14 @@ def applies(verb, shape):
     return not ("extrapolate" in verb.options and shape == "space")
 
 
-EVERY = pytest.mark.parametrize("verb", VERBS, ids=str)
-EVERY_SHAPE = pytest.mark.parametrize(
-    ("verb", "shape"),
-    [pytest.param(verb, shape, id=f"{verb} {shape}") for shape in SHAPES for verb in VERBS if applies(verb, shape)],
-)
-TWO_SETS = pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.of_one_set], ids=str)
+EVERY = {str(verb): verb for verb in VERBS}
+EVERY_SHAPE = {f"{verb} {shape}": (verb, shape) for shape in SHAPES for verb in VERBS if applies(verb, shape)}
+TWO_SETS = {name: verb for name, verb in EVERY.items() if not verb.of_one_set}
+TAKES_RNG = {
+    name: verb
+    for name, verb in EVERY.items()
+    if "rng" in inspect.signature(verb.verb).parameters and name != "frechet_distance()"  # which does not use it
+}
 
 
 def test_every_verb_of_points_is_tried():
@@ -131,56 +133,66 @@ def test_every_verb_of_points_is_tried():
     assert found - {"compare_samples"} == {verb.name for verb in VERBS}  # which has tests/audit/test_compare_samples.py
 
 
-@EVERY_SHAPE
-def test_a_call_repeats_itself(verb, shape):
-    y, points = points_of(shape)
-    first = verb(y, points)
-    verb(points[:, ::-1], y[:, ::-1])  # nothing is remembered
-    assert verb(y, points) == first
+def test_a_call_repeats_itself(for_each):
+    def check(verb, shape):
+        y, points = points_of(shape)
+        first = verb(y, points)
+        verb(points[:, ::-1], y[:, ::-1])  # nothing is remembered
+        assert verb(y, points) == first
+
+    for_each(EVERY_SHAPE, check)
 
 
-@EVERY_SHAPE
-def test_numbers_are_finite_python_numbers(verb, shape):
-    found = verb(*points_of(shape))
-    assert {type(value) for value in found.values()} <= {float, int, str, type(None)}
-    assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
-    assert all(0 < value <= 1 for name, value in found.items() if name.endswith("pvalue"))
+def test_numbers_are_finite_python_numbers(for_each):
+    def check(verb, shape):
+        found = verb(*points_of(shape))
+        assert {type(value) for value in found.values()} <= {float, int, str, type(None)}
+        assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+        assert all(0 < value <= 1 for name, value in found.items() if name.endswith("pvalue"))
+
+    for_each(EVERY_SHAPE, check)
 
 
-@EVERY_SHAPE
-def test_row_order(verb, shape):
-    y, points = points_of(shape)
-    expected = verb(y, points)
-    for seed in (1, 2):
-        rng = np.random.default_rng(seed)
-        found = verb(rng.permutation(y), rng.permutation(points))
-        if not verb.in_order:
-            assert_same(found, expected, rel=1e-9)
-        elif seed == 1:  # the exemption is needed
-            with pytest.raises(AssertionError):
+def test_row_order(for_each):
+    def check(verb, shape):
+        y, points = points_of(shape)
+        expected = verb(y, points)
+        for seed in (1, 2):
+            rng = np.random.default_rng(seed)
+            found = verb(rng.permutation(y), rng.permutation(points))
+            if not verb.in_order:
                 assert_same(found, expected, rel=1e-9)
+            elif seed == 1:  # the exemption is needed
+                with pytest.raises(AssertionError):
+                    assert_same(found, expected, rel=1e-9)
+
+    for_each(EVERY_SHAPE, check)
 
 
-@EVERY
-def test_nothing_is_printed_or_seeded(verb, capfd):
-    before = np.random.get_state()  # noqa: NPY002
-    verb(*points_of("plane"))
-    after = np.random.get_state()  # noqa: NPY002
-    assert before[0] == after[0]
-    np.testing.assert_array_equal(before[1], after[1])
-    assert before[2:] == after[2:]
-    assert capfd.readouterr() == ("", "")
+def test_nothing_is_printed_or_seeded(for_each, capfd):
+    def check(verb):
+        before = np.random.get_state()  # noqa: NPY002
+        verb(*points_of("plane"))
+        after = np.random.get_state()  # noqa: NPY002
+        assert before[0] == after[0]
+        np.testing.assert_array_equal(before[1], after[1])
+        assert before[2:] == after[2:]
+        assert capfd.readouterr() == ("", "")
+
+    for_each(EVERY, check)
 
 
-@EVERY_SHAPE
-def test_inputs_are_unchanged(verb, shape):
-    y, points = points_of(shape)
-    before = y.copy(), points.copy()
-    verb(y, points)
-    assert y.flags.writeable
-    assert points.flags.writeable
-    np.testing.assert_array_equal(y, before[0])
-    np.testing.assert_array_equal(points, before[1])
+def test_inputs_are_unchanged(for_each):
+    def check(verb, shape):
+        y, points = points_of(shape)
+        before = y.copy(), points.copy()
+        verb(y, points)
+        assert y.flags.writeable
+        assert points.flags.writeable
+        np.testing.assert_array_equal(y, before[0])
+        np.testing.assert_array_equal(points, before[1])
+
+    for_each(EVERY_SHAPE, check)
 
 
 def _read_only(x):
@@ -209,73 +221,86 @@ LAYOUTS = {
 }
 
 
-@EVERY
-def test_containers_and_layouts(verb):
-    y, points = points_of("plane")
-    expected = verb(y, points)
-    for name, layout in LAYOUTS.items():
-        try:
-            assert_same(verb(layout(y), layout(points)), expected, rel=1e-12)
-            assert_same(verb(layout(y), points), expected, rel=1e-12)
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
+def test_containers_and_layouts(for_each):
+    def check(verb):
+        y, points = points_of("plane")
+        expected = verb(y, points)
+        for name, layout in LAYOUTS.items():
+            try:
+                assert_same(verb(layout(y), layout(points)), expected, rel=1e-12)
+                assert_same(verb(layout(y), points), expected, rel=1e-12)
+            except AssertionError as error:
+                raise AssertionError(f"{name}: {error}") from error
+
+    for_each(EVERY, check)
 
 
-@EVERY
-def test_whole_numbers(verb):
-    y, points = (np.round(4 * part).astype(np.int64) for part in points_of("plane"))
-    y[(y == 0).all(axis=1)] = 1  # a point at 0 has no angle
-    points[(points == 0).all(axis=1)] = 1
-    expected = verb(y * 1.0, points * 1.0)
-    for kind in (np.int64, np.int8, np.float16):
-        assert_same(verb(y.astype(kind), points.astype(kind)), expected, rel=1e-12)
+def test_whole_numbers(for_each):
+    def check(verb):
+        y, points = (np.round(4 * part).astype(np.int64) for part in points_of("plane"))
+        y[(y == 0).all(axis=1)] = 1  # a point at 0 has no angle
+        points[(points == 0).all(axis=1)] = 1
+        expected = verb(y * 1.0, points * 1.0)
+        for kind in (np.int64, np.int8, np.float16):
+            assert_same(verb(y.astype(kind), points.astype(kind)), expected, rel=1e-12)
+
+    for_each(EVERY, check)
 
 
-@EVERY_SHAPE
-def test_huge_offsets(verb, shape):
-    y, points = points_of(shape)
-    far = verb(y + 1e8, points + 1e8)
-    if verb.has_origin:
-        assert all(np.isfinite(value) for value in far.values() if isinstance(value, float))
-    else:
-        assert_same(far, verb(y, points), rel=1e-6)
+def test_huge_offsets(for_each):
+    def check(verb, shape):
+        y, points = points_of(shape)
+        far = verb(y + 1e8, points + 1e8)
+        if verb.has_origin:
+            assert all(np.isfinite(value) for value in far.values() if isinstance(value, float))
+        else:
+            assert_same(far, verb(y, points), rel=1e-6)
+
+    for_each(EVERY_SHAPE, check)
 
 
-@EVERY
-@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
-def test_units(verb, factor):
-    y, points = points_of("plane")
-    near, far = verb(y, points), verb(factor * y, factor * points)
-    if verb.unit is None:
-        with pytest.raises(AssertionError):
-            assert_same(far, near, rel=1e-9)
-        return
-    power = {"": verb.unit, ".details.bandwidth": 1}
-    assert_same(
-        {name: value / factor ** power[name] if name in power else value for name, value in far.items()}, near, rel=1e-9
-    )
+def test_units(for_each):
+    def check(verb):
+        y, points = points_of("plane")
+        near = verb(y, points)
+        for factor in (2.0**-20, 2.0**20):
+            far = verb(factor * y, factor * points)
+            if verb.unit is None:
+                with pytest.raises(AssertionError):
+                    assert_same(far, near, rel=1e-9)
+                continue
+            power = {"": verb.unit, ".details.bandwidth": 1}
+            in_units = {name: value / factor ** power[name] if name in power else value for name, value in far.items()}
+            assert_same(in_units, near, rel=1e-9)
+
+    for_each(EVERY, check)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb.symmetric], ids=str)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_sets_may_change_places(verb, shape):
-    y, points = points_of(shape)
-    assert_same(verb(points, y), verb(y, points), rel=1e-9)
+def test_sets_may_change_places(for_each):
+    def check(verb, shape):
+        y, points = points_of(shape)
+        assert_same(verb(points, y), verb(y, points), rel=1e-9)
+
+    for_each({name: case for name, case in EVERY_SHAPE.items() if case[0].symmetric}, check)
 
 
-@EVERY
-def test_unequal_sizes_either_way(verb):
-    y, points = points_of("plane")
-    for first, second in ((y, points[: max(verb.least, 30)]), (y[: max(verb.least, 30)], points)):
-        found = verb(first, second)
+def test_unequal_sizes_either_way(for_each):
+    def check(verb):
+        y, points = points_of("plane")
+        for first, second in ((y, points[: max(verb.least, 30)]), (y[: max(verb.least, 30)], points)):
+            found = verb(first, second)
+            assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+
+    for_each(EVERY, check)
+
+
+def test_the_least_number_of_points(for_each):
+    def check(verb):
+        y, points = points_of("plane")
+        found = verb(y[: verb.least], points[: verb.least])
         assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
 
-
-@EVERY
-def test_the_least_number_of_points(verb):
-    y, points = points_of("plane")
-    found = verb(y[: verb.least], points[: verb.least])
-    assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+    for_each(EVERY, check)
 
 
 def bad(row, column, value):
@@ -304,76 +329,69 @@ REFUSED = {
 }
 
 
-@EVERY
-@pytest.mark.parametrize("given", REFUSED)
-def test_what_is_refused(verb, given, refusal):
-    values, words = REFUSED[given]
-    for name in ("points",) if verb.of_one_set else ("y", "points"):
-        sets = {"y": GOOD, "points": GOOD, name: values}
-        message = refusal(verb, sets["y"], sets["points"])
-        assert words.format(name=name, least=1 if verb.of_one_set else 2) in message
+def test_what_is_refused(for_each, refusal):
+    def check(verb, values, words):
+        for name in ("points",) if verb.of_one_set else ("y", "points"):
+            sets = {"y": GOOD, "points": GOOD, name: values}
+            message = refusal(verb, sets["y"], sets["points"])
+            assert words.format(name=name, least=1 if verb.of_one_set else 2) in message
+
+    for_each({f"{name}: {given}": (verb, *REFUSED[given]) for name, verb in EVERY.items() for given in REFUSED}, check)
 
 
-@TWO_SETS
-def test_one_point_is_refused(verb, refusal):
-    assert "points must have at least 2 points; got 1" in refusal(verb, GOOD, GOOD[:1])
-    assert "y must have at least 2 points; got 1" in refusal(verb, GOOD[:1], GOOD)
+def test_one_point_is_refused(for_each, refusal):
+    def check(verb):
+        assert "points must have at least 2 points; got 1" in refusal(verb, GOOD, GOOD[:1])
+        assert "y must have at least 2 points; got 1" in refusal(verb, GOOD[:1], GOOD)
+
+    for_each(TWO_SETS, check)
 
 
-@TWO_SETS
-def test_different_spaces_are_refused(verb, refusal):
-    words = "y and points must have the same number of columns; got 2 in y and 1 in points"
-    assert words in refusal(verb, GOOD, GOOD[:, :1])
+def test_different_spaces_are_refused(for_each, refusal):
+    def check(verb):
+        words = "y and points must have the same number of columns; got 2 in y and 1 in points"
+        assert words in refusal(verb, GOOD, GOOD[:, :1])
+
+    for_each(TWO_SETS, check)
 
 
-@EVERY
-def test_options_have_names(verb):
-    with pytest.raises(TypeError):
-        verb.verb(*([GOOD] if verb.of_one_set else [GOOD, GOOD]), "gaussian")
+def test_options_have_names(for_each):
+    def check(verb):
+        with pytest.raises(TypeError):
+            verb.verb(*([GOOD] if verb.of_one_set else [GOOD, GOOD]), "gaussian")
+
+    for_each(EVERY, check)
 
 
-TAKES_RNG = pytest.mark.parametrize(
-    "verb",
-    [
-        verb
-        for verb in VERBS
-        if "rng" in inspect.signature(verb.verb).parameters and str(verb) != "frechet_distance()"  # has no use for it
-    ],
-    ids=str,
-)
+def test_random_generators_that_are_refused(for_each, refusal):
+    def check(verb):
+        call = [GOOD] if verb.of_one_set else [GOOD, GOOD]
+        for rng in ("seed", 1.5, -1, True):
+            assert "rng must be" in refusal(verb.verb, *call, **{**verb.options, "rng": rng})
+
+    for_each(TAKES_RNG, check)
 
 
-@pytest.mark.parametrize("rng", ["seed", 1.5, -1, True])
-@TAKES_RNG
-def test_what_no_chance_comes_from(verb, rng, refusal):
-    call = [GOOD] if verb.of_one_set else [GOOD, GOOD]
-    assert "rng must be" in refusal(verb.verb, *call, **{**verb.options, "rng": rng})
+def test_a_generator_does_as_well_as_its_number(for_each):
+    def check(verb):
+        y, points = points_of("plane")
+        call = [points] if verb.of_one_set else [y, points]
+        by_number = verb.verb(*call, **{**verb.options, "rng": 7})
+        generator = np.random.default_rng(7)
+        assert flat(verb.verb(*call, **{**verb.options, "rng": generator})) == flat(by_number)
+
+    for_each(TAKES_RNG, check)
 
 
-@TAKES_RNG
-def test_a_generator_does_as_well_as_its_number(verb):
-    y, points = points_of("plane")
-    call = [points] if verb.of_one_set else [y, points]
-    by_number = verb.verb(*call, **{**verb.options, "rng": 7})
-    generator = np.random.default_rng(7)
-    assert flat(verb.verb(*call, **{**verb.options, "rng": generator})) == flat(by_number)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: cb.c2st(GOOD, GOOD), "pass rng=0"),
-        (lambda: cb.frechet_distance(GOOD, GOOD, extrapolate=True), "rng"),
-    ],
-    ids=["c2st", "frechet_distance"],
-)
-def test_where_chance_decides_it_must_be_given(call, words):
-    with pytest.raises(InputError, match=words):
-        call()
+def test_a_verb_that_draws_at_random_needs_a_seed():
+    with pytest.raises(InputError, match="pass rng=0"):
+        cb.c2st(GOOD, GOOD)
+    with pytest.raises(InputError, match="rng"):
+        cb.frechet_distance(GOOD, GOOD, extrapolate=True)
 
 
 def test_flat_finds_everything():
-    """The laws compare what this returns: nothing may be left out."""
+    """The properties compare what this returns: nothing may be left out."""
     found = flat(cb.density_coverage(GOOD, GOOD, resamples=9))
     assert {".precision", ".recall", ".density", ".coverage", ".k", ".n", ".m"} <= found.keys()
     assert sum(".relabelled.coverage.draws" in name for name in found) == 9

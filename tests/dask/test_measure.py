@@ -7,7 +7,7 @@ import pytest
 
 import calibrant
 from calibrant import CdfValues, Intervals, Normal, NotApplicableError, Quantiles, Samples, Sets, from_columns
-from calibrant.testing.numbers import numbers
+from calibrant.testing.data import numbers
 
 N = 701
 WHOLE, SEVEN, EMPTY = (), (100, 201, 302, 403, 504, 605), (0, 0, 350, 350, 700, 701)

@@ -182,10 +182,13 @@ class TestAsked:
     def test_shapes_of_points(self):
         distribution = MvNormal(MEAN_MV_NORMAL, COV)
         table = distribution.log_density(X_MV_NORMAL)
-        assert np.array_equal(distribution.log_density(X_MV_NORMAL[:, 2]), table[:, 2])
-        assert np.array_equal(distribution.log_density(X_MV_NORMAL[:1])[0], table[0])
-        assert np.array_equal(
-            distribution.log_density(X_MV_NORMAL[0, 0]), distribution.log_density(np.tile(X_MV_NORMAL[0, 0], (N, 1)))
+        assert np.allclose(distribution.log_density(X_MV_NORMAL[:, 2]), table[:, 2], rtol=1e-13, atol=1e-300)
+        assert np.allclose(distribution.log_density(X_MV_NORMAL[:1])[0], table[0], rtol=1e-13, atol=1e-300)
+        assert np.allclose(
+            distribution.log_density(X_MV_NORMAL[0, 0]),
+            distribution.log_density(np.tile(X_MV_NORMAL[0, 0], (N, 1))),
+            rtol=1e-13,
+            atol=1e-300,
         )
 
     def test_refused_points(self, refusal):

@@ -21,7 +21,7 @@ from calibrant import (
     spiegelhalter_test,
 )
 from calibrant.integrations.stream import StreamingMetric
-from calibrant.testing.numbers import numbers
+from calibrant.testing.data import numbers
 
 
 def fed(stream, *columns, size=70):

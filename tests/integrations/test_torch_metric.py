@@ -18,7 +18,7 @@ import calibrant as cb
 from calibrant import InputError, MissingExtraError, SummaryError, summarize
 from calibrant.integrations.stream import StreamingMetric
 from calibrant.integrations.torch import TorchMetric, rows
-from calibrant.testing.numbers import numbers
+from calibrant.testing.data import numbers
 
 BINARY = [
     ("ece", {}),

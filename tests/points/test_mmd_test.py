@@ -499,7 +499,7 @@ class TestManyKernels:
             assert found.estimate == pytest.approx(D[best])
 
     def test_fuse_does_not_overflow(self):
-        y = rng_mmd_permutation().normal(size=(2000, 1))
+        y = rng_mmd_permutation().normal(size=(500, 1))
         found = of_many_kernels(
             random_splits(read_point_sets(y, y + 50.0), 3, rng_mmd_permutation()), "fuse", rng_mmd_permutation()
         )

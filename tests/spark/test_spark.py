@@ -27,7 +27,7 @@ from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import columns as spark_columns
 from calibrant.spark import partitions, running
 from calibrant.spark.partitions import Part, merged, tables
-from calibrant.testing.numbers import numbers
+from calibrant.testing.data import numbers
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),

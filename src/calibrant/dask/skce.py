@@ -81,7 +81,7 @@ def skce(
     >>> from calibrant import Exponential
     >>> P = da.from_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], chunks=(1, 3))
     >>> skce(da.from_array([0, 1], chunks=1), P, kernel=Exponential(1.0))  # 1 apart, both wrong: -2 exp(-1)
-    -0.7357588823428847
+    -0.73575888...
     """
     check_options(kernel=kernel, unbiased=unbiased, shuffle=False, draws=None)
     partitions = Partitions.of(y, prediction, frame=frame, weights=weights)

@@ -28,7 +28,7 @@ class Distribution(ABC):
 
     Your own distribution is a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`, `log_density`
     and `sample` that are to be used. `sf` and `isf` are asked for in the upper tail, so they are not left to ``1 -
-    cdf``. `calibrant.testing.check_law` says whether they agree.
+    cdf``. `calibrant.testing.check_distribution` says whether they agree.
 
     Examples
     --------

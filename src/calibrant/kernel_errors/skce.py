@@ -183,7 +183,7 @@ def skce(
 
     >>> from calibrant import Exponential
     >>> skce([0, 1], [1.0, 0.0], kernel=Exponential(1.0))
-    -0.7357588823428847
+    -0.73575888...
 
     Normal predictions that are right on average but ten times too wide:
 

@@ -1,25 +1,86 @@
-"""Small data sets on which the laws are checked, one for every form that a prediction comes in.
+"""What the properties are checked on: rows as a user would pass them, small data sets, and a verb with options.
 
 There are ties, zeros and ones among the probabilities, empty sets among the sets. Probabilities and real numbers are
-multiples of 1/32, which float16 holds exactly.
+multiples of 1/32, which float16 represents exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.catalogue import Entry
+from calibrant.core.results import Curve, TestResult
+from calibrant.core.summarizing import summarize
+from calibrant.core.summary import Summary
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.parametric import Normal
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
-from calibrant.testing.cases import Case, case
+
+Change = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Outcomes, predictions and weights as a user would pass them.
+
+    `build` makes the prediction from `columns`, arrays with one entry per row. `options` are those options of the verb
+    that have a value for every row, such as groups. y is None where the prediction contains the outcome.
+    """
+
+    y: Any
+    columns: Mapping[str, Any]
+    build: Callable[..., Any]
+    prediction: Any
+    weights: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values())))
+
+    def weighted(self, weights: Any) -> Case:
+        """Return the same rows with these weights."""
+        return replace(self, weights=weights)
+
+    def rows(self, chosen: Any) -> Case:
+        """Return the chosen rows."""
+
+        def cut(column: Any) -> Any:
+            return column[chosen]
+
+        plain = isinstance(self.prediction, np.ndarray)
+        prediction = cut(self.prediction) if plain else self.prediction.take(chosen)
+        return replace(self._changed(cut, cut, cut), prediction=prediction)
+
+    def remade(self, *, y: Change = np.asarray, columns: Change = np.asarray, others: Change = np.asarray) -> Case:
+        """Return the case with its outcomes, the arrays of the prediction, and everything else given by row changed."""
+        changed = self._changed(y, columns, others)
+        return replace(changed, prediction=self.build(**changed.columns))
+
+    def _changed(self, y: Change, columns: Change, others: Change) -> Case:
+        return replace(
+            self,
+            y=None if self.y is None else y(self.y),
+            columns={name: columns(column) for name, column in self.columns.items()},
+            weights=None if self.weights is None else others(self.weights),
+            options={name: others(value) for name, value in self.options.items()},
+        )
+
+
+def case(y: Any, build: Callable[..., Any], **columns: Any) -> Case:
+    """Return the case of a prediction made of these columns."""
+    return Case(y, columns, build, build(**columns))
+
 
 K = 4
 LEVELS, TAUS = (0.5, 0.9), (0.1, 0.5, 0.9)
@@ -39,7 +100,7 @@ def names_of(kind: str) -> list[str]:
     """Return the names of the data of a kind of prediction."""
     found = [name for name, data in DATA.items() if data.kind == kind]
     if not found:
-        raise KeyError(f"there are no data of the kind {kind!r} to check laws on")
+        raise KeyError(f"there are no data of the kind {kind!r} to check properties on")
     return found
 
 
@@ -50,7 +111,7 @@ def on_edges(rng: np.random.Generator, m: int) -> Case:
 
 
 def plain(p: Any) -> Any:
-    """Return probabilities, which are no type of their own."""
+    """Return probabilities, which are plain arrays."""
     return p
 
 
@@ -117,7 +178,7 @@ def _vectors(rng: np.random.Generator, n: int) -> Case:
 
 
 def _draws(rng: np.random.Generator, *shape: int) -> NDArray[np.float64]:
-    """Return draws between the places where outcomes lie, so that chance decides no rank."""
+    """Return draws that never equal an outcome, so that no rank is decided at random."""
     return np.asarray((2 * rng.integers(-64, 65, shape) + 1) / 64)
 
 
@@ -129,11 +190,12 @@ def _cdf(rng: np.random.Generator, n: int) -> Case:
 
 def _labels(rng: np.random.Generator, Q: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return a label for each row, drawn with probabilities that are proportional to these."""
-    return np.array([rng.choice(K, p=row / row.sum()) for row in Q])
+    at_most = Q.cumsum(axis=1) / Q.sum(axis=1, keepdims=True)
+    return np.asarray((rng.random((len(Q), 1)) > at_most[:, :-1]).sum(axis=1))
 
 
 def _outcomes(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    """Return outcomes of which no two are alike: rows are told apart by them."""
+    """Return outcomes that are all different, so that they identify their rows."""
     most = max(128, n)
     return np.asarray(rng.choice(np.arange(-most, most + 1), n, replace=False) / 32)
 
@@ -153,14 +215,106 @@ DATA = {
     "sets without level": Data("sets", partial(_one_set, build=Sets), case(LABELS, Sets, mask=_MASK)),
     "quantiles": Data("quantiles", _quantiles, case(NUMBERS, quantiles, values=_twice(NUMBERS, 3))),
     "one quantile": Data("quantiles", _one_quantile, case(NUMBERS, one_quantile, values=NUMBERS)),
-    "distributions": Data("distributions", _laws),  # a law with a spread is never certain
+    "distributions": Data("distributions", _laws),  # a distribution with a spread is never certain
     "samples": Data("samples", _samples, case(NUMBERS, Samples, draws=_twice(NUMBERS, 6))),
     "vectors": Data(
         "samples", _vectors, case(_twice(NUMBERS), Samples, draws=_twice(_twice(NUMBERS), 6).transpose(0, 2, 1))
     ),
-    "cdf": Data("cdf", _cdf),  # the outcome is in it, and nothing is certain
+    "cdf": Data("cdf", _cdf),  # contains the outcome; nothing is certain
 }
 """The data by name; a kind may have several."""
 
 TABLES = tuple(name for name in DATA if name not in ("sets", "vectors"))
-"""Those that can be columns of a table; the others have three axes."""
+"""Names of data that can be columns of a table; the others have three axes."""
+
+
+def numbers(result: Any, *, without: Collection[str] = ()) -> NDArray[np.float64]:
+    """Return the numbers of a metric, record, test or curve in a fixed order; None counts as NaN.
+
+    Columns of a curve that are text, or named in `without`, are left out.
+    """
+    if isinstance(result, Curve):
+        columns = [column for name, column in result.columns.items() if name not in without]
+        return np.concatenate([numbers(column) for column in columns if column.dtype.kind not in "OU"])
+    if isinstance(result, TestResult):
+        estimate = result.estimate if isinstance(result.estimate, tuple) else (result.estimate,)
+        return np.concatenate([numbers(part) for part in (result.statistic, result.pvalue, *estimate, result.n)])
+    if is_dataclass(result):
+        return np.concatenate([numbers(getattr(result, field.name)) for field in fields(result)])
+    return np.atleast_1d(np.asarray(np.nan if result is None else result, dtype=np.float64)).ravel()
+
+
+def judgement(result: Any) -> NDArray[np.float64]:
+    """Return the number that says how good the predictions are, one per level: a value, a statistic or a score."""
+    if isinstance(result, TestResult):
+        return numbers(result.statistic)
+    if is_dataclass(result) and not isinstance(result, type):
+        return numbers(getattr(result, "score", getattr(result, fields(result)[0].name)))
+    return numbers(result)
+
+
+@dataclass(frozen=True)
+class PerRow:
+    """An option with a value for every row, such as groups, drawn from these values."""
+
+    values: tuple[Any, ...]
+
+    def drawn(self, rng: np.random.Generator, n: int) -> NDArray[Any]:
+        """Return a value for each of n rows."""
+        return rng.choice(self.values, n)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a property is checked on: a verb, its options, the name of the data and the number of rows.
+
+    Options that are a `PerRow` are drawn with the data. `equal_weights` says that the verb refuses unequal weights.
+    """
+
+    entry: Entry
+    data: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    equal_weights: bool = False
+    n: int = 210
+
+    def case(self, rng: np.random.Generator) -> Case:
+        """Return n random rows."""
+        return self._completed(DATA[self.data].make(rng, self.n), rng)
+
+    def certain(self, rng: np.random.Generator) -> Case:
+        """Return predictions that are certain and right."""
+        found = DATA[self.data].certain
+        assert found is not None, f"no prediction among {self.data} is certain"
+        return self._completed(found, rng)
+
+    def weights(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """Return random weights, all equal if the verb refuses unequal ones."""
+        return np.full(n, 2.5) if self.equal_weights else rng.uniform(1, 2, n)
+
+    def measure(self, case: Case) -> Any:
+        """Return the result for a case."""
+        options = {**self._fixed, **case.options}
+        if self.entry.outcome:
+            return self.entry.verb(case.y, case.prediction, weights=case.weights, **options)
+        return self.entry.verb(case.prediction, weights=case.weights, **options)
+
+    def value(self, case: Case) -> NDArray[np.float64]:
+        """Return the numbers of the result for a case."""
+        return numbers(self.measure(case))
+
+    def summary(self, case: Case) -> Summary:
+        """Return the summary of a case."""
+        y = case.y if self.entry.outcome else None
+        return summarize(self.entry.name, y, case.prediction, weights=case.weights, **self._fixed, **case.options)
+
+    def value_of(self, summary: Summary) -> NDArray[np.float64]:
+        """Return the numbers of a summary, which includes the options given by row."""
+        return numbers(self.entry.verb(summary, **self._fixed))
+
+    @property
+    def _fixed(self) -> dict[str, Any]:
+        return {name: option for name, option in self.options.items() if not isinstance(option, PerRow)}
+
+    def _completed(self, case: Case, rng: np.random.Generator) -> Case:
+        drawn = {name: value.drawn(rng, case.n) for name, value in self.options.items() if isinstance(value, PerRow)}
+        return replace(case, options=drawn)

@@ -1,4 +1,4 @@
-"""Whether a kernel of one's own is one: symmetric, finite, positive semi-definite, and what it says of itself."""
+"""Whether a kernel is symmetric, finite, positive semi-definite and as it declares: `check_kernel`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOLERANCE = 1e-10
 
 
 def check_kernel(kernel: Kernel | JointKernel, *, points: Any = None, K: int = 4, seed: int = 0) -> None:
-    """Assert that a kernel obeys the laws of kernels.
+    """Assert that a kernel has the properties of kernels.
 
     Its values are symmetric, finite and bounded by its `supremum`, not negative unless it is `signed`, the profile
     works element by element, and its matrix on random, repeated, clustered and extreme points has no negative
@@ -36,7 +36,7 @@ def check_kernel(kernel: Kernel | JointKernel, *, points: Any = None, K: int = 4
     Raises
     ------
     AssertionError
-        If a law does not hold.
+        If a property does not hold.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _points(kernel: Kernel, K: int, rng: np.random.Generator) -> list[FloatArray
 
 
 def _subsets(K: int) -> FloatArray:
-    """Return the indicators of the non-empty sets of classes: the uniform laws on the faces of the simplex."""
+    """Return the indicators of the non-empty sets of classes: the uniform distributions on the faces of the simplex."""
     numbers = np.arange(1, 2 ** min(K, 5))
     bits: FloatArray = (numbers[:, None] >> np.arange(K) & 1).astype(np.float64)
     return bits

@@ -1,4 +1,4 @@
-"""What hostile kernels, laws and weights once did to the kernel verbs: now right, or refused."""
+"""Bad kernels, distributions and weights: the kernel verbs refuse them, or are right."""
 
 from fractions import Fraction
 
@@ -27,6 +27,7 @@ from calibrant import (
     ucme,
 )
 from calibrant.testing import check_kernel
+from calibrant.testing.data import numbers
 
 RNG = np.random.default_rng(0)
 n = 240
@@ -47,7 +48,6 @@ VERBS = {
     "ucme": lambda *rows, **o: ucme(*rows, locations=3, **o),
     "cme_test": lambda *rows, **o: cme_test(*rows, locations=3, resamples=9, **o),
 }
-ALL_VERBS = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 PROFILES = {
     "nan": (lambda u: np.full(np.shape(u), np.nan), "must be finite"),
     "nan far away": (lambda u: np.where(u > 0.4, np.nan, 1.0), "must be finite"),
@@ -64,28 +64,34 @@ def own(profile):
     return type("Own", (Kernel,), {"profile": lambda self, u: profile(u)})
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+def of_every_verb(cases):
+    """Return every verb with every case, by name."""
+    return {f"{name}: {case}": (verb, *given) for name, verb in VERBS.items() for case, given in cases.items()}
+
+
 @pytest.mark.parametrize("kind", DATA)
-@ALL_VERBS
-def test_profiles_that_are_none(verb, kind, profile, refusal):
-    function, words = PROFILES[profile]
+def test_bad_profiles(kind, for_each, refusal):
     y, prediction, distance = DATA[kind]
-    message = refusal(verb, y, prediction, kernel=own(function)(0.3, distance))
-    assert message.startswith("profile of Own must ")
-    assert words in message
 
-
-@pytest.mark.parametrize("profile", [name for name in PROFILES if name != "nan far away"])
-@ALL_VERBS
-def test_profiles_that_are_none_on_targets(verb, profile, refusal):
-    function, words = PROFILES[profile]
-    for y, prediction in ((Y1, P1), (Y3, P3)):
-        message = refusal(verb, y, prediction, kernel=Exponential(0.3) * own(function)(1.0, "labels"))
+    def check(verb, profile, words):
+        message = refusal(verb, y, prediction, kernel=own(profile)(0.3, distance))
         assert message.startswith("profile of Own must ")
         assert words in message
+
+    for_each(of_every_verb(PROFILES), check)
+
+
+def test_bad_profiles_of_targets(for_each, refusal):
     draws = Samples(DISTRIBUTION.sample(6, 1))
-    message = refusal(verb, REAL, draws, kernel=Exponential(1.0) * own(function)(1.0))
-    assert words in message
+
+    def check(verb, profile, words):
+        for y, prediction in ((Y1, P1), (Y3, P3)):
+            message = refusal(verb, y, prediction, kernel=Exponential(0.3) * own(profile)(1.0, "labels"))
+            assert message.startswith("profile of Own must ")
+            assert words in message
+        assert words in refusal(verb, REAL, draws, kernel=Exponential(1.0) * own(profile)(1.0))
+
+    for_each(of_every_verb({name: given for name, given in PROFILES.items() if name != "nan far away"}), check)
 
 
 DISTANCES = {
@@ -99,24 +105,25 @@ DISTANCES = {
 }
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@ALL_VERBS
-def test_distances_of_targets_that_are_none(verb, distance, refusal):
-    function, words = DISTANCES[distance]
-    for y, prediction in ((Y1, P1), (Y3, P3)):
-        assert words in refusal(verb, y, prediction, kernel=Exponential(0.3) * Exponential(1.0, function))
+def test_bad_distances_of_targets(for_each, refusal):
+    def check(verb, distance, words):
+        for y, prediction in ((Y1, P1), (Y3, P3)):
+            assert words in refusal(verb, y, prediction, kernel=Exponential(0.3) * Exponential(1.0, distance))
+
+    for_each(of_every_verb(DISTANCES), check)
 
 
-@ALL_VERBS
-def test_a_distance_of_targets_that_is_one(verb):
+def test_a_distance_of_targets(for_each):
     def half(a, b):
         return np.abs(a - b) / 2
 
-    for y, prediction in ((Y1, P1), (Y3, P3)):
-        first = verb(y, prediction, kernel=Exponential(0.3) * Exponential(1.0, half))
-        assert first == pytest.approx(
-            verb(y, prediction, kernel=Exponential(0.3) * Exponential(2.0, "labels")), rel=1e-11, abs=1e-15
-        )
+    def check(verb):
+        for y, prediction in ((Y1, P1), (Y3, P3)):
+            found = verb(y, prediction, kernel=Exponential(0.3) * Exponential(1.0, half))
+            expected = verb(y, prediction, kernel=Exponential(0.3) * Exponential(2.0, "labels"))
+            np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-11, atol=1e-15)
+
+    for_each(VERBS, check)
 
 
 class Joint(JointKernel):
@@ -133,17 +140,19 @@ class Greedy(Joint):
         return k
 
 
-@pytest.mark.parametrize("name", [name for name in VERBS if name not in ("ucme", "cme_test")])
-@pytest.mark.parametrize(("y", "prediction"), [(Y1, P1), (Y3, P3)], ids=["binary", "classes"])
-def test_a_joint_kernel_that_writes_into_its_arguments(name, y, prediction):
-    before = y.copy(), prediction.copy()
-    assert VERBS[name](y, prediction, kernel=Greedy()) == VERBS[name](y, prediction, kernel=Joint())
-    np.testing.assert_array_equal(y, before[0])
-    np.testing.assert_array_equal(prediction, before[1])
+def test_a_joint_kernel_that_writes_into_its_arguments(for_each):
+    def check(verb):
+        for y, prediction in ((Y1, P1), (Y3, P3)):
+            before = y.copy(), prediction.copy()
+            assert verb(y, prediction, kernel=Greedy()) == verb(y, prediction, kernel=Joint())
+            np.testing.assert_array_equal(y, before[0])
+            np.testing.assert_array_equal(prediction, before[1])
+
+    for_each({name: verb for name, verb in VERBS.items() if name not in ("ucme", "cme_test")}, check)
 
 
 @pytest.mark.parametrize("value", [None, 1.0, np.ones((2, 2)), "k"], ids=["None", "one number", "a matrix", "text"])
-def test_joint_kernels_that_are_none(value, refusal):
+def test_bad_joint_kernels(value, refusal):
     class Bad(JointKernel):
         def __call__(self, p, a, q, b):
             return value

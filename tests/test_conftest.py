@@ -1,9 +1,11 @@
-"""Tests leave the checkout as it was: `tests/conftest.py` looks for compiled modules that are cut short."""
+"""What `tests/conftest.py` offers: a search for compiled modules that were cut short, loops that name their cases."""
 
 import py_compile
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 
 def compiled(module):
@@ -41,3 +43,17 @@ def test_a_session_that_leaves_one_fails(tmp_path):
     done = run()
     assert done.returncode == 1
     assert f"cut them short:\n{cut}\n" in done.stdout
+
+
+def test_a_loop_names_every_case_that_fails(for_each):
+    def check(value, limit):
+        assert value < limit, "too large"
+
+    for_each({"one": (1, 3), "two": (2, 3)}, check)
+    with pytest.raises(pytest.fail.Exception, match="2 of 3 cases fail") as caught:
+        for_each({"one": (1, 2), "two": (2, 2), "text": ("2", 2)}, check)
+    assert "\ntwo: AssertionError: too large" in str(caught.value)
+    assert "\ntext: TypeError: " in str(caught.value)
+    assert "\none: " not in str(caught.value)
+    with pytest.raises(AssertionError):
+        for_each([], check)

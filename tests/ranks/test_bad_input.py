@@ -1,4 +1,4 @@
-"""What once broke verbs of draws and ranks: huge and tiny numbers, types that differ, bytes that do not fit."""
+"""Bad input of verbs of draws and ranks: huge and tiny numbers, types that differ, bytes that do not fit."""
 
 import warnings
 from dataclasses import fields

@@ -1,11 +1,11 @@
-"""check_law accepts every law that is one and rejects what is none."""
+"""check_distribution accepts correct distributions and says what is wrong with others."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, NotApplicableError, Samples, ScipyDistribution
-from calibrant.testing import check_law
+from calibrant.testing import check_distribution
 
 RNG = np.random.default_rng(0)
 MEAN, STD = np.array([0.0, 1.0, -2.0, 30.0]), np.array([1.0, 0.1, 3.0, 2.0])
@@ -81,32 +81,32 @@ def only(*names):
 
 def refused(law, **options):
     with pytest.raises(AssertionError) as caught:
-        check_law(law, **options)
+        check_distribution(law, **options)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_laws_that_are_right(name):
-    check_law(RIGHT[name])
+    check_distribution(RIGHT[name])
 
 
 def test_a_law_of_ones_own():
-    check_law(WaitingTime(RATES))
+    check_distribution(WaitingTime(RATES))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_law_with_one_method(name):
-    check_law(only(name))
+    check_distribution(only(name))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_law_without_one_method(name):
-    check_law(only(*(other for other in METHODS if other != name)))
+    check_distribution(only(*(other for other in METHODS if other != name)))
 
 
 def test_draws_of_another_seed():
     for seed in range(5):
-        check_law(WaitingTime(RATES), draws=500, seed=seed)
+        check_distribution(WaitingTime(RATES), draws=500, seed=seed)
 
 
 WRONG = {
@@ -185,9 +185,12 @@ WRONG = {
     ),
     "take keeps too many": (
         {"take": lambda self, rows: type(self)(self.rate[rows] if len(self.rate[rows]) > 2 else RATES)},
-        "take of 2 rows must return a law of 2 rows and shape (); got 3 rows and shape ()",
+        "take of 2 rows must return a distribution of 2 rows and shape (); got 3 rows and shape ()",
     ),
-    "take returns an array": ({"take": lambda self, rows: self.rate[rows]}, "take must return a law; got array"),
+    "take returns an array": (
+        {"take": lambda self, rows: self.rate[rows]},
+        "take must return a distribution; got array",
+    ),
     "take in order": (
         {"take": lambda self, rows: type(self)(np.sort(self.rate[rows]))},
         "of rows that are taken must give each row its own answer; row ",
@@ -226,7 +229,7 @@ def test_quantiles_and_draws_of_laws_without_a_cdf():
 
 @pytest.mark.parametrize("law", [Normal(0.0, 1.0), "a law", Normal])
 def test_what_cannot_be_checked(law):
-    assert "check_law takes a law" in refused(law) or "at least two rows" in refused(law)
+    assert "expected a distribution, such as" in refused(law) or "at least two rows" in refused(law)
 
 
 def test_a_law_that_says_nothing():
@@ -247,4 +250,4 @@ def test_what_is_not_applicable_is_not_checked():
     def log_density(self, x):
         raise NotApplicableError("this law has no density")
 
-    check_law(changed(log_density=log_density))
+    check_distribution(changed(log_density=log_density))

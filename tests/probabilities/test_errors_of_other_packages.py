@@ -84,7 +84,7 @@ class TestBins:
 
 
 @ALL_VERBS
-class TestScoresThatAreNone:
+class TestBadScores:
     def test_missing(self, verb, refusal, D1):
         # torchmetrics 0.1538 (sigmoid of the whole batch), netcal 0.0777 (row dropped), MCGrad 0.1.5 p = 2e-16.
         y, p = D1[0], D1[1].copy()
@@ -112,7 +112,7 @@ class TestScoresThatAreNone:
 
 
 @ALL_VERBS
-class TestOutcomesThatAreNone:
+class TestBadOutcomes:
     def test_minus_one(self, verb, refusal, D1):
         # relplot 0.5506, netcal 0.5505, MCGrad 0.5516.
         y, p = D1
@@ -216,7 +216,7 @@ def test_nothing_is_clipped_in_silence():
     assert log_score(y, p, clip=2**-52) == pytest.approx(12.48, abs=5e-3)
 
 
-REFERENCES = Path(__file__).parent / "references" / "probabilities.json"
+REFERENCES = Path(__file__).parents[1] / "references" / "probabilities.json"
 EXAMPLES = [
     example
     for example in json.loads(REFERENCES.read_text())["worked_examples"]

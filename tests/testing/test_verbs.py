@@ -1,4 +1,4 @@
-"""Whether the laws catch what breaks them, and what they are checked on."""
+"""Whether the properties catch verbs that lack them, and what they are checked on."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,8 @@ from calibrant.core.catalogue import find
 from calibrant.core.decorators import mean_metric, metric
 from calibrant.core.kinds import KINDS
 from calibrant.core.moments import Moments
-from calibrant.testing import DATA, LAWS, PerRow, Subject, check_verb
-from calibrant.testing.data import names_of
-from calibrant.testing.numbers import judgement, numbers
+from calibrant.testing import DATA, PROPERTIES, PerRow, Subject, check_verb
+from calibrant.testing.data import judgement, names_of, numbers
 
 
 def held(prediction):
@@ -22,7 +21,7 @@ def held(prediction):
 
 class TestCheckVerb:
     @pytest.mark.usefixtures("entered")
-    def test_a_lawful_verb(self):
+    def test_a_correct_verb(self):
         @mean_metric(predictions=("intervals",), range=(0.0, np.inf))
         def distance(rows):
             return np.abs(rows.y[:, None] - (rows.prediction.lower + rows.prediction.upper) / 2)
@@ -31,7 +30,7 @@ class TestCheckVerb:
 
     @pytest.mark.usefixtures("entered")
     @pytest.mark.parametrize(
-        ("broken", "law"),
+        ("broken", "lacking"),
         [
             (lambda rows: np.arange(rows.n) * 1.0, "row order does not matter"),
             (lambda rows: np.full(rows.n, -1.0), "numbers stay in the declared range"),
@@ -40,15 +39,15 @@ class TestCheckVerb:
             (lambda rows: np.full(rows.n, float(rows.n)), "weight two is a row twice"),
         ],
     )
-    def test_a_verb_that_breaks_a_law(self, broken, law):
+    def test_a_verb_that_lacks_a_property(self, broken, lacking):
         def scores(rows):
             return broken(rows)
 
         verb = mean_metric(predictions=("intervals",), range=(0.0, np.inf))(scores)
         subject = Subject(find(verb), "one interval")
         with pytest.raises(AssertionError):
-            LAWS[law](subject, np.random.default_rng(0))
-        with pytest.raises(AssertionError, match=r"the law '.*' does not hold"):
+            PROPERTIES[lacking](subject, np.random.default_rng(0))
+        with pytest.raises(AssertionError, match=f"'{lacking}' on the data 'one interval'"):
             check_verb(verb, data=["one interval"])
 
     @pytest.mark.usefixtures("entered")
@@ -59,7 +58,7 @@ class TestCheckVerb:
 
         verb = mean_metric(predictions=("intervals",), range=(0.0, np.inf))(scores)
         with pytest.raises(AssertionError, match="an input was modified"):
-            LAWS["inputs stay as they are"](Subject(find(verb), "one interval"), np.random.default_rng(0))
+            PROPERTIES["inputs are not modified"](Subject(find(verb), "one interval"), np.random.default_rng(0))
 
     @pytest.mark.usefixtures("entered")
     def test_a_kind_without_data(self):
@@ -71,8 +70,8 @@ class TestCheckVerb:
             check_verb(nothing)
 
     def test_unknown_names(self, refusal):
-        assert "['a law'] are none of" in refusal(check_verb, width, exempt=["a law"])
-        assert "['a table'] are none of" in refusal(check_verb, width, data=["a table"])
+        assert "unknown properties in exempt: ['a law']. Known are [" in refusal(check_verb, width, exempt=["a law"])
+        assert "unknown names in data: ['a table']. Known are [" in refusal(check_verb, width, data=["a table"])
 
 
 class TestData:

@@ -1,4 +1,4 @@
-"""Every verb of the catalogue, with its important options, on data of every kind it judges, against every law."""
+"""Every verb of the catalogue, with its important options, has every property on data of every kind it accepts."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,9 @@ from calibrant import CalibrantError, Delta, Exponential, Gaussian, Matern32, No
 from calibrant.core.catalogue import ENTRIES, find
 from calibrant.core.kinds import KINDS
 from calibrant.probabilities.canonical import MedianVariance
-from calibrant.testing import LAWS, PerRow, Subject
-from calibrant.testing.data import DATA, names_of
+from calibrant.testing import DATA, PROPERTIES, PerRow, Subject
+from calibrant.testing.data import names_of
+from calibrant.testing.verbs import broken_properties
 
 GROUPS = PerRow(("a", "b", "c"))
 MEDIANS = COVARIATES = PerRow((-0.5, 0.0, 0.5))
@@ -18,7 +19,7 @@ SEVERAL_LEVELS = ("intervals", "sets", "quantiles")
 WITHOUT_LAW = ("binary", "classes", *SEVERAL_LEVELS, *ONE_LEVEL)
 OF_SETS = ("sets", "one set", "sets without level")
 
-# As many redraws as the laws need. The number of locations is the default, written out so that it can be exempted.
+# As few redraws as will do. The number of locations is the default, written out so that it can be exempted.
 DEFAULTS = {
     "cme_test": {"locations": 10, "resamples": 19},
     "skce_test": {"resamples": 19},
@@ -166,8 +167,8 @@ RANKED = ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_
 BY_CHANCE = "chance decides between the ends of a jump, row by row"
 SHARE_OF_GOOD = "a share that is 1 if all is well"
 
-# Laws that a verb breaks for a reason, by the verb, the circumstance, and the law. A circumstance is an option, an
-# option and its value, or a kind of prediction; or one of the former "of" the latter.
+# Properties that a verb lacks for a reason, by the verb, the circumstance, and the property. A circumstance is an
+# option, an option and its value, or a kind of prediction; or one of the former "of" the latter.
 EXEMPT = {
     ("ece", "debias", COPIES): COPIES_ARE_NO_PAIR,
     ("ece", "bins=cube-root", COPIES): "the cube root of n counts rows",
@@ -235,10 +236,11 @@ def takes_equal_weights_only(name, options):
 
 
 def rows_needed(name, options, data):
-    """Return how many rows are enough for what skce_test takes from the variance of hits; it refuses fewer."""
+    """Return how many rows are enough: what skce_test takes from the variance of hits needs many, pairs cost time."""
     if name == "skce_test" and data in WITHOUT_LAW[2:]:
         return {None: 520, "block": 260}.get(options.get("method"), 210)
-    return 210
+    of_pairs = name in ("skce", "skce_test", "cme_test") and options.get("method") != "block"
+    return 105 if of_pairs and data in ("distributions", "samples", "vectors") else 210
 
 
 def names_for(name):
@@ -256,6 +258,9 @@ def subjects():
                 )
 
 
+SUBJECTS = list(subjects())
+
+
 def circumstances(subject):
     """Return what an exemption may name: nothing, the kind of prediction, and the options of a kind."""
     options = {word for name, value in subject.options.items() for word in (name, f"{name}={value}")}
@@ -263,53 +268,49 @@ def circumstances(subject):
     return {"always", kind, *options, *(f"{option} of {kind}" for option in options)}
 
 
-def exemptions(subject, law):
-    return [key for word in circumstances(subject) if (key := (subject.entry.name, word, law)) in EXEMPT]
+def exemptions(subject):
+    """Return the exemptions that apply to a subject."""
+    names = [name for name, check in PROPERTIES.items() if check.applies(subject)]
+    every = ((subject.entry.name, word, name) for word in circumstances(subject) for name in names)
+    return [key for key in every if key in EXEMPT]
 
 
-def tried():
-    """Return every subject with every law that says something about it; one that is exempt must break the law."""
-    found = []
-    for subject in SUBJECTS:
-        words = ", ".join(f"{option}={value}" for option, value in subject.options.items())
-        for law in (law for law in LAWS.values() if law.applies(subject)):
-            broken = [
-                pytest.mark.xfail(reason=EXEMPT[key], raises=(AssertionError, CalibrantError), strict=True)
-                for key in exemptions(subject, law.name)
-            ]
-            name = f"{subject.entry.name}({words}) of {subject.data}: {law.name}"
-            found.append(pytest.param(subject, law, id=name, marks=broken))
-    return found
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_properties(name, for_each):
+    """A verb has every property, with all options on all data; one that it is exempt from it must lack."""
+
+    def check(subject):
+        broken = {lacking.name: problem for lacking, problem in broken_properties(subject)}
+        exempt = {key[-1] for key in exemptions(subject)}
+        failures = [f"lacks {lacking!r}: {problem}" for lacking, problem in broken.items() if lacking not in exempt]
+        failures += [f"has {given!r}, though it is exempt" for given in sorted(exempt - set(broken))]
+        if failures:
+            raise AssertionError("\n".join(failures))
+
+    for_each({described(subject): subject for subject in SUBJECTS if subject.entry.name == name}, check)
 
 
-SUBJECTS = list(subjects())
+def described(subject):
+    options = ", ".join(f"{option}={value}" for option, value in subject.options.items())
+    return f"{subject.entry.name}({options}) of {subject.data}"
 
 
-@pytest.mark.parametrize(("subject", "law"), tried())
-def test_law(subject, law):
-    law(subject, np.random.default_rng(0))
+def test_what_is_refused(for_each):
+    def check(name, data):
+        subject = Subject(find(name), data, DEFAULTS.get(name, {}))
+        case = subject.case(np.random.default_rng(0))
+        with pytest.raises(CalibrantError, match=REFUSED[name, data]):
+            subject.measure(case)
 
-
-@pytest.mark.parametrize(("name", "data"), REFUSED)
-def test_what_is_refused(name, data):
-    subject = Subject(find(name), data, DEFAULTS.get(name, {}))
-    case = subject.case(np.random.default_rng(0))
-    with pytest.raises(CalibrantError, match=REFUSED[name, data]):
-        subject.measure(case)
+    for_each({f"{name} of {data}": (name, data) for name, data in REFUSED}, check)
 
 
 def test_every_kind_of_every_verb_is_tried():
     tried = {(subject.entry.name, DATA[subject.data].kind) for subject in SUBJECTS}
     assert tried == {(name, kind) for name, entry in ENTRIES.items() for kind in entry.predictions}
     assert {data.kind for data in DATA.values()} == set(KINDS)
+    assert len({described(subject) for subject in SUBJECTS}) == len(SUBJECTS)
 
 
-def test_every_exemption_is_needed():
-    used = {
-        key
-        for subject in SUBJECTS
-        for law in LAWS.values()
-        if law.applies(subject)
-        for key in exemptions(subject, law.name)
-    }
-    assert used == set(EXEMPT)
+def test_every_exemption_is_used():
+    assert {key for subject in SUBJECTS for key in exemptions(subject)} == set(EXEMPT)

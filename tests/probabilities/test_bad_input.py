@@ -1,4 +1,4 @@
-"""What hostile input once did: each a silent wrong answer or a raw error, now right or refused."""
+"""Bad input of verbs of probabilities: extreme weights, odd labels and groups; right, or refused."""
 
 import numpy as np
 import pytest
