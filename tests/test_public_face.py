@@ -9,8 +9,9 @@ from types import FunctionType, ModuleType
 import pytest
 
 import calibrant
-from calibrant.core.catalogue import ENTRIES, SHARED, find
+from calibrant.core.catalogue import SHARED, entries, find
 
+ENTRIES = entries()
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
 FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}
 
@@ -67,7 +68,7 @@ class TestSignatures:
                 for key, p in parameters.items()
                 if key not in {"y", "prediction", "weights", "classes", "pos_label"}
             }
-            assert own == dict(entry.options)
+            assert own == dict(entry.defaults)
 
         for_each(list(ENTRIES), check)
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from calibrant import CalibrantError, Delta, Exponential, Gaussian, Matern32, Normal
-from calibrant.core.catalogue import ENTRIES, find
+from calibrant.core.catalogue import entries, find
 from calibrant.core.kinds import KINDS
 from calibrant.probabilities.canonical import MedianVariance
 from calibrant.testing import DATA, PROPERTIES, PerRow, Subject
 from calibrant.testing.data import names_of
 from calibrant.testing.verbs import broken_properties
+
+ENTRIES = entries()
 
 GROUPS = PerRow(("a", "b", "c"))
 MEDIANS = COVARIATES = PerRow((-0.5, 0.0, 0.5))
