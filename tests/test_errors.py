@@ -1,10 +1,14 @@
 """The fields and words of errors, and what a message shows of a value: at most a line, and no failure of its own."""
 
+import ast
 import pickle
+from pathlib import Path
+from string import Formatter
 
 import numpy as np
 import pytest
 
+import calibrant
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, SummaryError, did_you_mean, listing, shown
 
 
@@ -134,3 +138,37 @@ class TestFields:
     def test_a_template_names_its_fields(self):
         with pytest.raises(KeyError):
             InputError("{row} is {nothing}", row=1)
+
+
+ERRORS = ("InputError", "NotApplicableError", "SummaryError", "CalibrantError", "within", "refusal")
+
+
+def raised():
+    """Yield each call that makes an error: the place, the name, the template as far as it is written, the fields."""
+    root = Path(calibrant.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = getattr(getattr(node, "func", None), "id", getattr(getattr(node, "func", None), "attr", ""))
+            if isinstance(node, ast.Call) and name in ERRORS and all(keyword.arg for keyword in node.keywords):
+                texts = [
+                    part for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Constant)
+                ]
+                template = "".join(part.value for part in texts if isinstance(part.value, str))
+                place = f"{path.relative_to(root)}:{node.lineno}"
+                yield place, name, template, {keyword.arg for keyword in node.keywords}
+
+
+def test_every_template_has_its_fields():
+    """A template without a field fails where a sentence is needed, and a field without a place says nothing."""
+    seen = 0
+    for place, name, template, fields in raised():
+        known = fields | ({"file", "row", "counting"} if name in ("within", "refusal") else set())
+        if not known:
+            assert "{row}" not in template, f"{place} names a row without the field"
+            continue
+        seen += 1
+        for _, field, _, _ in Formatter().parse(template):
+            option, equals, value = (field or "").partition("=")
+            needed = value if equals and value[:1] not in ("'", "") else "" if equals else option
+            assert not needed or needed in known, f"{place} has no field {needed!r}"
+    assert seen > 60

@@ -127,7 +127,7 @@ def _parts(message: str, fields: dict[str, Any]) -> tuple[str | Place, ...]:
             found.append(shown(fields["value"]))
         else:
             found.append(format(fields[name], spec or ""))
-    return tuple(found)
+    return tuple(found) or ("",)
 
 
 class InputError(CalibrantError, ValueError):

@@ -249,7 +249,7 @@ def test_input_is_never_overwritten(refused, folder, frame):
     frame.write_ndjson(folder / "data.json")
     options = ("--format", "ndjson", *NAMED)
     assert refused("audit", "data.json", *options, "--json", "./data.json") == (
-        "--json would overwrite data.json, which is to be read; choose another name"
+        "--json would overwrite data.json, which is an input file; choose another name"
     )
     assert "missing argument 'FILE'" in refused("audit", *options, "--json", "data.json")
 
@@ -267,3 +267,43 @@ def test_progress_is_for_terminals_only(process, data):
     assert "reading data.csv ..." in watched
     assert watched.endswith("\r\x1b[K")
     assert process("audit", data, *NAMED) == (0, done.out, "")
+
+
+def test_labels_that_look_like_the_event(run, folder, require):
+    labels = ["yes", "yes ", "Yes", "no"] * 50
+    require("polars").DataFrame({"y": labels, "p": np.linspace(0.1, 0.9, 200)}).write_csv(folder / "a.csv")
+    for options in ((), ("--stream",)):
+        done = run("audit", "a.csv", "--y", "y", "--p", "p", "--pos-label", "yes", *options)
+        assert done.code == 0
+        assert "'Yes', 'yes ' of the outcomes look like the event 'yes', and are counted as no event" in done.err
+    done = run("audit", "a.csv", "--y", "y", "--p", "p", "--pos-label", "no")
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("options", [(), ("--stream",)])
+def test_large_whole_numbers_and_decimals_are_groups(run, folder, require, options):
+    """Beyond 2^53 and 2^63 neighbours stay different groups, whether the rows are read at once or not."""
+    from decimal import Decimal
+
+    pl = require("polars")
+    rng = np.random.default_rng(1)
+    p = rng.random(300)
+    rows = {
+        "y": (rng.random(300) < p).astype(int),
+        "p": p,
+        "id": pl.Series([2**63 + k % 3 for k in range(300)], dtype=pl.Int128),
+        "account": [Decimal(2**60 + k % 3) for k in range(300)],
+    }
+    pl.DataFrame(rows).write_parquet(folder / "a.parquet")
+    done = run("audit", "a.parquet", "--y", "y", "--p", "p", "--by", "id", "--by", "account", "--json", *options)
+    assert done.code == 0
+    groups = {name for name in json.loads(done.out)["groups"]["columns"]["group"] if " and " not in name}
+    expected = {f"id = {2**63 + k}" for k in range(3)} | {f"account = {2**60 + k}" for k in range(3)}
+    assert expected <= groups
+
+
+def test_lists_are_not_one_probability(refused, folder, require):
+    require("polars").DataFrame({"y": [0, 1], "p": [[0.5, 0.5], [0.2, 0.8]]}).write_parquet(folder / "a.parquet")
+    assert refused("audit", "a.parquet", "--y", "y", "--p", "p").startswith(
+        "column 'p' of a.parquet (--p) holds lists, and --p names the probability of one event; "
+    )

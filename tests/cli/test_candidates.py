@@ -262,3 +262,12 @@ def test_other_arrays_are_what_they_were(asked, folder):
     assert "'lower'" not in asked("audit", "a.npz")[1][1]
     np.savez(folder / "b.npz", y=np.arange(40) % 3, P=P)
     assert asked("audit", "b.npz")[1][1] == "  could be the prediction: 'P_*' (3 columns that sum to 1)"
+
+
+def test_a_column_called_y_comes_first(asked, folder, require):
+    rng = np.random.default_rng(3)
+    rows = {"h": rng.normal(size=50), "lo": np.full(50, -3.0), "hi": np.full(50, 3.0), "y": rng.normal(size=50)}
+    require("polars").DataFrame(rows).write_csv(folder / "a.csv")
+    _, candidates, command = asked("audit", "a.csv")
+    assert candidates[0].startswith("  could be the outcome: 'y' (")
+    assert command[3:7] == ["--y", "y", "--lower", "lo"]

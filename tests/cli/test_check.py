@@ -5,6 +5,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from calibrant import report
+from calibrant.cli.check import step_summary
+from calibrant.cli.conditions import Condition, Outcome
 
 NAMED = ("--y", "left", "--p", "score")
 
@@ -141,3 +143,18 @@ def test_step_summary_that_cannot_be_written_changes_nothing(run, results, monke
     done = run("check", "report.html", "--fail-if", "ece > 0.9")
     assert done.code == 0
     assert done.err == "calibrant: the step summary none/summary.md could not be written: No such file or directory\n"
+
+
+def test_nothing_is_markup_in_the_summary_of_a_step():
+    outcome = Outcome(Condition("a|b > 1", "a|b", ">", 1.0), 2.0)
+    text = step_summary([outcome], "<img src=x>[a](b)|`c`", "**bold**\n# heading & <b>")
+    assert text == (
+        "### Calibration of &lt;img src=x&gt;\\[a\\]\\(b\\)\\|\\`c\\`\n"
+        "\n"
+        "\\*\\*bold\\*\\* \\# heading &amp; &lt;b&gt;\n"
+        "\n"
+        "| | measurement | value | fails if |\n"
+        "|---|---|---:|---|\n"
+        "| ❌ failed | a\\|b | 2 | &gt; 1 |\n"
+        "\n"
+    )

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.cli.columns import Columns, choose, class_labels
+from calibrant.cli.columns import Columns, choose, class_labels, join_labels, split_labels
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import join_labels, split_labels
 
 FILE = Path("a.csv")
 
@@ -50,12 +49,12 @@ def test_bounds_are_paired_in_the_order_they_are_named():
     assert choose(names, FILE, Request(y="y", lower=("lo*",), upper=("hi5", "hi9")), "intervals").p == chosen.p
     shared = choose(names, FILE, Request(y="y", lower=("zero", "zero"), upper=("hi5", "hi9")), "intervals")
     assert shared.p == ("zero", "zero", "hi5", "hi9")
-    assert shared.all == ["y", "zero", "hi5", "hi9"]
+    assert shared.named([0.5, 0.9], None).needed == ("y", "zero", "hi5", "hi9")
 
 
 def test_every_column_is_read_once():
     chosen = choose(["y", "p", "g", "w"], FILE, Request(y="y", p="p", by=("g", "y", "g"), weights="w"), "binary")
-    assert chosen.all == ["y", "p", "g", "w"]
+    assert chosen.named([], None).needed == ("y", "p", "w", "g")
     assert chosen.by == ("g", "y")
 
 

@@ -119,7 +119,7 @@ def test_a_mistake_in_calibrant_is_no_traceback(refused, monkeypatch, data):
     def broken(*arguments, **options):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("calibrant.cli.tables.open_table", broken)
+    monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
     sentence = refused("audit", data, "--y", "left", "--p", "score")
     assert sentence.startswith("something went wrong inside calibrant (ZeroDivisionError: division by zero)")
     assert "--debug" in sentence
@@ -142,7 +142,7 @@ def test_memory_and_disk_have_their_sentences(refused, monkeypatch, data):
         def broken(*arguments, problem=problem, **options):
             raise problem
 
-        monkeypatch.setattr("calibrant.cli.tables.open_table", broken)
+        monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
         assert refused("audit", data, "--y", "left", "--p", "score").startswith(sentence)
 
 
@@ -150,14 +150,14 @@ def test_interrupted_quietly(run, monkeypatch, data):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("calibrant.cli.tables.open_table", interrupted)
+    monkeypatch.setattr("calibrant.cli.audit.open_table", interrupted)
     assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
 
 
 def test_interrupted_by_a_signal(folder):
     """The command is kept busy until the signal comes."""
     code = (
-        "import calibrant.cli.tables as a, time, sys\n"
+        "import calibrant.cli.audit as a, time, sys\n"
         "def wait(*args, **options):\n"
         "    print('ready', flush=True); time.sleep(60)\n"
         "a.find_files = wait\n"

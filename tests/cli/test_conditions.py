@@ -122,7 +122,7 @@ def test_what_is_no_condition(refusal, text):
         ("frob > 1", "nothing called 'frob' was measured. There are ece, "),
         ("ece.statistic > 1", "ece has no field 'statistic' here; it has 'value', 'expected', 'pvalue'"),
         ("decompose.mcb.pvalue > 1", "decompose.mcb has no field 'pvalue' here; it has 'value'"),
-        ("mce > 0", "mce has no value for these rows, so that it cannot be checked"),
+        ("mce > 0", "mce has no value for these rows, so it cannot be checked"),
         ("decompose > 1", "there are several of decompose; say which one: decompose.mcb"),
         ("mmd > 1", 'there are several of mmd; say which one: "mmd.run 2", "mmd.lr=0.1"'),
         ("mmd.pvalue > 1", 'there are several of mmd; say which one: "mmd.run 2", "mmd.lr=0.1"'),
@@ -152,3 +152,8 @@ def test_rounding_that_leaves_it_open(value, words):
     (outcome,) = judge([read_condition("kuiper_test > 0.05")], measured)
     assert outcome.failed == (value > 0.05)
     assert outcome.line.endswith(words)
+
+
+@pytest.mark.parametrize("text", ["ece > 1e999", "ece < -1e999"])
+def test_a_number_beyond_all_others(refusal, text):
+    assert "compares with a number beyond all others, so it says nothing" in refusal(read_condition, text)

@@ -104,7 +104,7 @@ def made(folder, require):
         ),
         (
             (*Y, "--p", "p", "--covariates", "z"),
-            "--covariates is what draws (--draws, --draw-cols) are judged by; leave it",
+            "--covariates is what draws (--draws, --draw-cols) are tested against; leave it",
         ),
         (
             (*Y, "--draws", "good", "--covariates", "z,z"),

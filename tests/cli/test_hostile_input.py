@@ -176,7 +176,7 @@ def test_damaged_parquet_as_a_process(process, folder, frame):
         ("a.ndjson", b'[{"y": 1, "p": 0.5}]', "a.ndjson cannot be read as NDJSON"),
         ("a.ndjson", b'{"y": 1, "p": 0.5}\n{"y": 0,', "a.ndjson cannot be read as NDJSON"),
         ("a.npz", b"nothing like it", "a.npz cannot be read as NPZ"),
-        ("a.xlsx", b"PK\x03\x04", "a.xlsx has no ending that tells what it is; calibrant reads .parquet, "),
+        ("a.xlsx", b"PK\x03\x04", "a.xlsx has no ending that calibrant knows; it reads .parquet, "),
         ("a", b"y,p\n1,0.5\n", "say which (--format): 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         ("a.csv", b"y;p\n1;0,5\n", "it seems to be split at ';'. Add --delimiter ';'"),
         ("a.csv", b"y\tp\n1\t0.5\n", "it seems to be split at tab. Add --delimiter tab"),
@@ -185,7 +185,7 @@ def test_damaged_parquet_as_a_process(process, folder, frame):
             b"y,p\n1,0.5\n",
             "a.tsv has one column only, 'y,p', when it is split at tab; it seems to be split at ','",
         ),
-        ("a.csv", b"y,p\n1,0.5,0.7\n", "A line has more fields than the header"),
+        ("a.csv", b"y,p\n1,0.5,0.7\n", "a.csv cannot be read as CSV: line 2 has 3 fields, and the header 2. "),
         (
             "a.csv",
             "y,p\n1,0.5\n".encode("utf-16"),
@@ -214,7 +214,7 @@ def test_damaged_parquet_as_a_process(process, folder, frame):
         ("a.csv", b'y,p\n1,"0,5"\n0,"0,25"\n', "is the text '0,5'. Add --decimal-comma, or name another column"),
         ("a.csv", b"y,p\n1,\x00\n0,0.2\n", "must hold numbers; row 0 (counted from 0) is the text '\\x00'"),
         ("a.csv", b"y,p,p\n1,0.5,0.5\n", "a.csv has two columns named 'p' (--p); rename one of them"),
-        ("a.csv", b"y,p\n" + b"1,1\n" * 12_000 + b"0,x\n", "row 12000 (counted from 0) is the text 'x'"),
+        ("a.csv", b"y,p\n" + b"1,1\n" * 12_000 + b"0,x\n", "row 12,000 (counted from 0) is the text 'x'"),
         ("a.csv", b"y,p\n1,inf\n0,0.5\n", "prediction must lie in [0, 1]; row 0 is inf"),
         ("a.csv", b"\n\n\n", "a.csv"),
     ],
@@ -287,7 +287,7 @@ def test_file_that_may_not_be_read(limited, folder, write, good):
     assert limited("audit", "a.csv", *YP) == (
         2,
         "",
-        "calibrant: a.csv may not be read by you; ask its owner, or change its permissions with chmod\n",
+        "calibrant: you do not have permission to read a.csv; ask its owner, or change that with chmod\n",
     )
 
 
@@ -307,9 +307,9 @@ def test_folder_that_may_not_be_written(limited, folder, write, good):
     write("a.csv", good)
     (folder / "locked").mkdir(mode=0o500)
     done = limited("audit", "a.csv", *YP, "-o", "locked/report.html")
-    assert done == (2, "", "calibrant: you may not write to the folder locked; choose another one for -o\n")
+    assert done == (2, "", "calibrant: you do not have permission to write to locked; choose another folder for -o\n")
     done = limited("demo", "churn", "-o", "locked")
-    assert done == (2, "", "calibrant: you may not write to the folder locked; choose another one for -o\n")
+    assert done == (2, "", "calibrant: you do not have permission to write to locked; choose another folder for -o\n")
 
 
 def test_places_that_cannot_be_written(refused, folder, write, good):
@@ -332,7 +332,7 @@ def test_full_disk(process, folder, write, good, output):
         *command,
         *output,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
-        env={**os.environ, "MPLCONFIGDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},  # nor any module that is imported
+        env={**os.environ, "MPLCONFIGDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},  # nor compiled modules
     )
     assert done.code == 2, done.err
     assert done.err == f"calibrant: cannot write {output[1]}: file too large\n"
@@ -342,7 +342,7 @@ def test_full_disk(process, folder, write, good, output):
 def test_pipes_and_devices(refused, folder):
     os.mkfifo(folder / "pipe.csv")
     assert refused("audit", "pipe.csv", *YP) == (
-        "pipe.csv is not a file but a device or a pipe; save its content to a file first"
+        "pipe.csv is not a regular file but a device or a pipe; save its content to a file first"
     )
 
 

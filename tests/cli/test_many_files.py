@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calibrant.cli import streaming
+from calibrant.cli import audit as module
 from calibrant.files import passing, reading
 from calibrant.files.checkpoint import Checkpoint
 
@@ -124,11 +124,12 @@ def test_labels_of_pieces(run, folder, vectors, frame, monkeypatch):
 
 def test_many_rows_are_read_in_pieces(run, parts, monkeypatch):
     seen = []
-    monkeypatch.setattr(streaming, "MOST", 250)
-    monkeypatch.setattr("calibrant.cli.audit.stream", lambda *a, **k: seen.append(k) or streaming.stream(*a, **k))
+    monkeypatch.setattr(module, "MAX_ROWS_AT_ONCE", 250)
+    stream = module._stream
+    monkeypatch.setattr(module, "_stream", lambda *a, **k: seen.append(k) or stream(*a, **k))
     assert run("audit", parts, *NAMED).code == 0
     assert len(seen) == 1
-    monkeypatch.setattr(streaming, "MOST", 1000)
+    monkeypatch.setattr(module, "MAX_ROWS_AT_ONCE", 1000)
     assert run("audit", parts, *NAMED).code == 0
     assert len(seen) == 1
 
@@ -142,7 +143,7 @@ def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeyp
         "--stream is for probabilities (--p, --p-cols); single measurements of intervals in any number of rows are "
         "made in Python: scan(...).measure(...)"
     )
-    monkeypatch.setattr(streaming, "MOST", 250)
+    monkeypatch.setattr(module, "MAX_ROWS_AT_ONCE", 250)
     assert "x.parquet has more than 250 rows, and an audit of intervals reads all" in refused(*intervals)
     assert run(*intervals, "--where", "age < 40").code == 0
 
@@ -161,7 +162,7 @@ def test_a_run_goes_on(run, parts, folder, monkeypatch):
     (folder / parts / "part-2.csv").write_text(good)
     done = run(*command)
     assert done.code == 0
-    assert "calibrant: going on after 200 rows, which are kept in report.html.checkpoint" in done.err
+    assert "calibrant: resuming after 200 rows, which are kept in report.html.checkpoint" in done.err
     assert sorted(path.name for path in folder.iterdir()) == ["found.json", "parts", "report.html"]
     other = run("audit", parts, *NAMED, "--stream", "--json")
     assert json.loads((folder / "found.json").read_text()) == json.loads(other.out)
@@ -170,3 +171,14 @@ def test_a_run_goes_on(run, parts, folder, monkeypatch):
 def test_a_checkpoint_of_something_else(refused, run, parts, folder):
     (folder / "calibrant.checkpoint").write_text("hello")
     assert refused("audit", parts, *NAMED, "--resume").startswith("calibrant.checkpoint cannot be read as a checkpoint")
+
+
+def test_lists_of_different_lengths_in_two_files(refused, folder, require):
+    pl = require("polars")
+    (folder / "lists").mkdir()
+    for name, size in (("a", 3), ("b", 4)):
+        pl.DataFrame({"y": [0.0, 1.0], "draws": [[0.5] * size] * 2}).write_parquet(folder / "lists" / f"{name}.parquet")
+    assert refused("audit", "lists", "--y", "y", "--draws", "draws") == (
+        "column 'draws' of lists/b.parquet holds lists of lengths (4,), and of lengths (3,) in the files before; save "
+        "lists of one length"
+    )

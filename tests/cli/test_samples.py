@@ -183,7 +183,7 @@ def test_places_are_checked_before_the_work(refused, folder, require):
     save(folder / "fake.ndjson", FAKE)
     (folder / "fake.ndjson").rename(folder / "fake.json")
     sentence = refused("samples", "real.ndjson", "fake.json", "--format", "ndjson", "--json", "./fake.json")
-    assert sentence == "--json would overwrite fake.json, which is to be read; choose another name"
+    assert sentence == "--json would overwrite fake.json, which is an input file; choose another name"
     assert "there is no folder none" in refused("samples", "none.npy", "none.npy", "-o", "none/a.html")
 
 

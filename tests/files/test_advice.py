@@ -14,7 +14,13 @@ from calibrant.files.scan import scan
 from calibrant.files.table_file import FORMATS
 
 FOLDER = Path(calibrant.files.__file__).parent
-ACCEPTED = {"where": str, "format": FORMATS.index, "delimiter": read_delimiter, "encoding": codecs.lookup}
+ACCEPTED = {
+    "where": str,
+    "format": FORMATS.index,
+    "delimiter": read_delimiter,
+    "encoding": codecs.lookup,
+    "decimal_comma": bool,
+}
 PLACE = re.compile(r"\{(\w+)=('[^']*')?")
 
 

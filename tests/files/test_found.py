@@ -1,5 +1,6 @@
 """Which files a path means."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,54 @@ def test_compressed_files_that_are_read(tmp_path, reader, measure, require, name
         return
     assert measure(tmp_path)["brier_score"].value == pytest.approx(0.5 / 3)
     assert names(tmp_path)[1].endswith(name)
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ("_delta_log/0.json", "is a table of Delta Lake, whose files hold removed rows too. "),
+        (".hoodie/hoodie.properties", "is a table of Hudi, whose files hold removed rows too. "),
+        ("metadata/v1.metadata.json", "is a table of Iceberg, whose files hold removed rows too. "),
+    ],
+)
+def test_tables_with_removed_rows(folder, refusal, mark, words):
+    path = folder / "b" / mark
+    path.parent.mkdir()
+    path.write_text("{}")
+    for given in ("b", "b/*.csv", "*"):
+        message = refusal(find_files, given)
+        assert f"b {words}Save the rows that count with its own reader: " in message
+    assert names("b/x.csv") == ["b/x.csv"]
+
+
+def test_a_delta_table_is_read_by_the_call_that_is_told(folder, refusal):
+    (folder / "b" / "_delta_log").mkdir()
+    assert refusal(find_files, "b").endswith("reader: pl.scan_delta('b').sink_parquet('rows.parquet')")
+
+
+def test_a_folder_called_metadata(folder):
+    (folder / "b" / "metadata").mkdir()
+    (folder / "b" / "metadata" / "y.csv").write_text("y,p\n0,0.5\n")
+    assert names("b") == ["b/metadata/y.csv", "b/x.csv"]
+
+
+@pytest.mark.parametrize("given", ["s3://bucket/x.parquet", Path("s3://bucket/x.parquet"), ["s3://bucket/x.parquet"]])
+def test_urls(folder, refusal, given):
+    assert refusal(find_files, given) == (
+        "s3://bucket/x.parquet is a URL, and calibrant reads local files. Download it first, or save the rows that are "
+        "needed with polars: pl.scan_parquet('s3://bucket/x.parquet').sink_parquet('rows.parquet')"
+    )
+
+
+def test_a_link_to_nothing(folder, refusal):
+    (folder / "dang.csv").symlink_to("nowhere.csv")
+    assert refusal(find_files, "dang.csv") == "dang.csv is a link to nowhere.csv, which does not exist. Check the link"
+
+
+def test_a_name_that_is_not_in_utf_8(folder, refusal):
+    name = os.fsdecode(b"b/bad\xff.csv")
+    try:
+        Path(name).write_text("y,p\n0,0.5\n")
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    assert refusal(find_files, name).startswith("the name of 'b/bad\\udcff.csv' is not in UTF-8")

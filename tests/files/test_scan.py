@@ -306,7 +306,7 @@ class TestPieces:
         ("name", "value", "words"),
         [
             ("p", 1.5, "prediction must lie in [0, 1]; row 321 is 1.5"),
-            ("p", np.nan, "column 'p' is NaN in row 321 of"),
+            ("p", np.nan, ", the first of them row 321 (counted from 0)"),
             ("y", 2, "y must be 0 and 1; row 321 is 2"),
         ],
     )

@@ -138,7 +138,7 @@ def late(path, first, last):
 
 def becomes_texts(path):
     return (
-        f"column 'g' of {path} holds numbers in the first {FIRST_LOOK:,} rows and texts later; mend it, or save the "
+        f"column 'g' of {path} holds numbers in the first {FIRST_LOOK:,} rows and texts later; fix it, or save the "
         "file as Parquet, where a column has one type"
     )
 
@@ -207,10 +207,146 @@ def test_numbers_that_become_texts_without_polars(tmp_path, refusal, without_pol
     table = late(tmp_path / "a.csv", "01", "b")
     message = refusal(lambda: list(scan(table.path, y="y", prediction="p", groups="g").batches()))
     assert message.startswith(f"{table.path} cannot be read as CSV: ")
-    assert message.endswith("Mend that value, or save the file as Parquet, where a column has one type")
+    assert message.endswith("Fix that value, or save the file as Parquet, where a column has one type")
 
 
 @pytest.fixture
 def without_polars(monkeypatch, require):
     require("pyarrow")
     monkeypatch.setitem(sys.modules, "polars", None)
+
+
+HEADER = "y,p,g\n"
+
+
+class TestLinesWithTooManyFields:
+    """Decimal commas without quotation marks shift the columns, and what is read is another number."""
+
+    @pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+    @pytest.mark.parametrize("where", [None, "y = 1"])
+    def test_are_refused_with_the_line(self, reader, tmp_path, refusal, suffix, where):
+        content = (HEADER + "1,0.5,a\n" * 40 + "1,0,9,a\n" + "0,0.5,a\n" * 40).encode()
+        file = tmp_path / f"a.{suffix}"
+        file.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+        message = refusal(lambda: scan(file, y="y", prediction="p", where=where).measure("brier_score"))
+        assert f"a.{suffix} cannot be read as CSV: " in message
+        assert ("line 42 has 4 fields, and the header 3" if reader == "polars" else "Row #42: Expected 3") in message
+
+    def test_far_behind_the_first_look(self, tmp_path, refusal):
+        (tmp_path / "a.csv").write_text(HEADER + "1,0.5,a\n" * 3 * FIRST_LOOK + "1,0,9,a\n" + "0,0.5,a\n")
+        for options in ({}, {"where": "y = 1"}, {"groups": "g"}):
+            measured = scan(tmp_path / "a.csv", y="y", prediction="p", **options)
+            message = refusal(lambda measured=measured: list(measured.batches()))
+            assert f"line {3 * FIRST_LOOK + 2:,} has 4 fields, and the header 3" in message
+
+    def test_fields_with_commas_in_quotation_marks(self, tmp_path):
+        (tmp_path / "a.csv").write_text(HEADER + '1,0.5,"a, b"\n0,0.5,"c\nd"\n')
+        found = scan(tmp_path / "a.csv", y="y", prediction="p").measure("brier_score")
+        assert found["brier_score"].value == 0.25
+
+    def test_short_lines_lack_a_value(self, tmp_path):
+        (tmp_path / "a.csv").write_text(HEADER + "1,0.5\n0,0.5,a\n")
+        assert scan(tmp_path / "a.csv", y="y", prediction="p").measure("brier_score")["brier_score"].value == 0.25
+
+
+def test_two_columns_of_one_name(reader, tmp_path, refusal):
+    (tmp_path / "a.csv").write_text("y,p,y\n1,0.5,0\n0,0.25,1\n")
+    message = refusal(lambda: scan(tmp_path / "a.csv", y="y", prediction="p").measure("brier_score"))
+    assert "two columns named 'y'; rename one" in message or "multiple columns named y" in message
+
+
+@pytest.mark.parametrize("text", ["nan", "NA", "n/a", "-"])
+def test_a_text_among_numbers_is_named(reader, tmp_path, refusal, text):
+    (tmp_path / "a.csv").write_text("y,p\n" + "1,0.25\n" * 30 + f"0,{text}\n1,0.5\n")
+    message = refusal(lambda: scan(tmp_path / "a.csv", y="y", prediction="p").measure("brier_score"))
+    if text == "nan" and reader == "pyarrow":  # which takes it for the number
+        assert "has no value in 1 of 32 rows, the first of them row 30" in message
+        return
+    assert f"a.csv must hold numbers; row 30 (counted from 0) is the text {text!r}. Leave such cells empty" in message
+
+
+def test_decimal_commas_are_recognised(tmp_path, refusal):
+    (tmp_path / "a.csv").write_text("y;p\n1;0,25\n0;0,5\n")
+    given = {"y": "y", "prediction": "p", "delimiter": ";"}
+    message = refusal(lambda: scan(tmp_path / "a.csv", **given).measure("brier_score"))
+    assert message.endswith("Add decimal_comma=True, or name another column")
+    found = scan(tmp_path / "a.csv", **given, decimal_comma=True).measure("brier_score")
+    assert found["brier_score"].value == pytest.approx((0.75**2 + 0.25) / 2)
+
+
+class TestLargeWholeNumbers:
+    @pytest.fixture
+    def file(self, tmp_path, columns, require):
+        pl = require("polars")
+        ids = pl.Series([2**63 + k % 3 for k in range(1000)], dtype=pl.Int128)
+        pl.DataFrame({"y": columns["y"], "p": columns["p"], "id": ids}).write_csv(tmp_path / "a.csv")
+        return tmp_path / "a.csv"
+
+    def test_as_groups(self, file):
+        (batch,) = scan(file, y="y", prediction="p", groups="id").batches()
+        assert set(batch.groups["id"]) == {2**63, 2**63 + 1, 2**63 + 2}
+
+    def test_as_labels(self, file, columns):
+        found = scan(file, y="id", prediction="p", pos_label=2**63 + 1).measure("brier_score")["brier_score"].value
+        assert found == pytest.approx(np.mean(((np.arange(1000) % 3 == 1) - columns["p"]) ** 2), rel=1e-12)
+
+    def test_in_memory(self, require):
+        from calibrant import brier_score
+
+        y = require("polars").Series([0, 1, 1], dtype=require("polars").Int128)
+        assert brier_score(y, [0.5, 0.5, 0.5]) == 0.25
+
+
+def test_decimals_of_more_than_38_digits(tmp_path, refusal, require):
+    from decimal import Decimal
+
+    pa = require("pyarrow")
+
+    rows = {"y": [0, 1], "p": pa.array([Decimal("0.25"), Decimal("0.5")], pa.decimal256(50, 6))}
+    pa.parquet.write_table(pa.table(rows), tmp_path / "a.parquet")
+    message = refusal(lambda: scan(tmp_path / "a.parquet", y="y", prediction="p").measure("brier_score"))
+    assert message.endswith("Save decimal numbers with at most 38 digits, or as floating point numbers")
+
+
+def test_a_key_that_comes_twice(tmp_path, refusal):
+    (tmp_path / "a.ndjson").write_text('{"y": 1, "p": 0.5}\n{"y": 1, "p": 0.5, "y": 0}\n')
+    message = refusal(lambda: scan(tmp_path / "a.ndjson", y="y", prediction="p").measure("brier_score"))
+    assert message == f"line 2 of {tmp_path / 'a.ndjson'} has the key 'y' twice; write each key once"
+
+
+class TestBombs:
+    """Small files that unpack to more than memory are refused before they are unpacked."""
+
+    def test_an_archive(self, tmp_path, refusal, monkeypatch):
+        from calibrant.files import npz_file
+
+        monkeypatch.setattr(npz_file, "SUSPICIOUS_BYTES", 1 << 20)
+        np.savez_compressed(tmp_path / "a.npz", y=np.zeros(10**6), p=np.zeros(10**6))
+        message = refusal(lambda: scan(tmp_path / "a.npz", y="y", prediction="p").measure("brier_score"))
+        assert "MB and would need 0.016 GB of memory. If that is right, save it with numpy.savez" in message
+        np.savez(tmp_path / "a.npz", y=np.zeros(10**6), p=np.zeros(10**6))
+        assert scan(tmp_path / "a.npz", y="y", prediction="p").measure("brier_score")["brier_score"].value == 0.0
+
+    def test_an_endless_line(self, tmp_path, refusal, monkeypatch):
+        from calibrant.files import csv_file
+
+        monkeypatch.setattr(csv_file, "MAX_LINE_BYTES", 2 << 20)
+        (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"y,p\n1,0.5\n1," + b"0" * (4 << 20)))
+        message = refusal(lambda: scan(tmp_path / "a.csv.gz", y="y", prediction="p").measure("brier_score"))
+        assert "unpacks to a line of more than 2 MB" in message
+        (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"y,p\n" + b"1,0.5\n" * (1 << 20)))
+        found = scan(tmp_path / "a.csv.gz", y="y", prediction="p").measure("brier_score")
+        assert found["brier_score"].value == 0.25
+
+
+def test_types_and_names_with_braces(tmp_path, refusal, require):
+    pl = require("polars")
+    rows = {"y": [0, 1], "{p}": [{"a": 0.5}, {"a": 0.25}], "{row}": ["x{", "0.5"], "q{value}": [0.5, None]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "{a}.parquet")
+    for name, words in (
+        ("{p}", "must hold numbers; it holds values of type Struct({'a': Float64}). Name another column"),
+        ("{row}", "must hold numbers; row 0 (counted from 0) is the text 'x{'. Leave such cells empty"),
+        ("q{value}", "has no value in 1 of 2 rows, the first of them row 1 (counted from 0). Repair them"),
+    ):
+        message = refusal(lambda name=name: scan(tmp_path / "{a}.parquet", y="y", prediction=name).measure("ece"))
+        assert f"column {name!r} of {tmp_path}/{{a}}.parquet {words}" in message

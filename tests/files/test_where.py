@@ -3,11 +3,13 @@
 import datetime as dt
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import InputError
+from calibrant.files.scan import scan
 from calibrant.files.where import Clause, quoted, read_where
 
 
@@ -100,6 +102,7 @@ def kept(require):
             "many": [[1], [2], [3], [4]],
             "*": [1, 2, 3, 4],
             "^r.*$": [1, 2, 3, 4],
+            "huge": pl.Series([2**63 + k for k in range(4)], dtype=pl.Int128),
         }
     )
 
@@ -124,6 +127,13 @@ def kept(require):
         ("small in (4, 1000, -1)", [3]),
         ("whole < 1000000000000000000000000000000", [0, 1, 2]),
         ("real <= 1", [0]),
+        ("real > 0", [0, 3]),
+        ("real >= 0", [0, 3]),
+        ("real != 0", [0, 3]),
+        ("real != 2", [0]),
+        ("huge = 9223372036854775809", [1]),
+        ("huge > 9223372036854775808", [1, 2, 3]),
+        ("huge in (9223372036854775811, 9223372036854775808)", [0, 3]),
         ("real is null", [1, 2]),
         ("real is not null", [0, 3]),
         ("text is null", [3]),
@@ -165,3 +175,23 @@ def test_rows_that_are_kept(kept, text, rows):
 )
 def test_a_value_that_does_not_fit_its_column(kept, refusal, text, why):
     assert why in refusal(kept, text)
+
+
+def test_nan_is_kept_by_no_comparison(reader, tmp_path, write, columns):
+    """100 of 400 incomes are not known; whoever asks for the high ones does not mean these."""
+    income = np.where(np.arange(400) % 4 == 0, np.nan, np.arange(400.0))
+    rows = {"y": columns["y"][:400], "p": columns["p"][:400], "income": income}
+    file = write(tmp_path / "a.parquet", rows)
+    known = ~np.isnan(income)
+    for text, kept in (
+        ("income > 200", income > 200),
+        ("income >= 200", income >= 200),
+        ("income != 201", known & (income != 201)),
+        ("income < 200", income < 200),
+        ("income is null", ~known),
+        ("income is not null", known),
+    ):
+        found = scan(file, y="y", prediction="p", where=text).measure("brier_score")["brier_score"].value
+        assert found == pytest.approx(np.mean((rows["y"][kept] - rows["p"][kept]) ** 2), rel=1e-12), text
+    with pytest.raises(InputError, match="keeps none of the rows"):
+        scan(file, y="y", prediction="p", where="income > 1000000").measure("brier_score")

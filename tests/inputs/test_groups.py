@@ -140,9 +140,13 @@ def test_missing_ones_are_named_with_their_row(missing, refusal):
     assert "series must not be missing; row 2 is" in refusal(read_row_labels, labels, 2, name="series", keep=keep)
 
 
-def test_missing_numbers_and_times(refusal):
-    assert "row 1 is nan" in refusal(read_row_labels, np.array([1.0, np.nan]), 2)
-    assert "row 0" in refusal(read_row_labels, np.array(["NaT", "2024"], "datetime64[Y]"), 2)
+def test_missing_groups_are_a_group(refusal):
+    """As in an audit; a series without a name is refused, because its rows may not belong together."""
+    assert read_row_labels(np.array([1.0, np.nan]), 2).values == (1.0, "(missing)")
+    assert read_row_labels(["b", None, float("nan")], 3).values == ("(missing)", "b")
+    assert read_row_labels(np.array(["NaT", "2024"], "datetime64[Y]"), 2).values == ("(missing)", "2024")
+    assert "row 1 is nan" in refusal(read_row_labels, np.array([1.0, np.nan]), 2, name="series")
+    assert "row 0" in refusal(read_row_labels, np.array(["NaT", "2024"], "datetime64[Y]"), 2, name="series")
 
 
 def test_shapes(refusal):

@@ -227,7 +227,10 @@ class TestRefusal:
 
     def test_groups_that_do_not_fit(self, refusal):
         assert "one label per row" in refusal(GroupedRanks.of, [0, 1], M, ["a"])
-        assert "row 1 is None" in refusal(GroupedRanks.of, [0, 1], M, ["a", None])
+
+    def test_rows_without_a_group_are_one(self):
+        found = GroupedRanks.of([0, 1], M, ["a", None])
+        assert found.to_bytes() == GroupedRanks.of([0, 1], M, ["a", "(missing)"]).to_bytes()
 
     def test_illegal_ranks(self, refusal):
         assert "row 1 is 5" in refusal(GroupedRanks.of, [0, 5], M, ["a", "b"])

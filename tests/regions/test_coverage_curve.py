@@ -143,8 +143,9 @@ class TestGroups:
         same(found, coverage_curve(y[kept], prediction.take(kept), groups=np.array(GROUPS)[kept], weights=w[kept]))
 
     def test_missing_and_short_labels(self, refusal):
-        labels = [*GROUPS[:3], None, *GROUPS[4:]]
-        assert "row 3 is None" in refusal(coverage_curve, *reg16(), groups=labels)
+        none, named = ([*GROUPS[:3], label, *GROUPS[4:]] for label in (None, "(missing)"))
+        found, expected = (coverage_curve(*reg16(), groups=labels) for labels in (none, named))
+        np.testing.assert_array_equal(found.coverage, expected.coverage)
         assert "expected 16 rows" in refusal(coverage_curve, *reg16(), groups=GROUPS[:5])
         assert "row 0 is ['a']" in refusal(coverage_curve, [0.5], Intervals([0.0], [1.0], 0.9), groups=[["a"]])
 

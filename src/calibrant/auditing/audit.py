@@ -169,8 +169,7 @@ def audit(
     kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
     if m is not None and kind not in CONFORMAL:
         raise InputError(
-            "{calibration_size=} is for Intervals and Sets; leave it out for {kind}",
-            kind=KINDS[kind].words,
+            f"{{calibration_size=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}",
             option="calibration_size",
         )
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)

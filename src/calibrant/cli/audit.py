@@ -1,41 +1,28 @@
-"""`calibrant audit`: from a file of predictions to a verdict."""
+"""`calibrant audit`: from files of predictions to a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.candidates import refuse_unnamed
-from calibrant.cli.cells import cells
-from calibrant.cli.columns import Columns, choose, class_labels
-from calibrant.cli.deliver import check_places, deliver
-from calibrant.cli.kinds import kind_named
-from calibrant.cli.levels import nominal_levels
-from calibrant.cli.list_columns import COORDINATES, DRAWS, check_lists, depth
-from calibrant.cli.messages import doing, printable
+from calibrant.cli.candidates import cells, refuse_unnamed
+from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
+from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import find_column, join_labels
-from calibrant.cli.predictions import (
-    check_members,
-    check_numbers,
-    check_present,
-    check_rows,
-    coordinates_of,
-    numbers_or_labels,
-    outcome_of,
-    prediction_of,
-)
-from calibrant.cli.results_file import holds_results
-from calibrant.cli.streaming import stream, streams
-from calibrant.cli.tables import Tables
-from calibrant.errors import InputError, shown
-from calibrant.files.literals import literal
-from calibrant.files.rows_in_words import counting, nothing
-from calibrant.files.table_file import TableFile
-from calibrant.files.where import Where, read_where
+from calibrant.cli.output import check_places, deliver, doing, holds_results, printable, tell
+from calibrant.errors import InputError, listing, shown
+from calibrant.files.found import find_files
+from calibrant.files.reading import Reading
+from calibrant.files.scan import Scan
+from calibrant.files.table_file import open_table
+from calibrant.files.values import counting, depth, nothing
+from calibrant.files.where import literal, read_where
+from calibrant.inputs.columns import values_of
+from calibrant.inputs.samples import Samples
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +30,8 @@ if TYPE_CHECKING:
 
     from calibrant.report.audit import Audit
 
-LOOK = 10_000  # rows that tell which labels there are
+LABEL_ROWS = 10_000  # rows that tell which labels there are
+MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 
 
 def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to: str | None) -> None:
@@ -60,127 +48,191 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
                 f"{file} seems to hold results, not predictions; use calibrant check or calibrant compare. "
                 "If it holds one JSON object per row, add --format ndjson"
             )
-    where = read_where(request.where) if request.where is not None else None
-    kind = kind_named(request)
     with doing(f"reading {files[0]}"):
-        tables = Tables.named(files, request)
-        columns = _columns(tables, request, where, kind)
-        levels = nominal_levels(columns, request, tables.first)
-        many = streams(tables, request, columns, where)
-        rows = _first_outcomes(tables, columns, where) if many else _read(tables, columns, where)
-    labels = _labels(rows, columns, request)
+        columns, scan = _scan(files, request)
+        reading, many = scan.reading(), _streams(scan, request, columns)
+        rows = _first_outcomes(scan, columns) if many else reading.whole()
+    labels = _labels(cells(rows, columns.y[0]), columns, request)
     if many:
-        names = _names(tables, request, columns, [])
-        return stream(tables, request, columns, where, labels=labels, names=names, output=output)
+        return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
+    if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
+        raise InputError(
+            f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) holds lists, and --p names the probability "
+            "of one event; save class probabilities with a column for each class, and name these with --p-cols"
+        )
     from calibrant.auditing.audit import audit
 
     with doing("measuring"):
         try:
-            prediction = prediction_of(rows, columns, levels, request.crossed)
-            y = outcome_of(rows, columns.y, prediction)
-            arrays = _taken(rows, columns)
+            batch = scan.columns.batch(rows)
+            y = _fitting(batch.y, columns.y, batch.prediction)
+            coordinates = _coordinates(columns.y, y)
             return audit(
                 y,
-                prediction,
-                groups={name: arrays[name] for name in columns.by} or None,
-                weights=arrays[columns.weights] if columns.weights else None,
+                batch.prediction,
+                groups=batch.groups,
+                weights=batch.weights,
                 calibration_size=request.calibration_size,
-                names=_names(tables, request, columns, coordinates_of(columns.y, y)),
+                names=_names(files, scan, request, columns, coordinates),
+                columns=[printable(name) for name in coordinates] or None,
                 **request.measured,
                 **labels,
-                **_known(arrays, columns, y),
+                **_known(rows, columns),
             )
         except InputError as problem:
-            raise _in_the_file(problem, tables, columns, where) from problem
+            raise _in_the_files(problem, files, reading, columns) from problem
 
 
-def _columns(tables: Tables, request: Request, where: Where | None, kind: str | None) -> Columns:
-    table, names = tables.first, tables.names
+def _scan(files: Sequence[Path], request: Request) -> tuple[Columns, Scan]:
+    """Return the columns that the request names and a scan of them; names are looked up in the first file."""
+    where = read_where(request.where) if request.where is not None else None
+    kind = kind_named(request)
+    found = find_files(list(files), format=request.format)
+    first = open_table(found[0].path, format=request.format, dialect=request.dialect)
     if request.y is None or kind is None:
-        raise refuse_unnamed(table, request, kind)
+        raise refuse_unnamed(first, request, kind)
+    names = list(dict.fromkeys((*first.schema(), *found[0].constants)))
     for column in where.columns if where else ():
-        find_column(column, names, table.path, option="--where")
-    return choose(names, table.path, request, kind, table.list_schema() if kind == "samples" else None)
+        find_column(column, names, first.path, option="--where")
+    columns = choose(names, first.path, request, kind, first.list_schema() if kind == "samples" else None)
+    named = columns.named(nominal_levels(columns, request, first), request.crossed)
+    return columns, Scan(found, named, where, {}, request.format, request.dialect)
 
 
-def _read(tables: Tables, columns: Columns, where: Where | None) -> pl.DataFrame:
-    return tables.read(columns.all, columns.p, where, lambda rows, table: _check_rows(rows, table, columns, where))
+def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
+    """Tell whether to read in batches: on request, or because there are many rows."""
+    asked = [option for option in ("--stream", "--resume") if option in request.given]
+    many = bool(asked) or scan.reading().likely_rows() > MAX_ROWS_AT_ONCE
+    if columns.kind in ("binary", "classes") or not many:
+        return many
+    instead = f"single measurements of {columns.kind} in any number of rows are made in Python: scan(...).measure(...)"
+    if asked:
+        raise InputError(f"{asked[0]} is for probabilities (--p, --p-cols); {instead}")
+    if scan.where is None or sum(frame.height for frame in _outcomes(scan, columns, 1 << 20)) > MAX_ROWS_AT_ONCE:
+        raise InputError(
+            f"{scan.files[0].path} has more than {MAX_ROWS_AT_ONCE:,} rows, and an audit of {columns.kind} reads all "
+            f"of them at once. Take fewer with --where; {instead}"
+        )
+    return False
 
 
-def _first_outcomes(tables: Tables, columns: Columns, where: Where | None) -> pl.DataFrame:
-    """Return outcomes that tell which labels there are."""
-    frames = tables.frames(columns.y[:1], where, size=LOOK)
-    first = next((frame for frame in frames if frame.height), None)
+def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path | None) -> Audit:
+    """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
+    from calibrant.auditing.batches import AuditJob
+    from calibrant.files.checkpoint import Checkpoint
+
+    job = AuditJob(exact=request.exact, names=names, **request.measured, **scan.labels)
+    kept = checkpoint_of(output) if request.resume else None
+    if kept is not None and kept.exists():
+        start = Checkpoint.read(kept).fitting(kept, scan.asked(job), scan.files)
+        tell(f"resuming after {start.done:,} rows, which are kept in {kept}")
+    found: Audit = scan.found(job, kept)
+    return found
+
+
+def checkpoint_of(output: Path | None) -> Path:
+    """Return where the state of a run is kept: beside its report, or in the current folder."""
+    return Path("calibrant.checkpoint") if output is None else output.with_name(f"{output.name}.checkpoint")
+
+
+def _outcomes(scan: Scan, columns: Columns, size: int) -> Iterator[pl.DataFrame]:
+    """Yield the outcomes that the filter keeps, in frames of about `size` rows."""
+    for found in scan.files:
+        table = open_table(found.path, format=scan.format, dialect=scan.dialect)
+        yield from table.frames(columns.y[:1], scan.where, size=size, constants=found.constants)
+
+
+def _first_outcomes(scan: Scan, columns: Columns) -> pl.DataFrame:
+    """Return the first outcomes, from which labels are taken."""
+    scan.reading().open(0)  # in which all columns must be
+    first = next((frame for frame in _outcomes(scan, columns, LABEL_ROWS) if frame.height), None)
     if first is None:
-        raise nothing(tables.paths, where)
-    return first.head(LOOK)
+        raise nothing([found.path for found in scan.files], scan.where)
+    return first.head(LABEL_ROWS)
 
 
-def _check_rows(rows: pl.DataFrame, table: TableFile, columns: Columns, where: Where | None) -> None:
-    """Refuse what only the file can explain: no rows, cells without a value, numbers written as text."""
-    check_rows(rows, table, where)
-    for name in columns.checked:
-        column = cells(rows, name)
-        check_present(column, name, table, where)
-        lists = columns.kind == "samples" and name in (*columns.y, *columns.p) and depth(column.dtype) > 0
-        if lists or name == columns.log_density:
-            check_lists(column, name, table, where, COORDINATES if name in columns.y else DRAWS)
-        elif columns.kind == "sets" and name in columns.p:
-            check_members(column, name, table, where)
-        elif name not in columns.y or columns.kind in ("intervals", "quantiles", "samples"):
-            check_numbers(column, name, table, where)
-
-
-def _taken(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
-    """Return what else is known of the rows as arrays, leaving the frame empty: columns are not kept twice."""
-    single = [name for name in (columns.weights, columns.log_density_y) if name is not None]
-    wanted = dict.fromkeys((*columns.by, *columns.covariates, *single))
-    arrays = {name: numbers_or_labels(rows.drop_in_place(name).alias("cells")) for name in wanted}
-    for name in rows.columns:
-        rows.drop_in_place(name)
-    return arrays
-
-
-def _labels(rows: pl.DataFrame, columns: Columns, request: Request) -> dict[str, Any]:
-    """Return the labels as values of the outcome column, under the names that `audit` gives them."""
-    y, found = cells(rows, columns.y[0]), {}
+def _labels(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
+    """Return the labels as values of the outcome column, as keywords of `audit`."""
+    found = {}
     if request.pos_label is not None:
         found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="pos_label")
+        _tell_look_alikes(y, request.pos_label)
     if request.classes is not None or columns.kind in ("classes", "sets"):
         found["classes"] = class_labels(y, columns, request.classes)
     return found
 
 
-def _known(arrays: Mapping[str, Any], columns: Columns, y: NDArray[Any]) -> dict[str, Any]:
-    """Return what else is told of draws, under the names that `audit` gives it."""
-    found: dict[str, Any] = {"columns": [printable(name) for name in coordinates_of(columns.y, y)] or None}
+def _tell_look_alikes(y: pl.Series, event: str) -> None:
+    """Report labels that look like the event but are not."""
+    labels = [label for label in y.unique().to_list() if isinstance(label, str) and label != event]
+    alike = sorted(label for label in labels if label.strip().casefold() == event.strip().casefold())
+    if alike:
+        tell(f"{listing(alike)} of the outcomes look like the event {shown(event)}, and are counted as no event")
+
+
+def _fitting(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:
+    """Return the outcome with as many coordinates as the draws have."""
+    if not isinstance(prediction, Samples) or y.shape[1:] == prediction.shape:
+        return y
+    if prediction.shape == (1,) and y.ndim == 1:
+        return y[:, None]
+    raise InputError(
+        f"the number of coordinates must be that of the draws, {(*prediction.shape, 1)[0]}; --y has "
+        f"{(*y.shape[1:], 1)[0]} ({listing(names, most=6)}). Name the columns of all coordinates, such as --y a,b"
+    )
+
+
+def _coordinates(names: Sequence[str], y: NDArray[Any]) -> list[str]:
+    """Return what the coordinates of a vector are called; nothing where the outcome is a number or a label."""
+    if y.ndim == 1:
+        return []
+    return list(names) if len(names) == y.shape[1] else [f"{names[0]}_{k}" for k in range(y.shape[1])]
+
+
+def _known(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
+    """Return the covariates and log densities, as keywords of `audit`."""
+    found = {}
     if columns.covariates:
-        found["covariates"] = np.column_stack([arrays[name] for name in columns.covariates])
+        found["covariates"] = values_of(columns.covariates, lambda name: np.asarray(rows[name]))
     if columns.log_density_y is not None:
-        found["log_density_y"] = arrays[columns.log_density_y]
+        found["log_density_y"] = rows[columns.log_density_y].to_numpy()
     return found
 
 
-def _names(tables: Tables, request: Request, columns: Columns, coordinates: Sequence[str]) -> dict[str, str]:
-    names = {"source": tables.called, "outcome": columns.outcome, "prediction": columns.prediction}
-    extra = {
+def _names(
+    files: Sequence[Path], scan: Scan, request: Request, columns: Columns, coordinates: Sequence[str]
+) -> dict[str, str]:
+    """Return the names that the report uses."""
+    count = f"{len(scan.files):,} files"
+    source = scan.files[0].path.name
+    if len(scan.files) > 1:
+        source = f"{files[0].name or files[0]} ({count})" if len(files) == 1 else count
+    names = {
+        "source": source,
+        "outcome": columns.outcome,
+        "prediction": columns.prediction,
         "coordinates": join_labels(coordinates) or None,
         "covariates": request.covariates,
         "weights": request.weights,
         "filter": request.where,
         "groups": ", ".join(columns.by) or None,
     }
-    return {key: printable(value) for key, value in (names | extra).items() if value is not None}
+    return {key: printable(value) for key, value in names.items() if value is not None}
 
 
-def _in_the_file(problem: InputError, tables: Tables, columns: Columns, where: Where | None) -> InputError:
-    """Say what the words of the library mean in the file."""
-    counted = "" if problem.row is None else f"; rows are {counting(where)}"
+def _in_the_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:
+    """Return the error with what `y` and `prediction` are in the files."""
+    place = None
+    if problem.row is not None:
+        path, row = reading.place(problem.row)
+        place = f"row {row} of {path}" if len(reading.files) > 1 else f"row {row}"
     return problem.within(
         "",
-        " (in {tables}, y is column {y}, prediction is {prediction}" + counted + ")",
-        place=None if problem.row is None else tables.place(problem.row),
-        tables=str(tables),
+        " (in {files}, y is column {y}, prediction is {prediction}"
+        + ("" if problem.row is None else f"; rows are {counting(reading.where)}")
+        + ")",
+        place=place,
+        files=str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1:,} more",
         y=shown(columns.outcome),
         prediction=shown(columns.prediction),
     )

@@ -1,4 +1,4 @@
-"""What a file could mean, when nobody said: the columns that fit, and the command to type."""
+"""Candidates for columns that were not named, and the command to type."""
 
 from __future__ import annotations
 
@@ -6,33 +6,49 @@ import glob
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.cells import cells, matrix
-from calibrant.cli.draw_candidates import Candidate, draws_in, is_part, vectors_like
-from calibrant.cli.kinds import NAMING
-from calibrant.cli.levels import level_in, levels_in
+import numpy as np
+
+from calibrant.cli.kinds import NAMING, level_in, levels_in
 from calibrant.cli.options import Request
 from calibrant.errors import InputError, listing, shown
 from calibrant.files.table_file import TableFile
+from calibrant.files.values import list_lengths
 
 if TYPE_CHECKING:
     import polars as pl
 
-LOOK = 10_000  # rows that candidates are judged by
+JUDGED_ROWS = 10_000  # rows that candidates are judged by
+OUTCOMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed")  # names that tell
 EVENTS = ("yes", "true", "y", "t", "1", "positive", "pos", "event")
-SIDES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
-STEM = re.compile(r"(?P<stem>.*?[_.\- ])(?P<label>[^_.\- ]+)|(?P<letters>\D+)(?P<digits>\d+)")
+BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
+NUMBERED_NAME = re.compile(r"(?P<stem>.*?[_.\- ])(?P<label>[^_.\- ]+)|(?P<letters>\D+)(?P<digits>\d+)")
+# Without such a word numbered columns may as well be what a prediction was made from.
+DRAW_NAME = re.compile(r"(?P<stem>(?:.*[_.\- ])?(?:draws?|samples?|members?|ens|ensemble|mbr|particles?)[_.\- ]?)\d+")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One or more columns, a description, the options that name them, and the kind of prediction."""
+
+    name: str
+    looks: str
+    options: tuple[str, ...]
+    kind: str = ""
 
 
 def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> InputError:
     """Return the error that lists the columns which could be the outcome or the prediction."""
-    rows = table.head(LOOK)
+    rows = table.head(JUDGED_ROWS)
     predictions = _predictions(rows, request) if kind is None else None
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
+    if outcomes is not None:
+        outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOMES)
     asked, lines, typed = [], [], list(request.typed)
     naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
     for what, options, found in (("outcome", ("--y",), outcomes), ("prediction", naming, predictions)):
@@ -40,7 +56,7 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
             asked.append(f"{what} ({' and '.join(options)})")
             lines.append(f"  could be the {what}: {_listed(found) or 'none of them'}")
             typed += found[0].options if found else (options[0], "COLUMN")
-    judged = f", judged by the first {LOOK:,} rows" if len(rows) == LOOK else ""
+    judged = f", judged by the first {JUDGED_ROWS:,} rows" if len(rows) == JUDGED_ROWS else ""
     return InputError(
         f"which column is the {' and which the '.join(asked)}? {table.path} has {listing(rows.columns)}{judged}\n"
         + "\n".join(lines)
@@ -54,7 +70,7 @@ def _listed(found: Sequence[Candidate], most: int = 8) -> str:
 
 
 def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequence[Candidate]) -> list[Candidate]:
-    """Return the columns that could be what such a prediction predicts."""
+    """Return the columns that could be the outcome of such a prediction."""
     if kind in ("classes", "sets"):
         return _labels(rows)
     if kind == "binary":
@@ -126,7 +142,7 @@ def _labels(rows: pl.DataFrame) -> list[Candidate]:
 
 
 def _predictions(rows: pl.DataFrame, request: Request) -> list[Candidate]:
-    """Return bounds and quantiles, which names tell, class probabilities, draws, then single ones not among these."""
+    """Return candidates: bounds and quantiles (by their names), class probabilities, draws, single probabilities."""
     scores = _scores(rows)
     vectors = _vectors(rows, scores)
     regressions = [] if vectors else [*_bounds(rows, request), *_quantiles(rows)]
@@ -138,18 +154,18 @@ def _predictions(rows: pl.DataFrame, request: Request) -> list[Candidate]:
 
 
 def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]:
-    """Return the groups of such columns that share the beginning of their names and sum to 1."""
+    """Return groups of such columns that have a common prefix and sum to 1."""
     groups: dict[str, list[str]] = {}
     for candidate in scores:
-        match = STEM.fullmatch(candidate.name)
+        match = NUMBERED_NAME.fullmatch(candidate.name)
         if match:
             groups.setdefault(match["stem"] or match["letters"], []).append(candidate.name)
     found = []
     for stem, names in groups.items():
-        total = matrix(rows, names).sum_horizontal()
+        total = np.sum([cells(rows, name).to_numpy() for name in names], axis=0)
         pattern = glob.escape(stem) + "*"
         matches = [name for name in rows.columns if fnmatchcase(name, pattern)]
-        if len(names) > 1 and matches == names and float((total - 1).abs().max()) < 1e-3:  # type: ignore[arg-type]
+        if len(names) > 1 and matches == names and np.abs(total - 1).max() < 1e-3:
             found.append(Candidate(pattern, f"{len(names)} columns that sum to 1", ("--p-cols", pattern), "classes"))
     return found
 
@@ -158,7 +174,7 @@ def _bounds(rows: pl.DataFrame, request: Request) -> list[Candidate]:
     """Return the pairs of columns whose names differ in ``lower`` and ``upper`` alone, and that are in this order."""
     pairs: dict[str, tuple[str, ...]] = {}
     for low in rows.columns:
-        high = next((low.replace(a, b) for a, b in SIDES if a in low and low.replace(a, b) in rows.columns), None)
+        high = next((low.replace(a, b) for a, b in BOUND_NAMES if a in low and low.replace(a, b) in rows.columns), None)
         if high is not None and _in_order(rows, [low, high]):
             level = () if request.level else ("--level", f"{level_in(low) or 'NUMBER'}")
             pairs[f"{low} and {high}"] = ("--lower", low, "--upper", high, *level)
@@ -169,7 +185,7 @@ def _bounds(rows: pl.DataFrame, request: Request) -> list[Candidate]:
 
 
 def _quantiles(rows: pl.DataFrame) -> list[Candidate]:
-    """Return the groups of columns that share the beginning of their names, which go on with levels."""
+    """Return groups of columns with a common prefix followed by a level."""
     groups: dict[str, list[str]] = {}
     for name in rows.columns:
         if level_in(name) is not None and cells(rows, name).dtype.is_numeric():
@@ -204,3 +220,50 @@ def _values(column: pl.Series, most: int) -> list[Any]:
     if column.dtype.is_float():
         column = column.filter(column.is_not_nan())
     return column.drop_nulls().unique().sort().head(most).to_list()
+
+
+def draws_in(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
+    """Return lists of numbers, longest first, then numbered columns, without those of other candidates."""
+    taken = [word for candidate in others for word in candidate.options]
+    found: list[tuple[tuple[int, ...], Candidate]] = []
+    for name in rows.columns:
+        sizes = list_lengths(cells(rows, name))
+        if sizes and min(sizes) > 0 and sizes[0] > 1 and not any(is_part(word, name) for word in taken):
+            found.append((sizes, Candidate(name, _looks(sizes), ("--draws", name), "samples")))
+    lists = [candidate for _, candidate in sorted(found, key=lambda pair: (-len(pair[0]), -pair[0][0]))]
+    return [*lists, *_numbered(rows, [candidate.name for candidate in lists])]
+
+
+def vectors_like(draws: str, rows: pl.DataFrame) -> list[Candidate]:
+    """Return the lists with one number for each coordinate of the draws."""
+    sizes = list_lengths(cells(rows, draws))
+    found = [name for name in rows.columns if len(sizes) == 2 and list_lengths(cells(rows, name)) == sizes[1:]]
+    return [Candidate(name, _looks(sizes[1:]), ("--y", name)) for name in found]
+
+
+def is_part(name: str, whole: str) -> bool:
+    """Tell whether a column, or a pattern of columns, is a column of the array `whole` of an NPZ file."""
+    return re.fullmatch(re.escape(whole) + r"_(\d+|\*)", name) is not None
+
+
+def _numbered(rows: pl.DataFrame, lists: Sequence[str]) -> list[Candidate]:
+    groups: dict[str, list[str]] = {}
+    for name in rows.columns:
+        match = DRAW_NAME.fullmatch(name)
+        if match and cells(rows, name).dtype.is_numeric() and not any(is_part(name, whole) for whole in lists):
+            groups.setdefault(match["stem"], []).append(name)
+    found = []
+    for stem, names in groups.items():
+        pattern = glob.escape(stem) + "*"
+        if len(names) > 1 and [name for name in rows.columns if fnmatchcase(name, pattern)] == names:
+            found.append(Candidate(pattern, f"{len(names)} numbered columns", ("--draw-cols", pattern), "samples"))
+    return found
+
+
+def _looks(sizes: tuple[int, ...]) -> str:
+    return f"{sizes[0]:,} numbers per row" if len(sizes) == 1 else f"{sizes[0]:,} vectors of {sizes[1]:,} per row"
+
+
+def cells(rows: pl.DataFrame, column: str) -> pl.Series:
+    """Return a column under a plain name, because methods of a series named ``^p.*$`` would look for a pattern."""
+    return rows.get_column(column).alias("cells")

@@ -1,23 +1,23 @@
-"""`calibrant check`: conditions that must not hold, for a build that is to fail when they do."""
+"""`calibrant check`: fail a build when a condition holds."""
 
 from __future__ import annotations
 
+import html
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from calibrant.cli.audit import audit_files
-from calibrant.cli.conditions import judge, read_condition
-from calibrant.cli.junit import junit
-from calibrant.cli.messages import emit, tell
+from calibrant.cli.conditions import Outcome, judge, read_condition
 from calibrant.cli.options import Request
-from calibrant.cli.output_file import check_output
-from calibrant.cli.results_file import holds_results, measurements, read_results
-from calibrant.cli.step_summary import step_summary
+from calibrant.cli.output import check_output, emit, holds_results, measurements, printable, read_results, tell
 from calibrant.errors import InputError
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 
 
 def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | None, to_junit: Path | None) -> bool:
@@ -55,9 +55,42 @@ def _results(file: Path, request: Request, output: Path | None) -> dict[str, Any
 
 
 def _append(path: Path, text: str) -> None:
-    """Add to the summary of the build; where that fails the check itself is still good."""
+    """Append to the summary of the build; the check stands even if that fails."""
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
     except OSError as problem:
         tell(f"the step summary {path} could not be written: {problem.strerror}")
+
+
+def junit(outcomes: Sequence[Outcome], source: str) -> str:
+    """Return one test per condition."""
+    failures = sum(outcome.failed for outcome in outcomes)
+    counts = {"tests": str(len(outcomes)), "failures": str(failures), "errors": "0", "skipped": "0"}
+    suites = ET.Element("testsuites", counts)
+    suite = ET.SubElement(suites, "testsuite", {"name": "calibrant", **counts})
+    for outcome in outcomes:
+        name = f"fails if {outcome.condition.text}"
+        case = ET.SubElement(suite, "testcase", {"classname": printable(source), "name": printable(name)})
+        if outcome.failed:
+            failure = ET.SubElement(case, "failure", {"message": printable(outcome.line)})
+            failure.text = printable(outcome.line)
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def step_summary(outcomes: Sequence[Outcome], source: str, headline: str) -> str:
+    """Return a heading, the verdict and a table of the conditions."""
+    rows = [
+        f"| {'❌ failed' if outcome.failed else '✅ passed'} | {_escaped(outcome.condition.name)} "
+        f"| {_escaped(outcome.value_text)} | {_escaped(outcome.condition.op)} {_escaped(outcome.limit_text)} |"
+        for outcome in outcomes
+    ]
+    head = ["| | measurement | value | fails if |", "|---|---|---:|---|"]
+    return "\n".join([f"### Calibration of {_escaped(source)}", "", _escaped(headline), "", *head, *rows, "", ""])
+
+
+def _escaped(text: str) -> str:
+    """Return the text as Markdown that shows it as it is."""
+    line = printable(text).replace("\n", " ")
+    return MARKDOWN.sub(r"\\\1", html.escape(line, quote=False))

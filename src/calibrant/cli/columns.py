@@ -1,21 +1,34 @@
-"""The columns a person named, and the labels that columns of class probabilities or sets stand for."""
+"""The columns that options name, one by one, by a pattern or separated by commas, and their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.draw_columns import named_draws
-from calibrant.cli.messages import tell
+import numpy as np
+
 from calibrant.cli.options import Request
-from calibrant.cli.patterns import each_once, find_column, join_labels, matching, pairs, split_labels, wild_parts
-from calibrant.errors import InputError, listing, shown
-from calibrant.files.literals import literal
+from calibrant.cli.output import tell
+from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.files.values import depth
+from calibrant.files.where import literal
+from calibrant.inputs.columns import NamedColumns, from_columns
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.sets import Sets
 
 if TYPE_CHECKING:
     import polars as pl
+
+Named = tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]
+"""The columns of the outcome, and those of the prediction with the option that names them."""
+WILDCARDS = "*?["
 
 
 @dataclass(frozen=True)
@@ -35,17 +48,7 @@ class Columns:
     log_density: str | None = None
     log_density_y: str | None = None
     kind: str = "binary"
-
-    @property
-    def all(self) -> list[str]:
-        """Every column that is read, once."""
-        return list(dict.fromkeys((*self.y, *self.p, *self.by, *self.checked)))
-
-    @property
-    def checked(self) -> list[str]:
-        """Every column that must have a value in each row, once."""
-        single = [name for name in (self.weights, self.log_density, self.log_density_y) if name is not None]
-        return list(dict.fromkeys((*self.y, *self.p, *self.covariates, *single)))
+    draw_cols: bool = False  # whether each draw has a column
 
     @property
     def outcome(self) -> str:
@@ -59,6 +62,29 @@ class Columns:
             return self.pattern or self.p[0]
         half = len(self.p) // 2
         return ", ".join(f"{low} to {high}" for low, high in zip(self.p[:half], self.p[half:], strict=True))
+
+    def named(self, levels: Sequence[float], crossed: str | None) -> NamedColumns:
+        """Return the columns as a scan takes them."""
+        y = self.y if len(self.y) > 1 else self.y[0]
+        extra = () if self.log_density_y is None else (self.log_density_y,)
+        prediction = self._prediction(levels, crossed or "raise")
+        return NamedColumns(y, prediction, self.weights, self.by, self.covariates + extra)
+
+    def _prediction(self, levels: Sequence[float], crossed: str) -> Any:
+        p = self.p if len(self.p) > 1 or self.draw_cols else self.p[0]
+        if self.kind == "samples":
+            return from_columns(Samples, p, self.log_density)
+        if self.kind == "sets":
+            return from_columns(Sets, p, level=levels[0])
+        if self.kind == "quantiles":
+            order = np.argsort(levels)  # each column comes with its level, so their order does not matter
+            return from_columns(Quantiles, [self.p[k] for k in order], levels=np.array(levels)[order], crossed=crossed)
+        if self.kind == "intervals":
+            lower, upper = self.p[: len(levels)], self.p[len(levels) :]
+            if len(levels) == 1:
+                return from_columns(Intervals, lower[0], upper[0], level=levels[0], crossed=crossed)
+            return from_columns(Intervals, lower, upper, level=levels, crossed=crossed)
+        return p
 
 
 def choose(
@@ -82,6 +108,7 @@ def choose(
         log_density=_found(request.log_density, [*(lists or ()), *names], path, "--log-density"),
         log_density_y=_found(request.log_density_y, names, path, "--log-density-y"),
         kind=kind,
+        draw_cols=request.draw_cols is not None,
     )
     roles = [
         ("--y", chosen.y),
@@ -162,3 +189,146 @@ def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any]
         f"the label {shown(strange)} of column {shown(columns.outcome)} fits none of the columns "
         f"{listing(columns.p, most=6)}. Add --classes with one label for each column, in this order"
     )
+
+
+def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mapping[str, pl.DataType]) -> Named:
+    """Return the columns that --y, --draws and --draw-cols name, which fit together."""
+    known = list(dict.fromkeys((*lists, *names)))
+    flat = [name for name in names if name not in lists]
+    y = matching(str(request.y), known, path, option="--y", among=flat)
+    if request.draw_cols is not None:
+        found = matching(request.draw_cols, names, path, option="--draw-cols", among=flat)
+        if len(y) > 1 or y[0] in lists:
+            raise InputError(
+                f"--draw-cols names the draws of one number, and --y {shown(request.y)} is a vector; "
+                "name lists of draws with --draws, one for each column of --y"
+            )
+        return y, [(f"--draw-cols {shown(request.draw_cols)}", each_once(found, "--draw-cols"))]
+    draws = matching(str(request.draws), known, path, option="--draws", among=lists)
+    for name in draws:
+        if name not in lists:
+            raise InputError(
+                f"column {shown(name)} of {path} (--draws) holds no lists; --draws names lists of numbers, the draws "
+                "of each row, and --draw-cols a column for each draw. CSV holds no lists: use Parquet, NDJSON or NPZ"
+            )
+    _check_vectors(each_once(y, "--y"), each_once(draws, "--draws"), request, lists)
+    return y, [("--draws", draws)]
+
+
+def _check_vectors(
+    y: tuple[str, ...], draws: tuple[str, ...], request: Request, lists: Mapping[str, pl.DataType]
+) -> None:
+    """Refuse outcomes and draws of different numbers of coordinates, as far as the names and types tell."""
+    drawn, outcome = ([depth(lists[name]) if name in lists else 0 for name in names] for names in (draws, y))
+    side_by_side = set(drawn) == {1} and set(outcome) == {0} and len(y) == len(draws)
+    whole = drawn == [2] and (set(outcome) == {0} or outcome == [1])  # one column holds the draws of all coordinates
+    if not (side_by_side or whole):
+        raise InputError(
+            f"--y names {_described(y, lists)} and --draws {_described(draws, lists)}; name one list of draws for each "
+            "number of the outcome, such as --y a,b --draws draws_of_a,draws_of_b"
+        )
+    if len(draws) > 1:
+        _check_order(y, draws, request)
+
+
+def _described(names: tuple[str, ...], lists: Mapping[str, pl.DataType]) -> str:
+    kinds = ("numbers", "lists", "lists of lists")
+    held = {kinds[min(2, depth(lists[name]))] if name in lists else "numbers" for name in names}
+    return f"{len(names)} column{'s' * (len(names) > 1)} of {' and '.join(sorted(held))} ({listing(names, most=6)})"
+
+
+def _check_order(y: tuple[str, ...], draws: tuple[str, ...], request: Request) -> None:
+    """Say which draws belong to which coordinate, and refuse an order that the names contradict."""
+    own, other = wild_parts(y, str(request.y)), wild_parts(draws, str(request.draws))
+    if own == other:
+        return
+    if sorted(own) == sorted(other):
+        raise InputError(
+            f"the columns are paired in their order, {pairs(y, draws)}, and their names say otherwise; "
+            "give --y and --draws in the same order, with commas between"
+        )
+    tell("draws: " + ", ".join(f"{b} are of {a}" for a, b in zip(y, draws, strict=True)))
+
+
+def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -> str:
+    """Return a column of the file, or say which ones there are."""
+    if name not in columns:
+        hint = did_you_mean(name, columns)
+        raise InputError(
+            f"{path} has no column {shown(name)} ({option}). {hint}".rstrip()
+            + ("" if hint else f" Its columns are {listing(columns)}")
+        )
+    if f"{name}_duplicated_0" in columns:
+        raise InputError(f"{path} has two columns named {shown(name)} ({option}); rename one of them")
+    return name
+
+
+def matching(
+    text: str, names: Sequence[str], path: Path, *, option: str, among: Container[str] | None = None
+) -> tuple[str, ...]:
+    """Return the columns that a name, a pattern, or several of them with commas between stand for.
+
+    A pattern stands for columns `among` these, if they are given.
+    """
+    if text in names:
+        return (find_column(text, names, path, option=option),)
+    found = tuple(name for name in names if fnmatchcase(name, text) and (among is None or name in among))
+    if found:
+        return found
+    parts = split_labels(text)
+    if len(parts) > 1:
+        return tuple(name for part in parts for name in matching(part, names, path, option=option, among=among))
+    if any(character in text for character in WILDCARDS):
+        raise InputError(f"no column of {path} is like {shown(text)} ({option}). Its columns are {listing(names)}")
+    return (find_column(text, names, path, option=option),)
+
+
+def each_once(names: tuple[str, ...], option: str) -> tuple[str, ...]:
+    """Return the columns that an option names, none of them twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"column {shown(name)} is named twice by {option}; name it once")
+    return names
+
+
+def split_labels(text: str) -> list[str]:
+    """Return the labels of ``a,b,c``; a label with a comma stands in double quotes.
+
+    Examples
+    --------
+    >>> split_labels('cat, "dog, small",bird')
+    ['cat', 'dog, small', 'bird']
+    """
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def join_labels(labels: Iterable[str], between: str = ", ") -> str:
+    """Return labels joined by commas, the inverse of `split_labels`.
+
+    Examples
+    --------
+    >>> join_labels(["cat", "dog, small", "bird"])
+    'cat, "dog, small", bird'
+    """
+    written = []
+    for label in labels:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow([label])
+        written.append(text.getvalue())
+    return between.join(written)
+
+
+def wild_parts(names: Sequence[str], pattern: str) -> list[str]:
+    """Return what the wildcards stand for: the names without what the pattern spells out at both ends."""
+    wild = [i for i, character in enumerate(pattern) if character in WILDCARDS]
+    if not wild or not all(fnmatchcase(name, pattern) for name in names):
+        return list(names)
+    head = wild[0]
+    tail = len(pattern) - 1 - max(wild[-1], pattern.rfind("]"))
+    return [name[head : len(name) - tail] for name in names]
+
+
+def pairs(names: Sequence[str], labels: Sequence[Any]) -> str:
+    """Say which column stands for which label."""
+    said = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
+    return ", ".join(said if len(said) <= 4 else [*said[:3], "...", said[-1]])

@@ -8,8 +8,15 @@ from typing import Any
 import click
 
 from calibrant.cli.group import FAILED, Commands, typed
-from calibrant.cli.options import Request, condition_option, data_options, debug_option, output_option
-from calibrant.cli.point_options import PointRequest, point_options
+from calibrant.cli.options import (
+    PointRequest,
+    Request,
+    condition_option,
+    data_options,
+    debug_option,
+    output_option,
+    point_options,
+)
 from calibrant.version import __version__
 
 PATH = click.Path(readable=False, path_type=Path)  # files have sentences of their own
@@ -56,19 +63,19 @@ def audit(
 ) -> None:
     """Say whether the predictions in FILE can be trusted.
 
-    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Name no columns, and you are shown which ones could be meant.
-    COLUMNS are a pattern such as 'p_*', or names with commas between. Without -o and --json, what was found is printed.
+    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Without column names, likely candidates are listed.
+    COLUMNS are a pattern such as 'p_*', or names separated by commas. Without -o and --json, the results are printed.
 
     FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
-    Folders such as date=2024-01-31 give a column. Of more than 20 million rows probabilities are read piece by piece
-    and counted in narrow cells, so that memory does not grow; --exact keeps all different ones. With --resume the state
-    is kept in a file beside the report, or in calibrant.checkpoint, and the same command goes on from it.
+    Folders such as date=2024-01-31 give a column. With more than 20 million rows, probabilities are read in batches
+    and counted in narrow cells, so memory does not grow; --exact keeps all distinct ones. With --resume the state
+    is kept in a file beside the report, or in calibrant.checkpoint, and the same command resumes from it.
 
-    For intervals of several levels repeat --lower, --upper and --level; the first of each belong together, then the
+    For intervals at several levels repeat --lower, --upper and --level; the first of each belong together, then the
     second.
 
     Draws are lists of numbers (--draws), in an NPZ file an array of shape (n, M), or have a column each (--draw-cols).
-    Of vectors name a column for each coordinate, --y a,b --draws draws_of_a,draws_of_b, or arrays of shapes (n, D) and
+    For vectors name a column for each coordinate, --y a,b --draws draws_of_a,draws_of_b, or arrays of shapes (n, D) and
     (n, M, D).
     """
     from calibrant.cli.audit import run
@@ -90,7 +97,7 @@ def audit(
 )
 @click.argument("files", metavar="REAL FAKE [FAKE]...", type=PATH, nargs=-1)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="What must not be: different, 'c2st > 0.6'. May be repeated."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds: different, 'c2st > 0.6'. Repeatable."
 )
 @point_options
 @output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
@@ -111,12 +118,12 @@ def samples(
     """Say how generated points differ from real ones.
 
     REAL holds real points, each FAKE points that a model made. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
-    NPY. A row is a point. Of a table every column is a coordinate, or those that --columns names: COLUMNS are a pattern
-    such as 'x_*', names with commas between, or a column of lists. They are matched by name. Of an NPZ file the only
-    array (n, d) is taken, or --array.
+    NPY. A row is a point. Every column of a table is a coordinate, or those that --columns names: COLUMNS are a pattern
+    such as 'x_*', names separated by commas, or a column of lists. Columns are matched by name. In an NPZ file the only
+    array (n, d) is taken, or the one that --array names.
 
-    The real points must not be those that the model was fitted to. With --no-real there are none, and all that can be
-    said is how diverse each file is. Without -o and --json, what was found is printed.
+    The real points must not be those that the model was fitted to. With --no-real there are none, and only the
+    diversity of each file is measured. Without -o and --json, the results are printed.
 
     With --fail-if the exit status is 1 if a condition holds: the verdict different, or a measurement as in calibrant
     check.
@@ -140,7 +147,7 @@ def samples(
 )
 @click.argument("file", type=PATH)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="What must not be: 'ece > 0.05'. May be repeated."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds, such as 'ece > 0.05'. May be repeated."
 )
 @data_options
 @output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
@@ -156,7 +163,7 @@ def check(
     to_junit: Path | None,
     **options: Any,
 ) -> None:
-    """Fail if the predictions in FILE are too far off.
+    """Fail if a condition on the predictions in FILE holds.
 
     FILE holds predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the name of
     a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect if all is well

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant.cli.messages import emit, tell
-from calibrant.cli.results_file import measurements, read_results
+from calibrant.cli.output import emit, measurements, read_results, tell
 from calibrant.core.words import number, pvalue
 
 # Others are called what they are.
 KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}
-LONGEST = 44  # so that three numbers fit beside it on 80 columns
+LABEL_WIDTH = 44  # so that three numbers fit beside it on 80 columns
 
 
 def run(first: Path, second: Path) -> None:
@@ -45,7 +44,9 @@ def _table(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
     rows: list[tuple[str, ...]] = [("measurement", "A", "B", "B - A")]
     for name in dict.fromkeys((*left, *right)):
         pair = left.get(name), right.get(name)
-        *lines, label = textwrap.wrap(next(m["label"] for m in pair if m), LONGEST, break_on_hyphens=False) or [name]
+        *lines, label = textwrap.wrap(next(m["label"] for m in pair if m), LABEL_WIDTH, break_on_hyphens=False) or [
+            name
+        ]
         rows += [(line, "", "", "") for line in lines]
         rows.append((label, *_cells(*pair)))
         pvalues = [_value(m, "pvalue") for m in pair]

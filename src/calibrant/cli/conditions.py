@@ -1,4 +1,4 @@
-"""What must not be: ``name[.field] op number``, looked up among measurements and never evaluated as code; or a verdict.
+"""Conditions that fail a check: ``name[.field] op number``, looked up and never evaluated as code; or a verdict.
 
 A name with blanks in it, or with one of ``< > = !``, stands in quotation marks. A verdict is one of its words, such as
 ``different``.
@@ -36,7 +36,7 @@ LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is 
 
 @dataclass(frozen=True)
 class Condition:
-    """A measurement (and field), an operator and a threshold; or the verdict, and the word that it must not be."""
+    """A measurement (and field), an operator and a threshold; or a verdict."""
 
     text: str
     name: str
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether what must not be is so."""
+        """Whether the condition holds."""
         return OPERATORS[self.condition.op](self.value, self.condition.threshold)
 
     @property
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def doubt(self) -> str:
-        """What to say where the rounding leaves it open."""
+        """A remark if the rounding leaves the outcome open."""
         limit = self.condition.threshold
         if isinstance(self.value, str) or isinstance(limit, str) or abs(self.value - limit) > self.rounding:
             return ""
@@ -112,6 +112,8 @@ def read_condition(text: str) -> Condition:
             f"--fail-if {shown(text)} is not a condition; write a measurement, one of > >= < <= = != and a number, "
             "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'; or a verdict, 'miscalibrated' or 'different'"
         )
+    if not math.isfinite(float(found["number"])):
+        raise InputError(f"--fail-if {shown(text)} compares with a number beyond all others, so it says nothing")
     name = found["double"] or found["single"] or found["name"]
     return Condition(text.strip(), name, found["op"], float(found["number"]))
 
@@ -144,14 +146,14 @@ def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[float
     measurement, field = (name, "value") if name in known else _split(name, known)
     numbers = _numbers(known[measurement])
     if not numbers:
-        raise InputError(f"{measurement} has no value for these rows, so that it cannot be checked; leave it out")
+        raise InputError(f"{measurement} has no value for these rows, so it cannot be checked; leave it out")
     if field not in numbers:
         raise InputError(
             f"{measurement} has no field {shown(field)} here; it has {listing(list(numbers))}. "
             f"{did_you_mean(field, numbers)}".rstrip()
         )
     if math.isnan(numbers[field]):
-        raise InputError(f"{name} is not a number in these results, so that it cannot be checked; leave it out")
+        raise InputError(f"{name} is not a number in these results, so it cannot be checked; leave it out")
     return numbers[field], numbers.get("rounding", 0.0) if field == "value" else 0.0
 
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.deliver import verdict_text
-from calibrant.cli.messages import doing, emit
-from calibrant.cli.output_file import check_output
-from calibrant.cli.patterns import join_labels
+from calibrant.cli.columns import join_labels
+from calibrant.cli.output import check_output, doing, emit, verdict_text
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:

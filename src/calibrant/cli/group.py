@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 import sys
 import traceback
 from functools import partial
@@ -10,11 +10,10 @@ from typing import IO, Any
 
 import click
 
-from calibrant.cli.messages import tell
-from calibrant.cli.patterns import join_labels
+from calibrant.cli.output import tell
 from calibrant.errors import CalibrantError, as_keyword, shown
 
-WORD = re.compile(r"[\w.,-]+")  # what a shell takes as it is
+MAX_VALUE_LENGTH = 60  # characters of a value that are shown as they are
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG, TYPED = "calibrant.debug", "calibrant.typed"  # what the context of a command remembers
 ORDER = (
@@ -40,7 +39,7 @@ SEVERAL = {
 
 
 class Option(click.Option):
-    """An option, and the heading of the help under which it stands."""
+    """An option with the section of the help that lists it."""
 
     def __init__(self, *args: Any, section: str = "Options", **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -48,7 +47,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command that refuses an option given twice, of which click would take the last."""
+    """A command that refuses an option given twice; click would take the last one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, after looking for options that come twice."""
@@ -77,7 +76,7 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """The commands, with one way to fail."""
+    """The group of commands; every failure ends in one sentence."""
 
     command_class = Command
 
@@ -140,10 +139,10 @@ def _spelled(command: click.Command | None, name: str, value: Any) -> str:
     option = "--" + name.replace("_", "-")
     if command is None or not any(option in parameter.opts for parameter in command.params):
         return as_keyword(name, value)
-    if value is None:
+    if value is None or value is True:
         return option
-    text = join_labels(map(str, value)) if isinstance(value, list) else str(value)
-    return f"{option} {text if WORD.fullmatch(text) else shown(text)}"
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{option} {shlex.quote(text) if len(text) <= MAX_VALUE_LENGTH else shown(text)}"
 
 
 def _sentence(problem: BaseException, command: str, asked: click.Command | None = None) -> str:

@@ -21,7 +21,7 @@ CONFIDENCE, SEED = 0.95, 0
 
 @dataclass(frozen=True)
 class Reading:
-    """Which rows of a file are asked for, how it is written, and how what it holds is measured."""
+    """Which rows to read, how the file is written, and the options of measurements."""
 
     where: str | None = None
     confidence: float | None = None
@@ -47,7 +47,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Request(Reading):
-    """What is asked of a file of predictions, also: which columns."""
+    """The options of an audit."""
 
     y: str | None = None
     p: str | None = None
@@ -84,6 +84,15 @@ class Request(Reading):
         ]
 
 
+@dataclass(frozen=True)
+class PointRequest(Reading):
+    """The options of a comparison of points."""
+
+    columns: str | None = None
+    array: tuple[str, ...] = ()
+    no_real: bool = False
+
+
 def _confidence(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 < value < 1:
         raise click.BadParameter(outside(value), ctx, parameter)
@@ -97,7 +106,7 @@ def _level(ctx: click.Context, parameter: click.Parameter, value: tuple[float, .
 
 
 def outside(level: float) -> str:
-    """Say that a number is no level, and which one may have been meant."""
+    """Return that a number is not a level, and which one may have been meant."""
     hint = f"; did you mean {level / 100:g}?" if 1 < level < 100 else ""
     return f"{level:g} does not lie between 0 and 1{hint}"
 
@@ -137,9 +146,9 @@ ROWS = (
         type=float,
         callback=_confidence,
         metavar="NUMBER",
-        help="Level of tests and bands; 0.95 if not given.",
+        help="Level of tests and bands (default 0.95).",
     ),
-    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Of random numbers; 0 if not given."),
+    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Seed of random numbers (default 0)."),
 )
 
 
@@ -148,9 +157,9 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
     option = partial(click.option, cls=Option, section=section)
     return (
         option("--format", type=click.Choice(formats), metavar="NAME", help=f"{', '.join(formats)}."),
-        option("--delimiter", callback=_delimiter, metavar="CHAR", help="Of a CSV: ';', '|' or tab."),
-        option("--encoding", metavar="NAME", help="Of a CSV that is not in UTF-8, such as utf-16."),
-        option("--decimal-comma", is_flag=True, help="Numbers of the CSV are written 0,25."),
+        option("--delimiter", callback=_delimiter, metavar="CHAR", help="Delimiter of a CSV: ';', '|' or tab."),
+        option("--encoding", metavar="NAME", help="Encoding of a CSV if not UTF-8, such as utf-16."),
+        option("--decimal-comma", is_flag=True, help="Numbers in the CSV are written as 0,25."),
     )
 
 
@@ -158,9 +167,9 @@ OPTIONS = (
     column_option(
         "--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, labels, numbers; of vectors a,b,c."
     ),
-    column_option("--by", metavar="COLUMN", multiple=True, help="Groups to look at too. May be repeated."),
+    column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
-    column_option("--covariates", metavar="COLUMNS", help="What was known of each row, to judge draws by."),
+    column_option("--covariates", metavar="COLUMNS", help="What was known about each row, to test draws against."),
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
@@ -170,7 +179,7 @@ OPTIONS = (
     prediction_option(
         "--draws", metavar="COLUMNS", help="Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
     ),
-    prediction_option("--draw-cols", metavar="COLUMNS", help="Draws with a column each, such as 'member*'."),
+    prediction_option("--draw-cols", metavar="COLUMNS", help="Draws, one column for each, such as 'member*'."),
     about_option("--log-density", metavar="COLUMN", help="Log densities of --draws, as lists, where they are known."),
     about_option("--log-density-y", metavar="COLUMN", help="Log density of the prediction at the outcome."),
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event of --p."),
@@ -198,10 +207,10 @@ OPTIONS = (
         help="Calibration scores of split conformal intervals or sets.",
     ),
     *ROWS,
-    many_option("--stream", is_flag=True, help="Read probabilities piece by piece, also if there are few rows."),
-    many_option("--exact", is_flag=True, help="Keep all different probabilities, on disk if they are many."),
+    many_option("--stream", is_flag=True, help="Read probabilities in batches even if there are few rows."),
+    many_option("--exact", is_flag=True, help="Keep all distinct probabilities, on disk if there are many."),
     many_option(
-        "--resume", is_flag=True, help="Keep a checkpoint, to go on from after an interrupt; implies --stream."
+        "--resume", is_flag=True, help="Keep a checkpoint, so that an interrupted run can be resumed; implies --stream."
     ),
     *format_options(FORMATS, "Format of FILE"),
 )
@@ -210,6 +219,27 @@ OPTIONS = (
 def data_options(function: F) -> F:
     """Add the options that say what is in a file of predictions."""
     for option in reversed(OPTIONS):
+        function = option(function)
+    return function
+
+
+POINTS = (
+    column_option("--columns", metavar="COLUMNS", help="Coordinates, such as 'x_*' or a,b,c (default: all columns)."),
+    column_option(
+        "--array",
+        metavar="NAME",
+        multiple=True,
+        help="Array of an NPZ file that holds the points; repeat it for a different one of each file.",
+    ),
+    column_option("--no-real", is_flag=True, help="Every file holds generated points; there is no REAL."),
+    *ROWS,
+    *format_options((*FORMATS, "npy"), "Format of the files"),
+)
+
+
+def point_options(function: F) -> F:
+    """Add the options that say what is in files of points."""
+    for option in reversed(POINTS):
         function = option(function)
     return function
 
@@ -225,5 +255,5 @@ debug_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_set_debug,
-    help="On an error show where it arose.",
+    help="Show a traceback on error.",
 )

@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.columns import join_labels
 from calibrant.cli.conditions import judge, read_condition
-from calibrant.cli.deliver import check_places, deliver
-from calibrant.cli.messages import doing, emit, printable, tell
-from calibrant.cli.output_file import STDOUT
-from calibrant.cli.patterns import join_labels
-from calibrant.cli.point_files import read_point_files
-from calibrant.cli.point_options import PointRequest
-from calibrant.cli.results_file import measurements
-from calibrant.cli.set_names import file_names, set_names
+from calibrant.cli.options import PointRequest
+from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, measurements, printable, tell
+from calibrant.cli.points import read_point_files
 from calibrant.errors import InputError
+from calibrant.files.table_file import SUFFIXES
 
 if TYPE_CHECKING:
     from calibrant.report.audit import Audit
 
-MOST = 12  # names of coordinates that a report begins with
+REAL = "real"  # what the report calls the set that all others are compared with
+MAX_NAMES_SHOWN = 12  # names of coordinates that a report begins with
 
 
 def run(
@@ -74,12 +72,12 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
 
 
 def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] | None) -> dict[str, str]:
-    """Return what the report calls things."""
+    """Return the names that the report uses."""
     called = file_names(files, request.array)
     names = {} if request.no_real else {"real": called.pop(0)}
     names["generated"] = ", ".join(called)
     if columns is not None:
-        short = columns if len(columns) <= MOST else (*columns[: MOST - 1], "...", columns[-1])
+        short = columns if len(columns) <= MAX_NAMES_SHOWN else (*columns[: MAX_NAMES_SHOWN - 1], "...", columns[-1])
         names["coordinates"] = request.columns or join_labels(short)
     if request.where is not None:
         names["filter"] = request.where
@@ -87,7 +85,7 @@ def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] 
 
 
 def _in_the_files(problem: InputError, files: Sequence[Path], request: PointRequest) -> InputError:
-    """Say what the words of the library mean in the files."""
+    """Return the error with what `y` and `prediction` are in the files."""
     return problem.within(
         "",
         " ({real}points is {generated}{counted})",
@@ -95,3 +93,52 @@ def _in_the_files(problem: InputError, files: Sequence[Path], request: PointRequ
         generated=", ".join(map(str, files if request.no_real else files[1:])),
         counted="" if problem.row is None else "; rows are counted from 0",
     )
+
+
+def set_names(files: Sequence[Path], arrays: Sequence[str] = ()) -> list[str]:
+    """Return a name for the set of each file, none of them "real".
+
+    Examples
+    --------
+    >>> set_names([Path("out/first.csv.gz"), Path("out/second.npy")])
+    ['first', 'second']
+    >>> set_names([Path("out/first.csv.gz"), Path("out/real.npy")])
+    ['first.csv.gz', 'real.npy']
+    """
+    return _distinct([[_stem(file) for file in files], *_spellings(files, arrays)])
+
+
+def file_names(files: Sequence[Path], arrays: Sequence[str] = ()) -> list[str]:
+    """Return a name for each file.
+
+    Examples
+    --------
+    >>> file_names([Path("a/points.npy"), Path("b/points.npy")])
+    ['a/points.npy', 'b/points.npy']
+    >>> file_names([Path("run.npz"), Path("run.npz")], ["y", "points"])
+    ['run.npz, y', 'run.npz, points']
+    """
+    return _distinct(_spellings(files, arrays))
+
+
+def _spellings(files: Sequence[Path], arrays: Sequence[str]) -> list[list[str]]:
+    """Return the names of the files, their paths, and if they have one each their arrays, from short to long."""
+    found = [[file.name for file in files], [str(file) for file in files]]
+    if len(arrays) == len(files):
+        found += [[f"{name}, {array}" for name, array in zip(names, arrays, strict=True)] for names in found]
+    return found
+
+
+def _distinct(spellings: Sequence[list[str]]) -> list[str]:
+    """Return the first spelling in which all names differ; where there is none, the last, with numbers."""
+    for names in spellings:
+        if len({*names, REAL}) > len(names):
+            return names
+    last = spellings[-1]
+    return [f"{name} ({last[: i + 1].count(name)})" for i, name in enumerate(last)]
+
+
+def _stem(file: Path) -> str:
+    """Return the name without the ending that tells the format."""
+    endings = [ending for ending in (*SUFFIXES, ".npy") if file.name.lower().endswith(ending)]
+    return file.name[: len(file.name) - max(map(len, endings), default=0)] or file.name

@@ -87,8 +87,7 @@ def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> Distrib
         if not np.isfinite(drawn).all():
             row = int(np.argwhere(~np.isfinite(drawn))[0][0])
             raise InputError(
-                "sample of {distribution} must return finite numbers; {row} is {value}",
-                distribution=type(distribution).__name__,
+                f"sample of {type(distribution).__name__} must return finite numbers; {{row}} is {{value}}",
                 row=row,
                 value=drawn[row],
             )

@@ -1,4 +1,4 @@
-"""The next items of an iterator, made on another thread while the last one is dealt with."""
+"""Prefetching: the next items of an iterator are made on another thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-WAIT = 0.1  # seconds after which the other thread looks whether somebody still wants its items
+WAIT_SECONDS = 0.1  # seconds after which the other thread looks whether somebody still wants its items
 
 
 class _Ended(NamedTuple):
@@ -73,7 +73,7 @@ def _given(item: T | _Ended, queue: Queue[T | _Ended], unwanted: Event) -> bool:
     """Hand an item over, and tell whether it was wanted."""
     while not unwanted.is_set():
         try:
-            queue.put(item, timeout=WAIT)
+            queue.put(item, timeout=WAIT_SECONDS)
         except Full:
             continue
         return True

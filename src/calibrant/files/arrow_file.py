@@ -8,9 +8,8 @@ from functools import reduce
 from typing import Any
 
 from calibrant.errors import InputError, MissingExtraError
-from calibrant.files.literals import value_of
 from calibrant.files.table_file import TableFile
-from calibrant.files.where import COMPARISONS, Clause, Where
+from calibrant.files.where import COMPARISONS, Clause, Where, value_of
 
 BATCH = 1 << 17  # rows that pyarrow decodes at once
 AHEAD = 8  # such batches
@@ -72,7 +71,7 @@ def joined(parts: list[Any]) -> Any:
 
 
 def _column(source: Any, name: str, *, exact: bool) -> Any:
-    """Return a column, decimal numbers as floating point numbers if not `exact`, texts of few values as texts."""
+    """Return a column; decimals become floating point unless `exact`, dictionaries their values."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -118,7 +117,7 @@ def _check_known(table: TableFile, schema: Any, columns: Sequence[str]) -> None:
 
 
 def _without_views(schema: Any) -> Any:
-    """Return a schema with texts as those that pyarrow can filter; polars writes them in another layout."""
+    """Return a schema with string views, which polars writes, as strings that pyarrow can filter."""
     import pyarrow as pa
 
     views = [pa.types.is_string_view(field.type) for field in schema]
@@ -128,7 +127,7 @@ def _without_views(schema: Any) -> Any:
 
 
 def _attempt(table: TableFile, use: Callable[[], Any]) -> Any:
-    """Use a file; name it where that fails."""
+    """Call `use`; an error names the file."""
     import pyarrow as pa
 
     try:
@@ -140,12 +139,12 @@ def _attempt(table: TableFile, use: Callable[[], Any]) -> Any:
 
 
 def _expression(where: Where, schema: Any, fixed: Mapping[str, Any]) -> Any:
-    """Return the filter as an expression of pyarrow."""
+    """Return the filter as a pyarrow expression."""
     return reduce(operator.and_, (_clause(clause, schema, fixed) for clause in where.clauses))
 
 
 def _clause(clause: Clause, schema: Any, fixed: Mapping[str, Any]) -> Any:
-    """Return one comparison; NaN is greater than all numbers, as polars has it."""
+    """Return one comparison, which does not hold for NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
@@ -168,13 +167,15 @@ def _clause(clause: Clause, schema: Any, fixed: Mapping[str, Any]) -> Any:
     found = []
     for text in clause.values:
         value = value_of(text, _kind(kind), column=clause.column, option="where", zone=zone)
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
+            value = float(value)  # larger than what a column of pyarrow holds
         found.append(compare(column, pa.scalar(value, kind) if real else pa.scalar(value)))
     kept = reduce(operator.or_, found)
-    return kept | pc.is_nan(column) if real and clause.op in (">", ">=") else kept
+    return kept & ~pc.is_nan(column) if real else kept
 
 
 def _kind(kind: Any) -> str:
-    """Return what a column of a type of pyarrow holds."""
+    """Return the kind of a pyarrow type."""
     from pyarrow import types
 
     if types.is_boolean(kind):

@@ -1,7 +1,8 @@
-"""CSV: delimiters, encodings and decimal commas, none of them guessed and all of them hinted at."""
+"""CSV: delimiters, encodings and decimal commas. None is guessed; errors suggest the likely one."""
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from codecs import getincrementaldecoder
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how each is typed
 MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 GZIP = b"\x1f\x8b"
+SUSPICIOUS_RATIO = 100  # times that gzip does not reach for tables
+MAX_LINE_BYTES = 64 << 20  # bytes of a line
 ZSTD = b"\x28\xb5\x2f\xfd"
 UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x04\x22\x4d\x18": "LZ4"}  # compressions that are not read
 OTHER_ENCODING = "Add {encoding='cp1252'} if Windows or Excel wrote it, or the name of its own encoding"
@@ -31,7 +34,7 @@ class Dialect:
 
     @classmethod
     def read(cls, delimiter: Any, encoding: str | None, decimal_comma: bool) -> Self:
-        """Check what a user says of a CSV."""
+        """Check the options of a CSV."""
         return cls(None if delimiter is None else read_delimiter(delimiter), encoding, decimal_comma)
 
 
@@ -62,6 +65,8 @@ def check(path: Path, start: bytes, dialect: Dialect) -> None:
         raise InputError(f"{path} is compressed by {packed}, which is not read; unpack it, or save it as Parquet")
     if start.startswith(ZSTD):
         return
+    if start.startswith(GZIP):
+        check_packed(path)
     start = unpacked(start)
     if dialect.encoding is None:
         _check_encoding(path, start)
@@ -80,6 +85,50 @@ def check(path: Path, start: bytes, dialect: Dialect) -> None:
                 most=most if most == "tab" else shown(most),
                 typed=most,
             )
+
+
+def long_line(path: Path, dialect: Dialect) -> str:
+    """Return a description of the first line with more fields than the header; empty if none is found."""
+    import csv
+
+    opened = gzip.open if path.suffix == ".gz" else open
+    if path.suffix == ".zst":
+        return ""
+    with opened(path, "rt", encoding=dialect.encoding or "utf-8-sig", errors="replace", newline="") as file:
+        lines = csv.reader(file, delimiter=dialect.delimiter or ",")
+        try:
+            header = len(next(lines, []))
+            for fields in lines:
+                if len(fields) > header:
+                    return f"line {lines.line_num:,} has {len(fields)} fields, and the header {header}"
+        except (csv.Error, EOFError, OSError, zlib.error):
+            return ""
+    return ""
+
+
+def check_packed(path: Path) -> None:
+    """Refuse a gzip file with a line of more than `MAX_LINE_BYTES` bytes, which would be held in memory as a whole.
+
+    Only files that were compressed more than a hundredfold are read for this check.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - 4))
+        if int.from_bytes(file.read(4), "little") < SUSPICIOUS_RATIO * size:  # the last four bytes tell the length
+            return
+    line = 0
+    try:
+        with gzip.open(path) as text:
+            while piece := text.read(1 << 20):
+                end = piece.rfind(b"\n")
+                line = line + len(piece) if end < 0 else len(piece) - end - 1
+                if line > MAX_LINE_BYTES:
+                    raise InputError(
+                        f"{path} has {size / 1e6:.3g} MB and unpacks to a line of more than {MAX_LINE_BYTES >> 20} MB. "
+                        "Is it a CSV? Unpack it, and look at it in an editor"
+                    )
+    except (EOFError, OSError, zlib.error):  # this is said when the file is read
+        return
 
 
 def unpacked(start: bytes) -> bytes:
@@ -114,9 +163,9 @@ def remedy(problem: str) -> str:
     if "utf-8" in problem:
         return OTHER_ENCODING
     if "more fields" in problem:
-        return "A line has more fields than the header; if they are split at something else, add {delimiter=}"
+        return "If fields are split at something else, add {delimiter=}; a field with a comma needs quotation marks"
     if "conversion error" in problem:
-        return "Mend that value, or save the file as Parquet, where a column has one type"
+        return "Fix that value, or save the file as Parquet, where a column has one type"
     return "Look at the file in an editor"
 
 

@@ -12,14 +12,21 @@ from typing import Any
 from urllib.parse import unquote
 
 from calibrant.errors import InputError, listing, shown
-from calibrant.files.literals import date, number
 from calibrant.files.table_file import SUFFIXES, check_file, format_of, spelled_format
+from calibrant.files.where import date, number
 
 HIDDEN = (".", "_")  # what Spark and others leave beside the data: _SUCCESS, _metadata, .part-0.crc
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 DIGITS = re.compile(r"(\d+)")
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")  # compressions, read or not
 OTHERS = (".orc", ".avro", ".xlsx", ".xls")  # tables that are not read
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+([^/].*)")
+VERSIONED = (
+    ("_delta_log", "Delta Lake", "pl.scan_delta({folder}).sink_parquet('rows.parquet')"),
+    ("metadata", "Iceberg", "pl.scan_iceberg(table).sink_parquet('rows.parquet')"),
+    (".hoodie", "Hudi", "spark.read.format('hudi').load({folder}).write.parquet('rows')"),
+)
+"""What marks a folder of a table format, its name, and the call that saves its rows."""
 VAGUE = ("", ".txt", ".dat")  # endings of tables, and of anything else
 
 
@@ -61,6 +68,28 @@ def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:
     return _with_constants(found)
 
 
+def refuse_url(path: Path) -> None:
+    """Refuse a URL; a path of it has lost a slash."""
+    found = URL.match(str(path))
+    if found and not path.exists():
+        url = f"{found[1]}://{found[2]}"
+        raise InputError(
+            f"{url} is a URL, and calibrant reads local files. Download it first, or save the rows that are needed "
+            f"with polars: pl.scan_parquet({url!r}).sink_parquet('rows.parquet')"
+        )
+
+
+def refuse_table_of_versions(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder of a table format that keeps removed rows in its files; `names` are the folders in it."""
+    for name in names:
+        for mark, format, call in VERSIONED:
+            if name == mark and (name != "metadata" or any((folder / name).glob("*.metadata.json"))):
+                raise InputError(
+                    f"{folder} is a table of {format}, whose files hold removed rows too. Save the rows that count "
+                    f"with its own reader: {call.format(folder=repr(str(folder)))}"
+                )
+
+
 def natural(path: Path) -> list[list[tuple[int, int, str]]]:
     """Return what paths are sorted by, so that part-2 comes before part-10.
 
@@ -75,6 +104,7 @@ def natural(path: Path) -> list[list[tuple[int, int, str]]]:
 
 def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
     """Return files, each with the folder below which its own folders may name values."""
+    refuse_url(path)
     if path.is_dir():
         inside = _inside(path, format)
         if not inside:
@@ -86,6 +116,8 @@ def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
         seen = [each for each in matching if not any(part.startswith(HIDDEN) for part in _below(each, root))]
         if not seen:
             raise InputError(f"no file is like {shown(str(path))}. Check the path")
+        for folder in dict.fromkeys(each.parent for each in seen):
+            refuse_table_of_versions(folder, (inside.name for inside in folder.iterdir() if inside.is_dir()))
         files = [file for each in seen for file in (_inside(each, format) if each.is_dir() else [each])]
         return [(file, root) for file in dict.fromkeys(files)]
     check_file(path)
@@ -97,6 +129,7 @@ def _inside(folder: Path, format: str | None) -> list[Path]:
     found: list[Path] = []
     for name, folders, names in os.walk(folder, followlinks=True):
         place = Path(name)
+        refuse_table_of_versions(place, folders)
         folders[:] = [each for each in folders if not each.startswith(HIDDEN) and not _leads_back(place / each)]
         found += [place / each for each in names if not each.startswith(HIDDEN)]
     found.sort(key=natural)
@@ -116,7 +149,7 @@ def _inside(folder: Path, format: str | None) -> list[Path]:
 
 
 def _leads_back(folder: Path) -> bool:
-    """Tell whether a folder is a link to one on the way to it, or to one around these."""
+    """Tell whether a folder is a link to one of its own parents."""
     return folder.is_symlink() and any(each.resolve().is_relative_to(folder.resolve()) for each in folder.parents)
 
 
@@ -176,7 +209,7 @@ def _with_constants(found: list[tuple[Path, Path]]) -> tuple[Found, ...]:
 
 
 def _texts(path: Path, root: Path) -> dict[str, str]:
-    """Return the values that folders below `root` spell."""
+    """Return the values that the names of folders below `root` give."""
     pairs = (part.partition("=") for part in _below(path, root)[:-1])
     return {unquote(name): unquote(text) for name, sign, text in pairs if name and sign}
 

@@ -19,8 +19,8 @@ from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import Asked, Checkpoint, Kept
 from calibrant.files.holding import Holds
 from calibrant.files.reading import START, Piece, Position, Reading, engine
-from calibrant.files.rows_in_words import counting, nothing
 from calibrant.files.table_file import open_table
+from calibrant.files.values import counting, nothing
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
 

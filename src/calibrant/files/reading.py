@@ -1,25 +1,24 @@
-"""The rows of files one after the other, cut into batches that depend on the files alone."""
+"""The rows of files, one file after the other, in batches that depend only on the files."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found
 from calibrant.files.holding import Holds, holding, together
-from calibrant.files.recut import recut
-from calibrant.files.rows_in_words import counting
 from calibrant.files.stamp import Stamp
-from calibrant.files.table_file import TableFile, open_table
+from calibrant.files.table_file import TableFile, format_of, open_table
+from calibrant.files.values import Values, nothing, roles_of
 from calibrant.files.where import Where
 from calibrant.inputs.columns import FromColumns, NamedColumns
 
@@ -45,7 +44,7 @@ class Piece(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How far a pass is: so many rows of this file, and all rows of the files before it."""
+    """How far a pass has come: rows of this file, after all rows of the files before it."""
 
     file: int = 0
     rows: int = 0
@@ -69,6 +68,7 @@ class Reading:
     dialect: Dialect = USUAL
     known: dict[str, Holds] = field(default_factory=dict)
     stamps: dict[int, Stamp] = field(default_factory=dict)
+    lengths: list[int] = field(default_factory=list)  # rows of each file, once they are read as a whole
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
@@ -76,19 +76,53 @@ class Reading:
             if number < position.file:
                 continue
             skip = position.rows if number == position.file else 0
-            table = open_table(found.path, format=self.format, dialect=self.dialect)
-            self.stamps[number] = Stamp.of(found.path)
-            self.check_names(table, found)
+            table = self.open(number)
             for k, frame in enumerate(self._frames(table, found.constants, skip)):
                 if k == 0:
                     self.check_kinds(table, found, frame)
-                piece = Piece(number, skip + k * BATCH, frame, self.known)
-                self._check_present(piece)
-                yield piece
+                yield self._checked(Piece(number, skip + k * BATCH, frame, self.known))
+
+    def whole(self) -> Any:
+        """Return all rows as one polars frame; afterwards `place` returns the file of a row."""
+        import polars as pl
+
+        frames: list[pl.DataFrame] = []
+        for number, found in enumerate(self.files):
+            table = self.open(number)
+            frame = table.read(self.columns.needed, self.where, found.constants, self.labels)
+            self.lengths.append(frame.height)
+            if not frame.height:
+                continue
+            self.check_kinds(table, found, frame)
+            piece = self._checked(Piece(number, 0, frame, self.known))
+            self.check_numbers(piece)
+            frames.append(_shrunk(piece.frame))
+            self._check_widths(frames[0], piece)
+        if not frames:
+            raise nothing([found.path for found in self.files], self.where)
+        return pl.concat(frames, how="vertical_relaxed", rechunk=True) if len(frames) > 1 else frames[0]
+
+    def place(self, row: int) -> tuple[Path, int]:
+        """Return the file that a row of the whole came from, and its row number there."""
+        ends = list(accumulate(self.lengths))
+        k = min(bisect_right(ends, row), len(ends) - 1)
+        return self.files[k].path, row - ends[k] + self.lengths[k]
+
+    def open(self, number: int) -> TableFile:
+        """Open a file and check that it has all columns."""
+        found = self.files[number]
+        table = open_table(found.path, format=self.format, dialect=self.dialect)
+        self.stamps[number] = Stamp.of(found.path)
+        self.check_names(table, found)
+        return table
+
+    def likely_rows(self) -> int:
+        """Return the number of all rows, before any filter, as far as the files tell it without being read."""
+        return sum(open_table(f.path, format=self.format, dialect=self.dialect).likely_rows() for f in self.files)
 
     @cached_property
     def expected(self) -> int:
-        """About the number of rows, by the sizes of the files alone: the same files are always measured alike."""
+        """Roughly the number of rows, from the sizes of the files alone, so that a run can be repeated exactly."""
         return sum(found.path.stat().st_size for found in self.files if found.path.exists()) // ROW
 
     @property
@@ -96,6 +130,11 @@ class Reading:
         """The columns of the prediction."""
         p = self.columns.prediction
         return p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """What each column must hold."""
+        return roles_of(self.columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -105,15 +144,15 @@ class Reading:
     def check_numbers(self, piece: Piece) -> None:
         """Refuse a piece with NaN in it, naming the column; verbs refuse it too, but do not know its name."""
         for name in self.columns.checked:
-            values = np.asarray(piece.frame[name])
-            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
-            if missing.any():
-                raise self._refusal("column {name} is NaN in {row}", piece, name, missing)
+            self._values(piece, name).check_present()
 
     def check_names(self, table: TableFile, found: Found) -> None:
         """Refuse a file that lacks one of the columns, or of those that the filter looks at."""
         names = list(dict.fromkeys((*_names(table), *found.constants)))
         self.columns.check(names, str(table.path))
+        for name in self.columns.needed:
+            if f"{name}_duplicated_0" in names:  # as polars calls the second one
+                raise InputError(f"{table.path} has two columns named {shown(name)}; rename one of them")
         if self.where is not None:
             NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
 
@@ -127,19 +166,35 @@ class Reading:
         held = holding(frame, self.columns.needed, found.path)
         self.known = together(self.known, {**filtered, **held}, self.scores, self.labels)
 
-    def _check_present(self, piece: Piece) -> None:
-        """Refuse a piece in which a value is missing: where there are none, this looks at no value."""
-        for name in self.columns.checked:
-            column = piece.frame[name]
-            counted = column.null_count
-            if counted() if callable(counted) else counted:
-                raise self._refusal("column {name} has no value in {row}", piece, name, np.asarray(column.is_null()))
+    def _checked(self, piece: Piece) -> Piece:
+        """Return a piece in which every column holds what its role asks for; only texts and lists are looked at."""
+        frame = piece.frame
+        for name, role in self.roles.items():
+            values = self._values(piece, name)
+            column = values.checked(role)
+            if column is not values.column:
+                frame = frame.clone()
+                frame.replace_column(frame.get_column_index(name), column.alias(name))
+        return piece._replace(frame=frame)
 
-    def _refusal(self, problem: str, piece: Piece, name: str, bad: NDArray[np.bool_]) -> InputError:
-        """Return the error that names the first bad row of a piece."""
-        row, path = piece.start + int(bad.argmax()), self.files[piece.file].path
-        place = f"row {row:,} of {path}"
-        return InputError(f"{problem} ({counting(self.where)})", name=shown(name), row=row, place=place, file=str(path))
+    def _values(self, piece: Piece, name: str) -> Values:
+        path = self.files[piece.file].path
+        column = piece.frame[name]
+        if engine() == "polars":
+            column = column.alias("cells")  # methods of a series named ^p.*$ would look for a pattern
+        is_csv = (self.format or format_of(path)) == "csv"
+        return Values(name, column, path, self.where, piece.start, is_csv=is_csv)
+
+    def _check_widths(self, first: Any, piece: Piece) -> None:
+        """Refuse lists whose lengths differ from those in earlier files."""
+        for name in self.roles:
+            then, now = first[name].dtype, piece.frame[name].dtype
+            if getattr(then, "shape", None) != getattr(now, "shape", None):
+                raise self._values(piece, name).refusal(
+                    "holds lists of lengths {now}, and of lengths {then} in the files before; save lists of one length",
+                    now=now.shape,
+                    then=then.shape,
+                )
 
     def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[Any]:
         """Yield frames of polars or tables of pyarrow of `BATCH` rows."""
@@ -155,6 +210,15 @@ class Reading:
         return recut(tables, BATCH, arrow_file.joined)
 
 
+def _shrunk(frame: Any) -> Any:
+    """Return a frame whose whole numbers take as few bytes as they need: 70 MB less for ten million outcomes."""
+    frame = frame.clone()
+    for place, column in enumerate(frame.get_columns()):
+        if column.dtype.is_integer():
+            frame.replace_column(place, column.alias("cells").shrink_dtype().alias(column.name))
+    return frame
+
+
 def engine() -> str:
     """Return the library that reads files: polars where it is installed, or pyarrow."""
     for name in ("polars", "pyarrow"):
@@ -166,7 +230,9 @@ def engine() -> str:
 
 
 def _names(table: TableFile) -> list[str]:
-    return list(table.schema()) if engine() == "polars" else list(_without_rows(table).column_names)
+    if engine() == "polars":
+        return list(dict.fromkeys((*table.schema(), *table.list_schema())))
+    return list(_without_rows(table).column_names)
 
 
 def _without_rows(table: TableFile) -> Any:
@@ -175,3 +241,26 @@ def _without_rows(table: TableFile) -> Any:
     from calibrant.files import arrow_file
 
     return arrow_file.without_rows(table)
+
+
+def recut(frames: Iterable[Any], size: int, together: Callable[[list[Any]], Any]) -> Iterator[Any]:
+    """Yield the same rows as frames of `size` rows, the last one of fewer; `together` joins frames.
+
+    >>> import polars as pl
+    >>> frames = [pl.DataFrame({"x": range(n)}) for n in (2, 5, 0, 1)]
+    >>> [frame["x"].to_list() for frame in recut(frames, 3, pl.concat)]
+    [[0, 1, 0], [1, 2, 3], [4, 0]]
+    """
+    held: list[Any] = []
+    rows = 0
+    for frame in frames:
+        start, length = 0, len(frame)
+        while length - start >= size - rows:
+            stop = start + size - rows
+            yield together([*held, frame.slice(start, stop - start)])
+            held, rows, start = [], 0, stop
+        if start < length:
+            held.append(frame.slice(start, length - start))
+            rows += length - start
+    if held:
+        yield together(held)

@@ -1,4 +1,4 @@
-"""Files of predictions, of any size, as something to measure."""
+"""Files of predictions of any size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scan(
     encoding: str | None = None,
     decimal_comma: bool = False,
 ) -> Scan:
-    r"""Files of predictions, which are read batch by batch when something is measured of them.
+    r"""Files of predictions, which are read batch by batch when something is measured.
 
     Parameters
     ----------
@@ -70,10 +70,18 @@ def scan(
     Scan
         With methods `measure`, `audit` and `batches`.
 
+    Raises
+    ------
+    InputError
+        With the fields `row`, `option`, `value` and `file`, where they are known.
+
     Notes
     -----
     Only the columns that are needed and the rows that `where` keeps are decoded. Batches have 2^21 rows and never span
-    two files, so that the same files give the same bits.
+    two files, so the same files give the same bits. NaN is a missing value for `where`: no comparison holds for it.
+
+    Folders of Delta Lake, Iceberg and Hudi tables are refused, because they also hold removed rows. Checksums of
+    Parquet pages are not verified.
 
     Examples
     --------
@@ -104,7 +112,7 @@ SPOKEN = {"wanted": "the verbs"}  # what is called otherwise in a message
 
 @dataclass(frozen=True, repr=False)
 class Scan:
-    """Files, and which columns and rows of them are meant; made by `scan`. Nothing is read before it is asked for."""
+    """Files with the columns and rows to read; made by `scan`. Nothing is read until something is measured."""
 
     files: tuple[Found, ...]
     columns: NamedColumns
@@ -140,7 +148,7 @@ class Scan:
             counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
         checkpoint
             A file to keep the total in: every 16 batches of up to 2^21 rows, or every 30 seconds. If it is there the
-            run goes on from it; at the end it is removed.
+            run resumes from it; at the end it is removed.
             With `exact`, rows that outgrow memory are in a folder beside it, whose name ends in ``.rows``.
 
         Returns
@@ -179,7 +187,7 @@ class Scan:
         return found
 
     def found(self, job: Job, checkpoint: str | os.PathLike[str] | None = None) -> Any:
-        """Return what any job has to say of the rows."""
+        """Run a job over the rows and return its result."""
         place = None if checkpoint is None else Path(checkpoint)
         return measured(job, self.reading(), asked=self.asked(job), checkpoint=place)
 
@@ -188,7 +196,7 @@ class Scan:
         return Reading(self.files, self.columns, self.where, self.format, self.dialect)
 
     def asked(self, job: Job) -> Asked:
-        """Return in words what a job measures of what."""
+        """Return what a job measures, in words that are the same in every process."""
         columns = ("y", "prediction", "weights", "groups")
         return {
             "calibrant": __version__,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -39,14 +40,15 @@ SUFFIXES: Mapping[str, str] = {
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
-LINES = 1 << 16  # bytes whose lines tell how many there are
-PACKED_ROW = 4  # bytes, about, where the lines cannot be looked at
+HEAD_BYTES = 1 << 16  # bytes whose lines tell how many there are
+PACKED_ROW_BYTES = 4  # bytes, about, where the lines cannot be looked at
+GUARD = "guard"  # the column that makes polars read whole lines
 FIRST_LOOK = 10_000  # rows that decide the types of the columns of a text file; all of them when that fails
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of rows, its format, and what a CSV needs to be known about it."""
+    """A file of rows, its format, and the dialect of a CSV."""
 
     path: Path
     format: str
@@ -69,13 +71,18 @@ class TableFile:
         return self._attempt(lambda rows: rows.head(count).collect())
 
     def read(
-        self, columns: Sequence[str], where: Where | None = None, constants: Mapping[str, Any] | None = None
+        self,
+        columns: Sequence[str],
+        where: Where | None = None,
+        constants: Mapping[str, Any] | None = None,
+        labels: Sequence[str] = (),
     ) -> pl.DataFrame:
-        """Return these columns, of the rows that `where` keeps; those not in the file are taken from `constants`."""
-        needed = _needed(columns, where)
-        frame = self._attempt(lambda rows: _chosen(rows, columns, where, constants or {}).collect(), needed)
-        frame.columns = list(columns)
-        return frame
+        """Return these columns, of the rows that `where` keeps, as `frames` gives them."""
+        needed, whole_lines = _needed(columns, where), self.format == "csv"
+        frame = self._attempt(
+            lambda rows: _chosen(rows, columns, where, constants, labels, whole_lines).collect(), needed
+        )
+        return _named(frame, columns)
 
     def frames(
         self,
@@ -94,31 +101,30 @@ class TableFile:
         """
         import polars as pl
 
-        needed = _needed(columns, where)
+        needed, whole_lines = _needed(columns, where), self.format == "csv"
         for k, look in enumerate(self._looks):
             if (skip and self._is_text) or (k > 0 and where):  # rows were handed out, or a filter was understood
                 self._check_lasting(needed if skip else where.columns if where else ())
             try:
-                chosen = _chosen(self._scan(look, needed), columns, where, constants or {}, labels).slice(skip)
+                chosen = _chosen(self._scan(look, needed), columns, where, constants, labels, whole_lines).slice(skip)
                 with closing(_batches(chosen, size)) as frames:
                     for frame in frames:
                         skip += frame.height
-                        frame.columns = list(columns)
-                        yield frame
+                        yield _named(frame, columns)
                 return
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                 problem = error
         raise self.refusal(problem) from problem
 
     def likely_rows(self) -> int:
-        """Return the number of rows; of a text file about, from the lengths of its first lines, of NPZ 0."""
+        """Return the number of rows; an estimate for text files, and 0 for NPZ."""
         if self.format == "npz":
             return 0  # it is always read as a whole
         if not self._is_text:
             return self.rows() or 0
-        size, start = self.path.stat().st_size, _start(self.path, LINES)
+        size, start = self.path.stat().st_size, _start(self.path, HEAD_BYTES)
         if start.startswith(csv_file.ZSTD):
-            return size // PACKED_ROW
+            return size // PACKED_ROW_BYTES
         return size * max(1, csv_file.unpacked(start).count(b"\n")) // len(start)
 
     def rows(self) -> int | None:
@@ -135,21 +141,21 @@ class TableFile:
 
     @property
     def _looks(self) -> tuple[int | None, ...]:
-        """How many rows decide the types of columns, None for all; the next look where one was too short."""
+        """How many rows decide the types of columns (None: all), tried in this order."""
         return (FIRST_LOOK, None) if self._is_text else (None,)
 
     def _check_lasting(self, columns: Sequence[str]) -> None:
-        """Refuse a text file whose columns hold something else when all rows are looked at than by the first ones."""
+        """Refuse a text file whose columns have other types in later rows than in the first ones."""
         first, all_rows = (self._holding(look, columns) for look in self._looks)
         for name, holds in all_rows.items():
             if name in first and first[name].what != holds.what:
                 raise InputError(
                     f"column {shown(name)} of {self.path} holds {first[name].what} in the first {FIRST_LOOK:,} rows "
-                    f"and {holds.what} later; mend it, or save the file as Parquet, where a column has one type"
+                    f"and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
                 )
 
     def _holding(self, look: int | None, columns: Sequence[str]) -> dict[str, Holds]:
-        """Return what columns hold after a look."""
+        """Return the contents of columns, judged by the first `look` rows."""
         import polars as pl
 
         try:
@@ -159,7 +165,7 @@ class TableFile:
         return holding(nothing, [name for name in columns if name in nothing.columns], self.path)
 
     def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
-        """Use the rows, after one look or the next."""
+        """Apply a function to the rows; if types were judged by too few rows, try again with all."""
         import polars as pl
 
         for look in self._looks:
@@ -190,6 +196,10 @@ class TableFile:
         if type(problem).__name__ == "PanicException":  # its words are about polars, not about the file
             first_line = "it is damaged inside"
         remedy = csv_file.remedy(first_line) if self.format == "csv" else "Is it complete? Write it again"
+        if "more fields" in first_line:
+            first_line = csv_file.long_line(self.path, self.csv) or first_line
+        if "precision must be between" in first_line:
+            remedy = "Save decimal numbers with at most 38 digits, or as floating point numbers"
         return InputError(
             "{file} cannot be read as {format}: {problem}. " + remedy,
             file=str(self.path),
@@ -199,12 +209,12 @@ class TableFile:
 
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
-    """Return the file at `path`, after a look at whether it can be what it is said to be."""
+    """Open the file at `path` and check that its first bytes fit the format."""
     check_file(path)
     chosen = format or format_of(path)
     if chosen is None:
         raise InputError(
-            "{file} has no ending that tells what it is; calibrant reads {endings}. "
+            "{file} has no ending that calibrant knows; it reads {endings}. "
             "If it is one of these, say which ({format=}): {formats}",
             file=str(path),
             endings=", ".join(SUFFIXES),
@@ -225,21 +235,27 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
         if dialect.delimiter is None and ".tsv" in path.suffixes[-2:]:
             dialect = csv_file.Dialect("\t", dialect.encoding, dialect.decimal_comma)
         csv_file.check(path, start, dialect)
+    if chosen == "ndjson":
+        _check_keys(path)
     return TableFile(path, chosen, dialect)
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format that the name of a file tells."""
+    """Return the format that the ending of a file name stands for."""
     name = path.name.lower()
     return next((format for suffix, format in SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path at which there is no file with something in it that may be read."""
+    """Refuse a path without a readable file that is not empty."""
     if path.is_dir():
         inside = sorted(entry.name for entry in path.iterdir() if format_of(entry))
         remedy = f"name a file in it: {listing(inside, most=5)}" if inside else "name a file"
         raise InputError(f"{path} is a folder; {remedy}")
+    if not _is_utf8(path):
+        raise InputError(f"the name of {shown(str(path))} is not in UTF-8, and such files cannot be opened; rename it")
+    if path.is_symlink() and not path.exists():
+        raise InputError(f"{path} is a link to {path.readlink()}, which does not exist. Check the link")
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
@@ -247,11 +263,35 @@ def check_file(path: Path) -> None:
         hint = did_you_mean(path.name, (entry.name for entry in folder.iterdir()))
         raise InputError(f"there is no file {path}. {hint or 'Check the path'}")
     if not path.is_file():
-        raise InputError(f"{path} is not a file but a device or a pipe; save its content to a file first")
+        raise InputError(f"{path} is not a regular file but a device or a pipe; save its content to a file first")
     if not os.access(path, os.R_OK):
-        raise InputError(f"{path} may not be read by you; ask its owner, or change its permissions with chmod")
+        raise InputError(f"you do not have permission to read {path}; ask its owner, or change that with chmod")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty (0 bytes); write the predictions to it first")
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_keys(path: Path) -> None:
+    """Refuse NDJSON with a key twice in one of the first lines; polars would take the last."""
+    start = _start(path, HEAD_BYTES)
+    lines = start.split(b"\n")[: -1 if len(start) == HEAD_BYTES else None]  # the last one may be cut
+    objects: list[list[str]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            json.loads(line, object_pairs_hook=lambda pairs: objects.append([name for name, _ in pairs]))
+        except (ValueError, RecursionError):  # this is said when the file is read
+            return
+        twice = next((name for names in objects for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"line {number} of {path} has the key {shown(twice)} twice; write each key once")
+        objects.clear()
 
 
 def _needed(columns: Sequence[str], where: Where | None) -> list[str]:
@@ -262,27 +302,40 @@ def _chosen(
     rows: pl.LazyFrame,
     columns: Sequence[str],
     where: Where | None,
-    constants: Mapping[str, Any],
-    labels: Sequence[str] = (),
+    constants: Mapping[str, Any] | None,
+    labels: Sequence[str],
+    whole_lines: bool,
 ) -> pl.LazyFrame:
     """Return columns under plain names 0, 1, ..., of the rows that `where` keeps, decimal numbers as floating point.
 
-    They are taken by number and get plain names, because polars takes ``*`` and ``^p.*$`` for patterns.
+    They are taken by number and get plain names, because polars takes ``*`` and ``^p.*$`` for patterns. With
+    `whole_lines` there is one more column that depends on all others: otherwise polars cuts lines of a CSV that have
+    too many fields, without a word.
     """
     import polars as pl
 
     schema = dict(rows.collect_schema())
     number = {name: i for i, name in enumerate(schema)}
     plain = {name: str(i) for i, name in enumerate(_needed(columns, where))}
-    fixed = {name: pl.lit(constants[name]) for name in plain if name not in number}
-    types = schema | {name: _type_of(constants[name]) for name in fixed}
-    rows = rows.select(fixed.get(name, pl.nth(number.get(name, 0))).alias(plain[name]) for name in plain)
+    values = constants or {}
+    fixed = {name: pl.lit(values[name]) for name in plain if name not in number}
+    types = schema | {name: _type_of(values[name]) for name in fixed}
+    kept = [fixed.get(name, pl.nth(number.get(name, 0))).alias(plain[name]) for name in plain]
+    others = [pl.nth(i).is_null() for name, i in number.items() if name not in plain] if whole_lines else []
+    rows = rows.select(*kept, *([pl.any_horizontal(others).alias(GUARD)] if others else []))
     decimal = {name for name in plain if isinstance(types[name], pl.Decimal)}
     rounded = {name: pl.col(plain[name]).cast(pl.Float64) for name in decimal.difference(labels)}
     rows = rows.with_columns(rounded.values())
     if where is not None:
         rows = rows.filter(where.expression(types, plain))
-    return rows.select(plain[name] for name in columns)
+    return rows.select(*(plain[name] for name in columns), *([GUARD] if others else []))
+
+
+def _named(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the chosen columns under their own names."""
+    frame = frame.drop(GUARD, strict=False)
+    frame.columns = list(columns)
+    return frame
 
 
 def _batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None, None]:

@@ -6,19 +6,20 @@
 ``value``               a word, a number, or anything in quotes; after ``in`` a list: ``in (north, "far east")``
 ======================  ===============================================================================
 
-``is null`` finds NaN too. Otherwise NaN is greater than all numbers, and no comparison holds for a missing value.
+NaN is a missing value: ``is null`` finds it, and no comparison holds for a missing value, ``!=`` included.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from zoneinfo import ZoneInfo
 
 from calibrant.errors import InputError, shown
-from calibrant.files.literals import literal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +43,20 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+WHOLE = re.compile(r"[-+]?\d+")
+TRUTH = {"true": True, "false": False, "1": True, "0": False}
+KINDS = {
+    "truth": "true and false",
+    "numbers": "numbers",
+    "texts": "texts",
+    "dates": "dates such as 2024-12-31",
+    "moments": "dates such as 2024-12-31",
+}
+"""What columns hold, in words."""
+
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Clause:
@@ -52,7 +67,7 @@ class Clause:
     values: tuple[str, ...]
 
     def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
-        """Return the comparison, for a column that has its type in `schema` and goes by its name in `plain`."""
+        """Return the comparison, for a column with its type in `schema` and its plain name in `plain`."""
         import polars as pl
 
         dtype, column = schema[self.column], pl.col(plain[self.column])
@@ -65,7 +80,8 @@ class Clause:
             column = column.cast(pl.String)
         compare = COMPARISONS["=" if self.op == "in" else self.op]
         values = [literal(text, dtype, column=self.column, option="where") for text in self.values]
-        return pl.any_horizontal([compare(column, value) for value in values])
+        kept = pl.any_horizontal([compare(column, value) for value in values])
+        return kept & column.is_not_nan() if dtype.is_float() else kept
 
 
 @dataclass(frozen=True)
@@ -186,3 +202,78 @@ class _Reader:
 def _unquoted(kind: str, text: str) -> str:
     quote = {"single": "'", "double": '"'}.get(kind)
     return text.replace(quote * 2, quote) if quote else text
+
+
+def number(text: str) -> float | int | None:
+    """Return the number that `text` stands for, or None."""
+    if WHOLE.fullmatch(text) and abs(int(text)) < 2**127:  # as large as a column can hold
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else None
+
+
+def date(text: str) -> dt.date | None:
+    """Return the day that `text` stands for, such as 2024-12-31, or None."""
+    return _parsed(dt.date.fromisoformat, text) if len(text) == len("2024-12-31") else None
+
+
+def literal(text: str, dtype: pl.DataType, *, column: str, option: str) -> Any:
+    """Return the value of type `dtype` that `text` stands for."""
+    import polars as pl
+
+    if isinstance(dtype, pl.Datetime):
+        return value_of(text, "moments", column=column, option=option, zone=dtype.time_zone)
+    return value_of(text, _kind(dtype), column=column, option=option)
+
+
+def value_of(text: str, kind: str, *, column: str, option: str, zone: str | None = None) -> Any:
+    """Return the value that `text` stands for in a column of some kind: one of `KINDS`, or a type."""
+    words = KINDS.get(kind, f"values of type {kind}")
+    value = _spelled(text, kind, zone)
+    if value is None:
+        raise InputError(
+            "{value} ({option}) is not a value of column {column}, which holds {words}",
+            value=text,
+            option=option,
+            column=shown(column),
+            words=words,
+        )
+    return value
+
+
+def _kind(dtype: pl.DataType) -> str:
+    import polars as pl
+
+    if dtype == pl.Boolean:
+        return "truth"
+    if dtype.is_numeric():
+        return "numbers"
+    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+        return "texts"
+    return "dates" if isinstance(dtype, pl.Date) else str(dtype)
+
+
+def _spelled(text: str, kind: str, zone: str | None) -> Any:
+    if kind == "truth":
+        return TRUTH.get(text.lower())
+    if kind == "numbers":
+        return number(text)
+    if kind == "texts":
+        return text
+    if kind == "dates":
+        return _parsed(dt.date.fromisoformat, text)
+    return _moment(text, zone) if kind == "moments" else None
+
+
+def _moment(text: str, time_zone: str | None) -> dt.datetime | None:
+    moment = _parsed(dt.datetime.fromisoformat, text)
+    if moment is None or time_zone is None:
+        return moment if moment is None or moment.tzinfo is None else None
+    zone = ZoneInfo(time_zone)
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+
+
+def _parsed(parse: Callable[[str], T], text: str) -> T | None:
+    try:
+        return parse(text)
+    except ValueError:
+        return None

@@ -93,6 +93,8 @@ def _from_frame(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} has two columns of one name; rename one of them") from None
     if isinstance(native, nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame; collect it first, or pass one of its columns")
+    if isinstance(native, nw.Series) and native.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
+        return np.array(native.to_list(), dtype=object)
     if isinstance(native, (nw.Series, nw.DataFrame)):
         return np.asarray(native.to_numpy())
     # Arrow arrays that are not chunked, and pandas extension arrays, have no narwhals wrapper.
@@ -285,9 +287,5 @@ def _from_objects_parameters(array: NDArray[Any], name: str) -> NDArray[Any]:
         raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
     row = i // max(1, array.size // max(1, len(array))) if array.ndim else 0
     raise InputError(
-        "{name} must be real numbers; {row} is {value} ({type})",
-        name=name,
-        row=row,
-        value=flat[i],
-        type=type(flat[i]).__name__,
+        f"{name} must be real numbers; {{row}} is {{value}} ({type(flat[i]).__name__})", row=row, value=flat[i]
     )

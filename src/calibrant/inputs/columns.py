@@ -98,10 +98,19 @@ def read_names(argument: str, value: Any) -> str | tuple[str, ...]:
 
 
 def values_of(names: str | tuple[str, ...], column: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
-    """Return a column, or several as a matrix."""
+    """Return a column, or several as a matrix; several columns of lists, one for each coordinate, as (n, M, D)."""
     if isinstance(names, str):
         return column(names)
-    return np.column_stack([column(name) for name in names])
+    found = [column(name) for name in names]
+    if found[0].ndim == 1:
+        return np.column_stack(found)
+    for name, array in zip(names, found, strict=True):
+        if array.shape != found[0].shape:
+            raise InputError(
+                f"all coordinates must have the same number of draws; {shown(names[0])} has {found[0].shape[1]:,} and "
+                f"{shown(name)} {array.shape[1] if array.ndim > 1 else 1:,}"
+            )
+    return np.stack(found, axis=-1)
 
 
 class Batch(NamedTuple):
@@ -134,12 +143,15 @@ class NamedColumns:
         The probability of the event; the class probabilities, in the order of the classes; or what `from_columns` made.
     weights, groups
         Importance weights, and labels of rows.
+    others
+        Further columns of numbers that are read, such as covariates.
     """
 
     y: str | tuple[str, ...] | None
     prediction: str | tuple[str, ...] | FromColumns
     weights: str | None = None
     groups: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
@@ -158,6 +170,7 @@ class NamedColumns:
             (y,) if isinstance(y, str) else y,
             p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p,
             () if self.weights is None else (self.weights,),
+            self.others,
             self.groups,
         )
         return tuple(dict.fromkeys(name for names in lists for name in names))
@@ -205,7 +218,8 @@ class NamedColumns:
         if not plain or self.groups or type(frame).__module__.partition(".")[0] != "polars":
             return ()
         y, p = frame.get_column(self.y), frame.get_column(self.prediction)
-        if not (y.dtype.is_numeric() and p.dtype.is_float()) or y.null_count() or p.null_count():
+        large = str(y.dtype) in ("Int128", "UInt128")  # which NumPy does not have
+        if not (y.dtype.is_numeric() and p.dtype.is_float()) or large or y.null_count() or p.null_count():
             return ()
         if y.chunk_lengths() != p.chunk_lengths():
             return ()

@@ -148,7 +148,8 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
     """Return labels of any hashable kind as numbers 0, 1, ... in the order of the labels, never of the rows.
 
     `n` counts the rows that are left and `keep` marks them among the caller's. Texts, numbers and booleans stay what
-    they are, other labels become texts; a missing label is refused with its row.
+    they are, other labels become texts. Rows without a label are the group "(missing)", as in an audit; a series
+    without a label is refused with its row.
 
     >>> read_row_labels(["b", "a", "b"], 3)
     RowLabels(code=array([1, 0, 1]), values=('a', 'b'))
@@ -159,7 +160,18 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
         raise InputError(f"{name} must have one label per row: expected {expected} rows, got shape {column.shape}")
     rows = np.arange(expected) if keep is None else np.flatnonzero(keep)
     column = column[rows]
-    _refuse_missing(column, rows, name)
+    missing = _missing(column)
+    if missing.any() and name != "groups":
+        place = int(np.argmax(missing))
+        raise InputError(
+            "{name} must not be missing; {row} is {value}. Give such rows a label of their own, or drop them",
+            name=name,
+            row=int(rows[place]),
+            value=column[place],
+        )
+    if missing.any():
+        labels = moment_texts(column) if column.dtype.kind in "mM" else column.tolist()
+        column = _column([MISSING if gone else label for label, gone in zip(labels, missing, strict=True)], name)
     if column.dtype.kind in "OmMV":
         return _of_objects(column, rows, name)
     values, code = np.unique(column + 0.0 if column.dtype.kind == "f" else column, return_inverse=True)  # -0.0 is 0.0
@@ -174,21 +186,12 @@ def _column(labels: Any, name: str) -> NDArray[Any]:
     return as_array(labels, name=name)
 
 
-def _refuse_missing(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> None:
+def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
     if column.dtype.kind == "O":
-        missing = np.array([is_missing(label) or _is_not_a_time(label) for label in column.tolist()], dtype=bool)
-    elif column.dtype.kind in "fmM":
-        missing = column != column  # noqa: PLR0124  # NaN and NaT differ from themselves
-    else:
-        return
-    if missing.any():
-        place = int(np.argmax(missing))
-        raise InputError(
-            "{name} must not be missing; {row} is {value}. Give such rows a label of their own, or drop them",
-            name=name,
-            row=int(rows[place]),
-            value=column[place],
-        )
+        return np.array([is_missing(label) or _is_not_a_time(label) for label in column.tolist()], dtype=bool)
+    if column.dtype.kind in "fmM":
+        return np.asarray(column != column)  # noqa: PLR0124  # NaN and NaT differ from themselves
+    return np.zeros(column.size, bool)
 
 
 def _is_not_a_time(label: Any) -> bool:

@@ -55,14 +55,12 @@ def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | Non
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
     row = int(place[0]) if rows is None else int(rows[place[0]])
+    column = f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else ""
     raise InputError(
-        "{name} must be numbers that float64 can hold; {row}{column} is {value} and would become {rounded}. "
-        "Whole numbers beyond 2**53 are rounded: subtract a common offset first",
-        name=name,
+        f"{name} must be numbers that float64 can hold; {{row}}{column} is {{value}} and would become "
+        f"{int(held[place])}. Whole numbers beyond 2**53 are rounded: subtract a common offset first",
         row=row,
-        column=f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else "",
         value=values[place],
-        rounded=int(held[place]),
     )
 
 
@@ -71,12 +69,8 @@ def refuse_nan(columns: FloatArray, name: str) -> None:
     if not np.isnan(columns.min()):  # a NaN is the minimum of what holds it
         return
     row, column = np.argwhere(np.isnan(columns))[0]
-    raise InputError(
-        "{name} must not be missing; {row}{column} is nan. Drop or repair such rows",
-        name=name,
-        row=int(row),
-        column=f", column {int(column)}" if columns.shape[1] > 1 else "",
-    )
+    where = "{row}" + (f", column {int(column)}" if columns.shape[1] > 1 else "")
+    raise InputError(f"{name} must not be missing; {where} is nan. Drop or repair such rows", row=int(row))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -173,11 +167,7 @@ def _refuse_infinite(columns: FloatArray, wrong: float, name: str) -> None:
         row = int(np.argwhere(bad)[0][0])
         right = "-inf or finite" if wrong > 0 else "inf or finite"
         raise InputError(
-            "{name} must be {right}; {row} is {value}. No interval has such a bound",
-            name=name,
-            right=right,
-            row=row,
-            value=wrong,
+            f"{name} must be {right}; {{row}} is {{value}}. No interval has such a bound", row=row, value=wrong
         )
 
 
@@ -188,13 +178,10 @@ def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[Floa
     if crossed == "swap":
         return np.asfortranarray(np.minimum(lower, upper)), np.asfortranarray(np.maximum(lower, upper))
     row, column = (int(i) for i in np.argwhere(bad)[0])
-    where = "{row}, column {column}" if lower.shape[1] > 1 else "{row}"
+    where = f"{{row}}, column {column}" if lower.shape[1] > 1 else "{row}"
     raise InputError(
-        f"lower must not exceed upper; {where} has lower {{low}} and upper {{high}}. "
-        "Pass {crossed='swap'} to exchange such bounds",
+        f"lower must not exceed upper; {where} has lower {shown(lower[row, column])} and upper "
+        f"{shown(upper[row, column])}. Pass {{crossed='swap'}} to exchange such bounds",
         row=row,
-        column=column,
-        low=shown(lower[row, column]),
-        high=shown(upper[row, column]),
         option="crossed",
     )

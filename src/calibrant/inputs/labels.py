@@ -41,9 +41,8 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
         _refuse_missing(y, rows)
         i = _first_no_number(y)
         raise InputError(
-            "y must hold column numbers 0..{last}; {row} is {value}. "
+            f"y must hold column numbers 0..{K - 1}; {{row}} is {{value}}. "
             "For other labels pass {classes=}, the labels in the order of the columns",
-            last=K - 1,
             row=_row(rows, i),
             value=y[i],
         )
@@ -59,10 +58,8 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
     if bad.any():
         i = int(np.argmax(bad))
         raise InputError(
-            "y must hold column numbers 0..{last} ({K} columns); {row} is {value}. "
+            f"y must hold column numbers 0..{K - 1} ({K} columns); {{row}} is {{value}}. "
             "For labels that start at 1, or are not numbers, pass {classes=}, the labels in the order of the columns",
-            last=K - 1,
-            K=K,
             row=_row(rows, i),
             value=y[i],
         )

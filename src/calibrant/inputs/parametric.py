@@ -359,9 +359,8 @@ def _refuse_indefinite(cov: FloatArray, std: FloatArray) -> None:
     smallest = np.linalg.eigvalsh(cov if cov.ndim == 2 else cov[row])[0]
     raise InputError(
         f"cov must be positive definite; the smallest eigenvalue of {'it' if cov.ndim == 2 else '{row}'} is "
-        "{smallest:.6g}. Drop coordinates that others determine, or add the variance of the noise to the diagonal",
+        f"{smallest:.6g}. Drop coordinates that others determine, or add the variance of the noise to the diagonal",
         row=row,
-        smallest=smallest,
     )
 
 

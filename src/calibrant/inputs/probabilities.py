@@ -164,10 +164,9 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     for i, value in enumerate(array.reshape(-1).tolist()):
         if isinstance(value, (bool, np.bool_)) or not (isinstance(value, NUMBERS) or is_missing(value)):
             raise InputError(
-                "prediction must be numbers in [0, 1]; {row} is {value} ({type})",
+                f"prediction must be numbers in [0, 1]; {{row}} is {{value}} ({type(value).__name__})",
                 row=i // columns,
                 value=value,
-                type=type(value).__name__,
             )
     numbers = numbers_of_objects(array)
     return array if numbers is None else numbers
@@ -204,13 +203,8 @@ def _check_unit_interval(P: NDArray[Any], rows: Rows | None) -> None:
     row = int(place[0]) if rows is None else int(rows[place[0]])
     value = P[place]
     remedy = " (missing); drop or repair such rows" if np.isnan(value) else f". {_unit_remedy(P)}"
-    raise InputError(
-        "prediction must lie in [0, 1]; {row}{column} is {value}{remedy}",
-        row=row,
-        column="" if P.ndim == 1 else f", column {int(place[1])}",
-        value=value,
-        remedy=remedy,
-    )
+    where = "{row}" if P.ndim == 1 else f"{{row}}, column {int(place[1])}"
+    raise InputError(f"prediction must lie in [0, 1]; {where} is {{value}}{remedy}", row=row, value=value)
 
 
 def _unit_remedy(P: NDArray[Any]) -> str:
@@ -232,11 +226,10 @@ def _check_simplex(P: NDArray[Any], rows: Rows | None) -> None:
     i = int(np.argmax(off > SUM_TOLERANCE))
     row = i if rows is None else int(rows[i])
     raise InputError(
-        "each row of prediction must sum to 1 within {within:g}; {row} sums to {total:.9g}. Renormalise in float64: "
+        f"each row of prediction must sum to 1 within {SUM_TOLERANCE:g}; {{row}} sums to "
+        f"{P[i].sum(dtype=np.float64):.9g}. Renormalise in float64: "
         "P = numpy.asarray(P, dtype=float); P = P / P.sum(axis=1, keepdims=True)",
-        within=SUM_TOLERANCE,
         row=row,
-        total=P[i].sum(dtype=np.float64),
     )
 
 

@@ -127,12 +127,10 @@ def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
         return
     place = np.unravel_index(int(np.argmax(bad)), y.shape)
     row = int(place[0] if rows is None else rows[place[0]])
+    where = "{row}" if y.ndim == 1 else f"{{row}}, coordinate {int(place[1])}"
+    missing = " (missing)" if np.isnan(y[place]) else ""
     raise InputError(
-        "y must be finite; {row}{coordinate} is {value}{missing}. Drop or repair such rows",
-        row=row,
-        coordinate="" if y.ndim == 1 else f", coordinate {int(place[1])}",
-        value=y[place],
-        missing=" (missing)" if np.isnan(y[place]) else "",
+        f"y must be finite; {where} is {{value}}{missing}. Drop or repair such rows", row=row, value=y[place]
     )
 
 
@@ -231,9 +229,7 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
         return _read_sets(y, prediction, w, rows, classes)
     if classes is not None:
         raise InputError(
-            "{classes=} is for labels; the outcomes of {kind} are numbers",
-            kind=type(prediction).__name__,
-            option="classes",
+            f"{{classes=}} is for labels; the outcomes of {type(prediction).__name__} are numbers", option="classes"
         )
     if isinstance(prediction, CdfValues):
         if y is not None:

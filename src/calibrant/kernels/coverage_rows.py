@@ -44,9 +44,8 @@ class CoverageRows:
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
             raise InputError(
-                "a kernel on {kind} measures distances between them, so that they must be finite; {row} of those with "
-                "a weight is infinite. Leave such rows out, or use coverage_hsic",
-                kind=type(prediction).__name__,
+                f"a kernel on {type(prediction).__name__} measures distances between them, so that they must be "
+                "finite; {row} of those with a weight is infinite. Leave such rows out, or use coverage_hsic",
                 row=row,
             )
         kind = type(prediction).__name__

@@ -67,9 +67,8 @@ class Members:
         if not fits:
             row = part.start + int(np.argmax(~np.isfinite(z).all(axis=(0, 2))))
             raise InputError(
-                "outcomes and draws are compared as {dtype}, the coarser of their types, and {row} goes "
+                f"outcomes and draws are compared as {self.dtype}, the coarser of their types, and {{row}} goes "
                 "beyond it. Pass both as float64",
-                dtype=str(self.dtype),
                 row=row,
             )
         return z

@@ -207,9 +207,8 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
     if bad.any():
         place = np.unravel_index(int(np.argmax(bad)), bad.shape)
         raise InputError(
-            "ranks must lie between 0 and M = {M}; {row} is {value}. "
+            f"ranks must lie between 0 and M = {M}; {{row}} is {{value}}. "
             "M is the number of draws per row, not the highest rank seen",
-            M=M,
             row=int(place[0]),
             value=array[place],
         )

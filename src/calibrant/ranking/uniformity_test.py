@@ -42,9 +42,7 @@ def summarise(
         raise InputError(_WEIGHTS)
     if method in AGAINST_COVARIATES and covariates is None:
         raise InputError(
-            'method="{method}" needs {covariates=}, what the predictions were made from',
-            method=method,
-            option="covariates",
+            f'method="{method}" needs {{covariates=}}, what the predictions were made from', option="covariates"
         )
     if multiplicity == "exchange":
         if not (isinstance(given, DistributionRows) and isinstance(given.distribution, Samples)):

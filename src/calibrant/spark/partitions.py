@@ -13,7 +13,7 @@ from calibrant.core.summary import Summary
 from calibrant.engines.job import Job
 from calibrant.engines.running import Running
 from calibrant.errors import InputError, SummaryError
-from calibrant.files.recut import recut
+from calibrant.files.reading import recut
 from calibrant.inputs.columns import NamedColumns
 
 ROWS, BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.cli.point_columns import proposed
-from calibrant.cli.point_files import read_point_files
-from calibrant.cli.point_options import PointRequest
+from calibrant.cli.options import PointRequest
+from calibrant.cli.points import proposed, read_point_files
 
 REAL = np.random.default_rng(3).normal(size=(12, 3)).astype(np.float32)
 FAKE = np.random.default_rng(4).normal(size=(10, 3)).astype(np.float32)
@@ -229,8 +228,8 @@ def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
 
     tables("a.csv", REAL, index=Series(range(12)))
     assert refusal(folder, "a.csv", "a.csv") == (
-        "column 'index' of a.csv counts the rows, from 0 to 11. If it is no coordinate, name the coordinates: "
-        "--columns 'x_*'; if it is one, name it with --columns too"
+        "column 'index' of a.csv counts the rows, from 0 to 11. If it is not a coordinate, name the coordinates: "
+        "--columns 'x_*'; if it is, name it with --columns too"
     )
     sets, _ = read(folder, "a.csv", "a.csv", columns="*")
     assert sets[0].shape == (12, 4)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calibrant.cli.messages import doing, printable, tell
+from calibrant.cli.output import doing, printable, tell
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,177 @@
+"""What a command says and writes: results on stdout or in files, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calibrant.errors import CalibrantError, InputError
+from calibrant.files.table_file import check_file, format_of
+
+if TYPE_CHECKING:
+    from calibrant.report.audit import Audit
+
+STDOUT = "-"
+ENDINGS = (".html", ".htm", ".json")  # of results that were made before
+# Control characters except the line feed, marks that turn the writing direction, and halves of broken characters.
+UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+BROKEN_PIPE = 141  # what a shell reports of a program whose reader went away
+
+
+def printable(text: object) -> str:
+    """Return `text` with control characters escaped."""
+    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), str(text))
+
+
+def emit(text: str) -> None:
+    """Write a result to stdout."""
+    try:
+        click.echo(printable(text))
+    except BrokenPipeError:
+        _forget_stdout()
+        raise click.exceptions.Exit(BROKEN_PIPE) from None
+    except OSError as problem:
+        _forget_stdout()
+        raise CalibrantError(
+            f"the results could not be written to standard output: {problem.strerror}. Send them elsewhere"
+        ) from problem
+
+
+def _forget_stdout() -> None:
+    """Let the flush at exit succeed, so that Python does not complain a second time."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> None:
+    """Write one remark to stderr."""
+    remark = f"calibrant: {printable(text)}"
+    if sys.stderr.isatty():
+        remark = "\n".join(_wrapped(line, shutil.get_terminal_size().columns) for line in remark.split("\n"))
+    with suppress(OSError):  # nobody is left to hear it
+        click.echo(remark, err=True)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Break a line between words; a command stays whole, so that it can be copied."""
+    if line.startswith("  calibrant "):
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Show what is being done, on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write(f"\r\x1b[K{printable(what)} ...")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+def check_output(path: Path, *, endings: tuple[str, ...], option: str, source: Path | None = None) -> None:
+    """Refuse an output file that cannot be written, or that is an input."""
+    if path.suffix.lower() not in endings:
+        raise InputError(f"the file of {option} must end in {' or '.join(endings)}; got {path}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it, such as {path / ('report' + endings[0])}")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} to write {path.name} to; make it first")
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
+        raise InputError(f"{option} would overwrite {source}, which is an input file; choose another name")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"you do not have permission to write to {path.parent}; choose another folder for {option}")
+
+
+def check_places(output: Path | None, json_to: str | None, sources: Sequence[Path]) -> None:
+    """Refuse output files that cannot be written, or that are inputs."""
+    for source in sources:
+        if output is not None:
+            check_output(output, endings=(".html", ".htm"), option="-o", source=source)
+        if json_to not in (None, STDOUT):
+            check_output(Path(str(json_to)), endings=(".json",), option="--json", source=source)
+
+
+def deliver(found: Audit, output: Path | None, json_to: str | None) -> None:
+    """Print what was found, or write the report and the JSON and print the verdict."""
+    if output is None and json_to is None:
+        emit(str(found))
+        return
+    # When JSON goes to stdout nothing else may, or no program could read it.
+    say = tell if json_to == STDOUT else emit
+    written = []
+    if output is not None:
+        with doing(f"drawing {output}"):
+            written.append(f"report: {found.to_html(output)}")
+    if json_to == STDOUT:
+        emit(json.dumps(found.findings.to_dict(), indent=1))
+    elif json_to is not None:
+        written.append(f"JSON: {found.to_json(json_to)}")
+    if written:
+        say("\n".join((verdict_text(found), *written)))
+
+
+def verdict_text(found: Audit) -> str:
+    """Return the verdict, with which the plain text of an audit begins."""
+    return str(found).partition("\n\n")[0]
+
+
+def holds_results(path: Path) -> bool:
+    """Tell by its name whether a file is a report or a JSON file."""
+    return path.suffix.lower() in ENDINGS
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Return the results, as `Findings.to_dict` gives them."""
+    check_file(path)
+    if format_of(path):
+        raise InputError(
+            f"{path} holds predictions, not results; measure them first: calibrant audit {path} --json results.json"
+        )
+    from calibrant.report.files import read
+
+    results = read(path)
+    if not _is_sound(results):
+        raise InputError(f"{path} is not a result that this calibrant can read; make it again with calibrant audit")
+    return results
+
+
+def measurements(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return all measurements, section by section."""
+    return [measurement for section in results["sections"] for measurement in section["measurements"]]
+
+
+def _is_sound(results: Any) -> bool:
+    """Tell whether everything is there that the commands look at."""
+    try:
+        return (
+            isinstance(results["verdict"]["headline"], str)
+            and isinstance(results["n"], int)
+            and isinstance(results["level"], float)
+            and all(_is_measurement(m) for m in measurements(results))
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
+
+
+def _is_measurement(m: Mapping[str, Any]) -> bool:
+    numbers = [m["value"], m["expected"], m["pvalue"], *(m["interval"] or ()), *m["details"].values()]
+    for number in numbers:
+        float(0 if number is None else number)  # infinities are texts
+    return isinstance(m["name"], str) and isinstance(m["label"], str)

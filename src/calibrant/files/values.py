@@ -1,0 +1,266 @@
+"""What columns of files must hold; a refusal names the column, the file and the row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.files.where import Where, quoted
+from calibrant.inputs.columns import FromColumns, NamedColumns
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.sets import Sets
+
+if TYPE_CHECKING:
+    import polars as pl
+
+AXES = {"draws": ("draw", "coordinate"), "coordinates": ("coordinate",), "columns": ("coordinate",)}
+"""What stands along the axes of a cell that is a list, by the role of its column."""
+
+
+def roles_of(columns: NamedColumns) -> dict[str, str]:
+    """Return what each column must hold, but for groups: labels, numbers, members of sets, or numbers or lists."""
+    p, y = columns.prediction, columns.y
+    kind = p.kind if isinstance(p, FromColumns) else None
+    outcome = "coordinates" if kind is Samples else "labels" if kind in (None, Sets) else "numbers"
+    found = dict.fromkeys((y,) if isinstance(y, str) else y or (), outcome)
+    if isinstance(p, FromColumns):
+        for argument, names in p.columns.items():
+            role = "members" if kind is Sets else "draws" if kind is Samples else "columns"
+            role = "lists" if argument == "log_density" else role
+            found |= dict.fromkeys((names,) if isinstance(names, str) else names, role)
+    else:
+        found |= dict.fromkeys((p,) if isinstance(p, str) else p, "columns")
+    return found | dict.fromkeys((*columns.others, *((columns.weights,) if columns.weights else ())), "numbers")
+
+
+def counting(where: Where | None) -> str:
+    """Return how rows are counted, for the template of a message."""
+    return "counted from 0" + (" among the rows that {where=} keeps" if where else "")
+
+
+def nothing(files: Sequence[Path], where: Where | None, weights: str | None = None) -> InputError:
+    """Return the error of files without rows, or of which a filter keeps none, or none has a weight."""
+    return InputError(
+        "{what} nothing to measure: "
+        + ("{where=text} keeps none of the rows" if where else "there are no rows")
+        + ("" if weights is None else ", or all of them have the weight 0 in {weights}"),
+        what=f"{files[0]} has" if len(files) == 1 else f"the {len(files):,} files, from {files[0]} on, have",
+        text=None if where is None else where.text,
+        weights=shown(weights),
+    )
+
+
+@dataclass(frozen=True)
+class Values:
+    """Rows of a column of a file: which ones, and whether a CSV could have decimal commas."""
+
+    name: str
+    column: Any
+    file: Path
+    where: Where | None = None
+    start: int = 0
+    is_csv: bool = False
+
+    def checked(self, role: str) -> Any:
+        """Return the column, in which every row has what the role asks for: members as booleans, lists as arrays.
+
+        A column without texts and lists is not looked at, but for the number of missing values that comes with it.
+        """
+        self.check_present(nulls_only=True)
+        if self._is_polars and (role == "lists" or (role in AXES and depth(self.column.dtype))):
+            return self._as_array(AXES["draws" if role == "lists" else role])
+        if self._is_polars and role == "members":
+            return self._as_members()
+        if role not in ("labels", "members"):
+            self.check_numbers()
+        return self.column
+
+    def check_present(self, *, nulls_only: bool = False) -> None:
+        """Refuse a column in which a value is missing; NaN is looked for only if asked, as it takes a pass."""
+        counted = self.column.null_count
+        if nulls_only and not (counted() if callable(counted) else counted):
+            return
+        missing = self._missing()
+        if missing.any():
+            raise self.refusal(
+                "has no value in {count:,} of "
+                + ("{n:,} rows" if not self.start else "the {n:,} rows from row {start:,} on")
+                + ", the first of them {row} ({counting}). Repair them, or leave them out with {where=advice}",
+                int(missing.argmax()),
+                count=int(missing.sum()),
+                n=missing.size,
+                start=self.start,
+                advice=f"{quoted(self.name)} is not null",
+            )
+
+    def check_numbers(self, instead: str = "name another column") -> None:
+        """Refuse a column that does not hold numbers, naming the first row that does not."""
+        if self._is_polars and self.column.dtype.is_numeric():
+            return
+        texts = self._texts()
+        otherwise = f"{instead[:1].upper()}{instead[1:]}"
+        if texts is None or all(text is None for text in texts):
+            if self._is_polars:
+                dtype = str(self.column.dtype)
+                raise self.refusal(
+                    "must hold numbers; it holds values of type {dtype}. {advice}", dtype=dtype, advice=otherwise
+                )
+            return
+        strange = next((i for i, text in enumerate(texts) if text is not None and not _is_number(text)), None)
+        remedy = "Save it as numbers"
+        if strange is not None:
+            some = any(text is not None and _is_number(text) for text in texts)
+            remedy = "Leave such cells empty" if some else ""
+            if self.is_csv and all(text is None or _is_number(text.replace(",", ".")) for text in texts):
+                remedy = "Add {decimal_comma=yes}"
+        row = strange if strange is not None else next(i for i, text in enumerate(texts) if text is not None)
+        raise self.refusal(
+            "must hold numbers; {row} ({counting}) is the text {value}. "
+            + (remedy + ", or {instead}" if remedy else "{otherwise}"),
+            row,
+            value=texts[row],
+            yes=True,
+            instead=instead,
+            otherwise=otherwise,
+        )
+
+    def refusal(self, problem: str, row: int | None = None, **fields: Any) -> InputError:
+        """Return an error about the column; the template `problem` follows its name."""
+        if row is not None:
+            fields |= {"row": self.start + row, "place": f"row {self.start + row:,}"}
+        return InputError(
+            "column {name} of {file} " + problem.replace("{counting}", counting(self.where)),
+            name=shown(self.name),
+            file=str(self.file),
+            **fields,
+        )
+
+    @property
+    def _is_polars(self) -> bool:
+        return type(self.column).__module__.partition(".")[0] == "polars"
+
+    def _missing(self) -> NDArray[np.bool_]:
+        if not self._is_polars:
+            return np.asarray(self.column.is_null(nan_is_null=True))
+        nan = self.column.is_nan() if self.column.dtype.is_float() else False
+        return np.asarray((self.column.is_null() | nan).to_numpy())
+
+    def _texts(self) -> list[str | None] | None:
+        """Return the values of a column of texts."""
+        import narwhals as nw
+
+        column = nw.from_native(self.column, series_only=True)
+        if not isinstance(column.dtype, (nw.String, nw.Categorical, nw.Enum)):
+            return None
+        return [None if value is None else str(value) for value in column.to_list()]
+
+    def _as_members(self) -> Any:
+        """Return whether a label is in the set; refuse a column that does not say it."""
+        import polars as pl
+
+        column = self.column
+        if column.dtype == pl.Boolean or depth(column.dtype):
+            return column
+        strange = ~((column == 0) | (column == 1)) if column.dtype.is_numeric() else None
+        if strange is not None and not strange.any():
+            return column.cast(pl.Boolean)
+        row = int(0 if strange is None else strange.arg_max() or 0)
+        probability = column.dtype.is_float() and column.min() >= 0 and column.max() <= 1
+        raise self.refusal(
+            "must say whether a class is in the set, true or false or 1 or 0; {row} ({counting}) is {value}. "
+            + ("These are probabilities: compare them with a threshold" if probability else "Name another column"),
+            row,
+            value=column[row],
+        )
+
+    def _as_array(self, axes: tuple[str, ...]) -> Any:
+        """Return lists of one length as arrays; refuse lists of different lengths, or with a number missing."""
+        import polars as pl
+
+        column = self.column
+        must = "must hold lists of numbers; it holds {dtype}. Name another column"
+        if not depth(column.dtype):
+            raise self.refusal(must, dtype=str(column.dtype))
+        sizes: list[int] = []
+        flat = column
+        for axis in axes[: depth(column.dtype)]:
+            self._refuse_missing(flat, (len(column), *sizes), axes)
+            flat = _as_lists(flat)
+            found = flat.list.len()
+            strange = found != found[0]
+            if strange.any():
+                first = int(strange.arg_max() or 0)
+                shape = (len(column), *sizes)
+                raise self.refusal(
+                    "must hold lists of one length; {one} has {size:,} {axis}s and {other} has {length:,} ({counting})",
+                    one=_placed(0, shape, axes, self.start),
+                    size=found[0],
+                    axis=axis,
+                    other=_placed(first, shape, axes, self.start),
+                    length=found[first],
+                )
+            if found[0] == 0:
+                raise self.refusal(f"holds empty lists; there must be at least one {axis}")
+            sizes.append(int(found[0]))
+            flat = flat.explode()
+        if not flat.dtype.is_numeric():
+            raise self.refusal(must, dtype=str(column.dtype))
+        self._refuse_missing(flat, (len(column), *sizes), axes)
+        return column.cast(pl.Array(flat.dtype, tuple(sizes)))
+
+    def _refuse_missing(self, flat: pl.Series, shape: tuple[int, ...], axes: tuple[str, ...]) -> None:
+        missing = flat.is_null() | (flat.is_nan() if flat.dtype.is_float() else False)
+        if missing.any():
+            raise self.refusal(
+                "has no value in {first} ({counting}), and {more:,} more are missing. Repair or leave out such rows",
+                first=_placed(int(missing.arg_max() or 0), shape, axes, self.start),
+                more=missing.sum() - 1,
+            )
+
+
+def depth(dtype: Any) -> int:
+    """Return how many axes a cell has: 0 of a number, 1 of a list of numbers, 2 of a list of lists."""
+    import polars as pl
+
+    return 1 + depth(dtype.inner) if isinstance(dtype, (pl.List, pl.Array)) else 0
+
+
+def list_lengths(column: pl.Series) -> tuple[int, ...]:
+    """Return the lengths along the axes of a cell, of numbers; 0 where they differ or there are none."""
+    found = []
+    for _ in range(depth(column.dtype)):
+        column = _as_lists(column.drop_nulls())
+        sizes = column.list.len().unique()
+        found.append(int(sizes[0]) if len(sizes) == 1 else 0)
+        column = column.explode()
+    return tuple(found) if column.dtype.is_numeric() else ()
+
+
+def _as_lists(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
+def _placed(number: int, shape: tuple[int, ...], axes: tuple[str, ...], start: int) -> str:
+    """Return where a number stands among all of a column.
+
+    >>> _placed(13, (2, 4, 3), AXES["draws"], 100)
+    'row 101, draw 0, coordinate 1'
+    """
+    row, *others = (int(i) for i in np.unravel_index(number, shape))
+    return ", ".join([f"row {start + row}", *(f"{axis} {i}" for axis, i in zip(axes, others, strict=False))])
