@@ -271,7 +271,7 @@ class Subject:
     Options that are a `PerRow` are drawn with the data. `equal_weights` says that the verb refuses unequal weights.
     """
 
-    entry: Entry
+    entry: Entry[Any, Any]
     data: str
     options: Mapping[str, Any] = field(default_factory=dict)
     equal_weights: bool = False
