@@ -81,7 +81,7 @@ def frames(report: Report, clients: dict[str, Any], n: int, rounds: int) -> None
     with tempfile.TemporaryDirectory() as folder:
         y, p = predictions(Path(folder), n)
         frame = dd.read_parquet(folder)
-        best, found = raced(clients, lambda: on_dask.measure(VERBS, "label", "score", frame=frame), rounds)
+        best, found = raced(clients, lambda: on_dask.measure(VERBS, frame, y="label", prediction="score"), rounds)
     report.table(("", "seconds"), [(name, f"{seconds:.2f}") for name, seconds in best.items()])
     ratio = best[ONE] / best[TWO]
     if n == FEWER:

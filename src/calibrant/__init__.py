@@ -24,9 +24,8 @@ from calibrant.core.results import (
 from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary
-from calibrant.engines.fold import fold
-from calibrant.engines.measure import measure
-from calibrant.engines.measuring import Measured
+from calibrant.engines.jobs import Measured
+from calibrant.engines.measure import fold, measure
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError, SummaryError
 from calibrant.files.scan import scan
 from calibrant.inputs.cdf_values import CdfValues

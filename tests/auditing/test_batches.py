@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import InputError, Intervals, audit
 from calibrant.auditing.batches import AuditJob
-from calibrant.engines.running import Running
+from calibrant.engines.totals import Running
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(1)

@@ -44,9 +44,9 @@ def test_a_frame_is_audited_as_one_batch_of_its_rows(exact, columns, framed, sch
     from calibrant.dask import audit
 
     found = audit(
-        "label",
-        "score",
-        frame=framed(columns, 0, 300, 301, 700),
+        framed(columns, 0, 300, 301, 700),
+        y="label",
+        prediction="score",
         weights="weight",
         groups=["side"],
         exact=exact,
@@ -62,16 +62,16 @@ def test_arrays_with_groups_say_the_same_as_a_frame(columns, framed, cut, thread
 
     cuts = (200, 500)
     y, p, side = (cut(columns[name], *cuts) for name in ("label", "score", "side"))
-    expected = audit("label", "score", frame=framed(columns, *cuts), groups="side", resamples=19)
-    same(audit(y, p, groups={"side": side}, resamples=19), expected)
-    assert audit(y, p, groups=side, resamples=19).findings.n == 800
+    expected = audit(framed(columns, *cuts), y="label", prediction="score", groups="side", resamples=19)
+    same(audit((y, p), groups={"side": side}, resamples=19), expected)
+    assert audit((y, p), groups=side, resamples=19).findings.n == 800
 
 
 def test_classes_with_names(columns, framed, threads):
     from calibrant.dask import audit
 
     labels = ["cat", "dog", "owl"]
-    found = audit("animal", ["P0", "P1", "P2"], frame=framed(columns, 200, 500), classes=labels, resamples=19)
+    found = audit(framed(columns, 200, 500), y="animal", prediction=["P0", "P1", "P2"], classes=labels, resamples=19)
     job = of_batches.AuditJob(resamples=19, classes=labels)
     batch = Batch(columns["animal"], np.column_stack([columns[f"P{k}"] for k in range(3)]))
     same(found, job.finish(job.part(batch)))
@@ -82,7 +82,9 @@ def test_a_generator_is_used_here_and_not_on_workers(columns, framed, cluster):
 
     frame = framed(columns, 200, 500)
     with cluster.as_current():
-        found = [audit("label", "score", frame=frame, resamples=19, rng=np.random.default_rng(1)) for _ in range(2)]
+        found = [
+            audit(frame, y="label", prediction="score", resamples=19, rng=np.random.default_rng(1)) for _ in range(2)
+        ]
     same(*found)
 
 
@@ -90,8 +92,8 @@ def test_refusals(columns, framed, cut, threads, refusal):
     from calibrant.dask import audit
 
     y, p = cut([0, 1], 1), cut([0.2, 0.7], 1)
-    assert "groups must have names other than y, prediction, weights" in refusal(audit, y, p, groups={"y": y})
-    assert "level" in refusal(audit, y, p, level=2)
+    assert "groups must have names other than y, prediction, weights" in refusal(audit, (y, p), groups={"y": y})
+    assert "level" in refusal(audit, (y, p), level=2)
     frame = framed({"y": [1.0, 2.0], "low": [0.0, 0.0], "high": [3.0, 3.0]}, 1)
-    message = refusal(audit, "y", from_columns(Intervals, "low", "high", level=0.9), frame=frame)
+    message = refusal(audit, frame, y="y", prediction=from_columns(Intervals, "low", "high", level=0.9))
     assert ": an audit of batches judges probabilities; got Intervals" in message

@@ -9,6 +9,6 @@ def test_two_workers(contract, cluster, require):
     frame = require("dask.dataframe").from_pandas(pd.DataFrame(contract.table), npartitions=7)
     with cluster.as_current():
         found = measure(
-            contract.verbs, contract.y, contract.prediction, frame=frame, groups=contract.groups, exact=True
+            contract.verbs, frame, y=contract.y, prediction=contract.prediction, groups=contract.groups, exact=True
         )
     contract.check(found)

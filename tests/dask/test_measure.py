@@ -120,7 +120,7 @@ def test_frames_are_measured_as_arrays_are(kind, places, data, framed, threads):
 
     verbs, y, columns, prediction, labels = KINDS[kind]
     flat = {name: values for name, values in data.items() if np.ndim(values) == 1}
-    found = measure(verbs, y, columns, frame=framed(flat, *places), exact=True, **labels)
+    found = measure(verbs, framed(flat, *places), y=y, prediction=columns, exact=True, **labels)
     assert len(found) == len(verbs)
     for verb in verbs:
         rows = (None if y is None else data[y], prediction(data))
@@ -138,7 +138,7 @@ def test_weights_count_on_every_scheduler(kind, scheduler, data, framed):
     weights = data["w"].copy()
     weights[100:201] = 0  # a partition that counts for nothing
     flat = {name: values for name, values in data.items() if np.ndim(values) == 1} | {"w": weights}
-    found = measure(verbs, y, columns, frame=framed(flat, *SEVEN), weights="w", exact=True, **labels)
+    found = measure(verbs, framed(flat, *SEVEN), y=y, prediction=columns, weights="w", exact=True, **labels)
     for verb in verbs:
         close(found[named(verb)].value, expected(verb, data[y], prediction(data), weights=weights, **labels))
 
@@ -148,7 +148,7 @@ def test_arrays_with_other_chunks_are_brought_together(data, cut, scheduler):
 
     y, w = cut(data["label"], 300), cut(data["w"], 50, 500)
     P = cut(data["P"], 100, 101, 400).rechunk({1: 2})  # cut through the rows
-    found = measure(["brier_score", "ece"], y, P, weights=w, exact=True)
+    found = measure(["brier_score", "ece"], (y, P, w), exact=True)
     for verb in ("brier_score", "ece"):
         close(found[verb].value, expected(verb, data["label"], data["P"], weights=data["w"]))
 
@@ -157,8 +157,8 @@ def test_arrays_of_unknown_lengths_are_taken_block_by_block(data, framed, thread
     from calibrant.dask import measure
 
     frame = framed({name: data[name] for name in ("event", "p", "w")}, *EMPTY)
-    series = measure("brier_score", frame["event"], frame["p"], weights=frame["w"])
-    arrays = measure("brier_score", frame["event"].values, frame["p"].values, weights=frame["w"].values)
+    series = measure("brier_score", (frame["event"], frame["p"], frame["w"]))
+    arrays = measure("brier_score", (frame["event"].values, frame["p"].values, frame["w"].values))
     wanted = calibrant.brier_score(data["event"], data["p"], weights=data["w"])
     close(series["brier_score"].value, wanted)
     close(arrays["brier_score"].value, wanted)
@@ -168,7 +168,7 @@ def test_a_mapping_of_arrays_is_a_frame(data, cut, threads):
     from calibrant.dask import measure
 
     frame = {"y": cut(data["y"], 400), "draws": cut(data["draws"], 100, 300), "unused": None}
-    found = measure("crps", "y", from_columns(Samples, "draws"), frame=frame)
+    found = measure("crps", frame, y="y", prediction=from_columns(Samples, "draws"))
     close(found["crps"].value, calibrant.crps(data["y"], Samples(data["draws"])))
 
 
@@ -176,7 +176,7 @@ def test_without_exact_rows_are_counted_in_cells_and_the_rounding_is_stated(data
     from calibrant.dask import measure
 
     y, p = cut(data["event"], *SEVEN), cut(data["p"], *SEVEN)
-    found = measure(["ece", "kuiper_test"], y, p)
+    found = measure(["ece", "kuiper_test"], (y, p))
     close(found["ece"].value, calibrant.ece(data["event"], data["p"]))
     of_rows = calibrant.kuiper_test(data["event"], data["p"])
     rounding = found["kuiper_test"].rounding
@@ -187,7 +187,7 @@ def test_without_exact_rows_are_counted_in_cells_and_the_rounding_is_stated(data
 def test_rows_are_kept_only_if_asked(data, cut, threads, refusal):
     from calibrant.dask import measure
 
-    message = refusal(measure, "mmce", cut(data["event"]), cut(data["p"]), error=NotApplicableError)
+    message = refusal(measure, "mmce", (cut(data["event"]), cut(data["p"])), error=NotApplicableError)
     assert "exact=True" in message
     assert message.startswith("partition 0: ")
 
@@ -196,7 +196,7 @@ def test_the_same_partitions_give_the_same_bits_on_every_scheduler(data, cut, cl
     from calibrant.dask import measure
 
     def found():
-        return measure(["brier_score", "ece"], cut(data["event"], *SEVEN), cut(data["p"], *SEVEN), exact=True)
+        return measure(["brier_score", "ece"], (cut(data["event"], *SEVEN), cut(data["p"], *SEVEN)), exact=True)
 
     first = found()
     import dask
@@ -211,7 +211,7 @@ def test_processes_that_come_and_go(data, cut, require):
     from calibrant.dask import measure
 
     with require("dask").config.set(scheduler="processes", num_workers=1):
-        found = measure(["brier_score", "kuiper_test"], cut(data["event"], 350), cut(data["p"], 350), exact=True)
+        found = measure(["brier_score", "kuiper_test"], (cut(data["event"], 350), cut(data["p"], 350)), exact=True)
     close(found["brier_score"].value, calibrant.brier_score(data["event"], data["p"]))
     close(found["kuiper_test"].value, calibrant.kuiper_test(data["event"], data["p"]))
 
@@ -223,9 +223,9 @@ def test_text_and_lists_in_frames(data, require, threads):
     table = pd.DataFrame({"answer": data["answer"], "p": data["p"], "animal": data["animal"], "P": list(data["P"])})
     with require("dask").config.set({"dataframe.convert-string": False}):  # lists would become text
         frame = dd.from_pandas(table, npartitions=3)
-        found = measure("ece", "animal", "P", frame=frame, exact=True, classes=["cat", "dog", "owl"])
+        found = measure("ece", frame, y="animal", prediction="P", exact=True, classes=["cat", "dog", "owl"])
     wanted = calibrant.ece(data["animal"], data["P"], classes=["cat", "dog", "owl"])
     close(found["ece"].value, wanted)
     frame = dd.from_pandas(table[["answer", "p"]], npartitions=3)
-    series = measure("ece", frame["answer"], frame["p"], exact=True, pos_label="yes")
+    series = measure("ece", (frame["answer"], frame["p"]), exact=True, pos_label="yes")
     close(series["ece"].value, calibrant.ece(data["answer"], data["p"], pos_label="yes"))

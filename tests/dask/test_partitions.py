@@ -24,14 +24,14 @@ def test_a_refusal_names_its_partition_and_keeps_its_class(y, cut, scheduler, re
     from calibrant.dask import measure
 
     bad = cut([0.1, 0.2, 0.3, 1.4, 0.5, 0.6], 2, 4)
-    message = refusal(measure, "brier_score", y, bad)
+    message = refusal(measure, "brier_score", (y, bad))
     assert message.startswith("partition 1: prediction must lie in [0, 1]; row 1 is 1.4")
 
 
 def test_a_verb_that_does_not_apply_says_so_with_its_own_class(y, p, scheduler, refusal):
     from calibrant.dask import measure
 
-    assert "exact=True" in refusal(measure, "mmce", y, p, error=NotApplicableError)
+    assert "exact=True" in refusal(measure, "mmce", (y, p), error=NotApplicableError)
 
 
 def test_parts_that_do_not_merge_are_named(cut, require, threads, refusal):
@@ -40,7 +40,7 @@ def test_parts_that_do_not_merge_are_named(cut, require, threads, refusal):
     da, delayed = require("dask.array"), require("dask").delayed
     blocks = [delayed(np.asarray)([0.3, 0.4], dtype=kind) for kind in ("float64", "float32")]
     p = da.concatenate([da.from_delayed(block, (2,), float) for block in blocks])
-    message = refusal(measure, "mmce", cut([0, 1, 1, 0], 2), p, error=SummaryError, exact=True)
+    message = refusal(measure, "mmce", (cut([0, 1, 1, 0], 2), p), error=SummaryError, exact=True)
     assert message.startswith("partitions 0 to 1: scores of type float64 and float32")
 
 
@@ -49,14 +49,14 @@ def test_no_rows_at_all_are_refused_as_ever(cut, scheduler, refusal):
 
     nothing = cut(np.zeros(0), 0, 0)
     words = "there are no rows: each of the 3 partitions is empty"
-    assert refusal(measure, "brier_score", nothing, nothing).startswith(words)
+    assert refusal(measure, "brier_score", (nothing, nothing)).startswith(words)
     assert refusal(skce, nothing, cut(np.zeros((0, 3)), 0, 0)).startswith(words)
 
 
 def test_weights_that_are_all_0_leave_no_rows(y, p, cut, threads, refusal):
     from calibrant.dask import measure
 
-    message = refusal(measure, "brier_score", y, p, weights=cut(np.zeros(6), 3))
+    message = refusal(measure, "brier_score", (y, p, cut(np.zeros(6), 3)))
     assert "no row of a weight above 0" in message
 
 
@@ -64,7 +64,7 @@ def test_weights_that_are_all_0_leave_no_rows(y, p, cut, threads, refusal):
     ("given", "words"),
     [
         ({"y": [0, 1]}, "y must be a Dask array; got [0, 1] (list). Make one with dask.array.from_array"),
-        ({"y": "label"}, "y is given by the names of columns, 'label'; pass their frame with frame="),
+        ({"y": "label"}, "y is given by the names of columns, 'label'; pass their frame first, and the names as y="),
         ({"prediction": ["a", "b"]}, "prediction is given by the names of columns, ['a', 'b']; pass their frame"),
         ({"prediction": from_columns(Normal, "m", "s")}, "prediction is given by the names of columns"),
         ({"prediction": Normal([0.0], 1.0)}, "prediction is a Normal, which is in memory; name the columns"),
@@ -75,13 +75,28 @@ def test_what_is_no_dask_array_is_refused(given, words, y, p, refusal):
     from calibrant.dask import measure
 
     arguments = {"y": y, "prediction": p, **given}
-    assert words in refusal(measure, "brier_score", **arguments)
+    assert words in refusal(measure, "brier_score", tuple(arguments.values()))
+
+
+def test_groups_that_are_texts_in_memory_are_refused_with_advice_that_fits(y, p, refusal):
+    from calibrant.dask import measure
+
+    message = refusal(measure, "coverage_gap", (y, p), groups=["north", "south"] * 3)
+    assert "group must be a Dask array; got ['north', 'south'" in message
+    assert "dask.array.from_array(np.asarray(group), chunks=...)" in message
+
+
+def test_a_tuple_goes_without_names(y, p, refusal):
+    from calibrant.dask import measure
+
+    for given, options in (((y, p), {"prediction": "p"}), ((y,), {}), ((y, p, p, p), {})):
+        assert "Dask arrays are given as (y, prediction)" in refusal(measure, "brier_score", given, **options)
 
 
 def test_lengths_that_differ_are_refused_before_anything_is_computed(y, cut, refusal):
     from calibrant.dask import measure
 
-    message = refusal(measure, "brier_score", y, cut([0.5] * 7, 3))
+    message = refusal(measure, "brier_score", (y, cut([0.5] * 7, 3)))
     assert message.startswith("y and prediction must have the same number of rows; got 6 and 7")
 
 
@@ -91,9 +106,9 @@ def test_blocks_of_unknown_length_must_agree_in_number_and_length(framed, thread
     columns = {"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4]}
     longer = {"y": [0] * 5, "p": [0.5] * 5}
     first, second, third = framed(columns, 2), framed(longer, 2), framed(columns, 1, 2)
-    message = refusal(measure, "brier_score", first["y"], third["p"])
+    message = refusal(measure, "brier_score", (first["y"], third["p"]))
     assert message.startswith("y has 2 chunks and prediction has 3")
-    message = refusal(measure, "brier_score", first["y"], second["p"])
+    message = refusal(measure, "brier_score", (first["y"], second["p"]))
     assert message.startswith("partition 1: y has 2 rows and prediction has 3")
 
 
@@ -101,11 +116,12 @@ def test_a_column_that_is_not_there_is_named_before_anything_is_computed(framed,
     from calibrant.dask import measure
 
     frame = framed({"label": [0, 1], "score": [0.2, 0.7]}, 1)
-    message = refusal(measure, "brier_score", "label", "scores", frame=frame)
+    message = refusal(measure, "brier_score", frame, y="label", prediction="scores")
     assert message.startswith("the frame has no column 'scores'. Did you mean 'score'?")
-    assert "name of a column" in refusal(measure, "brier_score", 3, "score", frame=frame)
-    assert "must be a Dask DataFrame" in refusal(measure, "brier_score", "label", "score", frame=[1])
-    assert refusal(measure, "brier_score", "a", "b", frame={"a": frame["label"]}).startswith("frame has no column 'b'")
+    assert "name of a column" in refusal(measure, "brier_score", frame, y=3, prediction="score")
+    assert "must be a Dask DataFrame" in refusal(measure, "brier_score", [1], y="label", prediction="score")
+    message = refusal(measure, "brier_score", {"a": frame["label"]}, y="a", prediction="b")
+    assert message.startswith("data has no column 'b'")
 
 
 @pytest.mark.parametrize(("rows", "compiled"), [(2, False), (3, True)])
@@ -115,7 +131,9 @@ def test_workers_decide_for_compiled_code_as_for_all_rows(framed, threads, monke
     monkeypatch.setattr(dispatch, "FAST_ROWS", 9)
     monkeypatch.setattr(dispatch, "has_numba", lambda: True)
     frame = framed({"y": [0, 1, 1] * 3, "p": [0.1, 0.2, 0.3] * 3}, rows, 6)
-    first, *_ = Partitions.of("y", "p", frame=frame).each(lambda batch: dispatch.takes_fast_body(len(batch.y)), "look")
+    first, *_ = Partitions.of(frame, y="y", prediction="p").each(
+        lambda batch: dispatch.takes_fast_body(len(batch.y)), "look"
+    )
     assert first.compute() is compiled
 
 
@@ -132,22 +150,23 @@ def test_only_the_columns_in_use_are_read(require, threads):
         asked.append(columns)
         return table[columns].iloc[200 * part : 200 * (part + 1)]
 
-    def columns_of(call, *given, **options):
+    def columns_of(call):
         asked.clear()
-        call(*given, frame=dd.from_map(read, [0, 1], meta=table.iloc[:0]), **options)
+        call(dd.from_map(read, [0, 1], meta=table.iloc[:0]))
         assert len(asked) == 2
         return sorted(asked[0])
 
-    assert columns_of(measure, "brier_score", "label", "p") == ["label", "p"]
-    assert columns_of(audit, "label", "p", weights="w", groups=["side"], resamples=19) == ["label", "p", "side", "w"]
-    assert columns_of(skce, "label", ["q", "p"]) == ["label", "p", "q"]
+    assert columns_of(lambda data: measure("brier_score", data, y="label", prediction="p")) == ["label", "p"]
+    options = {"y": "label", "prediction": "p", "weights": "w", "groups": ["side"], "resamples": 19}
+    assert columns_of(lambda data: audit(data, **options)) == ["label", "p", "side", "w"]
+    assert columns_of(lambda data: skce("label", ["q", "p"], frame=data)) == ["label", "p", "q"]
 
 
 def test_without_dask_the_extra_is_named(monkeypatch, refusal):
     from calibrant.dask import measure
 
     monkeypatch.setitem(sys.modules, "dask", None)
-    assert "calibrant[dask]" in refusal(measure, "brier_score", [0], [0.5], error=MissingExtraError)
+    assert "calibrant[dask]" in refusal(measure, "brier_score", ([0], [0.5]), error=MissingExtraError)
 
 
 def test_what_arrays_share_is_computed_once(require, scheduler):
@@ -161,7 +180,7 @@ def test_what_arrays_share_is_computed_once(require, scheduler):
 
     x = da.zeros((400, 2), chunks=(50, 2)).map_blocks(load, dtype=float)
     y, p = (x[:, 0] > 0.5).astype(int), (x[:, 1] > 0.5).astype(float)
-    assert measure("brier_score", y, p)["brier_score"].value == 0.0
+    assert measure("brier_score", (y, p))["brier_score"].value == 0.0
 
 
 @pytest.mark.parametrize("origin", ["persisted", "repartitioned", "joined", "shuffled"])
@@ -177,6 +196,6 @@ def test_frames_of_any_origin(framed, require, scheduler, origin):
         "joined": lambda: dd.concat([frame, frame]),
         "shuffled": lambda: frame.shuffle("p"),
     }[origin]()
-    found = measure(["ece", "brier_score"], "y", "p", frame=made)
+    found = measure(["ece", "brier_score"], made, y="y", prediction="p")
     assert found["ece"].value == pytest.approx(calibrant.ece(table["y"], table["p"]), rel=1e-12)
     assert found["brier_score"].value == pytest.approx(calibrant.brier_score(table["y"], table["p"]), rel=1e-12)

@@ -10,8 +10,8 @@ import pytest
 
 from calibrant import Grid, brier_score, ece
 from calibrant.core.dispatch import on_threads
+from calibrant.dask.measure import FAN_IN, merged
 from calibrant.dask.partitions import delayed_task
-from calibrant.dask.running import FAN_IN, merged
 
 PATIENCE = 120  # seconds, for machines that are busy
 
@@ -52,7 +52,7 @@ def test_a_partition_is_read_and_summarised_by_one_task(framed, require):
 
     frame = framed({"y": [0, 1, 1, 0, 1, 0], "p": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, 2, 4)
     with watching(pretask=note), require("dask").config.set(scheduler="sync"):
-        measure("brier_score", "y", "p", frame=frame)
+        measure("brier_score", frame, y="y", prediction="p")
     assert len(seen) == 3 + 1  # partitions and their sum
 
 
@@ -98,7 +98,7 @@ def test_a_worker_is_killed_in_the_middle_and_the_result_is_right(cluster, tmp_p
     killer = threading.Thread(target=kill)
     killer.start()
     with cluster.as_current():
-        found = measure(["brier_score", "ece"], da.from_array(y, chunks=rows), da.concatenate(blocks), exact=True)
+        found = measure(["brier_score", "ece"], (da.from_array(y, chunks=rows), da.concatenate(blocks)), exact=True)
     killer.join()
     begun = [path.name.split("-")[1:] for path in tmp_path.glob("begun-*")]
     interrupted = {k for k, pid in begun if int(pid) == victims[0] and int(k) >= free}

@@ -94,7 +94,7 @@ def test_refusals(columns, cut, threads, refusal):
 
     y, p = cut([0, 1, 1], 1), cut([0.2, 0.7, 0.4], 1)
     message = refusal(skce, y, p, error=NotApplicableError)
-    assert ": pairs of partitions are for class probabilities and laws" in message
+    assert ": pairs of partitions are for class probabilities and predictive distributions" in message
     assert 'measure("skce", ..., exact=True)' in message
     P = cut(np.eye(3), 1)
     assert "kernel must be a kernel" in refusal(skce, y, P, kernel=0.3)
@@ -108,6 +108,6 @@ def test_refusals(columns, cut, threads, refusal):
         skce, "y", distribution, frame=frame, kernel=Exponential() * Matern32(1.0), error=NotApplicableError
     )
     assert "Normal with the target kernel Matern32" in message
-    assert "nothing is drawn from laws in partitions" in message
+    assert "nothing is drawn from distributions in partitions" in message
     many = cut(np.zeros(501, int), *range(1, 501)), cut(np.tile([1.0, 0.0, 0.0], (501, 1)), *range(1, 501))
     assert refusal(skce, *many).startswith("501 partitions are 125,751 pairs of partitions")

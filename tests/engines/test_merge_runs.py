@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant.core.pool import Pool, pool_entries
-from calibrant.engines import merge_runs
-from calibrant.engines.merge_runs import merge_pools, merge_windows
+from calibrant.engines import merging as merge_runs
+from calibrant.engines.merging import merge_pools, merge_windows
 from calibrant.inputs.arrays import unit_weights
 
 

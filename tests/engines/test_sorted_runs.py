@@ -16,7 +16,8 @@ import calibrant as cb
 from calibrant import CalibrantError, InputError, Ordered, SummaryError
 from calibrant.core.catalogue import ENTRIES
 from calibrant.core.ordered import TwoColumns
-from calibrant.engines import merge_runs, sorted_runs
+from calibrant.engines import merging as merge_runs
+from calibrant.engines import sorted_runs
 from calibrant.engines.sorted_runs import SortedRuns
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary
@@ -370,7 +371,7 @@ class TestGoingOn:
             manifest = runs.manifest()
         with pytest.raises(SummaryError, match="format 9; this calibrant reads 1"):
             SortedRuns.resumed(tmp_path, {**manifest, "format": 9})
-        with pytest.raises(SummaryError, match="no manifest of sorted runs"):
+        with pytest.raises(SummaryError, match="not a manifest of sorted runs"):
             SortedRuns.resumed(tmp_path, {"format": 1})
         with pytest.raises(SummaryError, match="names Grid"):
             SortedRuns.resumed(tmp_path, {**manifest, "kind": "Grid"})
@@ -421,7 +422,7 @@ class TestRefused:
         command = [sys.executable, "-c", work, str(tmp_path)]
         done = subprocess.run(command, preexec_fn=as_anyone, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("InputError you may not write to the folder")
+        assert done.stdout.startswith("InputError you do not have permission to write to the folder")
 
     def test_a_folder_that_went_away(self, tmp_path):
         folder = tmp_path / "folder"

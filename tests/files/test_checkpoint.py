@@ -1,6 +1,7 @@
 """A run that was broken off goes on from where it was, and gives the same bits."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 
 from calibrant import ece, kuiper_test, spiegelhalter_test
+from calibrant.core import summary as codec
 from calibrant.errors import CalibrantError
 from calibrant.files import checkpoint as module
-from calibrant.files import passing
+from calibrant.files import run_job
 from calibrant.files import scan as scanning
 from calibrant.files.checkpoint import Checkpoint, described
 from calibrant.files.scan import scan
@@ -25,8 +27,8 @@ VERBS = (ece, kuiper_test, spiegelhalter_test, "brier_score")
 @pytest.fixture(autouse=True)
 def often(monkeypatch, small_batches):
     """Write a checkpoint after every second batch."""
-    monkeypatch.setattr(passing, "EVERY", 2)
-    monkeypatch.setattr(passing, "SHARE", float("inf"))
+    monkeypatch.setattr(run_job, "EVERY", 2)
+    monkeypatch.setattr(run_job, "SHARE", float("inf"))
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def run(folder, kept=None, *, verbs=VERBS, **options):
 @pytest.fixture
 def stop_after(monkeypatch):
     """Return a function that lets the run end after so many batches."""
-    from calibrant.engines.measuring import Measuring
+    from calibrant.engines.jobs import Measuring
 
     part = Measuring.part
 
@@ -80,7 +82,7 @@ def test_it_goes_on_with_the_same_bits(parts, kept, stop_after, monkeypatch, bat
     stop_after(-1, None)
     assert kept.exists() == (batches >= (1 if isinstance(problem, KeyboardInterrupt) else 2))
     read = []
-    monkeypatch.setattr(passing, "_rows", lambda piece: read.append(piece) or piece.rows)
+    monkeypatch.setattr(run_job, "_rows", lambda piece: read.append(piece) or piece.rows)
     assert run(parts, kept) == whole
     assert not kept.exists()
     assert len(read) <= 20 - batches + (batches % 2)
@@ -121,34 +123,32 @@ def test_exact_rows_of_whole_files_stay_when_the_next_one_is_repaired(
     stamps = Checkpoint.read(kept).files
     os.utime(stamps[-1].path)
     read = []
-    monkeypatch.setattr(passing, "_rows", lambda piece: read.append(piece) or piece.rows)
+    monkeypatch.setattr(run_job, "_rows", lambda piece: read.append(piece) or piece.rows)
     assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
     assert len(read) <= 12
 
 
-def test_two_exact_runs_with_one_checkpoint_do_not_meet(parts, tmp_path, kept, little_memory, columns, write):
-    """Each has a folder of its own; whoever ends first leaves the other's rows alone."""
-    other = write(tmp_path / "other.parquet", {**columns, "p": 1 - columns["p"]})
-    first = scan(other, y="y", prediction="p")
-    whole, found, begun = run(parts, verbs=[kuiper_test], exact=True), [], []
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_second_run_with_the_same_checkpoint_is_refused(parts, kept, little_memory, refusal, exact):
+    """It would write over the total, and remove the sorted rows, of the first one."""
+    whole, messages = run(parts, verbs=[kuiper_test], exact=exact), []
 
     def meanwhile(piece):
-        if not begun:
-            begun.append(piece)
-            found.append(repr(first.measure(kuiper_test, checkpoint=kept, exact=True)))
+        if not messages:
+            messages.append(refusal(run, parts, kept, verbs=[kuiper_test], exact=exact))
         return piece.rows
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(passing, "_rows", meanwhile)
-        patched.setattr(passing, "EVERY", 10**6)
-        assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
-    assert found == [repr(first.measure(kuiper_test, exact=True))]
+        patched.setattr(run_job, "_rows", meanwhile)
+        assert run(parts, kept, verbs=[kuiper_test], exact=exact) == whole
+    assert messages == [f"another run is using the checkpoint {kept}; wait until it ends, or name another checkpoint"]
     assert not list(kept.parent.glob("run.checkpoint*"))
+    assert run(parts, kept, verbs=[kuiper_test], exact=exact) == whole  # the lock is free again
 
 
 @pytest.mark.parametrize("what", ["rewritten", "removed"])
 def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns, write, refusal, what):
-    """It is known by what it was when it was opened, and a run that is on its way does not mind."""
+    """It is known by what it was when it was opened."""
     file, seen = sorted(parts.glob("*.parquet"))[0], []
 
     def change(piece):
@@ -161,7 +161,7 @@ def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns,
 
     stop_after(9, MemoryError())
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(passing, "_rows", change)
+        patched.setattr(run_job, "_rows", change)
         with pytest.raises(MemoryError):
             run(parts, kept)
     stop_after(-1, None)
@@ -171,7 +171,7 @@ def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns,
 
 def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypatch):
     """What it costs to remember the total before each file does not put off writing it down for ever."""
-    monkeypatch.setattr(passing, "SHARE", 0.05)
+    monkeypatch.setattr(run_job, "SHARE", 0.05)
     for k in range(30):
         write(tmp_path / "many" / f"{k:02}.parquet", columns, slice(20 * k, 20 * k + 20))
     written, write_down = [], Checkpoint.write
@@ -181,7 +181,7 @@ def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypat
         write_down(checkpoint, path)
 
     monkeypatch.setattr(Checkpoint, "write", noted)
-    monkeypatch.setattr(passing, "_rows", lambda piece: time.sleep(0.02) or piece.rows)
+    monkeypatch.setattr(run_job, "_rows", lambda piece: time.sleep(0.02) or piece.rows)
     run(tmp_path / "many", kept)
     assert len(written) >= 2
 
@@ -203,7 +203,7 @@ def test_audits_go_on_too(parts, kept, monkeypatch):
 
 def test_an_interrupt_while_the_total_changes(parts, kept, monkeypatch):
     """What is half merged is not kept."""
-    from calibrant.engines.running import Running
+    from calibrant.engines.totals import Running
 
     whole, add, seen = run(parts), Running.add, iter(range(100))
 
@@ -233,8 +233,8 @@ def test_after_an_error_everything_before_the_file_is_kept(parts, kept, columns,
     message = refusal(run, parts, kept)
     assert message.startswith(f"{path}, rows 64 to 99: ")
     assert message.endswith(
-        f"The 664 rows before are kept in {kept}: mend this or take the file away, and run the same again to go on "
-        "from there"
+        f"The 664 rows before are kept in {kept}: fix the file or delete it, and run the same again to resume from "
+        "there"
     )
     assert refusal(run, parts, kept).startswith(f"{path}, rows 64 to 99: ")
     write(path, columns, slice(600, 700), row_group_size=37)
@@ -274,8 +274,8 @@ def broken_off(parts, kept, stop_after):
 )
 def test_other_options(parts, broken_off, refusal, options, words):
     message = refusal(run, parts, broken_off, **options)
-    assert message.startswith(f"the checkpoint {broken_off} is of another run: {words}")
-    assert message.endswith("Delete it to start again, or run again what it is of")
+    assert message.startswith(f"the checkpoint {broken_off} belongs to another run: {words}")
+    assert message.endswith("Delete it to start again, or repeat that run")
     assert broken_off.exists()
 
 
@@ -325,22 +325,186 @@ def test_no_folder(parts, tmp_path, refusal):
     assert "to keep the checkpoint x in" in refusal(run, parts, tmp_path / "nowhere" / "x")
 
 
-def test_a_full_disk(parts, broken_off, monkeypatch, refusal):
-    before = broken_off.read_bytes()
+@pytest.fixture
+def full_disk(monkeypatch):
+    """Let nothing be written durably, until `undo` is called."""
 
     def full(number):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
         patched.setattr("os.fsync", full)
-        message = refusal(run, parts, broken_off, error=CalibrantError)
-    assert message.startswith(
-        f"the checkpoint was not kept: cannot write {broken_off}: no space left on device. The one before it is still "
+        yield patched
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_run(parts, broken_off, request):
+    whole, before = run(parts), broken_off.read_bytes()
+    seen = []
+    request.getfixturevalue("full_disk").setattr(
+        run_job, "_rows", lambda piece: seen.append(broken_off.read_bytes()) or piece.rows
     )
-    assert message.endswith("Make room or name another place, and run the same again")
-    assert broken_off.read_bytes() == before
-    assert [path for path in broken_off.parent.iterdir() if path.name.endswith(".tmp")] == []
-    assert run(parts, broken_off) == run(parts)
+    with pytest.warns(RuntimeWarning, match="the checkpoint was not written: cannot write .*: no space left") as told:
+        assert run(parts, broken_off) == whole
+    assert len(told) == 1
+    assert str(told[0].message).endswith("The run continues, and would resume from the checkpoint before")
+    assert set(seen) == {before}
+    assert list(broken_off.parent.iterdir()) == [parts]
+
+
+@pytest.mark.parametrize("memory", [50, 10**6])
+def test_exact_rows_on_a_full_disk_leave_nothing_behind(parts, kept, monkeypatch, full_disk, refusal, memory):
+    """Rows that need the disk end the run; rows that are in memory lose their checkpoint only."""
+    from calibrant.engines import totals
+
+    monkeypatch.setattr(totals, "MEMORY", memory)
+    if memory == 50:
+        words = refusal(run, parts, kept, verbs=[kuiper_test], exact=True, error=CalibrantError)
+        assert "cannot write sorted rows" in words
+    else:
+        with pytest.warns(RuntimeWarning, match="cannot write sorted rows.*resume from the start"):
+            found = run(parts, kept, verbs=[kuiper_test], exact=True)
+        assert found == run(parts, verbs=[kuiper_test], exact=True)
+    assert list(kept.parent.iterdir()) == [parts]
+
+
+def test_rows_that_a_killed_run_left_are_removed(parts, kept):
+    """Only folders that a run can have made are, and only runs in them."""
+    orphan, other = (kept.with_name(f"run.checkpoint.{name}.rows") for name in ("0123abcd", "mine"))
+    for folder in (orphan / "0", other):
+        folder.mkdir(parents=True)
+        (folder / "run-000000.score").write_bytes(b"rows")
+    assert run(parts, kept) == run(parts)
+    assert not orphan.exists()
+    assert (other / "run-000000.score").exists()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "/dev/zero"])
+def test_a_checkpoint_must_be_a_regular_file(parts, kept, refusal, kind):
+    if kind == "fifo":
+        os.mkfifo(kept)
+    elif kind == "folder":
+        kept.mkdir()
+    else:
+        kept.symlink_to(kind)
+    assert refusal(run, parts, kept) == f"the checkpoint {kept} is not a regular file; name another file"
+
+
+def test_a_file_that_changes_during_the_run(parts, kept, columns, write, refusal):
+    """The result might be of rows of two versions."""
+    file, seen = sorted(parts.glob("*.parquet"))[0], []
+
+    def change(piece):
+        if piece.file == 1 and not seen:
+            seen.append(piece)
+            write(file, {**columns, "p": 1 - columns["p"]}, slice(0, 100))
+        return piece.rows
+
+    for place in (None, kept):
+        seen.clear()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(run_job, "_rows", change)
+            assert refusal(run, parts, place).startswith(f"{file} was changed while the files were measured")
+    assert list(kept.parent.iterdir()) == [parts]
+    run(parts, kept)
+
+
+@pytest.fixture
+def crafted(parts, kept, stop_after, little_memory):
+    """Return a function that changes a checkpoint of sorted rows, its checksums being right."""
+    stop_after(9, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run(parts, kept, verbs=[kuiper_test], exact=True)
+    stop_after(-1, None)
+
+    def change(change_about=None, change_state=None):
+        name, values = codec.decode(kept.read_bytes())
+        about, states = json.loads(values["about"]), []
+        if change_about:
+            change_about(about)
+        for state in values["states"]:
+            inner, held = codec.decode(state)
+            total = json.loads(held["about"])
+            if change_state and total["total"] is not None:
+                change_state(total)
+            summaries = tuple(module._Bytes(summary) for summary in held["summaries"])
+            states.append(module._Bytes(codec.encode(inner, {"about": json.dumps(total), "summaries": summaries})))
+        kept.write_bytes(codec.encode(name, {"about": json.dumps(about), "states": tuple(states)}))
+
+    return change
+
+
+def manifest(total):
+    """Return the manifest of the sorted rows of a state."""
+    inner = total["total"]
+    while "sorted" not in inner:
+        inner = next(part for part in inner["parts"] if "merged" not in part)
+    return inner["sorted"]
+
+
+ABOUT = {
+    "a folder above": {"folder": ".."},
+    "a folder elsewhere": {"folder": "/tmp/x.01234567.rows"},
+    "a folder inside another": {"folder": "x/y.01234567.rows"},
+    "a folder that is a number": {"folder": 7},
+    "files before the first": {"now": [-1, 0]},
+    "rows before the first": {"rows": -5},
+    "more rows of a file than of all": {"rows": 10**9},
+    "whole files that were not read": {"whole": [99, 0]},
+    "truth values for numbers": {"now": [True, True]},
+    "no number": {"rows": "7"},
+}
+
+
+@pytest.mark.parametrize("change", ABOUT.values(), ids=ABOUT)
+def test_crafted_names_and_numbers(parts, kept, crafted, refusal, change):
+    crafted(lambda about: about.update(change))
+    before = sorted(kept.parent.rglob("*"))
+    assert refusal(run, parts, kept, verbs=[kuiper_test], exact=True).startswith(f"{kept} cannot be read as a check")
+    assert sorted(kept.parent.rglob("*")) == before
+
+
+def test_crafted_runs(parts, kept, crafted, refusal, tmp_path):
+    """Nothing outside of its folder is read or removed, and no memory is asked for that the files do not fill."""
+    whole, content = run(parts, verbs=[kuiper_test], exact=True), kept.read_bytes()
+    victim = tmp_path / "victim.score"
+    victim.write_bytes(bytes(8))
+    huge = {name: {"size": 10**10, "dtype": "<f8", "constant": 0.5} for name in ("score", "weight", "rows", "events")}
+    changes = {
+        "a run elsewhere": lambda found: found["runs"][0].update(name=str(victim.with_suffix(""))),
+        "a run above": lambda found: found["runs"][0].update(name="../victim"),
+        "a name that is a number": lambda found: found["runs"][0].update(name=3),
+        "a run without files": lambda found: found["runs"][0].update(columns=huge),
+        "columns of other sizes": lambda found: found["runs"][0]["columns"]["rows"].update(size=10**18),
+        "a negative size": lambda found: found["runs"][0]["columns"]["score"].update(size=-1),
+        "another type": lambda found: found["runs"][0]["columns"]["score"].update(dtype="O"),
+        "runs that would be written over": lambda found: found.update(next=0),
+        "no number": lambda found: found.update(next="9"),
+        "another kind": lambda found: found.update(kind="Grid"),
+        "nothing": lambda found: found.clear(),
+    }
+    for name, change in changes.items():
+        kept.write_bytes(content)
+        crafted(change_state=lambda total, change=change: change(manifest(total)))
+        before = sorted(tmp_path.rglob("*"))
+        message = refusal(run, parts, kept, verbs=[kuiper_test], exact=True)
+        assert message.startswith(f"{kept} cannot be read as a checkpoint"), name
+        assert sorted(tmp_path.rglob("*")) == before, name
+    kept.write_bytes(content)
+    assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
+    assert victim.exists()
+
+
+def test_crafted_totals(parts, broken_off, refusal):
+    name, values = codec.decode(broken_off.read_bytes())
+    for wrong in ([[1, -1]], [[0, 0]], [["1", 0]], [[1, 10**9]], [[1]], 7):
+        states = []
+        for state in values["states"]:
+            inner, held = codec.decode(state)
+            about = json.dumps({"parts": 9, "total": {"merged": wrong}})
+            summaries = tuple(module._Bytes(summary) for summary in held["summaries"])
+            states.append(module._Bytes(codec.encode(inner, {"about": about, "summaries": summaries})))
+        broken_off.write_bytes(codec.encode(name, {"about": values["about"], "states": tuple(states)}))
+        assert refusal(run, parts, broken_off).startswith(f"{broken_off} cannot be read as a checkpoint: ")
 
 
 def test_options_as_text():
@@ -357,10 +521,10 @@ def test_a_checkpoint_of_another_format(parts, broken_off, monkeypatch, refusal)
 
 KILLED = """
     import sys, time
-    from calibrant.engines.measuring import Measuring
-    from calibrant.files import passing, reading
+    from calibrant.engines.jobs import Measuring
+    from calibrant.files import reading, run_job
     from calibrant.files.scan import scan
-    reading.BATCH, passing.EVERY, passing.SHARE = 64, 1, float("inf")
+    reading.BATCH, run_job.EVERY, run_job.SHARE = 64, 1, float("inf")
     slow, folder, kept = sys.argv[1] == "slow", sys.argv[2], sys.argv[3]
     part = Measuring.part
     if slow:
@@ -369,11 +533,8 @@ KILLED = """
 """
 
 
-def test_killed(parts, kept):
-    def command(how, place):
-        return [sys.executable, "-c", textwrap.dedent(KILLED), how, str(parts), str(place)]
-
-    whole = subprocess.run(command("quick", kept), check=True, capture_output=True, text=True, timeout=120).stdout
+def ended_by(number, command, kept):
+    """Start a run, and end it by a signal soon after its first checkpoint."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # it may be killed while it writes
     process = subprocess.Popen(command("slow", kept), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -381,11 +542,64 @@ def test_killed(parts, kept):
         while not kept.exists() and process.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(0.35)
+        process.send_signal(number)
+        process.wait(60)
     finally:
         process.kill()
         errors = process.communicate()[1]
-    assert process.returncode == -signal.SIGKILL, errors.decode()
+    return process.returncode, errors.decode()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)])
+def test_killed(parts, kept, number, code):
+    def command(how, place):
+        return [sys.executable, "-c", textwrap.dedent(KILLED), how, str(parts), str(place)]
+
+    whole = subprocess.run(command("quick", kept), check=True, capture_output=True, text=True, timeout=120).stdout
+    ended, errors = ended_by(number, command, kept)
+    assert ended == code, errors
     assert 0 < Checkpoint.read(kept).now.done < 1000
     again = subprocess.run(command("quick", kept), check=True, capture_output=True, text=True, timeout=120).stdout
     assert again == whole
     assert not kept.exists()
+    assert list(kept.parent.iterdir()) == [parts]
+
+
+TERMINATED = """
+    import sys, time
+    from calibrant.engines import totals
+    from calibrant.engines.jobs import Measuring
+    from calibrant.files import reading, run_job
+    from calibrant.files.scan import scan
+    reading.BATCH, totals.MEMORY, run_job.EVERY = 64, 50, int(sys.argv[3])
+    part = Measuring.part
+    Measuring.part = lambda self, batch: (print("batch", flush=True), time.sleep(0.1), part(self, batch))[2]
+    kept = None if sys.argv[2] == "none" else sys.argv[2]
+    scan(sys.argv[1], y="y", prediction="p").measure("kuiper_test", exact=True, checkpoint=kept)
+"""
+
+
+def test_a_run_that_is_terminated_leaves_a_last_checkpoint_and_no_temporary_files(parts, kept, tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    for place in ("none", str(kept)):  # as if checkpoints were rare
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(TERMINATED), str(parts), place, "1000000"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(temporary)},
+        )
+        try:
+            for _ in range(6):
+                assert process.stdout.readline() == b"batch\n"
+            assert bool(list(temporary.iterdir())) == (place == "none")
+            process.terminate()
+            process.wait(60)
+        finally:
+            process.kill()
+            process.communicate()
+        assert process.returncode == 143
+        assert not list(temporary.iterdir())
+    assert Checkpoint.read(kept).now.done > 0
+    assert run(parts, verbs=["kuiper_test"], exact=True) == run(parts, kept, verbs=["kuiper_test"], exact=True)
+    assert sorted(kept.parent.iterdir()) == sorted([parts, temporary])

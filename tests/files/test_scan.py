@@ -20,7 +20,7 @@ from calibrant import (
     mmce,
     spiegelhalter_test,
 )
-from calibrant.engines.measuring import Measured
+from calibrant.engines.jobs import Measured
 from calibrant.errors import InputError, MissingExtraError, NotApplicableError
 from calibrant.files import reading
 from calibrant.files.scan import Scan, scan
@@ -266,7 +266,7 @@ def test_what_needs_all_rows(parts, refusal):
     found = binary(parts)
     assert refusal(found.measure, mmce, error=NotApplicableError).startswith("mmce needs all rows")
     assert refusal(found.measure).startswith("there is nothing to measure")
-    assert refusal(found.measure, ece, ece).startswith("every verb is asked for once")
+    assert refusal(found.measure, ece, ece).startswith("a verb with the same options is given twice")
 
 
 class TestPieces:
@@ -320,7 +320,7 @@ class TestPieces:
 
 def test_groups_are_for_audits_and_for_verbs_that_compare_them(parts):
     with pytest.raises(
-        InputError, match=re.escape("groups were given, 'segment', and nothing is to compare them: 'ece'")
+        InputError, match=re.escape("groups were given, 'segment', but none of the verbs compares groups: 'ece'")
     ):
         binary(parts, groups="segment").measure(ece)
     bounds = from_columns(Intervals, "low", "high", level=0.9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import ece
-from calibrant.inputs.labels import moment_texts, plain_decimal, read_classes, read_columns, read_events
+from calibrant.inputs.labels import moment_texts, plain_label, read_classes, read_columns, read_events
 
 SCORES = [0.25, 0.625, 0.875]
 
@@ -201,9 +201,9 @@ def test_spans_of_centuries_keep_their_unit():
     ],
 )
 def test_decimals(value, form):
-    found = plain_decimal(value)
+    found = plain_label(value)
     assert (found, type(found)) == (form, type(form))
 
 
 def test_a_decimal_that_is_no_number_stays():
-    assert plain_decimal(Decimal("NaN")).is_nan()
+    assert plain_label(Decimal("NaN")).is_nan()

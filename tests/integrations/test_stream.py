@@ -65,6 +65,19 @@ class TestCompute:
         stream.update(["no"], [0.25])  # a batch without events
         assert stream.compute() == (0.25 + 2 * 0.0625) / 3
 
+    def test_a_batch_of_two_other_labels(self, refusal):
+        """It has no event; that no batch has one is told when the value is asked for."""
+        stream = StreamingMetric("brier_score", pos_label="c")
+        stream.update(["a", "b"], [0.5, 0.5])
+        assert "pos_label 'c' is not among the labels of y, which has 'a', 'b'" in refusal(stream.compute)
+        loaded, merged = (StreamingMetric("brier_score", pos_label="c") for _ in range(2))
+        loaded.load(stream.state)
+        merged.merge(stream)
+        for each in (stream, loaded, merged):
+            assert "pos_label 'c' is not among" in refusal(each.compute)
+            each.update(["c", "a"], [0.5, 0.5])
+            assert (each.compute(), each.n) == (0.25, 4)
+
     def test_may_be_asked_again_and_again(self, D1):
         y, p = D1
         stream = StreamingMetric("ece")
@@ -87,7 +100,7 @@ class TestCompute:
         stream = fed(StreamingMetric("ece"), y, p)
         before = stream.state
         assert "row 1 is 1.5" in refusal(stream.update, [0, 1], [0.5, 1.5])
-        assert "there are no rows" in refusal(stream.update, [], [])
+        stream.update([], [])  # no rows
         assert stream.state == before
 
     def test_the_summary_serves_other_verbs(self, D1):

@@ -203,7 +203,7 @@ class TestCompute:
 
 
 class TestEdges:
-    @pytest.mark.parametrize("dtype", [*FLOATS, "bfloat16"])
+    @pytest.mark.parametrize("dtype", FLOATS)
     def test_a_score_on_an_edge_belongs_to_the_bin_below(self, torch, device, dtype):
         metric = TorchMetric("ece")
         for m in range(1, 101):
@@ -225,16 +225,28 @@ class TestEdges:
         np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-13)
         assert found.weight_max == expected.weight_max
 
-    def test_bfloat16_has_values_of_its_own(self, torch, device, D1):
-        p = torch.from_numpy(np.array(D1[1])).bfloat16().to(device)
-        metric, score = TorchMetric("ece", bins=10), TorchMetric("brier_score")
-        for each in (metric, score):
-            each.update(torch.from_numpy(np.array(D1[0])), p)
-        same(score.compute(), cb.brier_score(D1[0], p.float().cpu()))
-        edges = torch.from_numpy(np.arange(1, 10) / 10).bfloat16().double().numpy()
-        at = np.searchsorted(edges, p.double().cpu().numpy(), side="left")  # bins by their definition
-        gaps = [np.abs((D1[0] - p.double().cpu().numpy())[at == b].sum()) for b in range(10)]
-        assert metric.compute() == pytest.approx(sum(gaps) / 500, rel=1e-12)
+    def test_bfloat16_is_read_as_float32_as_the_verbs_read_it(self, torch, device):
+        p = (torch.arange(101, dtype=torch.float64) / 100).bfloat16()
+        y = torch.arange(101) % 3 == 0
+        for bins in (2, 7, 10, 15, 20, 100):
+            metric = TorchMetric("ece", bins=bins)
+            metric.update(y.to(device), p.to(device))
+            assert metric.compute() == pytest.approx(cb.ece(y, p, bins=bins), rel=1e-12)
+            assert metric.compute() == pytest.approx(cb.ece(y, p.float(), bins=bins), rel=1e-12)
+
+    def test_compiled(self, torch, D1, tensor, device):
+        """`update` runs as it is, also before it has ever run, and inside of what is compiled."""
+        y, p = map(tensor, D1)
+        metric, other = TorchMetric("ece"), TorchMetric("ece")
+        torch.compile(metric.update, backend="eager")(y, p)
+        same(metric.compute(), cb.ece(*D1))
+
+        def step(y, p):
+            other.update(y, p * 1.0)
+            return p.sum()
+
+        torch.compile(step, backend="eager")(y, p)
+        same(other.compute(), cb.ece(*D1))
 
     def test_the_first_of_tied_classes(self, tensor):
         metric = TorchMetric("ece", bins=2)
@@ -409,8 +421,12 @@ class TestFaults:
     def test_a_label_that_is_not_there(self, tensor, refusal):
         metric = TorchMetric("ece", pos_label=7)
         metric.update(tensor([1, 1, 2]), tensor([0.5, 0.5, 0.5]))
-        assert "batch 0: pos_label 7 is not among the labels of y" in refusal(metric.compute)
-        assert "row 2 is 2" in refusal(metric.compute)
+        assert refusal(metric.compute) == "pos_label 7 is not among the labels of y, which has 1, 2"
+        again = TorchMetric("ece", pos_label=7)
+        again.load_state_dict(metric.state_dict())
+        assert refusal(again.compute) == refusal(metric.compute)
+        again.update(tensor([7.0]), tensor([0.5]))  # the event of another batch
+        same(again.compute(), cb.ece([0, 0, 0, 1], [0.5] * 4))
         metric = TorchMetric("ece", pos_label=7)
         metric.update(tensor([7, 1, np.nan]), tensor([0.5, 0.5, 0.5]))
         assert "y must not have missing values; row 2 is nan" in refusal(metric.compute)
@@ -628,7 +644,7 @@ class TestState:
         assert "got None" in refusal(TorchMetric("ece").to, None)
 
     def test_a_device_that_is_not_there(self, refusal):
-        words = "device 'cuda:99' is not there: torch sees "
+        words = "device 'cuda:99' does not exist: torch sees "
         assert refusal(lambda: TorchMetric("ece", device="cuda:99")).startswith(words)
 
     @pytest.mark.parametrize("verb", ["ece", "brier_score", "spiegelhalter_test"])

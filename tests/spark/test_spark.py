@@ -22,10 +22,10 @@ import calibrant as cb
 import calibrant.spark as on_spark
 from calibrant import CalibrantError, InputError, Intervals, MissingExtraError, NotApplicableError, Quantiles, Samples
 from calibrant.core import dispatch
-from calibrant.engines.summarizing import Summarizing
+from calibrant.engines.jobs import Summarizing
 from calibrant.inputs.columns import NamedColumns, from_columns
-from calibrant.spark import columns as spark_columns
-from calibrant.spark import partitions, running
+from calibrant.spark import partitions
+from calibrant.spark.measure import quoted
 from calibrant.spark.partitions import Part, merged, tables
 from calibrant.testing.data import numbers
 
@@ -297,6 +297,19 @@ def test_a_missing_group_is_a_group(few):
         assert group in str(found.findings)
 
 
+def test_decimals_as_groups_are_not_rounded(spark):
+    """As float64 the first two would be one group."""
+    labels = [Decimal("9007199254740993"), Decimal("9007199254740992"), Decimal("1.50")] * 4
+    rows = [(float(k % 2), 0.0, 0.5 + k % 3, label) for k, label in enumerate(labels)]
+    frame = spark.createDataFrame(rows, "y double, low double, high double, account decimal(20, 2)")
+    bounds = from_columns(Intervals, "low", "high", level=0.5)
+    found = on_spark.measure("coverage_gap", frame, y="y", prediction=bounds, groups="account")["coverage_gap"]
+    y, low, high, account = (list(column) for column in zip(*rows, strict=True))
+    whole = cb.coverage_gap(y, Intervals(low, high, 0.5), groups=account)
+    assert found.value == pytest.approx(whole)
+    assert whole != cb.coverage_gap(y, Intervals(low, high, 0.5), groups=[float(label) for label in account])
+
+
 def test_decimals_become_numbers(data, frames):
     found = on_spark.measure(["brier_score", "log_score"], frames(1), y="y", prediction="decimal")
     p = data["p"].round(3)
@@ -318,7 +331,7 @@ def test_workers_merge(spark, verb):
     i = np.arange(90)
     y, p = i % 2, (i % 31 + 1) / 33
     job = Summarizing(verb)
-    total = job.finish(running.total(job, NamedColumns.read("y", "p"), frame, fan_in=2))
+    total = job.finish(partitions.total(job, NamedColumns.read("y", "p"), frame, fan_in=2))
     expected = reduce(add, _in_tree([cb.summarize(verb, y[k : k + 10], p[k : k + 10]) for k in range(0, 90, 10)]))
     assert total == expected
     assert getattr(cb, verb)(total) == pytest.approx(getattr(cb, verb)(y, p), rel=1e-12)
@@ -416,17 +429,7 @@ def test_missing_libraries(monkeypatch, require):
             raise RuntimeError("PythonException: ModuleNotFoundError: No module named 'calibrant'")
 
     with pytest.raises(CalibrantError, match=r"the Python of Spark's executors has no calibrant.*PYSPARK_PYTHON"):
-        running._collected(Plan())
-
-
-def test_spark_answers_alone_where_it_can(data, frames, monkeypatch):
-    """Means without weights need no Python worker."""
-    monkeypatch.delattr("calibrant.spark.running.folding")
-    for kind in ("interval", "quantiles"):
-        verbs, y, prediction, _ = KINDS[kind]
-        assert set(on_spark.measure(verbs, frames(7), y=y, prediction=prediction)) == set(verbs)
-    found = on_spark.measure("brier_score", frames(7), y="event", prediction="p32")
-    assert found["brier_score"].value == pytest.approx(cb.brier_score(data["y"], data["p32"]), rel=1e-12)
+        partitions._collected(Plan())
 
 
 def test_spark_connect(data, spark, cut, require):
@@ -509,7 +512,7 @@ def test_summaries_that_do_not_merge_are_told():
 
 
 def test_quoted():
-    assert spark_columns.quoted("a`b") == "`a``b`"
+    assert quoted("a`b") == "`a``b`"
 
 
 def test_contract(contract, spark):

@@ -19,7 +19,7 @@ from calibrant.core.grid import GroupCells
 from calibrant.core.kinds import KINDS, kind_of, read
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
-from calibrant.engines.label_of_event import check_seen, told
+from calibrant.engines.batches import check_event_seen, with_event_outcomes
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import as_array, read_weights
 from calibrant.inputs.columns import Batch
@@ -58,7 +58,7 @@ class AuditJob:
 
     def part(self, batch: Batch) -> Several:
         """Return the summary of a batch."""
-        batch, labels, seen = told(batch, self._labels)
+        batch, labels, seen = with_event_outcomes(batch, self._labels)
         rows = self._read(batch, labels)
         counted = CountedPairs if isinstance(rows, Binary) else CountedClasses
         parts: dict[str, Summary] = {ROWS: counted.summary(rows, exact=self.exact)}  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ class AuditJob:
     def finish(self, total: Summary) -> Audit:
         """Return the audit of all rows."""
         parts = cast(Several, total)
-        check_seen(parts, self._labels)
+        check_event_seen(parts, self._labels)
         facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
         kind = Classes if TOP in facts else Binary
         named = class_names(CountedClasses(facts).K, self.classes) if kind is Classes else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.core.bins import GRID_ORDER, BinTable, IndexArray, grid_edges, grid_starts, width_edges
 from calibrant.core.cells import COLUMNS, Piece, cell_of, cell_sums, cell_sums_of_pieces
 from calibrant.core.ordered import Ordered
-from calibrant.core.summary import Summary, one_precision
+from calibrant.core.summary import MOST_ROWS, Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
@@ -20,6 +20,7 @@ from calibrant.inputs.probabilities import Binary
 
 CELLS = 4150  # the Farey fractions of order 100 and the finer edges near 0 and 1 cut [0, 1] into so many
 ROUNDING = 2.0**-52  # of a sum, per row of it
+SLACK = 1e-6  # by which rounding may make one sum of many rows larger than another
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +31,8 @@ class Grid(Summary):
     in the precision it came in, `dtype`, which is empty if nobody knows it. `weight_max` is the largest weight seen.
     """
 
-    sums: FloatArray  # (11, CELLS), rows named by primitives.cells.COLUMNS
+    POSITIVE: ClassVar[tuple[str, ...]] = ("sums", "weight_max")
+    sums: FloatArray  # (11, CELLS), rows named by core.cells.COLUMNS
     weight_max: float
     dtype: str = ""
 
@@ -38,6 +40,11 @@ class Grid(Summary):
         super().__post_init__()
         if self.sums.shape != (len(COLUMNS), CELLS):
             raise SummaryError(f"a Grid has sums of shape {(len(COLUMNS), CELLS)}; got {self.sums.shape}")
+
+    def check_values(self) -> None:
+        """Refuse sums that no rows have."""
+        super().check_values()
+        check_cells(self, self.sums)
 
     @classmethod
     def of(cls, rows: Binary) -> Self:
@@ -103,6 +110,18 @@ class Grid(Summary):
         return BinTable(grid_edges(), self.sums)
 
 
+def check_cells(summary: Summary, sums: FloatArray) -> None:
+    """Refuse sums per cell (11, m) that no rows have: fractions of rows, weight without rows, more events than rows."""
+    count, w, _, wp, wy, *_ = sums
+    if (count != np.floor(count)).any() or count.sum() > MOST_ROWS:
+        raise SummaryError(f"a {type(summary).__name__} must count whole rows, at most 2^53; these bytes hold others")
+    if ((count > 0) != (w > 0)).any() or (np.maximum(wp, wy) > w * (1 + SLACK)).any():
+        raise SummaryError(
+            f"the cells of a {type(summary).__name__} must have weight where they have rows, and no more events or "
+            "predicted events than that; these bytes hold others"
+        )
+
+
 MOST_CELLS = 1 << 23  # of all groups, for which a table takes less time than to sort the rows
 
 
@@ -114,6 +133,7 @@ class GroupCells(Summary):
     the largest weight of each group.
     """
 
+    POSITIVE: ClassVar[tuple[str, ...]] = ("cell", "sums", "weight_max")
     names: tuple[str, ...]
     group: NDArray[np.int64]
     cell: NDArray[np.int64]
@@ -133,6 +153,11 @@ class GroupCells(Summary):
             )
         if k and not (self.group.min() >= 0 and self.group.max() < len(self.names) and self.cell.max() < CELLS):
             raise SummaryError("GroupCells has an entry of a group or a cell that it does not know")
+
+    def check_values(self) -> None:
+        """Refuse sums that no rows have."""
+        super().check_values()
+        check_cells(self, self.sums)
 
     @classmethod
     def of(cls, rows: Binary, grouping: Grouping) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ class Moments(Summary):
     weighted mean needs Σw²(s - mean)² = spread2 + Σw² (mean2 - mean)². Infinite scores are counted by weight apart.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("rows",)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("w", "w2", "weight_max", "spread2", "infinite")
+    FINITE: ClassVar[tuple[str, ...]] = ("mean", "mean2")
     names: tuple[str, ...]
     rows: int
     w: float
@@ -34,6 +37,15 @@ class Moments(Summary):
     mean2: FloatArray
     spread2: FloatArray
     infinite: FloatArray
+
+    def check_values(self) -> None:
+        """Refuse moments that no rows have."""
+        super().check_values()
+        columns = (self.mean, self.mean2, self.spread2, self.infinite)
+        if any(column.shape != (len(self.names),) for column in columns):
+            raise SummaryError(f"Moments of {len(self.names)} scores must have a value for each in every column")
+        if (self.rows > 0) != (self.w > 0) or (self.infinite > self.w * (1 + 1e-9)).any():
+            raise SummaryError(f"Moments of {self.rows} rows cannot have the weight {self.w:g}")
 
     @classmethod
     def of(cls, scores: Mapping[str, Scores], w: FloatArray) -> Self:

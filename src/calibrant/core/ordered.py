@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ class Ordered(Summary):
     sum follows. `dtype` is the precision of the scores, in which bin edges are compared.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("count",)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "events")
     score: FloatArray
     weight: FloatArray
     count: CountArray
@@ -40,6 +42,19 @@ class Ordered(Summary):
         super().__post_init__()
         if not self.score.shape == self.weight.shape == self.count.shape == self.events.shape:
             raise SummaryError("the columns of an Ordered must have one length")
+
+    def check_values(self) -> None:
+        """Refuse entries that no rows have; scores may be infinite, where they are widths of intervals."""
+        super().check_values()
+        step = np.diff(self.score) if np.isfinite(self.score).all() else np.diff(np.minimum(self.score, 1e308))
+        heavier = np.diff(self.weight) > 0
+        if np.isnan(self.score).any() or not ((step > 0) | ((step == 0) & heavier)).all():
+            raise SummaryError("the entries of an Ordered must ascend by score and weight; these bytes hold others")
+        if (self.weight <= 0).any() or (self.count < 1).any() or (self.events > self.count * (1 + 1e-9)).any():
+            raise SummaryError(
+                "each entry of an Ordered must have a weight, one row or more, and no more events than rows; these "
+                "bytes hold others"
+            )
 
     @classmethod
     def of(cls, rows: Binary) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from calibrant.inputs.rows import QuantileRows
 class KeptQuantiles(Summary):
     """Outcomes y, quantiles of them, weights w, in the order in which the rows came. It grows with the rows."""
 
+    POSITIVE: ClassVar[tuple[str, ...]] = ("levels", "w")
+    FINITE: ClassVar[tuple[str, ...]] = ("y",)
     y: FloatArray  # (n,)
     values: FloatArray  # (n, Q)
     levels: FloatArray  # (Q,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,7 @@ class Several(Summary):
 class LabelsSeen(Summary):
     """The number of rows and of events; where there are none of the latter, some of the labels there are, in words."""
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("rows", "events")
     rows: int
     events: int
     others: tuple[str, ...]

@@ -85,10 +85,16 @@ def _values(described: dict[str, Any], body: bytes) -> dict[str, Any]:
     return values
 
 
+MOST_ROWS = 2.0**53  # beyond, counts are not exact in float64
+
+
 class Summary:
     """A frozen value that holds all a measurement needs of its rows; `a + b` is that of both sets of rows."""
 
     kinds: ClassVar[dict[str, type[Summary]]] = {}
+    COUNTS: ClassVar[tuple[str, ...]] = ()  # fields that are whole numbers, 0 or more
+    POSITIVE: ClassVar[tuple[str, ...]] = ()  # fields that are finite numbers, 0 or more
+    FINITE: ClassVar[tuple[str, ...]] = ()  # fields that are finite numbers
 
     def __init_subclass__(cls) -> None:
         Summary.kinds[cls.__name__] = cls
@@ -162,11 +168,29 @@ class Summary:
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")
         try:
-            return kind._checked(values)
+            found = kind._checked(values)
+            found.check_values()
+            return found
         except (TypeError, ValueError, KeyError, AttributeError, IndexError) as problem:
             if isinstance(problem, CalibrantError):
                 raise
             raise SummaryError(f"these bytes do not hold a whole {name}: {problem}") from None
+
+    def check_values(self) -> None:
+        """Refuse values that no rows have; what was made of rows need not be checked."""
+        for name in self.COUNTS:
+            value = np.asarray(getattr(self, name))
+            if value.dtype.kind != "i" or (value < 0).any() or value.sum(dtype=np.float64) > MOST_ROWS:
+                self._refuse(name, "whole numbers of rows, 0 or more")
+        for name in (*self.POSITIVE, *self.FINITE):
+            value = np.asarray(getattr(self, name))
+            if value.dtype.kind not in "if" or not np.isfinite(value).all():
+                self._refuse(name, "finite numbers")
+            if name in self.POSITIVE and (value < 0).any():
+                self._refuse(name, "numbers that are 0 or more")
+
+    def _refuse(self, name: str, expected: str) -> None:
+        raise SummaryError(f"{name} of a {type(self).__name__} must hold {expected}; these bytes hold others")
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:

@@ -3,14 +3,11 @@
 >>> import calibrant.dask as cd
 >>> import dask.array as da
 >>> y, p = da.from_array([0, 1, 1, 1], chunks=2), da.from_array([0.2, 0.6, 0.8, 0.4], chunks=2)
->>> round(cd.measure("brier_score", y, p)["brier_score"].value, 3)
+>>> round(cd.measure("brier_score", (y, p))["brier_score"].value, 3)
 0.15
 """
 
-from calibrant.dask.audit import audit
-from calibrant.dask.measure import measure
-from calibrant.dask.mmd import mmd
-from calibrant.dask.skce import skce
-from calibrant.dask.summarize import summarize
+from calibrant.dask.measure import audit, measure, summarize
+from calibrant.dask.pairs import mmd, skce
 
 __all__ = ["audit", "measure", "mmd", "skce", "summarize"]

@@ -1,21 +1,26 @@
-"""Any number of verbs in one pass over Dask collections."""
+"""Verbs, audits and summaries of Dask collections: partitions are summarised on the workers and merged there."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from calibrant.dask.partitions import Partitions
-from calibrant.dask.running import run
-from calibrant.engines.measuring import Measured, Measuring
+from calibrant.auditing.batches import AuditJob
+from calibrant.core.summary import Summary
+from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows
+from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
+from calibrant.engines.merging import Merging
+from calibrant.report.audit import Audit
 
 
 def measure(
     verbs: Any,
-    y: Any,
-    prediction: Any,
+    data: Any,
     *,
-    frame: Any = None,
-    weights: Any = None,
+    y: Any = None,
+    prediction: Any = None,
+    weights: str | None = None,
     groups: Any = None,
     exact: bool = False,
     classes: Any = None,
@@ -27,21 +32,19 @@ def measure(
     ----------
     verbs
         A verb or a list of them: functions, names, or ``functools.partial(ece, bins=10)`` for other options.
-    y, prediction
-        Without `frame` Dask arrays: outcomes, and P(y = 1) or class probabilities (n, K); a Dask Series or DataFrame
-        counts as its values. Rows are cut as those of the prediction. With `frame` names of columns: a list of names
-        for class probabilities in the order of the classes, and `from_columns` for every other kind of prediction.
-        y is None for verbs that see no outcome.
-    frame
-        A Dask DataFrame, of which only the columns in use are read; or a mapping from names to Dask arrays, such as
-        draws (n, M) for ``from_columns(Samples, "draws")``.
-    weights
-        Importance weights: a Dask array, or the name of a column.
+    data
+        A Dask DataFrame, of which only the columns in use are read; a mapping from names to Dask arrays, such as draws
+        (n, M) for ``from_columns(Samples, "draws")``; or a tuple of Dask arrays (y, prediction) or (y, prediction,
+        weights), where the prediction is P(y = 1) or class probabilities (n, K). Rows are cut as those of the
+        prediction.
+    y, prediction, weights
+        Names of columns, as in `calibrant.measure`; left out where `data` is a tuple.
     groups
-        Labels of rows for verbs that compare groups, such as `coverage_gap`: a Dask array, or the name of a column.
+        Labels of rows for verbs that compare groups, such as `coverage_gap`: the name of a column, or a Dask array
+        where `data` is a tuple.
     exact
-        Whether verbs may keep rows, or all different scores. Where they may not, rows are counted in the cells of a
-        `Grid` where that will do, with the rounding stated, and a verb that needs the rows is refused.
+        Whether verbs may keep rows, or all different scores. Without it rows are counted in the cells of a `Grid` where
+        possible, with the rounding stated, and a verb that needs the rows is refused.
     classes, pos_label
         As for the verbs. No partition needs to hold all classes.
 
@@ -54,11 +57,11 @@ def measure(
     -----
     Summaries are merged eight by eight on the workers in the order of the partitions: the same partitions give the
     same bits, on any scheduler, and others the same value up to the rounding of sums. The scheduler is the one that is
-    active: threads, processes, or a ``distributed.Client``. Empty partitions are fine. A refusal names its partition;
+    active: threads, processes, or a ``distributed.Client``. Empty partitions are fine. An error names its partition;
     its row numbers are counted within that partition.
 
-    Where chance takes part before rows are merged, each partition has a stream of its own, made of `rng`, its number
-    and a checksum of its rows.
+    Where randomness enters before partitions are merged, each partition has its own generator, seeded by `rng`, its
+    number and a checksum of its rows.
 
     Rows are counted by compiled code (Numba) from two million on: those of the partition at hand, times the number of
     partitions. Every worker compiles once.
@@ -69,7 +72,7 @@ def measure(
     >>> import dask.array as da
     >>> from calibrant import brier_score, mce
     >>> y, p = da.from_array([0, 1, 1, 1], chunks=2), da.from_array([0.2, 0.6, 0.8, 0.4], chunks=2)
-    >>> found = measure([brier_score, functools.partial(mce, bins=2)], y, p)
+    >>> found = measure([brier_score, functools.partial(mce, bins=2)], (y, p))
     >>> {name: round(measured.value, 3) for name, measured in found.items()}
     {'brier_score': 0.15, 'mce(bins=2)': 0.3}
 
@@ -79,13 +82,165 @@ def measure(
     >>> import pandas as pd
     >>> from calibrant import Intervals, from_columns
     >>> table = pd.DataFrame({"y": [1.0, 2.0, 3.0, 9.0], "low": [0.0, 1.0, 2.0, 3.0], "high": [2.0, 3.0, 4.0, 5.0]})
-    >>> found = measure("coverage", "y", from_columns(Intervals, "low", "high", level=0.9),
-    ...                 frame=dd.from_pandas(table, npartitions=2))
+    >>> found = measure("coverage", dd.from_pandas(table, npartitions=2), y="y",
+    ...                 prediction=from_columns(Intervals, "low", "high", level=0.9))
     >>> found["coverage"].value
     0.75
     """
     job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
-    partitions = Partitions.of(y, prediction, frame=frame, weights=weights, groups=groups)
+    partitions = Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups)
     job.check_groups(partitions.columns.groups)
     found: dict[str, Measured] = run(job, partitions)
     return found
+
+
+def audit(
+    data: Any,
+    *,
+    y: Any = None,
+    prediction: Any = None,
+    weights: str | None = None,
+    groups: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    exact: bool = False,
+    level: float = 0.95,
+    resamples: int = 999,
+    names: Mapping[str, str] | None = None,
+    rng: Any = 0,
+) -> Audit:
+    """Audit probabilities in Dask collections in one pass, as `calibrant.audit` does in memory.
+
+    Parameters
+    ----------
+    data, y, prediction, weights
+        As in `measure`. One probability per row, or class probabilities.
+    groups
+        Labels of rows: the name of a column or a list of names; where `data` is a tuple, a Dask array or a mapping from
+        names to Dask arrays. Every group is tested.
+    classes, pos_label, level, resamples, names, rng
+        As in `calibrant.audit`.
+    exact
+        Whether all different scores are kept. Without it rows are counted in the cells of a `Grid`, and memory does not
+        grow with them.
+
+    Returns
+    -------
+    Audit
+        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`.
+
+    Notes
+    -----
+    Partitions are summarised and merged as in `measure`; the tests run here, on the summary of all rows. A frame is
+    asked for the columns in use only.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> p = np.linspace(0.01, 0.99, 2000)
+    >>> y = np.random.default_rng(0).random(2000) < p
+    >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500)))
+    <Audit of 2,000 rows: Nothing speaks against these predictions (p > 0.999).>
+    """
+    job = AuditJob(exact, level, resamples, rng, classes, pos_label, names)
+    found: Audit = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
+    return found
+
+
+def summarize(
+    metric: Any,
+    data: Any,
+    *,
+    y: Any = None,
+    prediction: Any = None,
+    weights: str | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Summary:
+    """Return the summary of all rows that a verb is a function of, as `calibrant.summarize` does of arrays.
+
+    Parameters
+    ----------
+    metric
+        The verb or its name; one that returns ranks too.
+    data, y, prediction, weights
+        As in `measure`.
+    classes, pos_label
+        As for the verb itself.
+    **options
+        Options of the verb; pass the same ones when you measure.
+
+    Returns
+    -------
+    Summary
+        In the memory of this process. Its size depends on the verb: a `Moments` or a `Grid` has a constant one, an
+        `Ordered` grows with the number of different scores.
+
+    Notes
+    -----
+    Where randomness enters (ties of ranks), each partition has its own generator, seeded by `rng`, its number and a
+    checksum of its rows.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from calibrant import ece
+    >>> y, p = da.from_array([0, 1, 1, 1], chunks=2), da.from_array([0.2, 0.6, 0.8, 0.4], chunks=2)
+    >>> total = summarize(ece, (y, p), bins=2)
+    >>> total
+    Grid(n=4)
+    >>> round(ece(total, bins=2), 3)
+    0.25
+    """
+    job = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
+    summary: Summary = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights))
+    return summary
+
+
+FAN_IN = 8  # summaries merged by one task
+
+
+def run(job: Job, partitions: Partitions) -> Any:
+    """Return the result of a job for all rows."""
+    parts = partitions.each(job.part, "part")
+    (total,) = dask_library().compute(merged(parts))
+    if total is None:
+        raise no_rows(len(parts))
+    return job.finish(total)
+
+
+def merged(parts: Sequence[Any]) -> Any:
+    """Return the sum of summaries that are not computed yet, in their order, eight by eight on the workers.
+
+    What is merged with what depends on the number of parts alone: the same partitions give the same bits.
+    """
+    span, level = 1, list(parts)
+    while len(level) > 1 or span == 1:
+        span *= FAN_IN
+        level = [
+            delayed_task(
+                _Merge(k * span, min((k + 1) * span, len(parts)) - 1),
+                *level[k * FAN_IN : (k + 1) * FAN_IN],
+                name="merge",
+            )
+            for k in range(-(-len(level) // FAN_IN))
+        ]
+    return level[0]
+
+
+@dataclass(frozen=True)
+class _Merge:
+    """What a worker does with the summaries of neighbouring partitions."""
+
+    first: int
+    last: int
+
+    def __call__(self, *parts: Summary | None) -> Summary | None:
+        merging: Merging[Summary] = Merging()
+        with errors_name(f"partitions {self.first} to {self.last}"):
+            for part in parts:
+                if part is not None:
+                    merging.add(part)
+            return merging.total()

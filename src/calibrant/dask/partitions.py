@@ -11,19 +11,11 @@ from typing import Any
 
 from calibrant.core.dispatch import expecting, on_one_thread
 from calibrant.core.kinds import kind_of
+from calibrant.engines.batches import Table
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
 
 OWN_NAMES = ("y", "prediction", "weights")
-
-
-class Table(dict[str, Any]):
-    """A table of arrays by name: the blocks of one partition."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names."""
-        return tuple(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +38,33 @@ class Partitions:
 
     @classmethod
     def of(
-        cls,
-        y: Any,
-        prediction: Any,
-        *,
-        frame: Any = None,
-        weights: Any = None,
-        groups: Any = None,
+        cls, data: Any, *, y: Any = None, prediction: Any = None, weights: Any = None, groups: Any = None
     ) -> Partitions:
-        """Read what a user gave: names of columns of `frame`, or without it Dask arrays."""
+        """Read what a user gave: a tuple of Dask arrays, or names of columns of a frame or mapping."""
         dask_library()
-        if frame is None:
-            return cls._of_arrays(y, prediction, weights, groups)
-        columns = NamedColumns.read(y, prediction, weights, groups)
-        if isinstance(frame, Mapping):
-            columns.check(list(frame), "frame")
-            return cls(columns, tables_of({name: frame[name] for name in columns.needed}))
-        if not (hasattr(frame, "to_delayed") and hasattr(frame, "columns")):
+        if isinstance(data, tuple):
+            if not 2 <= len(data) <= 3 or not (y is prediction is weights is None):
+                raise InputError(
+                    "Dask arrays are given as (y, prediction) or (y, prediction, weights), without y=, prediction= and "
+                    f"weights=; got a tuple of {len(data)}"
+                )
+            return cls._of_arrays(*data, groups=groups)
+        is_frame = hasattr(data, "to_delayed") and hasattr(data, "columns")
+        if not is_frame and not isinstance(data, Mapping):
             raise InputError(
-                "frame must be a Dask DataFrame, or a mapping from names to Dask arrays; got "
-                f"{shown(frame)} ({type(frame).__name__}). Data in memory go to the verbs of calibrant themselves"
+                "data must be a Dask DataFrame or a mapping from names to Dask arrays, with the names of columns as y= "
+                f"and prediction=, or a tuple (y, prediction) of Dask arrays; got {shown(data)} "
+                f"({type(data).__name__}). The verbs of calibrant themselves measure data in memory"
             )
-        columns.check(list(map(str, frame.columns)), "the frame")
-        return cls(columns, frame=frame[list(columns.needed)])
+        columns = NamedColumns.read(y, prediction, weights, groups)
+        if is_frame:
+            columns.check(list(map(str, data.columns)), "the frame")
+            return cls(columns, frame=data[list(columns.needed)])
+        columns.check(list(data), "data")
+        return cls(columns, tables_of({name: data[name] for name in columns.needed}))
 
     @classmethod
-    def _of_arrays(cls, y: Any, prediction: Any, weights: Any, groups: Any) -> Partitions:
+    def _of_arrays(cls, y: Any, prediction: Any, weights: Any = None, *, groups: Any = None) -> Partitions:
         given = {"y": y, "prediction": prediction, "weights": weights}
         if groups is not None and not isinstance(groups, Mapping):
             groups = {"group": groups}
@@ -93,7 +86,7 @@ class Partitions:
             ]
         import pandas as pd
 
-        # Dask makes one task of this and of what reads the partition, so that no worker keeps rows for a later one.
+        # Dask makes one task of this and of what reads the partition, so no worker keeps rows for a later one.
         of_table = _OfTable(work, self.columns, self.frame.npartitions, name)
         mapped = self.frame.map_partitions(of_table, meta=pd.Series(dtype=object), enforce_metadata=False)
         found: list[Any] = mapped.to_delayed()
@@ -111,10 +104,8 @@ class _OfTable:
 
     def __call__(self, table: Any, partition_info: Mapping[str, Any]) -> Any:
         number = partition_info["number"]
-        with on_one_thread(), refusals_name(f"partition {number}"):
-            if isinstance(table, Table):
-                check_lengths(table)
-            rows = len(next(iter(table.values())) if isinstance(table, Table) else table)
+        with on_one_thread(), errors_name(f"partition {number}"):
+            rows = table.rows if isinstance(table, Table) else len(table)
             if rows == 0:
                 return None
             batch = self.columns.batch(table, number)
@@ -132,8 +123,8 @@ class _OfTable:
 
 
 @contextmanager
-def refusals_name(where: str) -> Iterator[None]:
-    """Put the place of rows in front of what is refused; the class of the error stays."""
+def errors_name(where: str) -> Iterator[None]:
+    """Add the place of rows to an error, whose class stays."""
     try:
         yield
     except (InputError, SummaryError) as problem:
@@ -141,7 +132,7 @@ def refusals_name(where: str) -> Iterator[None]:
 
 
 def no_rows(many: int) -> InputError:
-    """Return the refusal of so many partitions without rows."""
+    """Return the error of partitions without rows."""
     return InputError(
         f"there are no rows: each of the {many} partitions is empty, or has no row of a weight above 0; "
         "at least one row is needed"
@@ -205,7 +196,7 @@ def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
             if len(own) != len(chunks):
                 raise InputError(
                     f"{name} has {len(own)} chunks and {lead} has {len(chunks)}, and the number of rows in them is not "
-                    "known, so that rows cannot be brought together. Call compute_chunk_sizes() of both, or take both "
+                    "known, so rows cannot be matched. Call compute_chunk_sizes() of both, or take both "
                     "from one frame"
                 )
         elif sum(own) != sum(chunks):
@@ -225,16 +216,21 @@ def _whole_rows(name: str, values: Any) -> Any:
     if _is_framed(values):
         return values
     if not isinstance(values, da.Array):
-        if isinstance(values, (str, FromColumns)) or (isinstance(values, list) and isinstance((*values, 0)[0], str)):
-            raise InputError(f"{name} is given by the names of columns, {shown(values)}; pass their frame with frame=")
+        named = isinstance(values, list) and name in OWN_NAMES and isinstance((*values, 0)[0], str)
+        if isinstance(values, (str, FromColumns)) or named:
+            raise InputError(
+                f"{name} is given by the names of columns, {shown(values)}; pass their frame first, and the names as "
+                "y=, prediction=, weights= and groups="
+            )
         if kind_of(values) is not None:
             raise InputError(
                 f"{name} is a {type(values).__name__}, which is in memory; name the columns or Dask arrays it is made "
-                f'of, such as from_columns({type(values).__name__}, ...) with frame={{"name": array}}'
+                f'of, such as prediction=from_columns({type(values).__name__}, ...) of {{"name": array}}'
             )
         raise InputError(
             f"{name} must be a Dask array; got {shown(values)} ({type(values).__name__}). Make one with "
-            f"dask.array.from_array({name}, chunks=...), or pass data in memory to the verbs of calibrant themselves"
+            f"dask.array.from_array(np.asarray({name}), chunks=...), or pass data in memory to the verbs of calibrant "
+            "themselves"
         )
     if values.ndim == 0:
         raise InputError(f"{name} must have one value per row; got a single value")
@@ -249,13 +245,3 @@ def _is_framed(values: Any) -> bool:
 def _row_chunks(values: Any) -> tuple[float, ...]:
     found: tuple[float, ...] = (math.nan,) * values.npartitions if _is_framed(values) else values.chunks[0]
     return found
-
-
-def check_lengths(table: Table) -> None:
-    """Refuse blocks with different numbers of rows, which were cut where they are not known."""
-    (first, values), *others = table.items()
-    for name, other in others:
-        if len(other) != len(values):
-            raise InputError(
-                f"{first} has {len(values)} rows and {name} has {len(other)}; take both from the same table"
-            )

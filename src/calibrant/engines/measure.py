@@ -1,16 +1,92 @@
-"""Any number of verbs over any iterator of batches."""
+"""Any number of verbs, or the summary of one, over any iterator of batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from calibrant.engines.fold import total_of
-from calibrant.engines.measuring import Measured, Measuring
+from calibrant.core.catalogue import find
+from calibrant.core.summary import Summary
+from calibrant.engines.batches import Table, is_empty
+from calibrant.engines.jobs import Measured, Measuring, Summarizing
+from calibrant.engines.totals import Running
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs.columns import Batch, NamedColumns
+from calibrant.inputs.options import check_choice
+from calibrant.progress import counted
+
+MIN_ENTRIES, MAX_ENTRIES = 2, 3  # entries of a batch
+
+
+def fold(
+    metric: Any,
+    batches: Iterable[Any],
+    *,
+    exact: bool = False,
+    classes: Any = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Summary:
+    """Return the summary of all rows of an iterator of batches, of which one is in memory at a time.
+
+    A verb takes it in place of outcomes and predictions: ``ece(fold(ece, batches))`` is the value of all rows. An error
+    names the batch. `measure` measures with many verbs in one pass.
+
+    Parameters
+    ----------
+    metric
+        The verb or its name.
+    batches
+        Tuples (y, prediction) or (y, prediction, weights), from a list, a generator, a data loader, or the batches of
+        `scan`. Batches without rows are skipped.
+    exact
+        Whether the verb may keep what grows with the rows. Without it the summary has a constant size: rows of one
+        probability are counted in the cells of a `Grid` where possible, with a stated rounding, and a verb that needs
+        more is refused. With it, sorted rows that outgrow memory are kept on disk as long as the summary exists.
+    classes, pos_label
+        As for the verb itself, for all batches.
+    **options
+        Options of the verb; pass the same ones when you measure.
+
+    Returns
+    -------
+    Summary
+
+    Notes
+    -----
+    The same batches give the same bits. Batches cut elsewhere give the same value up to the rounding of sums.
+
+    Examples
+    --------
+    >>> from calibrant import ece
+    >>> batches = (([0, 1], [0.2, 0.6]), ([1, 1], [0.8, 0.4]))
+    >>> total = fold(ece, iter(batches), bins=2)
+    >>> total
+    Grid(n=4)
+    >>> round(ece(total, bins=2), 3)
+    0.25
+    """
+    check_choice("exact", exact, False, True)
+    if find(metric, ranks=True).kind == "ranks":
+        ranking = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
+        return ranking.finish(total_of(batches, ranking.part))
+    wanted = functools.partial(find(metric).verb, **options)
+    job = Measuring.of(wanted, exact=exact, classes=classes, pos_label=pos_label)
+    return job.checked(total_of(batches, job.part)).parts[0]
 
 
 def measure(
-    verbs: Any, batches: Iterable[Any], *, exact: bool = False, classes: Any = None, pos_label: Any = None
+    verbs: Any,
+    data: Iterable[Any],
+    *,
+    y: Any = None,
+    prediction: Any = None,
+    weights: str | None = None,
+    groups: str | None = None,
+    exact: bool = False,
+    classes: Any = None,
+    pos_label: Any = None,
 ) -> dict[str, Measured]:
     """Measure rows that come in batches: any number of verbs in one pass, one batch in memory at a time.
 
@@ -18,12 +94,19 @@ def measure(
     ----------
     verbs
         A verb or a list of them: functions, names, or ``functools.partial(ece, bins=10)`` for one with options.
-    batches
-        Tuples (y, prediction) or (y, prediction, weights), from a list, a generator, a data loader.
+    data
+        Batches from a list, a generator, a data loader: tuples (y, prediction) or (y, prediction, weights). With names
+        of columns, batches are data frames of pandas, polars or pyarrow, or mappings from names to arrays. Batches
+        without rows are skipped.
+    y, prediction, weights
+        Names of columns: the outcome (a list of names where vectors were predicted), the probability of the event, a
+        list of class probabilities, or what `from_columns` makes; and importance weights.
+    groups
+        Name of a column with labels of rows, for verbs that compare groups, such as `coverage_gap`.
     exact
         Whether verbs may keep what grows with the rows, as in `fold`. Without it rows of one probability are counted in
-        the cells of a `Grid` where that will do, and each result comes with a bound of its rounding; a verb that needs
-        the rows, such as `mmce`, is refused.
+        the cells of a `Grid` where possible, and each result comes with a bound of its rounding; a verb that needs the
+        rows, such as `mmce`, is refused.
     classes, pos_label
         As for the verbs.
 
@@ -36,7 +119,7 @@ def measure(
     Notes
     -----
     What is kept of the rows is shared: ece, brier_score and the tests of one probability all read one `Grid`. `scan`
-    does the same with files, `calibrant.dask` and `calibrant.spark` with their frames.
+    does the same with files. `calibrant.dask.measure` and `calibrant.spark.measure` have this signature too.
 
     Examples
     --------
@@ -48,6 +131,84 @@ def measure(
     (0.25, 0.15)
     >>> found["brier_score"].rounding
     0.0
+
+    Batches with names:
+
+    >>> tables = [{"clicked": [0, 1], "score": [0.2, 0.6]}, {"clicked": [1, 1], "score": [0.8, 0.4]}]
+    >>> round(measure(brier_score, tables, y="clicked", prediction="score")["brier_score"].value, 3)
+    0.15
     """
     job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
-    return job.finish(total_of(batches, job.part))
+    columns = None
+    if any(name is not None for name in (y, prediction, weights, groups)):
+        columns = NamedColumns.read(y, prediction, weights, groups)
+        job.check_groups(columns.groups)
+    return job.finish(total_of(data, job.part, columns))
+
+
+def total_of(batches: Iterable[Any], part: Callable[[Batch], Summary], columns: NamedColumns | None = None) -> Summary:
+    """Return the merged summaries of batches; an error names its batch."""
+    running, number, rows = Running(spill=True), -1, False
+    grouped: tuple[str, ...] | None = None
+    for number, given in enumerate(counted(_iterator(batches), label="folding batches")):
+        batch = _batch(given, number, columns)
+        if batch is None:
+            continue
+        names = tuple(batch.groups or ())
+        if grouped not in (None, names):
+            raise InputError(
+                f"batch {number} has groups {shown(list(names))}, and earlier batches {shown(list(grouped or ()))}; "
+                "all batches must have the same groups"
+            )
+        grouped, rows = names, True
+        try:
+            if not batch.weightless:
+                running.add(part(batch))
+        except (InputError, SummaryError) as problem:
+            raise problem.within("batch {number}: ", number=number) from problem
+    total = running.total()
+    if total is not None:
+        return total
+    if number < 0:
+        raise InputError("there are no batches: the iterator is empty; at least one batch is needed")
+    if rows:
+        raise InputError(f"weights must not all be 0; those of all {number + 1:,} batches are")
+    raise InputError(f"there are no rows: each of the {number + 1:,} batches is empty; at least one row is needed")
+
+
+def _iterator(batches: Any) -> Iterator[Any]:
+    try:
+        return iter(batches)
+    except TypeError:
+        raise InputError(
+            f"batches must be an iterable of (y, prediction) or (y, prediction, weights); got {shown(batches)}"
+        ) from None
+
+
+def _batch(given: Any, number: int, columns: NamedColumns | None) -> Batch | None:
+    """Return a batch as a user gave it, None if it has no rows; an array of two or three rows is not a batch."""
+    if columns is not None:
+        table = Table(given) if isinstance(given, Mapping) else given
+        if not (hasattr(table, "columns") and hasattr(table, "__len__")):
+            raise InputError(
+                f"batch {number} must be a data frame or a mapping from names to arrays, as columns are named; got "
+                f"{shown(given)} ({type(given).__name__})"
+            )
+        try:
+            if not isinstance(table, Table):
+                return columns.batch(table, number) if len(table) else None
+            columns.check(table.columns, "the table")
+            return columns.batch(table, number) if table.rows else None
+        except InputError as problem:
+            raise InputError(f"batch {number}: {problem}") from problem
+    if isinstance(given, Batch):
+        batch = given._replace(number=number)
+    elif isinstance(given, (tuple, list)) and MIN_ENTRIES <= len(given) <= MAX_ENTRIES:
+        y, prediction, *weights = given
+        batch = Batch(y, prediction, weights[0] if weights else None, number=number)
+    else:
+        raise InputError(
+            f"batch {number} must be a tuple (y, prediction) or (y, prediction, weights); got {shown(given)} "
+            f"({type(given).__name__})"
+        )
+    return None if is_empty(batch) else batch

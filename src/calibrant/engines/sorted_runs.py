@@ -1,4 +1,4 @@
-"""More different scores than memory holds: sorted runs in a folder, merged into one `Ordered` that stays on disk."""
+"""External sorting: more different scores than memory holds become sorted runs on disk, merged into one `Ordered`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from calibrant.core.dispatch import chunks
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
 from calibrant.core.summary import Summary
-from calibrant.engines.merge_runs import merge_pools, merge_windows
-from calibrant.engines.merging import Merging
-from calibrant.engines.run_files import RunFiles
-from calibrant.engines.run_folder import RunFolder
+from calibrant.engines.merging import Merging, merge_pools, merge_windows, piece_of
+from calibrant.engines.run_files import RunFiles, RunFolder
 from calibrant.errors import CalibrantError, InputError, SummaryError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_count
@@ -89,13 +87,13 @@ class SortedRuns:
         return sum(run.nbytes for run in self._runs)
 
     def close(self) -> None:
-        """Let go of everything, and remove a temporary folder."""
+        """Forget everything, and remove a temporary folder."""
         self._hold(None)
         self._runs = []
         self._folder.close()
 
     def remove(self) -> None:
-        """Let go of everything, and remove the runs of a folder that is kept too."""
+        """Forget everything, and remove the runs of a folder that is kept too."""
         self._folder.remove()
         self.close()
 
@@ -128,17 +126,17 @@ class SortedRuns:
         return self._ordered(self._runs[0].mapped())
 
     def manifest(self) -> dict[str, Any]:
-        """Return what `resumed` needs to go on from here, as plain values; for a folder that is kept.
+        """Return plain values from which `resumed` continues; for a folder that is kept.
 
-        What is in memory is written too, and stays in memory. The files that a manifest names stay until `settle` tells
-        that nobody will go on from it.
+        What is in memory is written too, and stays in memory. The files that a manifest names stay until `settle` says
+        that it is no longer needed.
         """
         self._check_open()
         if not self._folder.keep:
-            raise InputError("the folder of these runs is temporary; name one, with keep=True, to go on later")
+            raise InputError("the folder of these runs is temporary; name one, with keep=True, to resume later")
         before, part = self._held, self._together()
         self._hold(part)
-        self._held = self._written(part) if part is not None and part.score.size else None
+        self._held = self._written(part, is_copy=True) if part is not None and part.score.size else None
         self._folder.name(self._all_runs())
         self._folder.replace([before] if before else [])
         return {
@@ -151,7 +149,7 @@ class SortedRuns:
         }
 
     def settle(self, manifests: Iterable[Mapping[str, Any]]) -> None:
-        """Remove what none of these manifests names: they are written down, and all others forgotten."""
+        """Remove what none of these manifests names; they are on disk, and no others are needed."""
         self._folder.settle(_named(manifests))
 
     @classmethod
@@ -163,7 +161,7 @@ class SortedRuns:
         memory: int = MEMORY,
         beside: Iterable[Mapping[str, Any]] = (),
     ) -> Self:
-        """Go on from a `manifest` with the runs that were kept in a folder.
+        """Continue from a `manifest` with the runs that were kept in a folder.
 
         Runs that neither it nor the manifests `beside` it name are removed.
         """
@@ -173,14 +171,14 @@ class SortedRuns:
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             if isinstance(problem, CalibrantError):
                 raise
-            raise SummaryError(f"this is no manifest of sorted runs: {shown(manifest)}") from problem
+            raise SummaryError(f"this is not a manifest of sorted runs: {shown(manifest)}") from problem
         return found
 
     def _read_back(self, manifest: Mapping[str, Any], beside: Iterable[Mapping[str, Any]]) -> None:
         if manifest["format"] != FORMAT:
             raise SummaryError(
                 f"the manifest has format {shown(manifest['format'])}; this calibrant reads {FORMAT}. "
-                "Go on with the calibrant that wrote it, or start again"
+                "Continue with the calibrant that wrote it, or start again"
             )
         path, held = self._folder.path, manifest["held"]
         self._runs = [RunFiles.read_back(path, run) for run in manifest["runs"]]
@@ -193,20 +191,23 @@ class SortedRuns:
             if self._all_runs():
                 self._like = kind(*self._all_runs()[0].read(0, 1), manifest["dtype"])
             self._hold(self._ordered(self._held.read(0, self._held.size)) if self._held else kind.zero())
-        self._folder.resume(_named([manifest, *beside]), int(manifest["next"]))
+        named, number = _named([manifest, *beside]), manifest["next"]
+        if type(number) is not int or any(int(name.removeprefix("run-")) >= number for name in named):
+            raise SummaryError(f"the next of the runs {sorted(named)} cannot have the number {shown(number)}")
+        self._folder.resume(named, number)
 
     def _check_open(self) -> None:
         if self._folder.closed:
-            raise InputError("these sorted runs are closed, and what they held is gone; add the parts to new ones")
+            raise InputError("these sorted runs are closed and their rows are gone; add the parts to new ones")
 
     def _check(self, part: Ordered) -> None:
-        """Refuse what does not merge with the parts so far, in the words of their sum."""
+        """Refuse a part that does not merge with those so far, with the error of their sum."""
         if not isinstance(part, Ordered):
             raise SummaryError(f"sorted runs are of Ordered summaries; got {type(part).__name__}")
         if part.count.dtype.kind not in "iu" or part.events.dtype.kind not in "iu":
             raise SummaryError(
-                "sorted runs are of rows, whose number and events are whole; these entries have fractions of events, "
-                "as those of a summary that was pooled into bins. Add the rows themselves"
+                "sorted runs hold rows, with whole numbers of events; these entries have fractions of events, as a "
+                "summary that was pooled into bins has. Add the rows themselves"
             )
         like = _like(part)
         if self._like is not None:
@@ -235,10 +236,10 @@ class SortedRuns:
             self._runs.append(self._written(part))
         self._hold(None)
 
-    def _written(self, part: Ordered) -> RunFiles:
+    def _written(self, part: Ordered, *, is_copy: bool = False) -> RunFiles:
         size, each = part.score.size, 9 if is_unit(part.weight) else 17
-        pieces = (_piece(part.pool, piece) for piece in chunks(size, PIECE))
-        return self._folder.write(pieces, needed=each * size, dtype=part.dtype, wide=False)
+        pieces = (piece_of(part.pool, piece) for piece in chunks(size, PIECE))
+        return self._folder.write(pieces, needed=each * size, dtype=part.dtype, wide=False, is_copy=is_copy)
 
     def _merge(self, many: int, *, wide: bool) -> None:
         """Replace the first runs by one."""
@@ -263,7 +264,7 @@ def _named(manifests: Iterable[Mapping[str, Any]]) -> set[str]:
 
 def _like(part: Ordered) -> Ordered:
     """Return a summary of one entry at most that merges with what this one merges with."""
-    return type(part)(*_piece(part.pool, slice(0, 1)), part.dtype)
+    return type(part)(*piece_of(part.pool, slice(0, 1)), part.dtype)
 
 
 def _merged(parts: Sequence[Ordered]) -> Ordered:
@@ -275,15 +276,10 @@ def _merged(parts: Sequence[Ordered]) -> Ordered:
 
 
 def _reported(runs: Sequence[RunFiles], memory: int) -> Iterator[Pool]:
-    """Merge runs, telling how far that is."""
+    """Merge runs, showing progress."""
     windows, taken = merge_windows(runs, memory), 0
     for _, stop in steps(sum(run.size for run in runs), size=memory, label="merging sorted rows"):
         while taken < stop:
             pool, more = next(windows)
             taken += more
             yield pool
-
-
-def _piece(pool: Pool, piece: slice) -> Pool:
-    score, weight, rows, events = pool
-    return Pool(score[piece], weight[piece], rows[piece], events[piece])

@@ -1,39 +1,42 @@
-"""Totals of summaries of one kind: merged in memory, or sorted on disk."""
+"""The running total of a job: summaries merged as they come, sorted rows on disk, and a state to resume from."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from calibrant.core import summary as codec
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.engines.merging import Merging
+from calibrant.engines.run_files import remove_runs
 from calibrant.engines.sorted_runs import MEMORY, NOTHING, SortedRuns
-from calibrant.errors import SummaryError
+from calibrant.errors import CalibrantError, SummaryError, shown
 
 Plain = Mapping[str, Any]
-"""What a total is, as plain values; summaries are named by their place in a list beside it."""
+"""A total as plain values; summaries are named by their place in a list beside it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where sorted rows go: a temporary folder or, where one is to go on from them later, one that is kept.
+    """Where sorted rows go: a temporary folder, or one that is kept so that a run can resume.
 
-    A `share` of the memory that all of them may take is for those that go here.
+    They take one `share`-th of the memory for sorted rows.
     """
 
     folder: Path | None = None
     share: int = 1
 
     def inside(self, number: int, many: int) -> Place:
-        """Return a place of its own for one of many parts that grow."""
+        """Return the place for one of many parts that grow."""
         return Place(None if self.folder is None else self.folder / str(number), self.share * max(1, many))
 
     def runs(self, manifest: Mapping[str, Any] = NOTHING, beside: Sequence[Mapping[str, Any]] = ()) -> SortedRuns:
-        """Return sorted runs at this place, going on from a manifest if there is one."""
+        """Return sorted runs at this place, resumed from a manifest if there is one."""
         memory = max(1, MEMORY // self.share)
         if self.folder is None:
             return SortedRuns(memory=memory)
@@ -50,10 +53,10 @@ class Total(Protocol):
         """Return the summary of all parts."""
 
     def plain(self, summaries: list[Summary]) -> Plain:
-        """Return what `resumed` makes this of again; summaries are put into a list."""
+        """Return plain values from which `resumed` makes this total again; summaries are put into a list."""
 
     def settle(self, plain: Sequence[Plain]) -> None:
-        """Forget whatever is needed to go on from anywhere but here."""
+        """Forget whatever is needed to resume from anywhere but here."""
 
     def remove(self) -> None:
         """Leave nothing on disk."""
@@ -81,9 +84,15 @@ def resumed(plain: Plain, summaries: Sequence[Summary], place: Place, beside: Se
             )
             for k, inner in enumerate(plain["parts"])
         ]
-        return Parts(cast(Several | PerLabel, summaries[plain["like"]]), totals)
+        like = summaries[plain["like"]]
+        if not isinstance(like, (Several, PerLabel)) or len(like.parts) != len(totals):
+            raise SummaryError(f"{len(totals)} totals are not those of {like!r}")
+        return Parts(like, totals)
     merged = Merged()
-    merged.merging.stack = [(int(many), summaries[where]) for many, where in plain["merged"]]
+    for many, where in plain["merged"]:
+        if type(many) is not int or many < 1 or type(where) is not int or not 0 <= where < len(summaries):
+            raise SummaryError(f"a total is merged of summaries by their place; got {shown((many, where))}")
+        merged.merging.stack.append((many, summaries[where]))
     return merged
 
 
@@ -178,3 +187,97 @@ def _name(part: Summary) -> object:
     if isinstance(part, PerLabel):
         return part.notion, len(part.parts)
     return part.names if isinstance(part, Several) else type(part).__name__
+
+
+NAME = "Running"
+
+
+class Running:
+    """The summaries of a stream of batches, merged as they come.
+
+    Parameters
+    ----------
+    spill
+        Whether sorted rows that outgrow memory are kept on disk, in a temporary folder. There is no `state` then.
+    folder
+        A folder for them instead, which is made when it is needed and stays until `remove`: a `state` names its files.
+
+    Examples
+    --------
+    >>> from calibrant import Grid
+    >>> running = Running()
+    >>> for _ in range(3):
+    ...     running.add(Grid.zero())
+    >>> again = Running.resumed(running.state())
+    >>> again.parts, again.total()
+    (3, Grid(n=0))
+    """
+
+    def __init__(self, *, spill: bool = False, folder: Path | None = None) -> None:
+        self.parts, self.folder = 0, folder
+        self._place = Place(folder) if spill or folder is not None else None
+        self._total: Total | None = None
+
+    def add(self, part: Summary) -> None:
+        """Take in the summary of the next batch."""
+        if self._total is None:
+            self._total = total_of(part, self._place)
+        self._total.add(part)
+        self.parts += 1
+
+    def total(self) -> Summary | None:
+        """Return the summary of all batches, None if there were none."""
+        return None if self._total is None else self._total.total()
+
+    def state(self) -> bytes:
+        """Return the whole state as bytes, without pickle; a run resumed from it gives the same bits.
+
+        Files that it names stay until `settle`.
+        """
+        if self._place is not None and self.folder is None and self._total is not None:
+            raise SummaryError("rows that are kept in a temporary folder have no state to resume from")
+        summaries: list[Summary] = []
+        plain = self._total.plain(summaries) if self._total is not None else None
+        about = json.dumps({"parts": self.parts, "total": plain})
+        return codec.encode(NAME, {"about": about, "summaries": tuple(summaries)})
+
+    def settle(self, states: Sequence[bytes]) -> None:
+        """Forget what is needed to resume from any states but these, which are on disk."""
+        if self._total is not None and self.folder is not None:
+            self._total.settle(_plain_totals(states))
+
+    @classmethod
+    def resumed(cls, state: bytes, *, folder: Path | None = None, beside: Sequence[bytes] = ()) -> Running:
+        """Resume from a `state`; of the files in the folder, those that it or states `beside` it name stay."""
+        running = cls(folder=folder)
+        try:
+            about, summaries = _decoded(state)
+            running.parts = about["parts"]
+            if type(running.parts) is not int or running.parts < 0:
+                raise SummaryError(f"a state must count its parts by a whole number; got {shown(running.parts)}")
+            if about["total"] is not None:
+                found = [Summary.from_bytes(summary) for summary in summaries]
+                running._total = resumed(about["total"], found, Place(folder), _plain_totals(beside))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+            if isinstance(problem, CalibrantError):
+                raise
+            raise SummaryError(f"this is not the state of a run: {problem}") from problem
+        return running
+
+    def remove(self) -> None:
+        """Leave nothing on disk."""
+        if self._total is not None and self.folder is not None:
+            self._total.remove()
+            remove_runs(self.folder)
+
+
+def _plain_totals(states: Sequence[bytes]) -> list[Plain]:
+    totals = (_decoded(state)[0]["total"] for state in states)
+    return [total for total in totals if total is not None]
+
+
+def _decoded(state: bytes) -> tuple[dict[str, Any], tuple[bytes, ...]]:
+    name, values = codec.decode(state)
+    if name != NAME:
+        raise SummaryError(f"these are the bytes of a {name}; expected the state of a run")
+    return json.loads(values["about"]), values["summaries"]

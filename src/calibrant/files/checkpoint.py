@@ -1,33 +1,37 @@
-"""How far a pass over files is, on disk, so that a run that was killed goes on where it was."""
+"""The state of a pass over files on disk, from which a run that was interrupted or killed resumes."""
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
 from calibrant.core import summary as codec
-from calibrant.errors import CalibrantError, InputError, SummaryError, shown
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.files.file_checks import ColumnType, FileStamp
 from calibrant.files.found import Found
-from calibrant.files.holding import Holds
 from calibrant.files.reading import Position
-from calibrant.files.stamp import Stamp
 from calibrant.report.files import replace_bytes
 
 FORMAT = 2
 NAME = "Checkpoint"
+ROWS_FOLDER = re.compile(r"[^/\\\0]+\.[0-9a-f]{8}\.rows")  # beside the checkpoint, for rows that are sorted on disk
 
 Asked = Mapping[str, str]
 """What is measured, in words that are the same in every process."""
 
 
 class Kept(NamedTuple):
-    """The total of all rows of so many files and, of a checkpoint's own state, of some rows of the next one."""
+    """A total: of all rows of the first `files` files and, for the latest total, of some rows of the next one."""
 
     files: int
     done: int  # rows in all
@@ -35,20 +39,20 @@ class Kept(NamedTuple):
 
 
 class Start(NamedTuple):
-    """From where a run goes on."""
+    """Where a run resumes."""
 
     position: Position
     done: int
     state: bytes
-    known: Mapping[str, Holds]
+    known: Mapping[str, ColumnType]
     whole: Kept
-    files: tuple[Stamp, ...]
+    files: tuple[FileStamp, ...]
     folder: str
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The total of a run, and what it is the total of.
+    """The totals of a run, and what was asked of which files.
 
     Attributes
     ----------
@@ -59,40 +63,35 @@ class Checkpoint:
     rows
         Rows that were read of the last file.
     folder
-        The name of the folder beside the checkpoint in which rows are sorted: every run has one of its own.
+        The name of the folder beside the checkpoint in which rows are sorted; every run has its own.
     known
-        What the columns hold.
+        The types of the columns.
     now, whole
-        The total of all rows so far, and one of whole files: whoever repairs a file goes on from the latter.
+        The total of all rows so far, and a total of whole files, from which a run resumes after a file was repaired.
     """
 
     asked: Asked
-    files: tuple[Stamp, ...]
+    files: tuple[FileStamp, ...]
     rows: int
     folder: str
-    known: Mapping[str, Holds]
+    known: Mapping[str, ColumnType]
     now: Kept
     whole: Kept
 
     def write(self, path: Path) -> None:
-        """Write it down; what was there is replaced when it is on disk."""
+        """Write the checkpoint; an earlier one is replaced when the new one is on disk."""
         about = {
             "format": FORMAT,
             **{name: getattr(self, name) for name in ("asked", "files", "rows", "folder", "known")},
             **{name: getattr(self, name)[:2] for name in ("now", "whole")},
         }
         states = (_Bytes(self.now.state), _Bytes(self.whole.state))
-        try:
-            replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": states}))
-        except CalibrantError as problem:
-            kept = "The one before it is still there. " if path.exists() else ""
-            raise CalibrantError(
-                f"the checkpoint was not kept: {problem}. {kept}Make room or name another place, and run the same again"
-            ) from problem
+        replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": states}))
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what `write` wrote."""
+        """Read what `write` wrote; every name and number in it is checked before anything is done with it."""
+        refuse_special_file(path)
         try:
             name, values = codec.decode(path.read_bytes())
             about = json.loads(values["about"])
@@ -100,11 +99,11 @@ class Checkpoint:
                 raise SummaryError("it was written by another calibrant")
             for key, state in zip(("now", "whole"), values["states"], strict=True):
                 about[key] = Kept(about[key][0], about[key][1], state)
-            if not Path(about["folder"]).name:
-                raise SummaryError("it names no folder")
-            about["files"] = tuple(Stamp(*stamp) for stamp in about["files"])
-            about["known"] = {column: Holds(*holds) for column, holds in about["known"].items()}
-            return cls(**about)
+            about["files"] = tuple(FileStamp(*stamp) for stamp in about["files"])
+            about["known"] = {column: ColumnType(*kind) for column, kind in about["known"].items()}
+            found = cls(**about)
+            found._check()
+            return found
         except (OSError, KeyError, TypeError, ValueError, AttributeError) as problem:
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise InputError(
@@ -112,13 +111,28 @@ class Checkpoint:
                 "another file"
             ) from problem
 
+    def _check(self) -> None:
+        """Refuse names and numbers that no run has written."""
+        now, whole = self.now, self.whole
+        numbers = (self.rows, now.files, now.done, whole.files, whole.done)
+        if any(type(number) is not int or number < 0 for number in numbers):
+            raise SummaryError(f"its counts of files and rows must be whole numbers, 0 or more; got {shown(numbers)}")
+        if now.files + 1 != len(self.files) or whole.files > now.files:
+            raise SummaryError(f"it names {len(self.files)} files, and totals of {now.files} and {whole.files} of them")
+        if whole.done > now.done or self.rows > now.done:
+            raise SummaryError(f"it has {now.done} rows in all, {whole.done} of whole files, {self.rows} of the last")
+        if not isinstance(self.folder, str) or not ROWS_FOLDER.fullmatch(self.folder):
+            raise SummaryError(f"it names the folder {shown(self.folder)}, which is not a folder of sorted rows")
+        if not all(isinstance(text, str) for text in (*self.asked, *self.asked.values())):
+            raise SummaryError("what it was asked for is not text")
+
     def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Start:
-        """Return from where to go on, if the same is asked of the same files; those not yet read may have changed."""
+        """Return where to resume, if the same is asked of the same files; those not yet read may have changed."""
         for name in dict.fromkeys((*asked, *self.asked)):
             then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
             if then != now:
                 raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
-        there = [Stamp.of(found.path) if found.path.exists() else None for found in files[: len(self.files)]]
+        there = [FileStamp.of(found.path) if found.path.exists() else None for found in files[: len(self.files)]]
         for number, stamp in enumerate(self.files[: self.whole.files]):
             if number >= len(there) or there[number] != stamp:
                 raise _does_not_fit(path, _changed(stamp, there[number] if number < len(there) else None))
@@ -127,14 +141,14 @@ class Checkpoint:
         else:
             stamps = self.files[: self.whole.files]
             read = {stamp.path for stamp in stamps}
-            known = {column: holds for column, holds in self.known.items() if Stamp.path_of(holds.file) in read}
+            known = {column: holds for column, holds in self.known.items() if FileStamp.path_of(holds.file) in read}
             position, kept = Position(self.whole.files), self.whole
         return Start(position, kept.done, kept.state, known, self.whole, stamps, Path(self.folder).name)
 
 
 @dataclass(frozen=True)
 class _Bytes:
-    """Bytes that travel inside others."""
+    """Bytes that are nested in those of the checkpoint."""
 
     content: bytes
 
@@ -164,13 +178,60 @@ def described(value: Any) -> str:
     return repr(value)
 
 
+def refuse_special_file(path: Path) -> None:
+    """Refuse a folder, a pipe or a device, which would be read for ever or cannot be replaced."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"the checkpoint {path} is not a regular file; name another file")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a checkpoint, which the operating system releases with the process; refuse a second run.
+
+    Systems without `fcntl` (Windows), and file systems without locks, have none.
+    """
+    lock = path.with_name(f"{path.name}.lock")
+    stream = _locked_file(lock, path)
+    try:
+        yield
+    finally:
+        if stream is not None:
+            with suppress(OSError):
+                lock.unlink()
+            stream.close()
+
+
+def _locked_file(lock: Path, path: Path) -> IO[bytes] | None:
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    while True:
+        try:
+            stream = lock.open("ab")
+        except OSError as problem:
+            raise InputError(f"cannot write beside the checkpoint {path}: {problem.strerror}; name another") from None
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if lock.exists() and os.path.samestat(os.fstat(stream.fileno()), lock.stat()):
+                return stream
+            stream.close()  # the run before this one has just removed it
+        except OSError as problem:
+            stream.close()
+            if problem.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise InputError(
+                    f"another run is using the checkpoint {path}; wait until it ends, or name another checkpoint"
+                ) from None
+            return None
+
+
 def _does_not_fit(path: Path, why: str) -> InputError:
     return InputError(
-        f"the checkpoint {path} is of another run: {why}. Delete it to start again, or run again what it is of"
+        f"the checkpoint {path} belongs to another run: {why}. Delete it to start again, or repeat that run"
     )
 
 
-def _changed(stamp: Stamp, there: Stamp | None) -> str:
+def _changed(stamp: FileStamp, there: FileStamp | None) -> str:
     if there is None or there.path != stamp.path:
         instead = f", and {there.path} is in its place" if there is not None else ""
         return f"it has read {stamp.path}{instead}"

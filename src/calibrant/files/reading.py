@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.files.csv_file import USUAL, Dialect
+from calibrant.files.file_checks import ColumnType, FileStamp, column_types, merged_types
 from calibrant.files.found import Found
-from calibrant.files.holding import Holds, holding, together
-from calibrant.files.stamp import Stamp
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import Values, nothing, roles_of
 from calibrant.files.where import Where
@@ -35,7 +34,7 @@ class Piece(NamedTuple):
     file: int
     start: int
     frame: Any
-    known: Mapping[str, Holds]
+    known: Mapping[str, ColumnType]
 
     @property
     def rows(self) -> int:
@@ -66,8 +65,8 @@ class Reading:
     where: Where | None = None
     format: str | None = None
     dialect: Dialect = USUAL
-    known: dict[str, Holds] = field(default_factory=dict)
-    stamps: dict[int, Stamp] = field(default_factory=dict)
+    known: dict[str, ColumnType] = field(default_factory=dict)
+    stamps: dict[int, FileStamp] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)  # rows of each file, once they are read as a whole
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
@@ -112,7 +111,7 @@ class Reading:
         """Open a file and check that it has all columns."""
         found = self.files[number]
         table = open_table(found.path, format=self.format, dialect=self.dialect)
-        self.stamps[number] = Stamp.of(found.path)
+        self.stamps[number] = FileStamp.of(found.path)
         self.check_names(table, found)
         return table
 
@@ -162,9 +161,9 @@ class Reading:
         This goes for the columns of the filter too: as texts, 9 is more than 10.
         """
         names = [] if self.where is None else [name for name in self.where.columns if name not in found.constants]
-        filtered = holding(_without_rows(table), names, found.path) if names else {}
-        held = holding(frame, self.columns.needed, found.path)
-        self.known = together(self.known, {**filtered, **held}, self.scores, self.labels)
+        filtered = column_types(_without_rows(table), names, found.path) if names else {}
+        held = column_types(frame, self.columns.needed, found.path)
+        self.known = merged_types(self.known, {**filtered, **held}, self.scores, self.labels)
 
     def _checked(self, piece: Piece) -> Piece:
         """Return a piece in which every column holds what its role asks for; only texts and lists are looked at."""

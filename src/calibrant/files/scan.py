@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.engines.job import Job
-from calibrant.engines.measuring import Measured, Measuring
+from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import Asked, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found, find_files
-from calibrant.files.passing import measured
 from calibrant.files.reading import BATCH, Reading, engine
+from calibrant.files.run_job import run_job
 from calibrant.files.table_file import FORMATS
 from calibrant.files.where import Where, read_where
 from calibrant.inputs.columns import Batch, NamedColumns
@@ -189,7 +188,7 @@ class Scan:
     def found(self, job: Job, checkpoint: str | os.PathLike[str] | None = None) -> Any:
         """Run a job over the rows and return its result."""
         place = None if checkpoint is None else Path(checkpoint)
-        return measured(job, self.reading(), asked=self.asked(job), checkpoint=place)
+        return run_job(job, self.reading(), asked=self.asked(job), checkpoint=place)
 
     def reading(self) -> Reading:
         """Return a new pass over the files."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
 from calibrant.files.ahead import handed_over
-from calibrant.files.holding import Holds, holding
+from calibrant.files.file_checks import ColumnType, column_types
 from calibrant.files.where import Where
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class TableFile:
                     f"and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
                 )
 
-    def _holding(self, look: int | None, columns: Sequence[str]) -> dict[str, Holds]:
+    def _holding(self, look: int | None, columns: Sequence[str]) -> dict[str, ColumnType]:
         """Return the contents of columns, judged by the first `look` rows."""
         import polars as pl
 
@@ -162,7 +162,7 @@ class TableFile:
             nothing = self._scan(look, None).head(0).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
             raise self.refusal(problem) from problem
-        return holding(nothing, [name for name in columns if name in nothing.columns], self.path)
+        return column_types(nothing, [name for name in columns if name in nothing.columns], self.path)
 
     def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
         """Apply a function to the rows; if types were judged by too few rows, try again with all."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FRAMES, as_array, is_missing
-from calibrant.inputs.labels import moment_texts, plain_decimal
+from calibrant.inputs.labels import moment_texts, plain_label
 
 MISSING = "(missing)"
 
@@ -124,7 +124,7 @@ def _texts(labels: NDArray[Any]) -> list[str]:
 
 def _number(value: Any) -> Any:
     """Return a whole number as such: a batch of whole numbers in which one is missing has them as fractions."""
-    return int(value) if isinstance(value, float) and value.is_integer() else plain_decimal(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else plain_label(value)
 
 
 def _crossed(a: Grouping, b: Grouping) -> Grouping:
@@ -199,7 +199,7 @@ def _is_not_a_time(label: Any) -> bool:
 
 
 def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowLabels:
-    labels = moment_texts(column) if column.dtype.kind in "mM" else list(map(plain_decimal, column.tolist()))
+    labels = moment_texts(column) if column.dtype.kind in "mM" else list(map(plain_label, column.tolist()))
     number: dict[Any, int] = {}
     code = np.empty(len(labels), dtype=np.intp)
     for i, label in enumerate(labels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -207,10 +208,10 @@ def _row(rows: Rows | None, i: int) -> int:
 
 
 def moment_texts(moments: NDArray[Any]) -> list[str]:
-    """Return moments or spans of time as texts, the same in any unit; "NaT" where there is none. Days stay days.
+    """Return moments or spans of time as texts, the same in any unit; "NaT" where there is none. Midnight is the day.
 
-    >>> moment_texts(np.array(["2024-01-01T12:00", "NaT"], dtype="M8[ns]"))
-    ['2024-01-01T12:00:00', 'NaT']
+    >>> moment_texts(np.array(["2024-01-01T12:00", "2024-01-02T00:00", "NaT"], dtype="M8[ns]"))
+    ['2024-01-01T12:00:00', '2024-01-02', 'NaT']
     >>> moment_texts(np.array([90_000], dtype="m8[ms]")) == moment_texts(np.array([90], dtype="m8[s]"))
     True
     """
@@ -223,17 +224,26 @@ def moment_texts(moments: NDArray[Any]) -> list[str]:
     return list(map(_shortened, spelt_out.astype(str).tolist()))
 
 
-def plain_decimal(value: Any) -> Any:
-    """Return a decimal without zeros at its end, a whole one as an int; anything else as it is.
+def plain_label(value: Any) -> Any:
+    """Return a label in the one form that all labels of its value have; most are as they should be.
 
-    >>> plain_decimal(Decimal("1.50")), plain_decimal(Decimal("2.0")), plain_decimal("2.0")
+    Decimals have no zeros at their end, and whole ones are ints. A date, or a datetime without a time zone, is the text
+    that `moment_texts` has.
+
+    >>> plain_label(Decimal("1.50")), plain_label(Decimal("2.0")), plain_label("2.0")
     (Decimal('1.5'), 2, '2.0')
+    >>> from datetime import datetime
+    >>> plain_label(date(2024, 1, 1)), plain_label(datetime(2024, 1, 1)), plain_label(datetime(2024, 1, 1, 12))
+    ('2024-01-01', '2024-01-01', '2024-01-01T12:00:00')
     """
+    if isinstance(value, date) and not is_missing(value) and getattr(value, "tzinfo", None) is None:
+        return _shortened(value.isoformat())
     if not isinstance(value, Decimal) or not value.is_finite():
         return value
     return int(value) if value == value.to_integral_value() else value.normalize()
 
 
 def _shortened(moment: str) -> str:
-    """Return a text without zeros behind its point."""
-    return moment.rstrip("0").rstrip(".") if "." in moment else moment
+    """Return a text without zeros behind its point, and without midnight."""
+    text = moment.rstrip("0").rstrip(".") if "." in moment else moment
+    return text.removesuffix("T00:00:00")

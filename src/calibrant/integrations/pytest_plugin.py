@@ -23,7 +23,7 @@ TESTS = ("kuiper_test", "spiegelhalter_test")
 def assert_calibrated() -> Callable[..., None]:
     """Return ``assert_calibrated(y, p, *, weights=None, level=0.99, tests=(...), max_ece=None)``.
 
-    It fails the test when calibration is rejected. Passing is no proof of calibration: see `check_calibrated`.
+    It fails the test when calibration is rejected. Passing does not prove calibration: see `check_calibrated`.
     """
     return check_calibrated
 
@@ -50,7 +50,7 @@ def check_calibrated(
     tests
         Tests of the catalogue, or their names.
     max_ece
-        Also fail if `ece` is above this. It is above 0 by chance, the more so the fewer the rows.
+        Also fail if `ece` is above this. With few rows it is well above 0 for calibrated predictions too.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def check_calibrated(
 
     Notes
     -----
-    Passing is no proof: few rows pass with large errors. Where rows are drawn anew in each run, one run in a hundred
-    fails by chance at level 0.99; fix the seed.
+    Passing does not prove calibration: few rows pass with large errors. If rows are drawn anew in each run, one run in
+    a hundred fails at level 0.99 although the predictions are calibrated; fix the seed.
     """
     __tracebackhide__ = True  # the traceback ends in the test that called
     level, entries = check_level(level), _entries(tests)

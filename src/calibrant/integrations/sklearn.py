@@ -1,7 +1,7 @@
 """Calibration in scikit-learn: scorers for its searches, and a display of the reliability curve.
 
 Nothing here imports scikit-learn until scikit-learn itself asks for it: any estimator that has `predict_proba` and
-`classes_` will do.
+`classes_` is accepted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def scorer(metric: Any = "ece", **options: Any) -> Scorer:
     ``scorer(...).set_score_request(sample_weight=True)``.
 
     A calibration error alone chooses badly: always predicting the base rate has an error near 0. Choose by
-    `brier_score` or `log_score`, and look at `ece` beside it; small folds make it large by chance.
+    `brier_score` or `log_score`, and look at `ece` beside it; small folds make it large even if calibrated.
 
     Examples
     --------

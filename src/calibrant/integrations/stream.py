@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.core.catalogue import find
-from calibrant.core.summarizing import summarize
+from calibrant.core.several import Several
 from calibrant.core.summary import Summary
-from calibrant.engines.own_chance import with_own_chance
+from calibrant.engines.batches import SEEN, is_empty
+from calibrant.engines.jobs import OWN, Summarizing
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.columns import Batch
 
@@ -54,15 +55,17 @@ class StreamingMetric:
     def __init__(self, metric: Any = "ece", *, classes: Any = None, pos_label: Any = None, **options: Any) -> None:
         self._entry = find(metric)
         self._entry.parse(options)
-        self._labels = {"classes": classes, "pos_label": pos_label}
+        self._job = Summarizing(self._entry.name, options, {"classes": classes, "pos_label": pos_label})
         self._options = options
         self._summary: Summary | None = None
+        self._seen: Summary | None = None  # the labels of y, where pos_label names one
         self._updates = 0
 
     def update(self, y: Any, prediction: Any, weights: Any = None) -> None:
-        """Take in a batch; one that is refused changes nothing."""
-        options = with_own_chance(self._options, Batch(y, prediction, number=self._updates))
-        self._add(summarize(self._entry.verb, y, prediction, weights=weights, **self._labels, **options))
+        """Take in a batch, which may be empty; one that is refused changes nothing."""
+        batch = Batch(y, prediction, weights, number=self._updates)
+        if not is_empty(batch):
+            self._add(self._job.part(batch))
         self._updates += 1
 
     def compute(self) -> Any:
@@ -71,7 +74,7 @@ class StreamingMetric:
 
     def reset(self) -> None:
         """Forget all rows."""
-        self._summary = None
+        self._summary = self._seen = None
 
     def merge(self, other: StreamingMetric | bytes) -> None:
         """Take in all rows of another stream, given itself or as its `state`."""
@@ -79,24 +82,26 @@ class StreamingMetric:
             if other:
                 self._add(Summary.from_bytes(other))
         elif other._summary is not None:
-            self._add(other._summary)
+            self._add(other._whole)
 
     @property
     def state(self) -> bytes:
-        """All that is known of the rows, as bytes without pickle in them; empty if there are no rows."""
-        return b"" if self._summary is None else self._summary.to_bytes()
+        """The whole state as bytes, without pickle; empty if there are no rows."""
+        return b"" if self._summary is None else self._whole.to_bytes()
 
     def load(self, state: bytes) -> None:
-        """Go on from a `state`, forgetting all rows so far."""
+        """Continue from a `state`, forgetting all rows so far."""
         loaded = StreamingMetric(self._entry.verb)
         loaded.merge(state)
-        self._summary = loaded._summary
+        self._summary, self._seen = loaded._summary, loaded._seen
 
     @property
     def summary(self) -> Summary:
         """The summary of all rows so far, for other verbs that read it."""
         if self._summary is None:
             raise InputError("there are no rows yet; call update(y, prediction) first")
+        if self._seen is not None:
+            self._job.finish(self._whole)  # refuses a pos_label that no row has
         return self._summary
 
     @property
@@ -107,8 +112,17 @@ class StreamingMetric:
     def __repr__(self) -> str:
         return f"StreamingMetric({self._entry.name!r}, n={self.n})"
 
-    def _add(self, summary: Summary) -> None:
+    @property
+    def _whole(self) -> Summary:
+        assert self._summary is not None
+        return self._summary if self._seen is None else Several.of({OWN: self._summary, SEEN: self._seen})
+
+    def _add(self, part: Summary) -> None:
+        inside = dict(zip(part.names, part.parts, strict=True)) if isinstance(part, Several) else {}
+        summary, seen = inside.get(OWN, part), inside.get(SEEN)
         if not isinstance(summary, self._entry.reads):
             expected = " or ".join(kind.__name__ for kind in self._entry.reads)
             raise SummaryError(f"{self._entry.name} reads summaries of kind {expected}; got {summary!r}")
         self._summary = summary if self._summary is None else self._summary + summary
+        if seen is not None:
+            self._seen = seen if self._seen is None else self._seen + seen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,6 +33,9 @@ class Blocks(Summary):
     summary they fill further blocks.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("m", "blocks")
+    POSITIVE: ClassVar[tuple[str, ...]] = ("spread", "pairs", "weight", "variance", "heaviest")
+    FINITE: ClassVar[tuple[str, ...]] = ("mean",)
     kernel: Product | JointKernel
     m: int
     unbiased: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ class Kept(Summary):
     if there are weights. `dtype` is the precision the probabilities came in.
     """
 
+    POSITIVE: ClassVar[tuple[str, ...]] = ("P", "w")
     y: NDArray[np.int64]  # (n,)
     P: FloatArray  # (n, K)
     w: FloatArray  # (n,)
@@ -110,6 +111,8 @@ class KeptCoverage(Summary):
     It grows with the rows.
     """
 
+    POSITIVE: ClassVar[tuple[str, ...]] = ("w",)
+    FINITE: ClassVar[tuple[str, ...]] = ("e",)
     points: FloatArray
     e: FloatArray
     levels: FloatArray
@@ -178,6 +181,8 @@ class KeptCoverage(Summary):
 class KeptDistributions(Summary):
     """Outcomes y, their predictive laws, weights w, in the order in which the rows came. It grows with the rows."""
 
+    POSITIVE: ClassVar[tuple[str, ...]] = ("w",)
+    FINITE: ClassVar[tuple[str, ...]] = ("y",)
     y: FloatArray  # (n,) or (n, D)
     distribution: Distribution | None  # None: no rows yet
     w: FloatArray  # (n,)

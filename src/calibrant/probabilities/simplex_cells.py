@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,8 @@ class SimplexCells(Summary):
     that (1 - p, p) and p make the same cells.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("bins", "keys", "count")
+    POSITIVE: ClassVar[tuple[str, ...]] = ("w", "wp", "wy")
     bins: int
     keys: KeyArray  # (c, K), or (c, 1) for two classes
     count: KeyArray  # (c,)

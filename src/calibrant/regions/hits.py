@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class HitTable(Summary):
     prediction at a level lies within those at higher levels.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("rows", "count", "hits")
+    POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "weight_max", "level", "w", "w2", "wc", "w2c")
     kind: str  # of the prediction, such as "Intervals"; "": no rows yet
     levels: FloatArray  # (L,), in the given order; NaN without a nominal level
     single: bool  # one level, given as a number
@@ -80,6 +82,12 @@ class HitTable(Summary):
         super().__post_init__()
         if any(column.shape != (len(self.group),) for column in (self.level, *self._sums)):
             raise SummaryError("the columns of a HitTable must have one length")
+
+    def check_values(self) -> None:
+        """Refuse counts that no rows have."""
+        super().check_values()
+        if (self.level >= self.levels.size).any() or (self.hits > self.count).any():
+            raise SummaryError("a HitTable must have no more hits than rows, at levels that it has")
 
     @classmethod
     def of(cls, rows: IntervalRows | SetRows | QuantileRows, labels: RowLabels | None = None) -> Self:
@@ -211,6 +219,8 @@ class Hits(Summary):
     numbers.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("hits", "series")
+    POSITIVE: ClassVar[tuple[str, ...]] = ("weight",)
     hits: NDArray[np.int64]  # (n, L)
     levels: FloatArray  # (L,)
     kind: str  # of the prediction, such as "Intervals"; "": no rows yet
@@ -223,6 +233,12 @@ class Hits(Summary):
         super().__post_init__()
         if self.hits.shape != (self.series.size, self.levels.size):
             raise SummaryError("the hits must have one row per series number and one column per level")
+
+    def check_values(self) -> None:
+        """Refuse hits other than 0 and 1, and series without a name."""
+        super().check_values()
+        if (self.hits > 1).any() or (self.series >= max(1, len(self.names))).any():
+            raise SummaryError("the hits of a Hits must be 0 and 1, of series that have a name")
 
     @classmethod
     def of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,8 @@ class Sizes(Summary):
     intervals; `levels` is empty where none is known.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("K",)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("eps", "largest")
     kind: str
     K: int
     levels: FloatArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ class SizeWeights(Summary):
     regression all different.
     """
 
+    COUNTS: ClassVar[tuple[str, ...]] = ("rows",)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "ends")
     names: tuple[str, ...]
     rows: int
     size: FloatArray  # the columns one after another

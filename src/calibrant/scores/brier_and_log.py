@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,14 +80,19 @@ class BrierOptions:
 def _squared_distances(rows: Rows, options: BrierOptions) -> FloatArray:
     if isinstance(rows, Binary):
         _refuse_half(options)
-        residual: FloatArray = rows.y - rows.p
-        return residual * residual
-    # The true class is taken out first: 1 - P_y loses no digits where P_y is near 1.
-    true = np.take_along_axis(rows.P, rows.y[:, None], axis=1)[:, 0]
-    others = rows.P.copy()
-    np.put_along_axis(others, rows.y[:, None], 0.0, axis=1)
-    score: FloatArray = np.einsum("ik,ik->i", others, others) + (1 - true) ** 2
+        score: FloatArray = squared_distance(rows.y, rows.p)
+        return score
+    score = squared_distance(np.arange(rows.K) == rows.y[:, None], rows.P)
     return score / 2 if options.half else score
+
+
+def squared_distance(outcome: Any, prediction: Any) -> Any:
+    """Return the Brier score of each row, of NumPy arrays or torch tensors.
+
+    Outcomes are 0 and 1: of shape (n,) for the event, or (n, K) with 1 for the class that happened.
+    """
+    square = (outcome - prediction) ** 2
+    return square if square.ndim == 1 else square.sum(-1)
 
 
 def _brier_of_grid(grid: Grid, options: BrierOptions) -> float:

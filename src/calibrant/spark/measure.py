@@ -1,22 +1,25 @@
-"""Any number of verbs in one pass over a Spark frame."""
+"""Verbs, audits and summaries of Spark frames."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from calibrant.engines.measuring import Measured, Measuring
-from calibrant.engines.pushed_down import pushed_down
+from calibrant.auditing.batches import AuditJob
+from calibrant.core.summary import Summary
+from calibrant.engines.jobs import Measured, Measuring, Summarizing
+from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.inputs.columns import NamedColumns
-from calibrant.spark.columns import selected
-from calibrant.spark.running import run
+from calibrant.report.audit import Audit
+from calibrant.spark.partitions import run
 
 
 def measure(
     verbs: Any,
-    frame: Any,
+    data: Any,
     *,
-    y: Any,
-    prediction: Any,
+    y: Any = None,
+    prediction: Any = None,
     weights: str | None = None,
     groups: str | None = None,
     exact: bool = False,
@@ -29,13 +32,14 @@ def measure(
     ----------
     verbs
         A verb of calibrant or a list of them: functions, names, or `functools.partial` of a function for options.
-    frame
+    data
         A `pyspark.sql.DataFrame`, of Spark itself or of Spark Connect.
     y, weights
         Names of the columns with outcomes and importance weights; `y` is None for verbs that see no outcome, and a
         list of names where vectors were predicted.
     prediction
-        As in `audit`, or what `calibrant.from_columns` makes, for intervals, quantiles, draws and laws.
+        As in `audit`, or what `calibrant.from_columns` makes, for intervals, quantiles, draws and predictive
+        distributions.
     groups
         Name of a column with labels of rows, for verbs that compare groups, such as `coverage_gap`.
     exact
@@ -52,12 +56,9 @@ def measure(
 
     Notes
     -----
-    Where all verbs are means that Spark's own aggregation gives (`brier_score` of one probability per row, `coverage`,
-    `width`, `interval_score`, `quantile_score`, without weights) no Python worker is started.
-
-    Where chance takes part before rows are merged, every million rows of a partition have a stream of their own, made
-    of `rng`, their number and a checksum of them. How many rows there are is not asked beforehand: a worker counts by
-    compiled code (Numba) from the two millionth row of a partition on.
+    Where randomness enters before rows are merged, every million rows of a partition have their own generator, seeded
+    by `rng`, their number and a checksum. The number of rows is not known beforehand: a worker uses compiled code
+    (Numba) from the two millionth row of a partition on.
 
     Examples
     --------
@@ -78,8 +79,194 @@ def measure(
     job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
     named = NamedColumns.read(y, prediction, weights, groups)
     job.check_groups(named.groups)
-    chosen = selected(frame, named)
-    plain = not any(mark in name for name in named.needed for mark in "`.*")  # names that narwhals does not quote
-    found = pushed_down(job, named, chosen) if plain else None
-    measured: dict[str, Measured] = run(job, named, chosen) if found is None else job.finish(found)
-    return measured
+    found: dict[str, Measured] = run(job, named, selected(data, named))
+    return found
+
+
+def audit(
+    data: Any,
+    *,
+    y: Any = None,
+    prediction: Any = None,
+    weights: str | None = None,
+    groups: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    exact: bool = False,
+    level: float = 0.95,
+    resamples: int = 999,
+    names: Mapping[str, str] | None = None,
+    rng: Any = 0,
+) -> Audit:
+    """Audit the probabilities in a Spark frame: measure everything that applies, and say in words what was found.
+
+    Parameters
+    ----------
+    data
+        A `pyspark.sql.DataFrame`, of Spark itself or of Spark Connect.
+    y, weights
+        Names of the columns with outcomes and importance weights.
+    prediction
+        The name of the column with the probability of the event; a list of names with the class probabilities in the
+        order of the classes; or the name of an array column that holds them.
+    groups
+        The name of a column of labels, or a list of names. Every group is tested.
+    classes, pos_label
+        As in `calibrant.ece`, for labels that are not 0 and 1, or 0 to K - 1.
+    exact
+        Keep all different scores, on the driver in the end; else rows are counted in the cells of a `Grid`, whose
+        size does not grow with the rows.
+    level, resamples, names, rng
+        As in `calibrant.audit`.
+
+    Returns
+    -------
+    Audit
+        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`.
+
+    Raises
+    ------
+    InputError
+        If columns are missing or rows are not sound; it names the partition and the row in it.
+    MissingExtraError
+        If PySpark or PyArrow is not installed, or calibrant is not where the executors run.
+
+    Notes
+    -----
+    The frame is read once. Every partition becomes a summary where it is: a `Grid` of 365 kB for one probability per
+    row, 2 K + 1 of them for K classes, and as much at most for each group. Workers merge them 64 at a time, and the
+    driver gets a few. With `exact` they grow with the different scores, and all of them go to the driver.
+
+    The same rows in the same partitions and the same order give the same bits. Spark promises no order of rows after a
+    shuffle: there the last digit may vary. Rows whose group is null form the group "(missing)".
+
+    Examples
+    --------
+    ::
+
+        import calibrant.spark
+
+        frame = spark.read.parquet("s3://bucket/predictions")
+        result = calibrant.spark.audit(frame, y="clicked", prediction="score", groups="country")
+        print(result)
+        result.to_html("report.html")
+    """
+    job = AuditJob(exact, level, resamples, rng, classes, pos_label, names)
+    named = NamedColumns.read(y, prediction, weights, groups)
+    found: Audit = run(job, named, selected(data, named))
+    return found
+
+
+def summarize(
+    metric: Any,
+    data: Any,
+    *,
+    y: Any = None,
+    prediction: Any = None,
+    weights: str | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Summary:
+    """Return the summary of a Spark frame that a verb with these options is a function of.
+
+    Parameters
+    ----------
+    metric
+        The verb or its name; also verbs that return ranks.
+    data, y, prediction, weights, classes, pos_label
+        As in `measure`.
+    **options
+        Options of the verb; pass the same ones when you measure.
+
+    Returns
+    -------
+    Summary
+        What the verb takes in place of outcomes and predictions; it can be stored, and added to that of other rows.
+        How large it is depends on the verb: a `Moments` or a `Grid` has a constant size, an `Ordered` grows with the
+        number of different scores, and the driver holds all of it.
+
+    Examples
+    --------
+    ::
+
+        import calibrant.spark
+        from calibrant import ece
+
+        days = [spark.table("predictions").where(f"day = {day}") for day in (1, 2)]
+        parts = [calibrant.spark.summarize(ece, day, y="clicked", prediction="score", bins=20) for day in days]
+        ece(parts[0] + parts[1], bins=20)
+    """
+    job = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
+    named = NamedColumns.read(y, prediction, weights)
+    summary: Summary = run(job, named, selected(data, named))
+    return summary
+
+
+READABLE = "expected numbers, booleans, text, or arrays of numbers"
+
+
+def selected(frame: Any, columns: NamedColumns) -> Any:
+    """Return the frame with these columns alone, decimals as float64 unless they are labels; refuse other types."""
+    try:
+        import pyarrow  # noqa: F401  # mapInArrow needs it
+        from pyspark.sql import DataFrame
+    except ImportError:
+        raise MissingExtraError("measuring a Spark frame", extra="spark") from None
+    if not isinstance(frame, DataFrame):
+        remedy = ". Call .to_spark() on it" if hasattr(frame, "to_spark") else ""
+        raise InputError(f"data must be a pyspark.sql.DataFrame; got {shown(type(frame))}{remedy}")
+    if frame.isStreaming:
+        raise InputError("data is a stream, which has no end; measure the table that it is written to")
+    names = list(frame.columns)
+    columns.check(names, "the frame")
+    _refuse_twice(names, columns)
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    readable = {name: _readable(frame[quoted(name)], types[name], name) for name in columns.needed}
+    for name in set(columns.needed) - set(columns.checked):  # labels, of which float64 would round long decimals
+        readable[name] = frame[quoted(name)]
+    return frame.select([readable[name] for name in columns.needed])
+
+
+def quoted(name: str) -> str:
+    """Return a name as Spark's expressions take it, dots and all.
+
+    >>> quoted("score.v2")
+    '`score.v2`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _refuse_twice(names: list[str], columns: NamedColumns) -> None:
+    """Refuse columns that Spark cannot tell apart: by default "Y" and "y" are one name to it."""
+    lower = [name.lower() for name in names]
+    for name in columns.needed:
+        if names.count(name) > 1:
+            raise InputError(f"the frame has {names.count(name)} columns {name!r}; rename all but one of them")
+        if lower.count(name.lower()) > 1:
+            others = [other for other in names if other.lower() == name.lower()]
+            raise InputError(f"the frame has the columns {others}, which are one name to Spark; rename them")
+
+
+def _readable(column: Any, kind: Any, name: str) -> Any:
+    """Return the column with decimals as float64; refuse what is neither number, boolean nor text."""
+    from pyspark.sql import types
+
+    depth, inner = 0, kind
+    while isinstance(inner, types.ArrayType):
+        depth, inner = depth + 1, inner.elementType
+    legal = types.NumericType if depth else (types.NumericType, types.BooleanType, types.StringType)
+    if not isinstance(inner, legal):
+        raise InputError(f"column {name!r} is of Spark's type {kind.simpleString()}; {READABLE}. {_remedy(inner)}")
+    if not isinstance(inner, types.DecimalType):
+        return column
+    return column.cast("array<" * depth + "double" + ">" * depth).alias(name)
+
+
+def _remedy(kind: Any) -> str:
+    name = kind.simpleString()
+    if name.startswith("vector"):
+        return "Turn it into an array with pyspark.ml.functions.vector_to_array"
+    if name.startswith(("timestamp", "date", "interval", "time")):
+        return "Points in time are not outcomes; cast them to text to group by them"
+    return "Select or cast what is meant"

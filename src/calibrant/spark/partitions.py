@@ -1,4 +1,4 @@
-"""What Spark's Python workers do: a partition becomes one row that holds its summary, and such rows are merged."""
+"""A job on a Spark frame: partitions become summaries on the workers, which are merged there and on the driver."""
 
 from __future__ import annotations
 
@@ -10,22 +10,68 @@ import numpy as np
 
 from calibrant.core.dispatch import expecting, on_one_thread
 from calibrant.core.summary import Summary
-from calibrant.engines.job import Job
-from calibrant.engines.running import Running
-from calibrant.errors import InputError, SummaryError
+from calibrant.engines.jobs import Job
+from calibrant.engines.totals import Running
+from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.reading import recut
 from calibrant.inputs.columns import NamedColumns
 
+FAN_IN = 64  # summaries that one worker merges: 23 MB of grids
+
+
+def run(job: Job, columns: NamedColumns, chosen: Any) -> Any:
+    """Return the result of a job for all rows of a frame that has just these columns."""
+    return job.finish(total(job, columns, chosen))
+
+
+def total(job: Job, columns: NamedColumns, chosen: Any, fan_in: int = FAN_IN) -> Summary:
+    """Return the summary of all rows of a frame that has just these columns.
+
+    A partition becomes a summary; 64 of them one, and 64 of those one, on the workers; the rest is merged here: that
+    of 100,000 partitions is 25 summaries. What is merged with what depends on the numbers of the partitions alone, and
+    their order is kept. Their number is not asked for: without the RDD API that would be another query.
+    """
+    numbered = chosen.toDF(*(f"column_{k}" for k in range(len(columns.needed))))  # mapInArrow chokes on dots in names
+    plan = numbered.mapInArrow(folding(job, columns, fan_in), SCHEMA)
+    for width in (fan_in**2, fan_in**3):
+        plan = plan.groupBy("place").applyInArrow(merging(width), SCHEMA)
+    parts = _collected(plan)
+    if not parts:
+        why = "" if columns.weights is None else f", or all weights in {columns.weights!r} are 0"
+        raise InputError(f"there are no rows: the frame is empty{why}; at least one row is needed")
+    whole = merged(parts, fan_in)
+    if whole.summary is None:
+        raise _error(whole)
+    return Summary.from_bytes(whole.summary)
+
+
+def _collected(plan: Any) -> list[Part]:
+    try:
+        return read_parts(plan.collect())
+    except Exception as problem:  # Spark wraps what its workers raise
+        if "No module named 'calibrant'" in str(problem):
+            raise CalibrantError(
+                "the Python of Spark's executors has no calibrant, although that of the driver does. Install it there; "
+                "on one machine, set the variable PYSPARK_PYTHON to sys.executable before making the session"
+            ) from problem
+        raise
+
+
+def _error(part: Part) -> CalibrantError:
+    kinds = {kind.__name__: kind for kind in (InputError, NotApplicableError, SummaryError)}
+    return kinds.get(part.error or "", InputError)(part.words or "")
+
+
 ROWS, BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
-MOST_BATCHES = 1 << 30  # of a partition, so that the batches of all have numbers of their own
+MAX_BATCHES = 1 << 30  # of a partition; batches of all partitions have different numbers
 SCHEMA = "partition long, place long, error string, words string, summary binary"
 
 
 class Part(NamedTuple):
-    """A row that travels: the summary of a partition or of several, or why there is none.
+    """A row that is sent: the summary of one partition or several, or the error that prevented it.
 
     `partition` is the number of the first one, and rows of one `place` are merged next. A summary that grows with its
-    rows has a place of its own: the driver needs all of it anyway, and a merged one may not fit a worker.
+    rows is not merged on a worker: the driver needs all of it anyway, and a merged one may not fit a worker.
     """
 
     partition: int
@@ -42,7 +88,7 @@ class Part(NamedTuple):
 
     @classmethod
     def refused(cls, partition: int, problem: InputError | SummaryError, width: int) -> Part:
-        """Return a refusal as a row, so that it reaches the driver in its own words."""
+        """Return an error as a row, so that it reaches the driver unchanged."""
         return cls(partition, partition // width, type(problem).__name__, str(problem), None)
 
     def columns(self) -> dict[str, list[Any]]:
@@ -94,7 +140,7 @@ def read_parts(rows: Iterable[Any]) -> list[Part]:
 
 
 def merged(parts: list[Part], width: int) -> Part:
-    """Return one part of several; the first refusal is all that is left of them."""
+    """Return one part of several; if there are errors, the first one."""
     for part in parts:
         if part.error is not None:
             return part._replace(place=part.partition // width)
@@ -128,7 +174,7 @@ def tables(batches: Iterable[Any], rows: int = ROWS, size: int = BYTES) -> Itera
 
 
 def _width(batch: Any) -> int:
-    """Return the bytes of the first row, made anew: a slice has bytes that tell of nulls in other rows."""
+    """Return the bytes of the first row, copied: a slice shares the null bits of other rows."""
     row: int = type(batch).from_pylist(batch.slice(0, 1).to_pylist(), schema=batch.schema).nbytes
     return max(1, row)
 
@@ -140,7 +186,7 @@ def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: i
         try:
             for name in columns.checked:
                 _refuse_null(table.column(name), name)
-            batch = columns.batch(table, partition * MOST_BATCHES + number)
+            batch = columns.batch(table, partition * MAX_BATCHES + number)
             if not batch.weightless:
                 with on_one_thread(), expecting(stop):  # how many rows follow is not known
                     running.add(job.part(batch))

@@ -6,15 +6,31 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
-from calibrant.core.catalogue import find
+import numpy as np
+
+from calibrant.core.bins import GRID_ORDER
+from calibrant.core.catalogue import Entry, entries, find
+from calibrant.core.grid import Grid
+from calibrant.core.moments import Moments
+from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
-from calibrant.integrations.torch.faults import refusal
-from calibrant.integrations.torch.loading import read_device, read_state
-from calibrant.integrations.torch.rows import read_batch
-from calibrant.integrations.torch.served import sums_for, sums_for_any
-from calibrant.integrations.torch.state import State, Whole, empty, of_rows, over_processes, together
-from calibrant.integrations.torch.sums import Sums
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.integrations.torch.rows import fault_error, read_batch
+from calibrant.integrations.torch.sums import (
+    SCORES,
+    CellSums,
+    ScoreSums,
+    State,
+    Sums,
+    Whole,
+    empty,
+    of_rows,
+    over_processes,
+    read_device,
+    read_state,
+    together,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,8 +63,8 @@ class TorchMetric:
     bad one is remembered, and `compute`, `sync` and `summary` raise an error that names its batch and row, counted from
     0; in a distributed run it is raised on every rank.
 
-    A score meets bin edges in its own precision, so that 0.3 falls into (0.2, 0.3] in bfloat16 too; the verbs
-    themselves read bfloat16 tensors as float32. Class probabilities must sum to 1 within 1e-6: take softmax in float32.
+    A score meets bin edges in its own precision, bfloat16 in that of float32, as in the verbs themselves. Class
+    probabilities must sum to 1 within 1e-6: take softmax in float32.
 
     All processes of a group must call `compute`, those without rows too. A sampler that repeats rows to even out the
     ranks makes them count twice; give repeated rows weight 0.
@@ -101,7 +117,15 @@ class TorchMetric:
         self._columns = self._batches = 0
 
     def update(self, y: Tensor, prediction: Tensor, weights: Tensor | None = None) -> None:
-        """Take in a batch, which may be empty."""
+        """Take in a batch, which may be empty; `torch.compile` leaves it as it is."""
+        import torch
+
+        if torch.compiler.is_compiling():
+            torch.compiler.disable(self._update)(y, prediction, weights)
+        else:
+            self._update(y, prediction, weights)
+
+    def _update(self, y: Tensor, prediction: Tensor, weights: Tensor | None) -> None:
         import torch
 
         batch = read_batch(y, prediction, weights)
@@ -113,8 +137,8 @@ class TorchMetric:
         with torch.inference_mode(False), torch.no_grad():  # what is made in inference mode cannot be used outside
             device = self._device or prediction.device
             state = empty(sums, device) if self._state is None else self._state.to(device)
-            for rows, fault in batch.to(device).parts(self._batches, self._pos_label):
-                state = together(sums, state, of_rows(sums, rows, fault))
+            for rows, labels, fault in batch.to(device).parts(self._batches, self._pos_label):
+                state = together(sums, state, of_rows(sums, rows, labels, fault))
         self._state, self._columns, self._batches = state, K, self._batches + 1
 
     def compute(self, group: Any = None) -> Any:
@@ -196,12 +220,17 @@ class TorchMetric:
         return self._sums[K]
 
     def _summary(self, whole: Whole, where: str = "") -> Summary:
-        sums, spread, weight_max, fault = whole.state.to("cpu")
+        sums, spread, weight_max, (event, largest, smallest), fault = whole.state.to("cpu")
         if fault[0] > 0:
-            raise refusal(fault.tolist(), whole.most, self._pos_label, where)
+            raise fault_error(fault.tolist(), whole.most, self._pos_label, where)
         if whole.most != whole.fewest:
             raise InputError(
                 f"all processes must give predictions of one kind; got {whole.fewest} and {whole.most} columns"
+            )
+        if not event > 0 and largest > -smallest:
+            raise InputError(
+                f"pos_label {self._pos_label:g} is not among the labels of y, which has {-float(smallest):g}, "
+                f"{float(largest):g}"
             )
         return self._sums_for(whole.most).summary(sums, spread, float(weight_max))
 
@@ -215,3 +244,57 @@ class TorchMetric:
     def _check_holds(self, label: str) -> None:
         if label != self._sums[0].label:
             raise SummaryError(f"this TorchMetric keeps the sums of {self._sums[0].label}; got those of {label}")
+
+
+def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums:
+    """Return the sums that serve a verb with these options for K classes, or one probability per row if K is 1.
+
+    The verb is tried on a few rows, so that it raises its own errors.
+    """
+    if Grid not in entry.reads and entry.name not in SCORES:
+        raise _unsupported(entry, {})
+    rows = entry.read(*_trial(K))
+    summary = entry.summarise(rows, entry.parse({**options, **_without_redraws(options)}))
+    if isinstance(summary, Moments):
+        entry.finish(summary, entry.parse(options))
+        return ScoreSums(entry.name, options, summary.names)
+    if Grid not in entry.reads or not isinstance(summary, (Grid, Ordered)):
+        raise _unsupported(entry, options)
+    assert isinstance(rows, (Binary, Classes))
+    try:
+        entry.finish(Grid.of(rows if isinstance(rows, Binary) else rows.top_label()), entry.parse(options))
+    except SummaryError:
+        raise _unsupported(entry, options) from None
+    return CellSums()
+
+
+def sums_for_any(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Sums:
+    """Return the sums for the first kind of prediction that goes with these options."""
+    try:
+        return sums_for(entry, options, 1)
+    except InputError:
+        if "classes" not in entry.predictions:
+            raise
+        return sums_for(entry, options, 2)
+
+
+def _trial(K: int) -> tuple[Any, Any]:
+    """Return rows with which every verb can do something."""
+    if K > 1:
+        return np.zeros(4, int), np.full((4, K), 1 / K)
+    return np.arange(200) % 4 == 0, np.full(200, 0.25)
+
+
+def _without_redraws(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the null that needs no scores to redraw outcomes from, where that is left open."""
+    return {"null": "asymptotic"} if options.get("null") == "auto" else {}
+
+
+def _unsupported(entry: Entry[Any, Any], options: Mapping[str, Any]) -> InputError:
+    changed = {name: value for name, value in options.items() if value != entry.defaults[name]}
+    words = ", ".join([repr(entry.name), *(f"{name}={shown(value)}" for name, value in changed.items())])
+    served = ", ".join(sorted(name for name, other in entries().items() if Grid in other.reads or name in SCORES))
+    return InputError(
+        f"{words} needs more than the sums of a fixed size that TorchMetric keeps; use StreamingMetric({words}). "
+        f"TorchMetric serves {served}, with up to {GRID_ORDER} width bins"
+    )

@@ -1,23 +1,65 @@
-"""Sums over rows on a device that a summary can be made of: per cell of the grid, or of row scores."""
+"""Sums over rows on a device, from which summaries are made; states that merge, also across processes, and load."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from calibrant.core.bins import grid_uppers
+from calibrant.core.catalogue import find
 from calibrant.core.cells import COLUMNS
 from calibrant.core.grid import CELLS, Grid
 from calibrant.core.moments import Moments
-from calibrant.integrations.torch.rows import Rows
-from calibrant.integrations.torch.scores import SCORES
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.probabilities import Binary
+from calibrant.integrations.torch.rows import FIELDS, Rows
+from calibrant.probabilities.spiegelhalter_test import row_terms
+from calibrant.scores.brier_and_log import squared_distance
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Scores = tuple["Tensor", ...]
+
+
+def _brier_score(rows: Rows, *, half: bool) -> Scores:
+    import torch
+
+    P = rows.p.double()
+    outcome = rows.y if P.ndim == 1 else torch.nn.functional.one_hot(rows.y, P.shape[1])
+    score = squared_distance(outcome, P)
+    return (score / 2 if half else score,)
+
+
+def _log_score(rows: Rows, *, clip: Any) -> Scores:
+    P = rows.p.double()
+    happened = P.log().where(rows.y == 1, (-P).log1p()) if P.ndim == 1 else P.gather(1, rows.y[:, None])[:, 0].log()
+    return ((-happened).clamp(*_log_limits(clip)),)
+
+
+def _log_limits(clip: Any) -> tuple[float, float]:
+    """Return the least and the largest score: 0 and inf unless probabilities are clipped."""
+    certain = Binary(np.array([1, 1], np.uint8), np.array([1.0, 0.0]), unit_weights(2))
+    row_scores = find("log_score").row_scores
+    assert row_scores is not None
+    low, high = row_scores(certain, find("log_score").parse({"clip": clip})).tolist()
+    return low, high
+
+
+def _spiegelhalter_test(rows: Rows, **_: Any) -> Scores:
+    return row_terms(rows.y, rows.p.double())
+
+
+SCORES: dict[str, Callable[..., Scores]] = {
+    "brier_score": _brier_score,
+    "log_score": _log_score,
+    "spiegelhalter_test": _spiegelhalter_test,
+}
 
 
 @dataclass(frozen=True)
@@ -121,8 +163,210 @@ def _uppers(dtype: Any, device: Any) -> Tensor:
     """Return the upper edges of the cells as scores of this dtype see them."""
     import torch
 
-    if dtype is torch.bfloat16:  # which NumPy does not have
-        edges = torch.from_numpy(grid_uppers("float32").copy()).bfloat16().double()
-    else:
-        edges = torch.from_numpy(grid_uppers(str(dtype).removeprefix("torch.")).copy())
+    name = "float32" if dtype is torch.bfloat16 else str(dtype).removeprefix("torch.")  # as the verbs read it
+    edges = torch.from_numpy(grid_uppers(name).copy())
     return edges.to(device)
+
+
+class State(NamedTuple):
+    """Float64 tensors on one device."""
+
+    sums: Tensor  # they add up
+    spread: Tensor  # (scores,): adds up when taken around a common centre
+    weight_max: Tensor  # (1,): the larger stays
+    labels: Tensor  # (3,): whether an event was seen, the largest other label, minus the smallest; the larger stays
+    fault: Tensor  # the first stays
+
+    def to(self, device: Any) -> State:
+        """Return the state on this device."""
+        return State(*(tensor.to(device) for tensor in self))
+
+
+class Whole(NamedTuple):
+    """The state of all processes; the most and the fewest columns of their predictions; whose fault it holds."""
+
+    state: State
+    most: int
+    fewest: int
+    rank: int
+
+
+def empty(sums: Sums, device: Any) -> State:
+    """Return the state of no rows."""
+    import torch
+
+    shapes = (sums.shape, (sums.scores,), (1,), (3,), (FIELDS,))
+    try:
+        found = State(*(torch.zeros(shape, dtype=torch.float64, device=device) for shape in shapes))
+        return found._replace(labels=found.labels.fill_(-torch.inf))
+    except TypeError as problem:  # of Apple's GPUs
+        raise InputError(
+            f"sums are kept in float64, but {problem}. TorchMetric(..., device='cpu') keeps them on the host"
+        ) from None
+
+
+def of_rows(sums: Sums, rows: Rows, labels: Tensor, fault: Tensor) -> State:
+    """Return the state of these rows."""
+    return State(*sums.of(rows), rows.w.amax(0, keepdim=True), labels, fault)
+
+
+def together(sums: Sums, a: State, b: State) -> State:
+    """Return the state of the rows of both."""
+    total = a.sums + b.sums
+    return State(
+        total,
+        _spread(sums, a, total) + _spread(sums, b, total),
+        a.weight_max.maximum(b.weight_max),
+        a.labels.maximum(b.labels),
+        a.fault.where(a.fault[:1] > 0, b.fault),
+    )
+
+
+def over_processes(sums: Sums, state: State, columns: int, group: Any) -> Whole:
+    """Return the state of the rows of all processes of a group, each of which has to call this."""
+    import torch
+    import torch.distributed as dist
+
+    mine = state.to(_device_of(group))
+    total = mine.sums.clone()
+    dist.all_reduce(total, dist.ReduceOp.SUM, group=group)
+    spread = _spread(sums, mine, total).clone()
+    if sums.scores:
+        dist.all_reduce(spread, dist.ReduceOp.SUM, group=group)
+    bounds = [columns, -columns] if columns else [0, -torch.inf]
+    extremes = torch.cat([mine.weight_max, mine.fault[:1], mine.sums.new_tensor(bounds), mine.labels])
+    dist.all_reduce(extremes, dist.ReduceOp.MAX, group=group)
+    most, fewest = int(extremes[2]), -int(extremes[3]) if extremes[2] else 0
+    if not extremes[1] > 0:
+        return Whole(State(total, spread, extremes[:1], extremes[4:], mine.fault), most, fewest, 0)
+    faults = [torch.empty_like(mine.fault) for _ in range(dist.get_world_size(group))]
+    dist.all_gather(faults, mine.fault, group=group)  # every process does, as all have the same extremes
+    rank = next(rank for rank, fault in enumerate(faults) if fault[0] > 0)
+    return Whole(State(total, spread, extremes[:1], extremes[4:], faults[rank]), most, fewest, rank)
+
+
+def _spread(sums: Sums, part: State, total: Tensor) -> Tensor:
+    """Return the spread of a part around the centre m of all rows: Σw²(s - m)² = spread + Σw² (centre - m)²."""
+    if not isinstance(sums, ScoreSums):
+        return part.spread
+    w2, centre = sums.second(part.sums)
+    step = centre - sums.second(total)[1]
+    return part.spread + w2 * step * step
+
+
+def _device_of(group: Any) -> Any:
+    """Return a device on which every process of the group can reduce: the host if it can."""
+    import torch
+    import torch.distributed as dist
+
+    kinds = [pair.partition(":")[0] for pair in dist.get_backend_config(group).split(",")]
+    return torch.device("cpu" if "cpu" in kinds else kinds[0])
+
+
+MOST_COLUMNS = 1 << 24
+AGAIN = "Load what state_dict() returned"
+
+
+def read_device(device: Any) -> Any:
+    """Return a device of this machine; None stays None."""
+    import torch
+
+    if device is None:
+        return None
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError, ValueError):
+        raise InputError(
+            f"device must be one that torch knows, such as 'cpu' or 'cuda:0'; got {shown(device)}"
+        ) from None
+    if found.type in ("cuda", "mps", "xpu"):
+        backend = torch.get_device_module(found.type)
+        count = backend.device_count() if found.type == "mps" or backend.is_available() else 0
+        if (found.index or 0) >= count:
+            raise InputError(
+                f"device {shown(str(found))} does not exist: torch sees {count} of type {found.type!r} here. "
+                "Pass device='cpu', or None for that of the predictions"
+            )
+    return found
+
+
+def read_state(state: Any, wanted: Mapping[str, Any], sums: Sums) -> tuple[State, int, int]:
+    """Return the tensors, the number of columns and that of batches; refuse what no TorchMetric has written."""
+    if not isinstance(state, Mapping) or set(state) != set(wanted):
+        got = ", ".join(map(str, state)) if isinstance(state, Mapping) else shown(state)
+        raise SummaryError(f"the state of a TorchMetric has {', '.join(wanted)}; got {got}")
+    if state["holds"] != wanted["holds"]:
+        raise SummaryError(f"this TorchMetric keeps the sums of {wanted['holds']}; got those of {state['holds']}")
+    columns, batches = (_count(state, name) for name in ("columns", "batches"))
+    for name in State._fields:
+        _check_tensor(state[name], name)
+    loaded = State(*(state[name].detach().clone() for name in State._fields))
+    if any(tensor.shape != wanted[name].shape for name, tensor in loaded._asdict().items()):
+        shapes = [tuple(tensor.shape) for tensor in loaded]
+        raise SummaryError(f"this is not the state of a TorchMetric: its tensors have shapes {shapes}")
+    if loaded.sums.device.type != "meta":  # where tensors have no values
+        _check_values(loaded.to("cpu"), columns, sums)
+    return loaded, columns, batches
+
+
+def _count(state: Mapping[str, Any], name: str) -> int:
+    value = state[name]
+    if type(value) is not int or not 0 <= value <= (MOST_COLUMNS if name == "columns" else 1 << 62):
+        raise SummaryError(f"{name} of a state must be a whole number, 0 or more; got {shown(value)}. {AGAIN}")
+    return value
+
+
+def _check_tensor(value: Any, name: str) -> None:
+    import torch
+
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        raise SummaryError(f"{name} of a state must be a dense tensor; got {shown(value)}. {AGAIN}")
+    if value.dtype is not torch.float64:
+        raise SummaryError(f"{name} of a state must be of type float64; got {str(value.dtype)[6:]}. {AGAIN}")
+
+
+def _check_values(state: State, columns: int, sums: Sums) -> None:
+    """Refuse sums that no rows have; where a bad row is remembered, the sums are of no consequence."""
+    if bool(state.labels.isnan().any()):
+        raise SummaryError(f"labels of a state must be numbers; got {state.labels.tolist()}. {AGAIN}")
+    flag = float(state.fault[0])
+    if flag not in (0.0, 1.0):
+        raise SummaryError(f"fault of a state must begin with 0 or 1; got {flag:g}. {AGAIN}")
+    if flag:
+        _check_fault(state.fault)
+        return
+    parts = {"sums": state.sums, "spread": state.spread, "weight_max": state.weight_max}
+    for name, tensor in parts.items():
+        if not bool(tensor.isfinite().all()):
+            raise SummaryError(f"{name} of a state must be finite; got {_first(tensor, ~tensor.isfinite())}. {AGAIN}")
+    counts, weights, positive = _signed(state.sums, sums)
+    for name, tensor in {"sums": positive, "spread": state.spread, "weight_max": state.weight_max}.items():
+        if bool((tensor < 0).any()):
+            raise SummaryError(f"{name} of a state must not be negative; got {_first(tensor, tensor < 0)}. {AGAIN}")
+    if bool((counts != counts.floor()).any()):
+        raise SummaryError(f"counts of a state must be whole; got {_first(counts, counts != counts.floor())}. {AGAIN}")
+    if bool(((counts > 0) != (weights > 0)).any()):
+        raise SummaryError(f"a state must have weight exactly where it has rows. {AGAIN}")
+    n, heaviest = float(counts.sum()), float(state.weight_max)
+    if (n > 0) != (heaviest > 0) or (n > 0 and columns == 0):
+        raise SummaryError(
+            f"a state of {n:g} rows cannot have {columns} columns and {heaviest:g} as its largest weight. {AGAIN}"
+        )
+
+
+def _check_fault(fault: Tensor) -> None:
+    batch, row, column = (float(fault[k]) for k in (1, 2, 6))
+    if not all(value >= 0 and value.is_integer() for value in (batch, row, column)):
+        raise SummaryError(f"fault of a state must name a batch, a row and a column; got {fault.tolist()}. {AGAIN}")
+
+
+def _signed(values: Tensor, sums: Sums) -> tuple[Tensor, Tensor, Tensor]:
+    """Return counts of rows, their weights, and all that cannot be negative."""
+    if isinstance(sums, CellSums):
+        return values[0], values[sums.order.index("w")], values
+    s = sums.scores
+    return values[:1], values[1:2], values[[0, 1, *range(2 + s, 3 + 2 * s)]]  # not the sums of scores
+
+
+def _first(tensor: Tensor, bad: Tensor) -> str:
+    return f"{float(tensor[bad][0]):g}"

@@ -11,8 +11,8 @@ import pytest
 import calibrant as cb
 from calibrant import InputError, Intervals, NotApplicableError, SummaryError
 from calibrant.auditing.batches import AuditJob
-from calibrant.engines.measuring import GRID, ORDERED, Measuring
-from calibrant.engines.running import Running
+from calibrant.engines.jobs import GRID, ORDERED, Measuring
+from calibrant.engines.totals import Running
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)
@@ -106,7 +106,7 @@ def test_running_goes_on_with_the_same_bits():
 def test_refusals():
     with pytest.raises(InputError, match="nothing to measure"):
         Measuring.of([])
-    with pytest.raises(InputError, match="asked for once"):
+    with pytest.raises(InputError, match="given twice"):
         Measuring.of([cb.ece, "ece"])
     with pytest.raises(InputError, match="by keyword only"):
         Measuring.of(functools.partial(cb.ece, Y))

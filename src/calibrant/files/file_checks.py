@@ -1,10 +1,11 @@
-"""What the columns of a table hold, so that files which do not belong together are not read as if they did."""
+"""Whether files belong merged_types: the types of their columns, and whether a file changed since it was opened."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from calibrant.errors import InputError, shown
 
@@ -19,7 +20,7 @@ PRECISIONS = {
 """Precisions, in words."""
 
 
-class Holds(NamedTuple):
+class ColumnType(NamedTuple):
     """What a column holds, in which precision, one of `PRECISIONS` or none; `file` is where it was seen first."""
 
     what: str
@@ -27,7 +28,7 @@ class Holds(NamedTuple):
     file: str
 
 
-def holding(frame: Any, columns: Iterable[str], file: Path) -> dict[str, Holds]:
+def column_types(frame: Any, columns: Iterable[str], file: Path) -> dict[str, ColumnType]:
     """Return what columns of a frame hold; nothing of a column without values."""
     import narwhals as nw
 
@@ -36,9 +37,9 @@ def holding(frame: Any, columns: Iterable[str], file: Path) -> dict[str, Holds]:
     return {name: holds for name, holds in found.items() if holds is not None}
 
 
-def together(
-    before: Mapping[str, Holds], now: Mapping[str, Holds], scores: Iterable[str], labels: Iterable[str] = ()
-) -> dict[str, Holds]:
+def merged_types(
+    before: Mapping[str, ColumnType], now: Mapping[str, ColumnType], scores: Iterable[str], labels: Iterable[str] = ()
+) -> dict[str, ColumnType]:
     """Return what is known of the columns after one more file; refuse one that holds something else than before.
 
     Whole numbers of any size, fractions and truth values are all numbers. Of `scores` the precision counts, because
@@ -66,23 +67,42 @@ def together(
     return {**now, **before}
 
 
-def _bits(holds: Holds) -> str:
+def _bits(holds: ColumnType) -> str:
     return "64" if holds.precision == "truth" else holds.precision
 
 
-def _holds(dtype: Any, file: str) -> Holds | None:
+def _holds(dtype: Any, file: str) -> ColumnType | None:
     import narwhals as nw
 
     if dtype == nw.Boolean:
-        return Holds("numbers", "truth", file)
+        return ColumnType("numbers", "truth", file)
     if dtype.is_numeric():
         narrow = {"Float16": "16", "Float32": "32"}
-        return Holds("numbers", narrow.get(type(dtype).__name__, "64"), file)
+        return ColumnType("numbers", narrow.get(type(dtype).__name__, "64"), file)
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
-        return Holds("texts", "", file)
+        return ColumnType("texts", "", file)
     if isinstance(dtype, (nw.Date, nw.Datetime)):
-        return Holds("dates", "days" if isinstance(dtype, nw.Date) else "moments", file)
+        return ColumnType("dates", "days" if isinstance(dtype, nw.Date) else "moments", file)
     if isinstance(dtype, (nw.List, nw.Array)):
         inner = _holds(dtype.inner, file)
-        return None if inner is None else Holds(f"lists of {inner.what}", inner.precision, file)
-    return None if isinstance(dtype, nw.Unknown) else Holds(f"values of type {dtype}", "", file)
+        return None if inner is None else ColumnType(f"lists of {inner.what}", inner.precision, file)
+    return None if isinstance(dtype, nw.Unknown) else ColumnType(f"values of type {dtype}", "", file)
+
+
+class FileStamp(NamedTuple):
+    """A file as it was when it was read."""
+
+    path: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Look at a file."""
+        about = path.stat()
+        return cls(cls.path_of(path), about.st_size, about.st_mtime_ns)
+
+    @staticmethod
+    def path_of(path: str | Path) -> str:
+        """Return the whole path, links not followed."""
+        return os.path.abspath(path)  # noqa: PTH100

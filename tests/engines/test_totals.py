@@ -10,8 +10,8 @@ from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import Several
 from calibrant.engines import totals as module
-from calibrant.engines.measuring import Measuring
-from calibrant.engines.running import Running
+from calibrant.engines.jobs import Measuring
+from calibrant.engines.totals import Running
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)

@@ -1,11 +1,11 @@
-"""Any number of verbs in one pass over batches."""
+"""Jobs: a summary of each batch, one of all batches, and the results read from it."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -16,39 +16,66 @@ from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows, kind_of, read
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import Several
+from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary
-from calibrant.engines.groups_of_rows import check_one, takes_groups, with_own_groups
-from calibrant.engines.label_of_event import check_seen, told
-from calibrant.engines.own_chance import that_travels, with_own_chance
+from calibrant.engines.batches import (
+    check_event_seen,
+    check_one_group_column,
+    has_own_groups,
+    picklable_options,
+    takes_groups,
+    with_batch_groups,
+    with_batch_rng,
+    with_event_outcomes,
+)
 from calibrant.errors import InputError, NotApplicableError, listing, shown
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 
+
+class Job(Protocol):
+    """A measurement of batches. It is sent to other processes, so everything in it must be picklable."""
+
+    def part(self, batch: Batch) -> Summary:
+        """Return the summary of a batch."""
+
+    def finish(self, total: Summary) -> Any:
+        """Return the result for all rows."""
+
+
+@runtime_checkable
+class TakesPieces(Job, Protocol):
+    """A job that can take a batch in the chunks it was decoded in, as joining them would take longer than the job."""
+
+    def part_of_pieces(self, pieces: Sequence[Batch]) -> Summary | None:
+        """Return the summary of a batch in chunks, bit for bit that of `part`; None if they must be joined first."""
+
+
 GRID, ORDERED = "grid", "ordered"  # parts that verbs share: cells, or the sorted rows
-FEW = 2  # rows that tell which summary a verb makes
+TRIAL_ROWS = 2  # from which one sees what kind of summary a verb makes
 
 
 class Measured(NamedTuple):
-    """What a verb found, and by how much it may differ from what it would find of the rows themselves.
+    """The result of a verb, and by how much it may differ from the result for the rows themselves.
 
-    `rounding` is 0 but for verbs that read a `Grid`, where rows are counted in cells; of a record it has a bound for
-    each field that has one. It does not speak of the rounding that every sum of floating-point numbers has.
+    `rounding` is 0 except for verbs that read a `Grid`, where rows are counted in cells. For a record it has a bound
+    for each field that has one. It does not include the rounding that every sum of floating-point numbers has.
     """
 
     value: Any
     rounding: float | Mapping[str, float]
 
 
-class Wanted(NamedTuple):
-    """A verb by its name, and its options, all of them."""
+class VerbCall(NamedTuple):
+    """A verb by its name, with all its options."""
 
     verb: str
     options: Mapping[str, Any]
 
     @property
     def entry(self) -> Entry[Any, Any]:
-        """What the catalogue knows of it."""
+        """Its entry in the catalogue."""
         return find(self.verb)
 
 
@@ -61,13 +88,13 @@ class Measuring:
     wanted
         The verbs, under the names of their results.
     exact
-        Whether verbs may keep rows. Where they may not, rows are counted in the cells of a `Grid` where that will do,
-        and a verb that needs the rows is refused.
+        Whether verbs may keep rows. If not, rows are counted in the cells of a `Grid` where possible, and a verb that
+        needs the rows is refused.
     labels
         `classes` and `pos_label`, as for the verbs.
     """
 
-    wanted: Mapping[str, Wanted]
+    wanted: Mapping[str, VerbCall]
     exact: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
 
@@ -77,24 +104,31 @@ class Measuring:
         check_choice("exact", exact, False, True)
         given = list(verbs) if isinstance(verbs, (list, tuple)) else [verbs]
         if not given:
-            raise InputError("there is nothing to measure; expected verbs such as ece or 'ece'")
+            raise InputError("there is nothing to measure; expected verbs, such as ece or 'ece'")
         wanted = dict(_wanted(verb) for verb in given)
         if len(wanted) < len(given):
-            raise InputError(f"every verb is asked for once with the same options; got {shown(given)}")
+            raise InputError(f"a verb with the same options is given twice: {shown(given)}")
         return cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
 
     def check_groups(self, names: Sequence[str]) -> None:
-        """Refuse columns of labels that no verb looks at, and several."""
+        """Refuse several columns of labels, and one that no verb uses or that is given twice."""
+        own = [name for name, each in self.wanted.items() if has_own_groups(each.options)]
+        if names and own:
+            raise InputError(
+                f"groups are given twice: as {shown(names[0])}, and as an option of {own[0]}. Leave out the groups= of "
+                "the verb: its labels would have to fit every batch"
+            )
         if names and not any(takes_groups(each.entry, each.options) for each in self.wanted.values()):
             raise InputError(
-                f"groups were given, {shown(names[0])}, and nothing is to compare them: {listing(list(self.wanted))}. "
-                "An audit tests groups of probabilities; for the verbs of one group choose its rows (where= of a scan)"
+                f"groups were given, {shown(names[0])}, but none of the verbs compares groups: "
+                f"{listing(list(self.wanted))}. An audit tests groups of probabilities; to measure one group, select "
+                "its rows (where= of a scan)"
             )
-        check_one(names)
+        check_one_group_column(names)
 
     def part(self, batch: Batch) -> Several:
-        """Return the summaries of a batch, those that verbs share once."""
-        batch, labels, seen = told(batch, self.labels)
+        """Return the summaries of a batch; verbs that read the same summary share it."""
+        batch, labels, seen = with_event_outcomes(batch, self.labels)
         rows, found = self._read(batch, labels), dict[str, Summary]()
         for name, (verb, options) in self.wanted.items():
             entry = find(verb)
@@ -104,13 +138,13 @@ class Measuring:
             elif ORDERED not in found or not _sorts(entry, rows, options):
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
                 summary = entry.summarise(
-                    own, entry.parse(with_own_groups(entry, with_own_chance(options, batch), batch))
+                    own, entry.parse(with_batch_groups(entry, with_batch_rng(options, batch), batch))
                 )
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
         return Several.of({**found, **seen})
 
     def part_of_pieces(self, pieces: Sequence[Batch]) -> Several | None:
-        """Return the summary of a batch that lies in pieces, if it is all counted in cells; it is copied nowhere."""
+        """Return the summary of a batch in chunks, without copying it, if all verbs count rows in cells."""
         plain = not self.exact and all(label is None for label in self.labels.values())
         in_cells = all(find(verb).on_grid(find(verb).parse(options)) for verb, options in self.wanted.values())
         if not (plain and in_cells and takes_fast_body(sum(len(piece.y) for piece in pieces))):
@@ -122,7 +156,7 @@ class Measuring:
         return None if grid is None else Several.of({GRID: grid})  # the whole batch is refused with the number of a row
 
     def _counted(self, piece: Batch) -> Piece:
-        """Return rows to be counted: outcomes of one byte and scores of 64 bits are looked at while that is done."""
+        """Return rows to be counted; outcomes of one byte and scores of 64 bits are checked while they are counted."""
         y, p = piece.y, piece.prediction
         if y.dtype in (np.int8, np.uint8) and p.dtype == np.float64:
             return Piece(y.view(np.uint8), p)
@@ -130,18 +164,18 @@ class Measuring:
         return Piece(rows.y, rows.p)
 
     def finish(self, total: Summary) -> dict[str, Measured]:
-        """Return what each verb found."""
+        """Return the result of each verb."""
         parts = self.checked(total)
         return {name: _measured(name, wanted, parts) for name, wanted in self.wanted.items()}
 
     def checked(self, total: Summary) -> Several:
-        """Return the summaries of all rows, unless they tell of a mistake that no batch alone did."""
+        """Return the summaries of all rows; refuse a `pos_label` that no row has."""
         parts = cast(Several, total)
-        check_seen(parts, self.labels)
+        check_event_seen(parts, self.labels)
         return parts
 
     def _read(self, batch: Batch, labels: Mapping[str, Any]) -> AnyRows:
-        """Take a batch through the boundary once; a verb that does not judge it says so itself."""
+        """Check a batch once for all verbs; a verb that does not judge this kind of prediction refuses it itself."""
         y, prediction, weights = batch[:3]
         entries = [find(verb) for verb, _ in self.wanted.values()]
         first = next((entry for entry in entries if entry.outcome), entries[0])
@@ -167,7 +201,7 @@ class Measuring:
         return not self.exact and isinstance(rows, Binary) and entry.on_grid(entry.parse(options))
 
 
-def _wanted(verb: Any) -> tuple[str, Wanted]:
+def _wanted(verb: Any) -> tuple[str, VerbCall]:
     options = {}
     if isinstance(verb, functools.partial):
         if verb.args:
@@ -175,25 +209,21 @@ def _wanted(verb: Any) -> tuple[str, Wanted]:
         verb, options = verb.func, verb.keywords
     entry = find(verb)
     called = f"{entry.name}({', '.join(f'{name}={value!r}' for name, value in options.items())})"
-    return called if options else entry.name, Wanted(entry.name, that_travels(_completed(entry, options)))
-
-
-def _completed(entry: Entry[Any, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     entry.parse(options)  # refuses what is wrong before rows are read
-    return {**entry.defaults, **options}
+    return called if options else entry.name, VerbCall(entry.name, picklable_options({**entry.defaults, **options}))
 
 
 def _sorts(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, Any]) -> bool:
-    """Tell whether the summary of a verb is the sorted rows, by that of a few of them."""
+    """Tell whether the summary of a verb is the sorted rows, from the summary of a few of them."""
     if Ordered not in entry.reads or not isinstance(rows, Binary):
         return False
     try:
-        return type(entry.summarise(rows.take(np.arange(min(FEW, rows.n))), entry.parse(options))) is Ordered
+        return type(entry.summarise(rows.take(np.arange(min(TRIAL_ROWS, rows.n))), entry.parse(options))) is Ordered
     except InputError:
         return False
 
 
-def _measured(name: str, wanted: Wanted, parts: Several) -> Measured:
+def _measured(name: str, wanted: VerbCall, parts: Several) -> Measured:
     entry, options = wanted.entry, wanted.entry.parse(wanted.options)
     if name in parts:
         return Measured(entry.of_summary(parts[name], options), 0.0)
@@ -201,3 +231,34 @@ def _measured(name: str, wanted: Wanted, parts: Several) -> Measured:
         return Measured(entry.of_summary(parts[ORDERED], options), 0.0)
     grid = parts[GRID]
     return Measured(entry.of_summary(grid, options), entry.rounding(grid, options))
+
+
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class Summarizing:
+    """A job: the summary of a verb, also of one that returns ranks, exactly as `summarize` makes it."""
+
+    verb: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, metric: Any, options: Mapping[str, Any], *, classes: Any = None, pos_label: Any = None) -> Summarizing:
+        """Read what a user asks for; a misspelt option is refused before rows are read."""
+        found = find(metric, ranks=True)
+        found.parse(options)
+        return cls(found.name, picklable_options(options), {"classes": classes, "pos_label": pos_label})
+
+    def part(self, batch: Batch) -> Several:
+        """Return the summary of a batch, and the labels of its outcomes if `pos_label` names one."""
+        options = with_batch_rng(self.options, batch)
+        (y, prediction, weights, *_), labels, seen = with_event_outcomes(batch, self.labels)
+        return Several.of({OWN: summarize(self.verb, y, prediction, weights=weights, **labels, **options), **seen})
+
+    def finish(self, total: Summary) -> Summary:
+        """Return the summary of all rows; refuse a `pos_label` that no row has."""
+        parts = cast(Several, total)
+        check_event_seen(parts, self.labels)
+        return parts[OWN]

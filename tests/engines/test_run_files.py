@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.engines import column_file
-from calibrant.engines.column_file import REAL, SINGLE, WHOLE, Column, ColumnFile
+from calibrant.engines import run_files as column_file
+from calibrant.engines.run_files import REAL, SINGLE, WHOLE, Column, ColumnFile
 
 VALUES = st.sampled_from([0, 1, 2, 11, 12, 181, 182, 46_340, 46_341, 10**15])
 
