@@ -54,7 +54,8 @@ class Sets:
         if array.size == 0:
             raise InputError(f"there are no rows: mask is empty (shape {array.shape}); at least one row is needed")
         flat = array.ndim == 2
-        held = np.array(array[:, :, None] if flat else array, order="C", copy=True)
+        # Bytes of a bool array other than 0 and 1, such as 255 of a viewed mask, are True but would not count as 1.
+        held = np.ascontiguousarray((array[:, :, None] if flat else array).view(np.uint8) != 0)
         held.flags.writeable = False
         levels = None if level is None else _levels(level, held.shape[2], flat)
         self._hold(held, levels, flat)
