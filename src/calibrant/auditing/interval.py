@@ -153,7 +153,7 @@ def interval(
     return student(entry, summary, completed, level)
 
 
-def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: dict[str, Any], **given: Any) -> Summary:
+def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> Summary:
     """Return the summary that was given, or that of the rows if they can carry an interval."""
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
@@ -162,7 +162,7 @@ def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: dict[str,
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
         refuse_unseen(entry, y)
         return y
-    if entry.name == "skce" and options["blocksize"] is None:
+    if entry.name == "skce" and options.blocksize is None:
         raise NotApplicableError(
             "no valid interval is known for skce over all pairs of rows; with blocksize=2, or more, there is a lower "
             "bound"
@@ -192,11 +192,11 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
     return _limits(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
 
 
-def _of_blocks(summary: Summary, level: float, options: dict[str, Any]) -> ConfidenceInterval:
+def _of_blocks(summary: Summary, level: float, options: Any) -> ConfidenceInterval:
     """Return the lower bound that block statistics give, under the conditions of the block test."""
     if not isinstance(summary, Blocks):
         raise SummaryError("interval of skce reads sums of blocks; make them with summarize('skce', ..., blocksize=2)")
-    made_with = {name: options[name] for name in ("kernel", "unbiased", "blocksize")}
+    made_with = {name: getattr(options, name) for name in ("kernel", "unbiased", "blocksize")}
     found = skce_test(summary, method="block", **made_with)
     low = max(0.0, found.estimate - normal_quantile(level) * found.details["standard_error"])
     return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, normal limit", found.n)

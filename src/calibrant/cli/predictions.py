@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def prediction_of(rows: pl.DataFrame, columns: Columns, levels: Sequence[float], crossed: str | None) -> Any:
+def prediction_of(rows: pl.DataFrame, columns: Columns, levels: Sequence[float], crossed: Any) -> Any:
     """Return the prediction: an array of probabilities, intervals, sets, quantiles or samples."""
     if columns.kind == "binary":
         return cells(rows, columns.p[0]).to_numpy()
