@@ -305,10 +305,14 @@ def time_decompositions(report: Report, n: int) -> None:
 def time_others(report: Report, n: int) -> None:
     report.section("Other verbs, as a user calls them, best of 2: no target")
     calls: dict[str, tuple[Callable[[int], tuple[Any, Any]], int, Callable[..., Any]]] = {
-        "coverage_test, conditional": (interval_rows, 10_000, _test("conditional")),
-        "coverage_test, independence": (interval_rows, 10_000, _test("independence")),
-        "coverage_test, hsic, 999 permutations": (interval_rows, n // 1000, _test("hsic")),
-        "coverage_test, binomial": (interval_rows, n // 10, _test("binomial")),
+        "christoffersen_test": (interval_rows, 10_000, cb.christoffersen_test),
+        "christoffersen_test, independence": (
+            interval_rows,
+            10_000,
+            functools.partial(cb.christoffersen_test, method="independence"),
+        ),
+        "coverage_hsic_test, 999 permutations": (interval_rows, n // 1000, cb.coverage_hsic_test),
+        "coverage_test": (interval_rows, n // 10, cb.coverage_test),
         "coverage_curve, 3 groups of widths": (
             interval_rows,
             n // 10,
@@ -330,10 +334,6 @@ def time_others(report: Report, n: int) -> None:
     report.table(["", "rows", "seconds"], rows)
 
 
-def _test(method: str) -> Callable[..., Any]:
-    return lambda y, p: cb.coverage_test(y, p, method=method)
-
-
 def _slab(y: Any, p: Any) -> Any:
     features = np.random.default_rng(1).normal(size=(len(y), 5))
     return cb.worst_slab_coverage(y, p, features=features, rng=0)
@@ -351,16 +351,16 @@ def time_first_calls(report: Report, rounds: int) -> None:
         *("coverage_gap(y, one, groups=g)", "coverage_gap(k, sets)"),
         *("interval('coverage', y, one)", "interval('crps', y, law)"),
         *("coverage_curve(y, several)", "coverage_curve(y, one, groups=g)", "coverage_curve(y, one, groups='size')"),
-        *(f"coverage_test(y, one, method='{name}')" for name in ("binomial", "kupiec", "independence", "conditional")),
-        *("coverage_test(y, several, method='joint')", "coverage_test(y, one, method='groups', groups=g)"),
-        *("coverage_test(y, one, calibration_size=100)", "coverage_test(y, one, method='hsic')"),
+        *("coverage_test(y, one)", "coverage_test(y, one, groups=g)", "coverage_test(y, one, calibration_size=100)"),
+        *("kupiec_test(y, one)", "christoffersen_test(y, one)", "christoffersen_test(y, one, method='independence')"),
+        *("multinomial_coverage_test(y, several)", "coverage_hsic_test(y, one)"),
         *("crps(y, law)", "crps(y, draws)", "energy_score(v, plane)", "log_score(y, law)"),
         *("sharpness(law)", "sharpness(draws)", "pit(y, law)", "pit(y, draws, rng=0)", "pit(y, q, rng=0)"),
         *("pit_histogram(y, draws)", "pit_histogram(y, q)", "reliability_curve(y, q)"),
         *("decompose(y, q)", "decompose(y, draws)", "decompose(y, law)", "decompose(y, draws, method='hersbach')"),
         "worst_slab_coverage(y, one, features=v, directions=20, rng=0)",
     ]
-    longer = {"coverage_test(y, one, method='hsic')": "999 permutations"}
+    longer = {"coverage_hsic_test(y, one)": "999 permutations"}
     statements = {call: (SMALL_ROWS, f"cb.{call}\nassert 'numba' not in sys.modules") for call in calls}
     seconds = best_fresh_seconds(statements, rounds=rounds)
     rows = [

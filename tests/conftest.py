@@ -196,14 +196,13 @@ CONTRACT_OPTIONS = {
     "cme_test": {"locations": ([0.25, 0.75], [1, 0]), "resamples": 19},
     "ucme": {"locations": ([0.25, 0.75], [1, 0]), "kernel": Exponential(0.5)},
     "skce_test": {"resamples": 19},
-    "coverage_test": {"method": "binomial"},
     "coverage_width_criterion": {"variant": "jensen"},
     **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
 }
 BY_GROUP = {
     "coverage_curve": [{}],
     "coverage_gap": [{}, {"average": "max"}],
-    "coverage_test": [{"method": "groups"}],
+    "coverage_test": [{}],
     "uniformity_test": [{"rng": 0}],
 }  # verbs that compare the groups of a column
 GROUPED = ("intervals", "one interval", "one set", "one quantile", "samples")

@@ -28,7 +28,17 @@ from scipy.special import stdtrit
 from scipy.stats import betabinom, binom, kstest, norm
 
 import calibrant as cb
-from calibrant import Intervals, NotApplicableError, Quantiles, coverage_curve, coverage_test
+from calibrant import (
+    Intervals,
+    NotApplicableError,
+    Quantiles,
+    christoffersen_test,
+    coverage_curve,
+    coverage_hsic_test,
+    coverage_test,
+    kupiec_test,
+    multinomial_coverage_test,
+)
 
 LEVEL = 0.05
 RANGE = 0.999  # of the binomial law around the level
@@ -166,8 +176,8 @@ def sizes(n: int, level: float) -> Counts:
         "binomial": partial(coverage_test),
         "less": partial(coverage_test, alternative="less"),
         "greater": partial(coverage_test, alternative="greater"),
-        "kupiec": partial(coverage_test, method="kupiec"),
-        "kupiec, chi-square": partial(coverage_test, method="kupiec", null="asymptotic"),
+        "kupiec": kupiec_test,
+        "kupiec, chi-square": partial(kupiec_test, null="asymptotic"),
         "conformal": partial(coverage_test, calibration_size=CALIBRATION),
     }
     k, j = np.arange(n + 1), math.ceil(round((CALIBRATION + 1) * level, 10))
@@ -191,7 +201,7 @@ def sizes_of_order(n: int, level: float) -> Counts:
         hits = np.array(order)
         chance = level ** int(hits.sum()) * (1 - level) ** int((~hits).sum())
         for name in missed:
-            missed[name] += chance * (coverage_test(*rows_with(hits, level), method=name).pvalue <= LEVEL)
+            missed[name] += chance * (christoffersen_test(*rows_with(hits, level), method=name).pvalue <= LEVEL)
     return missed
 
 
@@ -199,8 +209,8 @@ def sizes_of_order(n: int, level: float) -> Counts:
 # measured rate would be that of one set of redraws instead of the procedure's.
 
 
-def rejected(y: Any, prediction: Any, **options: Any) -> int:
-    return int(coverage_test(y, prediction, **options).pvalue <= LEVEL)
+def rejected(y: Any, prediction: Any, test: Callable[..., Any] = coverage_test, **options: Any) -> int:
+    return int(test(y, prediction, **options).pvalue <= LEVEL)
 
 
 def quick_tests(data: Data, rng: Rng) -> Counts:
@@ -208,45 +218,51 @@ def quick_tests(data: Data, rng: Rng) -> Counts:
     return {
         "binomial": rejected(y, prediction),
         "less": rejected(y, prediction, alternative="less"),
-        "kupiec": rejected(y, prediction, method="kupiec"),
-        "independence": rejected(y, prediction, method="independence"),
-        "groups": rejected(y, prediction, method="groups", groups=further["groups"]),
+        "kupiec": rejected(y, prediction, kupiec_test),
+        "independence": rejected(y, prediction, christoffersen_test, method="independence"),
+        "groups": rejected(y, prediction, groups=further["groups"]),
     }
 
 
 def conditional(data: Data, rng: Rng) -> Counts:
-    return {CONDITIONAL: rejected(data.y, data.prediction, method="conditional")}
+    return {CONDITIONAL: rejected(data.y, data.prediction, christoffersen_test)}
 
 
 def hsic(data: Data, rng: Rng) -> Counts:
-    return {HSIC: rejected(data.y, data.prediction, method="hsic", resamples=PERMUTATIONS, rng=rng)}
+    return {HSIC: rejected(data.y, data.prediction, coverage_hsic_test, resamples=PERMUTATIONS, rng=rng)}
 
 
 def limits(data: Data, rng: Rng) -> Counts:
-    methods = ("kupiec", "independence", "conditional")
-    return {name: rejected(data.y, data.prediction, method=name, null="asymptotic") for name in methods}
+    y, prediction, _ = data
+    methods = ("independence", "conditional")
+    return {"kupiec": rejected(y, prediction, kupiec_test, null="asymptotic")} | {
+        name: rejected(y, prediction, christoffersen_test, method=name, null="asymptotic") for name in methods
+    }
 
 
 def series(data: Data, rng: Rng) -> Counts:
     """Five series, each in its own order, mixed."""
     label = rng.integers(GROUPS, size=len(data.y))
     options = {"series": label, "resamples": PERMUTATIONS, "rng": rng}
-    return {name: rejected(data.y, data.prediction, method=name, **options) for name in ("independence", "conditional")}
+    return {
+        name: rejected(data.y, data.prediction, christoffersen_test, method=name, **options)
+        for name in ("independence", "conditional")
+    }
 
 
 def conformal(data: Data, rng: Rng) -> Counts:
     y, prediction, further = data
     return {
         "beta-binomial": rejected(y, prediction, calibration_size=CALIBRATION),
-        "groups": rejected(y, prediction, calibration_size=CALIBRATION, method="groups", groups=further["groups"]),
+        "groups": rejected(y, prediction, calibration_size=CALIBRATION, groups=further["groups"]),
         "plain binomial": rejected(y, prediction),
     }
 
 
 def joint(data: Data, rng: Rng) -> Counts:
     return {
-        JOINT: rejected(data.y, data.prediction, method="joint", resamples=PERMUTATIONS, rng=rng),
-        "joint, chi-square": rejected(data.y, data.prediction, method="joint", null="asymptotic"),
+        JOINT: rejected(data.y, data.prediction, multinomial_coverage_test, resamples=PERMUTATIONS, rng=rng),
+        "joint, chi-square": rejected(data.y, data.prediction, multinomial_coverage_test, null="asymptotic"),
     }
 
 

@@ -88,13 +88,14 @@ from calibrant.ranking.spread import contraction, z_scores
 from calibrant.ranking.summary import GroupedRanks, Ranks
 from calibrant.ranking.tarp_ranks import tarp_ranks
 from calibrant.ranking.uniformity_test import uniformity_test
-from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
+from calibrant.regions.christoffersen_test import christoffersen_test
+from calibrant.regions.coverage import coverage, coverage_gap, coverage_width_criterion
 from calibrant.regions.coverage_curve import coverage_curve
-from calibrant.regions.coverage_hsic import coverage_hsic
-from calibrant.regions.coverage_test import coverage_test
-from calibrant.regions.hits import Hits, HitTable
+from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test
+from calibrant.regions.coverage_test import coverage_test, kupiec_test, multinomial_coverage_test
+from calibrant.regions.hits import HitTable
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
-from calibrant.regions.width import SizeWeights, width
+from calibrant.regions.width import width
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage
 from calibrant.report.audit import Audit
 from calibrant.scores.brier_and_log import brier_score, log_score
@@ -125,9 +126,7 @@ __all__ = [
     "GroupCells",
     "GroupedRanks",
     "HitTable",
-    "Hits",
     "InputError",
-    "IntervalMoments",
     "Intervals",
     "JointKernel",
     "Kept",
@@ -164,7 +163,6 @@ __all__ = [
     "Sets",
     "Several",
     "SimplexCells",
-    "SizeWeights",
     "Sizes",
     "Summary",
     "SummaryError",
@@ -173,6 +171,7 @@ __all__ = [
     "audit",
     "brier_score",
     "c2st",
+    "christoffersen_test",
     "cme_test",
     "compare_samples",
     "consistency_test",
@@ -181,6 +180,7 @@ __all__ = [
     "coverage_curve",
     "coverage_gap",
     "coverage_hsic",
+    "coverage_hsic_test",
     "coverage_test",
     "coverage_width_criterion",
     "crps",
@@ -204,12 +204,14 @@ __all__ = [
     "kernel_distance",
     "kolmogorov_smirnov_test",
     "kuiper_test",
+    "kupiec_test",
     "log_score",
     "mce",
     "measure",
     "mmce",
     "mmd",
     "mmd_test",
+    "multinomial_coverage_test",
     "one_vs_rest",
     "per_row",
     "pit",

@@ -14,10 +14,8 @@ from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
 from calibrant.ranking.summary import GroupedRanks, Ranks
-from calibrant.regions.coverage import IntervalMoments
-from calibrant.regions.hits import Hits, HitTable
+from calibrant.regions.hits import HitTable
 from calibrant.regions.sizes import Sizes
-from calibrant.regions.width import SizeWeights
 
 __all__ = [
     "BinTable",
@@ -27,8 +25,6 @@ __all__ = [
     "GroupCells",
     "GroupedRanks",
     "HitTable",
-    "Hits",
-    "IntervalMoments",
     "Kept",
     "KeptCoverage",
     "KeptDistributions",
@@ -44,7 +40,6 @@ __all__ = [
     "Ranks",
     "Several",
     "SimplexCells",
-    "SizeWeights",
     "Sizes",
     "Summary",
 ]

@@ -12,7 +12,7 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.sharpness import sharpness
-from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.coverage_test import coverage_test, multinomial_coverage_test
 from calibrant.scores.crps import crps
 from calibrant.scores.energy_score import energy_score
 
@@ -39,8 +39,8 @@ def test_each_measurement_is_the_one_of_its_verb():
     assert found["sharpness"].value == pytest.approx(sharpness(RIGHT), rel=1e-12)
     parts = cb.decompose(Y, RIGHT)
     assert found["decompose.mcb"].value == pytest.approx(parts.mcb, rel=1e-12)
-    joint = coverage_test(Y, RIGHT.quantiles([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975]), method="joint")
-    assert found["coverage_test.joint"].pvalue == pytest.approx(joint.pvalue, rel=1e-9)
+    joint = multinomial_coverage_test(Y, RIGHT.quantiles([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975]))
+    assert found["multinomial_coverage_test"].pvalue == pytest.approx(joint.pvalue, rel=1e-9)
     assert found["skce_test"].pvalue == cb.skce_test(Y, RIGHT, resamples=99).pvalue
 
 

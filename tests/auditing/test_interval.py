@@ -141,6 +141,27 @@ def normal_rows(n, seed=0):
     return rng.normal(size=n), Normal(np.zeros(n), 1.0)
 
 
+@pytest.mark.parametrize(
+    ("w", "hit"),
+    [
+        ([1e-20, 1e20], [False, True]),  # the share rounds to 1
+        ([4e-85, 3e-22, 2e-5], [True, False, True]),
+        ([1e-20, 1e20], [True, False]),
+        ([3e-88, 3e-63, 1e-59], [True, False, False]),  # the share is 3e-29
+        ([1e-300, 1e-150, 1.0, 2.0], [True, False, True, True]),
+    ],
+)
+def test_coverage_with_weights_over_many_decades(w, hit):
+    y = np.where(hit, 0.0, 9.0)
+    found = interval(coverage, y, Intervals(np.full(y.size, -1.0), np.full(y.size, 1.0), 0.9), weights=w)
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert found.low < 1
+    assert found.high > 0
+    if len(w) == 2:  # the lighter row vanishes beside the other
+        one = interval(coverage, y[1:], Intervals([-1.0], [1.0], 0.9), method="wilson")
+        assert (found.low, found.high) == pytest.approx((one.low, one.high), abs=1e-9)
+
+
 class TestMeans:
     def test_student_by_formula(self):
         from scipy.stats import t

@@ -10,7 +10,8 @@ import calibrant as cb
 from calibrant.auditing.interval import interval
 from calibrant.core.findings import Setting
 from calibrant.inputs.rows import QuantileRows
-from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.coverage_hsic import coverage_hsic_test
+from calibrant.regions.coverage_test import coverage_test, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
 from calibrant.regions.sizes import size_stratified_coverage
 from calibrant.regions.verdict import central_lines, shares_apart, smallest_seen, tied_pvalue
@@ -54,7 +55,7 @@ class TestMeasurements:
         score = interval(interval_score, Y, predicted)
         assert found["interval_score"].interval == pytest.approx((score.low, score.high), rel=1e-12)
         assert found["size_stratified_coverage"].value == size_stratified_coverage(Y, predicted)
-        hsic = coverage_test(Y, predicted, method="hsic", resamples=99)
+        hsic = coverage_hsic_test(Y, predicted, resamples=99)
         assert found["coverage_hsic"].value == pytest.approx(hsic.statistic, rel=1e-9)
         assert abs(found["coverage_hsic"].pvalue - hsic.pvalue) < 0.2
         assert found["skce_test"].pvalue == cb.skce_test(Y, predicted, resamples=99).pvalue
@@ -66,8 +67,8 @@ class TestMeasurements:
         for k, level in enumerate((0.5, 0.9)):
             assert found[f"coverage.{level}"].value == cb.coverage(Y, predicted)[k]
             assert found[f"coverage.{level}"].pvalue == coverage_test(Y, predicted.at(level)).pvalue
-        joint = coverage_test(Y, predicted, method="joint")
-        assert found["coverage_test.joint"].pvalue == joint.pvalue
+        joint = multinomial_coverage_test(Y, predicted)
+        assert found["multinomial_coverage_test"].pvalue == joint.pvalue
         assert audit.findings.sections[0].tables == ()
         sizes = audit.findings.sections[1].tables[0]
         assert sizes.columns["nominal"] == (0.5,) * 3 + (0.9,) * 3
@@ -83,7 +84,7 @@ class TestMeasurements:
             assert found[f"width.finite_fraction.{level}"].value == 1
             lowest = size_stratified_coverage(Y, predicted.at(level))
             assert found[f"size_stratified_coverage.{level}"].value == lowest
-            hsic = coverage_test(Y, predicted.at(level), method="hsic", resamples=99)
+            hsic = coverage_hsic_test(Y, predicted.at(level), resamples=99)
             assert found[f"coverage_hsic.{level}"].value == pytest.approx(hsic.statistic, rel=1e-9)
             assert abs(found[f"coverage_hsic.{level}"].pvalue - hsic.pvalue) < 0.2
         assert found["width.0.9"].label == "90 % intervals: mean width"
@@ -459,7 +460,7 @@ def test_each_measurement_is_the_one_of_its_verb_quantiles():
         assert found[f"coverage.{level}"].pvalue == pytest.approx(
             coverage_test(Y_QUANTILES, predicted.at(level)).pvalue
         )
-    assert found["coverage_test.joint"].pvalue == coverage_test(Y_QUANTILES, predicted, method="joint").pvalue
+    assert found["multinomial_coverage_test"].pvalue == multinomial_coverage_test(Y_QUANTILES, predicted).pvalue
     assert found["weighted_interval_score"].value == pytest.approx(
         weighted_interval_score(Y_QUANTILES, predicted), rel=1e-12
     )
@@ -518,7 +519,7 @@ def test_outcomes_that_lie_on_quantiles():
     predicted = cb.Quantiles(np.tile([0.0, 0.0, 1.0], (1000, 1)), [0.25, 0.5, 0.75])
     audit = cb.audit(y, predicted, resamples=19)
     assert audit.verdict.status != "miscalibrated"
-    assert "coverage_test.joint" not in values_quantiles(audit)
+    assert "multinomial_coverage_test" not in values_quantiles(audit)
     assert any("lie on a quantile" in caveat for caveat in audit.findings.caveats)
     wrong = cb.audit(y, cb.Quantiles(np.zeros((1000, 3)), [0.25, 0.5, 0.75]), resamples=19)
     assert wrong.verdict.status == "miscalibrated"

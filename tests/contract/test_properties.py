@@ -20,6 +20,7 @@ ONE_LEVEL = ("one interval", "one set", "one quantile")
 SEVERAL_LEVELS = ("intervals", "sets", "quantiles")
 WITHOUT_LAW = ("binary", "classes", *SEVERAL_LEVELS, *ONE_LEVEL)
 OF_SETS = ("sets", "one set", "sets without level")
+OF_COUNTS = ("christoffersen_test", "coverage_test", "kupiec_test", "multinomial_coverage_test")
 
 # As few redraws as will do. The number of locations is the default, written out so that it can be exempted.
 DEFAULTS = {
@@ -27,7 +28,7 @@ DEFAULTS = {
     "skce_test": {"resamples": 19},
     "ucme": {"locations": 10},
     "coverage_gap": {"groups": GROUPS},
-    "coverage_test": {"method": "binomial"},
+    "christoffersen_test": {"method": "conditional"},
     "coverage_width_criterion": {"variant": "jensen"},
     "width": {"statistic": "mean"},
     **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
@@ -83,15 +84,11 @@ VARIANTS = [
     ("coverage_curve", {"groups": "size", "empty": "own"}, *OF_SETS),
     ("coverage_curve", {"method": "wilson"}),
     ("coverage_curve", {"method": "clopper-pearson"}),
-    ("coverage_test", {"method": "binomial", "alternative": "less", "calibration_size": 50}, *ONE_LEVEL),
-    ("coverage_test", {"method": "kupiec"}, *ONE_LEVEL),
-    ("coverage_test", {"method": "kupiec", "null": "asymptotic"}, *ONE_LEVEL),
-    ("coverage_test", {"method": "independence"}, *ONE_LEVEL),
-    ("coverage_test", {"method": "conditional"}, *ONE_LEVEL),
-    ("coverage_test", {"method": "conditional", "series": GROUPS, "resamples": 99}, *ONE_LEVEL),
-    ("coverage_test", {"method": "joint"}, *SEVERAL_LEVELS, *ONE_LEVEL),
-    ("coverage_test", {"method": "groups", "groups": GROUPS}, *ONE_LEVEL),
-    ("coverage_test", {"method": "hsic", "resamples": 99}, *ONE_LEVEL[:2]),
+    ("coverage_test", {"alternative": "less", "calibration_size": 50}, *ONE_LEVEL),
+    ("coverage_test", {"groups": GROUPS}, *ONE_LEVEL),
+    ("kupiec_test", {"null": "asymptotic"}, *ONE_LEVEL),
+    ("christoffersen_test", {"method": "independence"}, *ONE_LEVEL),
+    ("christoffersen_test", {"method": "conditional", "series": GROUPS, "resamples": 99}, *ONE_LEVEL),
     ("crps", {"fair": True}, "samples", "vectors"),
     ("energy_score", {"fair": True, "beta": 0.5}),
     ("sharpness", {"statistic": "rms"}),
@@ -138,12 +135,16 @@ VARIANTS = [
 # Data that a verb refuses whatever its options are, and a word of the message.
 REFUSED = {
     ("coverage_gap", "sets without level"): "have no level",
-    ("coverage_test", "sets without level"): "do not have",
+    **{(name, "sets without level"): "do not have" for name in OF_COUNTS},
     ("skce", "sets without level"): "without a level",
     ("skce_test", "sets without level"): "without a level",
-    ("coverage_test", "intervals"): "one level at a time",
-    ("coverage_test", "sets"): "one level at a time",
-    ("coverage_test", "quantiles"): "one level at a time",
+    **{
+        (name, data): "one level at a time"
+        for name in ("christoffersen_test", "kupiec_test")
+        for data in SEVERAL_LEVELS
+    },
+    **{("multinomial_coverage_test", data): "equal the quantile" for data in ("quantiles", "one quantile")},
+    **{("coverage_hsic_test", data): "one level at a time" for data in SEVERAL_LEVELS[:2]},
     ("decompose", "vectors"): "one coordinate",
     ("pit_histogram", "vectors"): "one coordinate",
     ("weighted_interval_score", "one quantile"): "needs its mirror",
@@ -194,15 +195,12 @@ EXEMPT = {
     ("size_stratified_coverage", "summary=violation", CERTAIN): ALWAYS_COVERED,
     ("coverage_gap", "always", CERTAIN): ALWAYS_COVERED,
     ("coverage_width_criterion", "variant=jensen", CERTAIN): "its best value depends on the level",
-    ("coverage_test", "method=binomial", CERTAIN): "the statistic is the number of hits",
-    ("coverage_test", "method=groups", CERTAIN): "the statistic is the smallest p-value",
-    ("coverage_test", "method=kupiec", CERTAIN): ALWAYS_COVERED,
-    ("coverage_test", "method=conditional", CERTAIN): ALWAYS_COVERED,
-    ("coverage_test", "method=joint", CERTAIN): ALWAYS_COVERED,
-    ("coverage_test", "method=independence", ORDER): IN_ORDER,
-    ("coverage_test", "method=conditional", ORDER): IN_ORDER,
-    ("coverage_test", "method=independence", ZERO): LEAVES_A_GAP,
-    ("coverage_test", "method=conditional", ZERO): LEAVES_A_GAP,
+    ("coverage_test", "always", CERTAIN): "the statistic is the number of hits, or the smallest p-value",
+    ("kupiec_test", "always", CERTAIN): ALWAYS_COVERED,
+    ("multinomial_coverage_test", "always", CERTAIN): ALWAYS_COVERED,
+    ("christoffersen_test", "method=conditional", CERTAIN): ALWAYS_COVERED,
+    ("christoffersen_test", "always", ORDER): IN_ORDER,
+    ("christoffersen_test", "always", ZERO): LEAVES_A_GAP,
     ("skce", "intervals", CERTAIN): ALWAYS_COVERED,
     ("skce", "sets", CERTAIN): ALWAYS_COVERED,
     ("skce", "quantiles", CERTAIN): ALWAYS_COVERED,
@@ -232,7 +230,7 @@ for verb in RANKED:
 
 
 def takes_equal_weights_only(name, options):
-    if name in ("coverage_test", *RANKED):
+    if name in (*OF_COUNTS, "coverage_hsic_test", *RANKED):
         return options.get("method") != "smooth"
     return options.get("method") in ("hersbach", "clopper-pearson", "bound")
 
@@ -309,6 +307,7 @@ def test_what_is_refused(for_each):
 
 def test_every_kind_of_every_verb_is_tried():
     tried = {(subject.entry.name, DATA[subject.data].kind) for subject in SUBJECTS}
+    tried.add(("multinomial_coverage_test", "quantiles"))  # refused, as outcomes lie on these quantiles
     assert tried == {(name, kind) for name, entry in ENTRIES.items() for kind in entry.predictions}
     assert {data.kind for data in DATA.values()} == set(KINDS)
     assert len({described(subject) for subject in SUBJECTS}) == len(SUBJECTS)

@@ -188,8 +188,8 @@ class TestGroups:
 
     def test_a_verb_that_looks_at_all_rows_stays_with_them(self):
         batch = Batch([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5), groups={"g": ["a", "b"]})
-        found = cb.measure([cb.coverage_gap, cb.coverage_test], [batch])
-        assert found["coverage_test"].value == cb.coverage_test([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5))
+        found = cb.measure([cb.coverage_gap, cb.kupiec_test], [batch])
+        assert found["kupiec_test"].value == cb.kupiec_test([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5))
 
     @pytest.mark.parametrize("groups", [{}, ["a"], np.array(["a"])])
     def test_what_is_no_mapping_is_refused(self, groups):

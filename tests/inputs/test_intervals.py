@@ -1,5 +1,8 @@
 """Intervals: levels and columns, crossed and infinite bounds, parts of them."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,7 +107,7 @@ class TestRefused:
     def test_shapes(self, refusal):
         message = refusal(Intervals, [0, 1], [1, 2, 3], 0.9)
         assert message == "lower and upper must have the same shape; got (2, 1) and (3, 1)"
-        assert "one number per column" in refusal(Intervals, [[0, 1]], [[1, 2]], [0.9])
+        assert "2 numbers, one per column" in refusal(Intervals, [[0, 1]], [[1, 2]], [0.9])
         assert "need a list of levels" in refusal(Intervals, [[0.0]], [[1.0]], 0.9)
 
     def test_infinite_at_the_wrong_end(self, refusal):
@@ -190,3 +193,37 @@ class TestRefusedBounds:
     @pytest.mark.parametrize("values", [["a", "b"], [True, False], [1 + 2j]])
     def test_no_numbers(self, values, refusal):
         assert refusal(read_bounds, values, "upper").startswith("upper must be real numbers")
+
+
+class TestCallsPeopleTry:
+    """Each message shows the call that works."""
+
+    @pytest.mark.parametrize(
+        ("args", "given", "words"),
+        [
+            ((np.zeros((5, 2, 3)), [0.5, 0.8, 0.9]), {}, "Intervals(bounds[:, 0], bounds[:, 1], levels)"),
+            ((np.zeros((5, 2, 1)), 0.9), {}, "Intervals(bounds[:, 0, 0], bounds[:, 1, 0], level)"),
+            ((np.zeros((5, 2, 1)),), {"level": 0.9}, "Intervals needs upper. Pass bounds of shape (n, 2, L)"),
+            (([(0, 1), (1, 2), (2, 4)], 0.9), {}, "Intervals(*numpy.transpose(bounds), level)"),
+            (([[0], [1, 2]], 0.9), {}, "Call it as Intervals(lower, upper, level)"),
+            (([0, 1], [1, 2]), {}, "Intervals needs level. Call it as Intervals(lower, upper, level)"),
+            (([0, 1], [1, 2]), {"alpha": 0.1}, "no argument alpha. Pass nominal coverage instead: level=0.9 for alpha"),
+            (([0, 1], [1, 2]), {"alpha": [0.1]}, "level= is 1 - alpha"),
+            (([0, 1], [1, 2]), {"levels": 0.9}, "Did you mean level=?"),
+            (([0, 1], [1, 2], (0.05, 0.95)), {}, "the quantiles 0.05 and 0.95 has level=0.9"),
+            (([0, 1], [1, 2], (0.5, 0.95)), {}, "level must be one number, such as 0.9, for bounds with 1 column"),
+            ((np.zeros((5, 2, 3)),) * 2 + ([0.5, 0.8, 0.9],), {}, "got shape (5, 2, 3). Pass bounds of shape"),
+        ],
+    )
+    def test_are_shown_the_one_that_works(self, refusal, args, given, words):
+        assert words in refusal(Intervals, *args, **given)
+
+    def test_the_calls_that_are_shown_work(self):
+        bounds = np.stack([np.zeros((5, 3)), np.ones((5, 3))], axis=1)
+        assert Intervals(bounds[:, 0], bounds[:, 1], [0.5, 0.8, 0.9]).levels.size == 3
+        assert Intervals(bounds[:, 0, 0], bounds[:, 1, 0], 0.9).single
+        assert Intervals(*np.transpose([(0, 1), (1, 2), (2, 4)]), 0.9).n == 3
+
+    def test_copies(self):
+        found = Intervals([0.0], [1.0], 0.9)
+        assert repr(pickle.loads(pickle.dumps(found))) == repr(copy.deepcopy(found)) == repr(found)

@@ -101,3 +101,16 @@ class TestRefused:
     def test_missing(self, refusal):
         message = refusal(Quantiles, [[0, 1], [0, np.nan]], [0.1, 0.9])
         assert message.startswith("values must not be missing; row 1, column 1 is nan")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "Quantiles needs levels. Call it as Quantiles(values, levels)"),
+        ({"alpha": [0.1, 0.9]}, "Pass the probabilities of the quantiles as levels="),
+        ({"quantiles": [0.1, 0.9]}, "Pass the probabilities of the quantiles as levels="),
+        ({"level": [0.1, 0.9]}, "Did you mean levels=?"),
+    ],
+)
+def test_calls_people_try_are_shown_the_one_that_works(refusal, given, words):
+    assert words in refusal(Quantiles, [[1.0, 2.0]], **given)

@@ -55,11 +55,18 @@ class TestMade:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("mask", [[[0.7, 0.3]], [[0, 1]], [["a", "b"]]])
-    def test_what_is_not_bool(self, mask, refusal):
+    @pytest.mark.parametrize(
+        ("mask", "remedy"),
+        [
+            ([[0.7, 0.3]], "Compare probabilities with a threshold first"),
+            ([[0, 1]], "Convert a mask of 0 and 1 with .astype(bool)"),
+            ([["a", "b"]], "Turn lists of labels into a mask first"),
+        ],
+    )
+    def test_what_is_not_bool(self, mask, remedy, refusal):
         message = refusal(Sets, mask)
         assert message.startswith("mask must be bool, whether a label is in the set; got values of type ")
-        assert "compare it with a threshold first" in message
+        assert remedy in message
 
     @pytest.mark.parametrize("mask", [[True, False], [[True], [False]], np.ones((1, 2, 1, 1), bool)])
     def test_shapes(self, mask, refusal):
@@ -78,3 +85,19 @@ class TestRefused:
     def test_at_without_a_level(self, refusal):
         assert refusal(Sets(MASK).at, 0.9) == "these sets have no level; pass Sets(mask, level)"
         assert refusal(Sets(MASK, 0.9).at, 0.8) == "there is no level 0.8; there are 0.9"
+
+
+@pytest.mark.parametrize(
+    ("args", "given", "words"),
+    [
+        (([[0, 1], [2]], 0.9), {}, "[[k in labels for k in classes] for labels in sets]"),
+        (([{0, 1}, {2}], 0.9), {}, "[[k in labels for k in classes] for labels in sets]"),
+        (([["a", "b"], ["b", "c"]], 0.9), {}, "[[k in labels for k in classes] for labels in sets]"),
+        (([[0, 1], [1, 0]], 0.9), {}, ".astype(bool)"),
+        (([[True, False]],), {"alpha": 0.1}, "Sets has no argument alpha. Pass nominal coverage instead: level=0.9"),
+        (([[True, False]],), {"levels": 0.1}, "Did you mean level=?"),
+        ((), {}, "Sets needs mask. Call it as Sets(mask, level)"),
+    ],
+)
+def test_calls_people_try_are_shown_the_one_that_works(refusal, args, given, words):
+    assert words in refusal(Sets, *args, **given)

@@ -12,10 +12,10 @@ from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.options import check_count, check_level, read_levels
+from calibrant.regions.christoffersen_test import christoffersen_test
 from calibrant.regions.coverage import coverage_width_criterion
-from calibrant.regions.coverage_hsic import coverage_hsic
-from calibrant.regions.coverage_methods import conformal_beta
-from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test
+from calibrant.regions.coverage_test import conformal_beta, coverage_test
 from calibrant.regions.sizes import size_stratified_coverage
 from calibrant.regions.width import width
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage
@@ -93,25 +93,21 @@ def test_distances_too_large_for_a_lengthscale_are_not_applicable():
 
 class TestSummaries:
     @pytest.mark.parametrize(
-        ("options", "named"),
-        [({"method": "groups"}, "groups"), ({"method": "independence"}, "series")],
+        ("test", "named", "label"), [(coverage_test, "groups", "all"), (christoffersen_test, "series", "")]
     )
-    def test_with_and_without_labels_do_not_merge(self, options, named):
-        label = {"groups": ["all", "all"], "series": ["", ""]}[named]
+    def test_with_and_without_labels_do_not_merge(self, test, named, label):
         given = Intervals([0.0, 0.0], [1.0, 1.0], 0.9)
-        one = summarize("coverage_test", [0.5, 2.0], given, **options, **{named: label})
-        plain = {} if named == "series" else {"method": "binomial"}
-        other = summarize("coverage_test", [0.5, 2.0], given, **{**options, **plain})
+        one = summarize(test, [0.5, 2.0], given, **{named: [label, label]})
+        other = summarize(test, [0.5, 2.0], given)
         with pytest.raises(SummaryError, match=f"{named}="):
             one + other
         assert (one + one).n == 4
         assert (type(one).from_bytes(one.to_bytes()) + one).n == 4
 
-    @pytest.mark.parametrize("method", ["binomial", "independence"])
-    def test_of_levels_that_differ_by_rounding_merge(self, method):
+    @pytest.mark.parametrize("test", [coverage_test, christoffersen_test])
+    def test_of_levels_that_differ_by_rounding_merge(self, test):
         parts = [
-            summarize("coverage_test", [0.5, 2.0], Intervals([0.0, 0.0], [1.0, 1.0], level), method=method)
-            for level in (0.9, 1 - 0.1 + 1e-13)
+            summarize(test, [0.5, 2.0], Intervals([0.0, 0.0], [1.0, 1.0], level)) for level in (0.9, 1 - 0.1 + 1e-13)
         ]
         assert (parts[0] + parts[1]).n == 4
 
@@ -148,7 +144,7 @@ class TestHugeOptions:
         [
             lambda v: coverage_hsic(Y, HITS, scale=v),
             lambda v: coverage_hsic(Y, HITS, coverage_scale=v),
-            lambda v: coverage_test(Y, HITS, method="hsic", resamples=v),
+            lambda v: coverage_hsic_test(Y, HITS, resamples=v),
             lambda v: coverage_test(Y, HITS, calibration_size=v),
             lambda v: coverage_width_criterion(Y, HITS, eta=v),
             lambda v: coverage_width_criterion(Y, HITS, normalizer=v),
@@ -210,7 +206,7 @@ class TestLevels:
 @pytest.mark.parametrize("method", ["independence", "conditional"])
 def test_order_has_no_rows_of_weight_zero(method):
     with pytest.raises(InputError, match="row 2 has weight 0"):
-        coverage_test(Y, HITS, method=method, weights=[1, 1, 0, 1])
+        christoffersen_test(Y, HITS, method=method, weights=[1, 1, 0, 1])
     assert coverage_test(Y, HITS, weights=[1, 1, 0, 1]).n == 3
 
 

@@ -61,7 +61,7 @@ class TestByHand:
 
     def test_rows_are_numbers(self):
         entry = find(coverage)
-        rows = entry.row_scores(entry.read([1.0, 5.0], Intervals([0.0, 0.0], [2.0, 2.0], 0.9)))
+        rows = entry.row_scores(entry.read([1.0, 5.0], Intervals([0.0, 0.0], [2.0, 2.0], 0.9)), entry.usual)
         assert rows.dtype == np.float64
         assert rows.tolist() == [[1.0], [0.0]]
 
@@ -127,7 +127,7 @@ class TestRefused:
     def test_options_of_labels(self, refusal):
         intervals = Intervals([0.0], [1.0], 0.9)
         assert "classes=" in refusal(coverage, [0.0], intervals, classes=[0, 1])
-        assert "pos_label=" in refusal(coverage, [0.0], intervals, pos_label=1)
+        assert "no option pos_label" in refusal(coverage, [0.0], intervals, pos_label=1)
 
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())

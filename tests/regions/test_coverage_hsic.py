@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, NotApplicableError, Sets, summarize
+from calibrant import Intervals, NotApplicableError, Quantiles, Sets, Summary, summarize
 from calibrant.inputs.rows import read_judged
 from calibrant.regions import coverage_hsic as module
-from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations, pair_median
+from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test, hsic_permutations, pair_median
 from calibrant.regions.sizes import Sizes
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
@@ -220,7 +220,7 @@ class TestPermutations:
     def test_unequal_weights_are_refused(self, refusal):
         unequal = self.sizes([1.0, 2.0], [0, 1], weights=[1, 2])
         message = refusal(hsic_permutations, unequal, 0, resamples=9, rng=0, error=NotApplicableError)
-        assert "leave out weights" in message
+        assert "leave weights out" in message
         one = hsic_permutations(self.sizes([1.0, 2.0], [0, 1], weights=[7, 7]), 0, resamples=9, rng=0)
         two = hsic_permutations(self.sizes([1.0, 2.0], [0, 1]), 0, resamples=9, rng=0)
         assert one[0] == pytest.approx(two[0], rel=1e-12)
@@ -239,9 +239,9 @@ def brute(values):
 
 @pytest.fixture
 def many_rounds(monkeypatch):
-    monkeypatch.setattr(module, "FEW", 4)
-    monkeypatch.setattr(module, "LEAST_SAMPLE", 8)
-    monkeypatch.setattr(module, "LARGEST_SAMPLE", 8)
+    monkeypatch.setattr(module, "MAX_SORTED_PAIRS", 4)
+    monkeypatch.setattr(module, "MIN_SAMPLED_PAIRS", 8)
+    monkeypatch.setattr(module, "MAX_SAMPLED_PAIRS", 8)
 
 
 def test_by_hand():
@@ -293,3 +293,38 @@ def test_longer_lists():
 def test_units():
     values = np.random.default_rng(1).random(500)
     assert of(values * 1024) == 1024 * of(values)
+
+
+class TestHsic:
+    def test_dependence_is_found(self):
+        rng = np.random.default_rng(0)
+        width = rng.uniform(1, 3, 200)
+        hit = rng.random(200) < np.where(width > 2, 1.0, 0.6)
+        y = np.where(hit, 0.0, 9.0)
+        found = coverage_hsic_test(y, Intervals(-width, width, 0.8), resamples=199)
+        assert found.pvalue == 1 / 200
+        assert found.estimate == hit.mean()
+        assert found.n == 200
+
+    def test_no_dependence_without_a_miss(self):
+        width = np.linspace(1, 2, 20)
+        found = coverage_hsic_test(np.zeros(20), Intervals(-width, width, 0.8), resamples=19)
+        assert (found.statistic, found.pvalue) == (0.0, 1.0)
+
+    def test_chunks_add_up(self):
+        rng = np.random.default_rng(1)
+        half = rng.uniform(1, 2, 60)
+        y, prediction = rng.normal(0, 1.2, 60), Intervals(-half, half, 0.9)
+        parts = [summarize(coverage_hsic_test, y[s], prediction.take(s)) for s in (slice(0, 7), slice(7, 60))]
+        again = Summary.from_bytes((parts[0] + parts[1]).to_bytes())
+        assert coverage_hsic_test(again, resamples=99) == coverage_hsic_test(y, prediction, resamples=99)
+
+    def test_refusals(self, refusal):
+        y, both = [0.0, 1.0], Intervals([[0.0, 0.0]] * 2, [[1.0, 2.0]] * 2, [0.5, 0.9])
+        assert "one level at a time" in refusal(coverage_hsic_test, y, both)
+        message = refusal(coverage_hsic_test, y, both.at(0.5), weights=[1.0, 2.0], error=NotApplicableError)
+        assert "unequal weight" in message
+        assert "resamples must be at least 1" in refusal(coverage_hsic_test, y, both.at(0.5), resamples=0)
+
+    def test_quantiles_have_no_size(self, refusal):
+        assert ".intervals()" in refusal(coverage_hsic_test, [1.0], Quantiles([2.0], 0.5))

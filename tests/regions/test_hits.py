@@ -8,7 +8,7 @@ import pytest
 from calibrant import Intervals, Quantiles, Sets, Summary, SummaryError
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.rows import read_judged
-from calibrant.regions.hits import Hits, HitTable, first_not_nested
+from calibrant.regions.hits import HitTable, first_not_nested
 
 Y = np.array([0.0, 1.5, 3.0, 0.5])
 BOTH = Intervals(np.tile([-1.0, -2.0], (4, 1)), np.tile([1.0, 2.0], (4, 1)), [0.5, 0.9])
@@ -100,59 +100,6 @@ def test_sets_without_a_level():
     assert np.isnan(found.levels).all()
     assert found + found == Summary.from_bytes((found + found).to_bytes())
     assert (found + found).hits.tolist() == [2]
-
-
-COVERED = np.array([[True, True], [False, True], [False, False]])
-LEVELS = np.array([0.5, 0.9])
-
-
-def of_hits(rows=slice(None), series=None, names=("",)):
-    code = None if series is None else np.array(series)[rows]
-    return Hits.of(COVERED[rows], LEVELS, "Intervals", code, names)
-
-
-def test_rows_stay_in_order():
-    found = of_hits()
-    assert found.hits.tolist() == [[1, 1], [0, 1], [0, 0]]
-    assert found.hits.dtype == np.int64
-    assert (found.n, found.kind, found.levels.tolist()) == (3, "Intervals", [0.5, 0.9])
-    assert found.series.tolist() == [0, 0, 0]
-    assert repr(found) == "Hits(n=3)"
-    assert not found.hits.flags.writeable
-
-
-def test_merging_is_one_after_the_other():
-    for cut in (1, 2):
-        assert of_hits(slice(0, cut)) + of_hits(slice(cut, 3)) == of_hits()
-    assert of_hits(slice(1, 3)) + of_hits(slice(0, 1)) != of_hits()
-
-
-def test_series_are_matched_by_name():
-    first = Hits.of(COVERED[:2], LEVELS, "Intervals", np.array([0, 1]), ("a", "b"))
-    second = Hits.of(COVERED[2:], LEVELS, "Intervals", np.array([1]), ("0", "a"))
-    total = first + second
-    assert [total.names[k] for k in total.series] == ["a", "b", "a"]
-    assert total.names == ("0", "a", "b")
-
-
-def test_zero_and_bytes():
-    zero = Hits.zero()
-    assert zero.n == 0
-    assert zero + of_hits() == of_hits() + zero == of_hits()
-    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
-    named = Hits.of(COVERED, LEVELS, "Sets", np.array([0, 1, 0]), (3, "b"))
-    assert Summary.from_bytes(named.to_bytes()) == named
-
-
-def test_refusals_hits():
-    with pytest.raises(SummaryError, match="do not merge"):
-        of_hits() + replace(of_hits(), kind="Sets")
-    with pytest.raises(SummaryError, match="do not merge"):
-        of_hits() + replace(of_hits(), levels=np.array([0.5, 0.8]))
-    with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
-        of_hits() + replace(of_hits(), weight=5.0)
-    with pytest.raises(SummaryError, match="one row per"):
-        replace(of_hits(), series=np.zeros(2, np.int64))
 
 
 def intervals(lower, upper, level):

@@ -63,6 +63,17 @@ def test_groups(plt):
     assert ax.get_ylim() == (2.5, -0.5)  # the first group on top
 
 
+def test_dollar_signs_are_no_formulas(plt, tmp_path):
+    names = np.array(["$0-$100", "$$", "up to $5"])
+    ax = coverage_curve(Y, PREDICTION.at(0.8), groups=names[np.arange(60) % 3]).plot()
+    ax.figure.savefig(tmp_path / "groups.svg", metadata={"Date": None})
+    assert {text.get_text() for text in ax.get_yticklabels()} == {r"\$0-\$100", r"\$\$", r"up to \$5"}
+    with plt.rc_context({"svg.fonttype": "none"}):
+        ax.figure.savefig(tmp_path / "groups.svg", metadata={"Date": None})
+    drawn = (tmp_path / "groups.svg").read_text()
+    assert all(f">{name}<" in drawn for name in names)
+
+
 def test_groups_at_several_levels(plt):
     ax = BOTH.plot()
     assert len(ax.containers) == 3

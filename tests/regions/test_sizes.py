@@ -12,7 +12,7 @@ from calibrant import Intervals, NotApplicableError, Sets, SummaryError, coverag
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import is_unit, unit_weights
 from calibrant.inputs.rows import read_judged
-from calibrant.regions.sizes import Sizes, pool_sizes, size_groups, size_stratified_coverage
+from calibrant.regions.sizes import Sizes, pool_sizes, read_size_bins, size_groups, size_stratified_coverage
 
 
 def of(y, prediction, weights=None):
@@ -142,7 +142,7 @@ def test_inputs_stay_as_they_are(weighted):
 def of_size_groups(size, rows, *, K=0, bins=None, empty="merge"):
     """Return limits and rows of each group."""
     size, rows = np.array(size, dtype=float), np.array(rows)
-    found = size_groups(size, rows, K=K, bins=bins, empty=empty)
+    found = size_groups(size, rows, K=K, bins=read_size_bins(bins), empty=empty)
     return [*zip(found.low.tolist(), found.high.tolist(), found.sums(rows).tolist(), strict=True)]
 
 
@@ -217,7 +217,9 @@ def test_refusals(refusal, bins, words):
 
 def test_more_refusals(refusal):
     assert "share no size" in refusal(of_size_groups, [1, 2], [1, 1], K=3, bins=[(0, 1), (1, 2)])
-    assert "empty must be one of 'merge', 'own'" in refusal(of_size_groups, [1, 2], [1, 1], K=3, empty="drop")
+    assert "empty must be one of 'merge', 'own'" in refusal(
+        size_stratified_coverage, [0.5], Intervals([0.0], [1.0], 0.9), empty="drop"
+    )
 
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())

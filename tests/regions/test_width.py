@@ -1,5 +1,7 @@
 """Width of intervals and size of sets: infinite ones, medians under weights, and what is refused."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 from calibrant import Intervals, Normal, Quantiles, Sets, Summary, SummaryError, summarize
 from calibrant.core.catalogue import find
 from calibrant.core.moments import Moments
-from calibrant.inputs.arrays import unit_weights
-from calibrant.regions.width import STATISTICS, SizeWeights, width
+from calibrant.regions.coverage_hsic import coverage_hsic
+from calibrant.regions.sizes import Sizes, size_stratified_coverage
+from calibrant.regions.width import Statistic, width
 
 inf = np.inf
 SIZES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.5, inf]), st.integers(1, 4)), min_size=1, max_size=12)
@@ -27,7 +30,7 @@ class TestByHand:
         assert values == [inf, 3.5, pytest.approx(8 / 3), 0.75]
 
     def test_sets(self):
-        values = {s: width(SETS, statistic=s) for s in STATISTICS}
+        values = {s: width(SETS, statistic=s) for s in get_args(Statistic)}
         assert values == {
             "mean": 1.25,
             "median": 1.0,
@@ -51,6 +54,13 @@ class TestByHand:
         assert width(both).tolist() == [2.0, inf]
         assert width(both, statistic="median").tolist() == [2.0, inf]
         assert width(both, statistic="finite_mean").tolist() == [2.0, 2.0]
+
+    def test_masks_of_any_true_byte(self):
+        mask = np.array([[255, 0, 255], [0, 255, 0]], np.uint8).view(bool)
+        sets = Sets(mask, 0.9)
+        assert width(sets) == 1.5
+        assert sets.sizes.ravel().tolist() == [2, 1]
+        assert Sets(np.repeat(mask, 20, axis=1), 0.9).sizes.ravel().tolist() == [40, 20]
 
     def test_zero_width(self):
         assert width(of_widths([0.0, 0.0])) == 0.0
@@ -106,9 +116,9 @@ class TestSummaries:
     def test_a_median_needs_its_own(self, refusal):
         means = summarize(width, None, of_widths([1.0]))
         sizes = summarize(width, None, of_widths([1.0]), statistic="median")
-        assert isinstance(sizes, SizeWeights)
+        assert isinstance(sizes, Sizes)
         assert "Moments" in refusal(width, means, statistic="median", error=SummaryError)
-        assert "SizeWeights" in refusal(width, sizes, error=SummaryError)
+        assert "Sizes" in refusal(width, sizes, error=SummaryError)
 
     def test_a_summary_without_widths(self, refusal):
         other = summarize("coverage", [0.0], of_widths([1.0]))
@@ -123,17 +133,17 @@ class TestRows:
     def test_the_scores_whose_mean_it_is(self):
         entry = find(width)
         rows = entry.read(None, of_widths([1.0, inf]))
-        assert entry.row_scores(rows, statistic="mean").tolist() == [[1.0], [inf]]
-        assert entry.row_scores(rows, statistic="finite_fraction").tolist() == [[1.0], [0.0]]
+        assert entry.row_scores(rows, entry.parse({"statistic": "mean"})).tolist() == [[1.0], [inf]]
+        assert entry.row_scores(rows, entry.parse({"statistic": "finite_fraction"})).tolist() == [[1.0], [0.0]]
         sets = entry.read(None, SETS)
-        assert entry.row_scores(sets, statistic="singleton_fraction")[:, 0].tolist() == [0, 1, 0, 1]
-        assert entry.row_scores(sets, statistic="empty_fraction")[:, 0].tolist() == [1, 0, 0, 0]
+        assert entry.row_scores(sets, entry.parse({"statistic": "singleton_fraction"}))[:, 0].tolist() == [0, 1, 0, 1]
+        assert entry.row_scores(sets, entry.parse({"statistic": "empty_fraction"}))[:, 0].tolist() == [1, 0, 0, 0]
 
     @pytest.mark.parametrize("statistic", ["median", "finite_mean"])
     def test_no_mean_has_none(self, statistic, refusal):
         entry = find(width)
-        message = refusal(entry.row_scores, entry.read(None, of_widths([1.0])), statistic=statistic)
-        assert "no mean over the rows" in message
+        message = refusal(entry.row_scores, entry.read(None, of_widths([1.0])), entry.parse({"statistic": statistic}))
+        assert "not a mean over the rows" in message
 
 
 class TestRefused:
@@ -151,53 +161,43 @@ class TestRefused:
         assert message == "statistic='singleton_fraction' is for Sets; got Intervals"
 
 
-SIZES_SIZE_WEIGHTS = st.lists(
-    st.tuples(st.sampled_from([0.0, 1.0, 2.5, np.inf]), st.integers(1, 3)), min_size=1, max_size=10
-)
+class TestMedian:
+    """The sizes that a median needs are sorted and pooled, without outcomes."""
 
+    def of(self, widths, weights=None):
+        return summarize(width, None, of_widths(widths), statistic="median", weights=weights)
 
-def of(sizes, weights=None):
-    sizes = np.asarray(sizes, dtype=float)
-    return SizeWeights.of({"s": sizes}, unit_weights(sizes.size) if weights is None else np.asarray(weights, float))
+    def test_by_hand(self):
+        found = self.of([3.0, 1.0, 3.0, 2.0])
+        assert found.parts[0].unique_scores.tolist() == [1.0, 2.0, 3.0]
+        assert found.parts[0].weight_by_score.tolist() == [1.0, 1.0, 2.0]
+        assert (found.n, found.median(0), found.judged) == (4, 2.5, False)
 
+    def test_several_columns(self):
+        both = Intervals([[0, 0], [0, 0]], [[1, 4], [1, 2]], [0.5, 0.9])
+        assert width(both, statistic="median").tolist() == [1.0, 3.0]
 
-def test_by_hand():
-    found = of([3.0, 1.0, 3.0, 2.0])
-    assert found.size.tolist() == [1.0, 2.0, 3.0]
-    assert found.weight.tolist() == [1.0, 1.0, 2.0]
-    assert (found.n, found.median_of("s")) == (4, 2.5)
+    @given(SIZES, SIZES)
+    def test_merging(self, first, second):
+        parts = [np.array(part).T for part in (first, second)]
+        whole = self.of(*np.concatenate(parts, axis=1))
+        merged = self.of(*parts[0]) + self.of(*parts[1])
+        assert merged == whole
+        assert Summary.from_bytes(merged.to_bytes()) == merged
+        assert merged + Sizes.zero() == Sizes.zero() + merged == merged
 
+    @given(SIZES)
+    def test_whole_weights_are_repeated_rows(self, drawn):
+        sizes, w = np.array(drawn).T
+        assert self.of(sizes, w).median(0) == self.of(np.repeat(sizes, w.astype(int))).median(0)
 
-def test_several_columns():
-    found = SizeWeights.of({"a": np.array([1.0, 1.0]), "b": np.array([4.0, 2.0])}, unit_weights(2))
-    assert found.ends.tolist() == [1, 3]
-    assert (found.median_of("a"), found.median_of("b")) == (1.0, 3.0)
+    def test_sizes_without_outcomes_tell_no_coverage(self, refusal):
+        for verb in (size_stratified_coverage, coverage_hsic):
+            assert "made without outcomes" in refusal(verb, self.of([1.0, 2.0]), error=SummaryError)
+        judged = summarize(coverage_hsic, [0.0, 3.0], of_widths([1.0, 2.0]))
+        assert "do not merge" in refusal(lambda: judged + self.of([1.0, 2.0]), error=SummaryError)
+        assert width(judged, statistic="median") == 1.5
 
-
-@given(SIZES_SIZE_WEIGHTS, SIZES_SIZE_WEIGHTS)
-def test_merging(first, second):
-    parts = [np.array(part).T for part in (first, second)]
-    whole = of(*np.concatenate(parts, axis=1))
-    merged = of(*parts[0]) + of(*parts[1])
-    assert merged == whole
-    assert Summary.from_bytes(merged.to_bytes()) == merged
-    assert merged + SizeWeights.zero() == SizeWeights.zero() + merged == merged
-
-
-@given(SIZES_SIZE_WEIGHTS)
-def test_whole_weights_are_repeated_rows(drawn):
-    sizes, w = np.array(drawn).T
-    assert of(sizes, w).median_of("s") == of(np.repeat(sizes, w.astype(int))).median_of("s")
-
-
-class TestRefusedSizeWeights:
-    def test_names(self, refusal):
-        other = SizeWeights.of({"t": np.ones(1)}, unit_weights(1))
-        message = refusal(lambda: of([1.0]) + other, error=SummaryError)
-        assert message == "sizes of ('s',) do not merge with sizes of ('t',)"
-        assert "not of t" in refusal(of([1.0]).median_of, "t", error=SummaryError)
-        assert "nothing" in refusal(SizeWeights.zero().median_of, "t", error=SummaryError)
-
-    def test_columns_that_do_not_fit(self):
-        with pytest.raises(SummaryError, match="must end where"):
-            SizeWeights(("s",), 1, np.ones(2), np.ones(2), np.array([1]))
+    def test_other_levels(self, refusal):
+        other = summarize(width, None, of_widths([1.0], 0.5), statistic="median")
+        assert "do not merge" in refusal(lambda: self.of([1.0]) + other, error=SummaryError)

@@ -350,9 +350,10 @@ def test_order_is_kept(spark):
     z = np.floor(np.sqrt(i)) % 2
     frame = spark.range(0, 300, 1, 5).selectExpr("floor(sqrt(id)) % 2 AS z", "0.5D AS low", "1.5D AS high")
     options = {"method": "independence", "null": "asymptotic"}
-    total = on_spark.summarize("coverage_test", frame, y="z", prediction=from_columns(*ONE, level=0.68), **options)
-    expected = cb.coverage_test(z, Intervals(np.full(300, 0.5), np.full(300, 1.5), 0.68), **options)
-    np.testing.assert_array_equal(numbers(cb.coverage_test(total, **options)), numbers(expected))
+    columns = from_columns(*ONE, level=0.68)
+    total = on_spark.summarize("christoffersen_test", frame, y="z", prediction=columns, **options)
+    expected = cb.christoffersen_test(z, Intervals(np.full(300, 0.5), np.full(300, 1.5), 0.68), **options)
+    np.testing.assert_array_equal(numbers(cb.christoffersen_test(total, **options)), numbers(expected))
 
 
 def test_ranks(data, frames):

@@ -38,6 +38,9 @@ LOOKALIKES = {
     "y_score": "prediction",
 }  # of other packages
 
+POINTERS: dict[tuple[str, str], str] = {}
+"""Where to find what people expect as an option of a verb, by verb and option: filled beside the verb."""
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -231,9 +234,8 @@ def public(verb: Callable[P, R]) -> Callable[P, R]:
 
 def unknown_option(verb: Callable[..., Any], name: str) -> InputError:
     """Return the error for an option that a verb does not have, with the one that may have been meant."""
-    return InputError(
-        f"{verb.__name__} has no option {name}. {options_hint(name, list(inspect.signature(verb).parameters))}"
-    )
+    hint = POINTERS.get((verb.__name__, name)) or options_hint(name, list(inspect.signature(verb).parameters))
+    return InputError(f"{verb.__name__} has no option {name}. {hint}")
 
 
 def options_hint(name: str, known: Sequence[str]) -> str:

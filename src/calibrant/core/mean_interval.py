@@ -204,7 +204,8 @@ def score_limits(share: FloatArray, m: FloatArray, level: float) -> tuple[FloatA
     z = -float(ndtri((1 - level) / 2))
     centre, half = share + z * z / (2 * m), z * np.sqrt(share * (1 - share) / m + z * z / (4 * m * m))
     scale = 1 + z * z / m
-    low, high = np.clip((centre - half) / scale, 0, 1), np.clip((centre + half) / scale, 0, 1)
+    # The difference of two equal numbers may be off by rounding, and must not leave out a tiny share.
+    low, high = np.clip((centre - half) / scale, 0, share), np.clip((centre + half) / scale, share, 1)
     return np.where(share <= 0, 0.0, low), np.where(share >= 1, 1.0, high)
 
 
@@ -212,11 +213,12 @@ def effective_rows(share: FloatArray, spread: FloatArray, w: FloatArray, w2: Flo
     """Return how many rows of equal weight know as much about a share as the weighted ones.
 
     m = min(ȳ(1-ȳ)/u, (Σw)²/Σw²) with u = Σw²(y-ȳ)²/(Σw)² the variance of the weighted mean and `spread` its
-    numerator; the second alone if u = 0. With equal weights m is the number of rows.
+    numerator; the second alone if u = 0, or if ȳ rounds to 0 or 1 because the weights of one kind of rows vanish beside
+    those of the other. With equal weights m is the number of rows.
     """
-    u = spread / w**2
+    u, variance = spread / w**2, share * (1 - share)
     m = w * w / w2
-    return np.asarray(np.minimum(np.divide(share * (1 - share), u, out=m.copy(), where=u > 0), m))
+    return np.asarray(np.minimum(np.divide(variance, u, out=m.copy(), where=(u > 0) & (variance > 0)), m))
 
 
 def empty_as_nan(column: FloatArray, count: NDArray[Any]) -> FloatArray:

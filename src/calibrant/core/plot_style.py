@@ -24,6 +24,15 @@ def dress(ax: Any) -> None:
         axis.set_major_formatter("{x:g}")
 
 
+def plain(text: object) -> str:
+    r"""Return text that Matplotlib draws as it is: a dollar sign begins no formula.
+
+    >>> plain("$0-$100")
+    '\\$0-\\$100'
+    """
+    return str(text).replace("$", r"\$")
+
+
 def legend_inside(ax: Any, loc: str) -> None:
     """Put the legend where it does not reach over the edge of axes that are the caller's."""
     ax.legend(loc=loc, fontsize="small", frameon=False, labelcolor=palette.INK)
@@ -119,9 +128,8 @@ def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: s
 
 
 def label_of(details: Mapping[str, Any], c: int) -> str:
-    """Return the entry of a column in a legend; a dollar sign begins no formula."""
-    name = name_of(details, c).replace("$", r"\$")
-    return f"{name}, {said(np.atleast_1d(details['pvalue'])[c])}"
+    """Return the entry of a column in a legend."""
+    return f"{plain(name_of(details, c))}, {said(np.atleast_1d(details['pvalue'])[c])}"
 
 
 def legend(ax: Any, loc: str, lines: list[Any]) -> None:

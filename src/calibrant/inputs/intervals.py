@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers
 from calibrant.inputs.distribution import Selection
-from calibrant.inputs.options import check_choice, levels_shown, place_of, read_levels
+from calibrant.inputs.options import as_number, check_choice, levels_shown, place_of, read_levels
 
 EXACT = 2**53  # float64 holds all whole numbers up to here
 
@@ -20,7 +23,11 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
     """Return columns (n, L), each contiguous, whether one column was given as 1-D, and eps of the dtype that came."""
     array = read_numbers(values, name)
     if array.ndim not in (1, 2):
-        raise InputError(f"{name} must have shape (n,), or (n, L) with one column per level; got shape {array.shape}")
+        call = _call_for_bounds(array.shape) if name in ("lower", "upper") else ""
+        advice = f". {call}" if call else ""
+        raise InputError(
+            f"{name} must have shape (n,), or (n, L) with one column per level; got shape {array.shape}{advice}"
+        )
     if array.size == 0:
         raise InputError(f"there are no rows: {name} is empty (shape {array.shape}); at least one row is needed")
     refuse_rounded(array, name)
@@ -73,6 +80,73 @@ def refuse_nan(columns: FloatArray, name: str) -> None:
     raise InputError(f"{name} must not be missing; {where} is nan. Drop or repair such rows", row=int(row))
 
 
+P = ParamSpec("P")
+
+
+def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Let a prediction refuse missing and unknown arguments by name; its signature stays as it is.
+
+    `advice` gets the name of the missing or unknown argument and all arguments that were given, and says what to do.
+    """
+
+    def decorate(init: Callable[P, None]) -> Callable[P, None]:
+        parameters = inspect.signature(init).parameters
+        required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+
+        @functools.wraps(init)
+        def checked(*args: P.args, **given: P.kwargs) -> None:
+            named = {**dict(zip(parameters, args, strict=False)), **given}
+            unknown = [name for name in named if name not in parameters]
+            missing = [name for name in required if name not in named]
+            if unknown or missing:
+                problem = f"has no argument {unknown[0]}" if unknown else f"needs {' and '.join(missing)}"
+                raise InputError(f"{type(args[0]).__name__} {problem}. {advice((unknown or missing)[0], named)}")
+            init(*args, **given)
+
+        return checked
+
+    return decorate
+
+
+def level_of_alpha(alpha: Any, name: str = "level") -> str:
+    """Say which level an alpha stands for.
+
+    >>> level_of_alpha(0.1)
+    'Pass nominal coverage instead: level=0.9 for alpha=0.1'
+    """
+    found = as_number(alpha)
+    which = f"{name}={1 - found:.10g} for alpha={found:.10g}" if 0 < found < 1 else f"{name}= is 1 - alpha"
+    return f"Pass nominal coverage instead: {which}"
+
+
+def _interval_advice(name: str, given: Mapping[str, Any]) -> str:
+    usage = "Call it as Intervals(lower, upper, level), such as Intervals([0.0, 1.0], [2.0, 5.0], 0.9)"
+    if name == "alpha":
+        return level_of_alpha(given[name])
+    if name in given:
+        return f"{did_you_mean(name, ('lower', 'upper', 'level', 'crossed'), spelled='{}='.format)} {usage}".lstrip()
+    return _call_for_bounds(shape_of(given.get("lower"))) or usage
+
+
+def _call_for_bounds(shape: tuple[int, ...]) -> str:
+    """Return the call for bounds that stand in one array, or nothing."""
+    if len(shape) == 3 and shape[1] == 2:
+        which, level = (", 0", "level") if shape[2] == 1 else ("", "levels")
+        call = f"Intervals(bounds[:, 0{which}], bounds[:, 1{which}], {level})"
+        return f"Pass bounds of shape (n, 2, L), as MAPIE returns them, as {call}"
+    if len(shape) == 2 and shape[1] == 2:
+        return "Pass rows of (lower, upper) as Intervals(*numpy.transpose(bounds), level), with a level such as 0.9"
+    return ""
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    """Return the shape of whatever came, () if it has none."""
+    try:
+        return tuple(np.shape(values))
+    except ValueError:  # rows of different lengths
+        return ()
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class Intervals:
     """Prediction intervals with nominal coverage, at one level or several.
@@ -102,7 +176,14 @@ class Intervals:
     single: bool  # one level, given as a number: results are numbers, not arrays
     eps: float  # of the dtype the bounds came in
 
-    def __init__(self, lower: Any, upper: Any, level: Any, crossed: str = "raise") -> None:
+    @constructor(_interval_advice)
+    def __init__(
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        level: float | ArrayLike,
+        crossed: Literal["raise", "swap"] = "raise",
+    ) -> None:
         check_choice("crossed", crossed, "raise", "swap")
         levels, one = read_levels(level)
         low, flat, eps = read_bounds(lower, "lower")
@@ -110,9 +191,7 @@ class Intervals:
         if low.shape != high.shape:
             raise InputError(f"lower and upper must have the same shape; got {low.shape} and {high.shape}")
         if low.shape[1] != levels.size:
-            raise InputError(
-                f"level must give one number per column of the bounds; got {levels.size} for {low.shape[1]} columns"
-            )
+            raise _wrong_levels(levels, low.shape[1])
         if one and not flat:
             raise InputError(f"bounds of shape {low.shape} need a list of levels, one per column; got {shown(level)}")
         _refuse_infinite(low, np.inf, "lower")
@@ -159,6 +238,21 @@ class Intervals:
     def _hold(self, lower: FloatArray, upper: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
         for name, value in {"lower": lower, "upper": upper, "levels": levels, "single": single, "eps": eps}.items():
             object.__setattr__(self, name, value)
+
+
+def _wrong_levels(levels: FloatArray, L: int) -> InputError:
+    expected = "one number, such as 0.9" if L == 1 else f"{L} numbers, one per column"
+    pair = levels.size == 2 and L == 1 and abs(levels.sum() - 1) < 1e-9
+    remedy = (
+        f". It is nominal coverage: the interval between the quantiles {levels[0]:.10g} and {levels[1]:.10g} has "
+        f"level={abs(levels[1] - levels[0]):.10g}"
+        if pair
+        else ""
+    )
+    return InputError(
+        f"level must be {expected}, for bounds with {L} column{'s' if L > 1 else ''}; "
+        f"got {shown(levels.tolist())}{remedy}"
+    )
 
 
 def _refuse_infinite(columns: FloatArray, wrong: float, name: str) -> None:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.inputs.arrays import FloatArray, locked
 from calibrant.inputs.distribution import Selection
-from calibrant.inputs.intervals import Intervals, read_bounds, taken
+from calibrant.inputs.intervals import Intervals, constructor, read_bounds, taken
 from calibrant.inputs.options import DIGITS, check_choice, levels_shown, place_of, read_levels
+
+
+def _quantile_advice(name: str, given: Mapping[str, Any]) -> str:
+    usage = "Call it as Quantiles(values, levels), such as Quantiles([[1.0, 2.0, 4.0]], [0.1, 0.5, 0.9])"
+    if name in ("alpha", "alphas", "quantiles", "q"):
+        return f"Pass the probabilities of the quantiles as levels=. {usage}"
+    hint = did_you_mean(name, ("values", "levels", "crossed"), spelled="{}=".format) if name in given else ""
+    return f"{hint} {usage}".lstrip()
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,7 +51,10 @@ class Quantiles:
     single: bool
     eps: float  # of the dtype the values came in
 
-    def __init__(self, values: Any, levels: Any, crossed: str = "raise") -> None:
+    @constructor(_quantile_advice)
+    def __init__(
+        self, values: ArrayLike, levels: float | ArrayLike, crossed: Literal["raise", "sort"] = "raise"
+    ) -> None:
         check_choice("crossed", crossed, "raise", "sort")
         found, one = read_levels(levels, "levels")
         columns, flat, eps = read_bounds(values, "values")

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.inputs.arrays import FloatArray, as_array, is_missing, numbers_of_objects
 from calibrant.inputs.distribution import Selection
+from calibrant.inputs.intervals import constructor, level_of_alpha
 from calibrant.inputs.options import levels_shown, place_of, read_levels
 
 FEW_LABELS = 32
+LISTS_OF_LABELS = "Turn lists of labels into a mask first: [[k in labels for k in classes] for labels in sets]"
+
+
+def _set_advice(name: str, given: Mapping[str, Any]) -> str:
+    if name == "alpha":
+        return level_of_alpha(given[name])
+    usage = "Call it as Sets(mask, level), such as Sets([[True, False, True]], 0.9)"
+    return f"{did_you_mean(name, ('mask', 'level'), spelled='{}='.format)} {usage}".lstrip() if name in given else usage
+
+
+def _read_mask(mask: Any) -> NDArray[Any]:
+    try:
+        return as_array(mask, name="mask")
+    except InputError:
+        if isinstance(mask, Sequence) and all(isinstance(row, Sequence | Set | np.ndarray) for row in mask):
+            raise InputError(
+                f"mask must be bool of shape (n, K); its rows are not equally long. {LISTS_OF_LABELS}"
+            ) from None
+        raise
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -37,24 +58,29 @@ class Sets:
     levels: FloatArray | None  # (L,)
     single: bool
 
-    def __init__(self, mask: Any, level: Any = None) -> None:
-        array = as_array(mask, name="mask")
+    @constructor(_set_advice)
+    def __init__(self, mask: ArrayLike, level: float | ArrayLike | None = None) -> None:
+        array = _read_mask(mask)
         if array.dtype.kind == "O":  # such as a pandas frame of nullable columns
             _refuse_missing(array)
             numbers = numbers_of_objects(array)
             array = array if numbers is None else numbers
         if array.dtype != np.bool_:
             such_as = f", such as {shown(array.reshape(-1)[0])}" if array.size else ""
+            remedy = {
+                "f": "Compare probabilities with a threshold first",
+                "i": f"Convert a mask of 0 and 1 with .astype(bool). {LISTS_OF_LABELS}",
+            }.get(array.dtype.kind, LISTS_OF_LABELS)
             raise InputError(
-                f"mask must be bool, whether a label is in the set; got values of type {array.dtype}"
-                f"{such_as}. A matrix of probabilities is no set: compare it with a threshold first"
+                f"mask must be bool, whether a label is in the set; got values of type {array.dtype}{such_as}. {remedy}"
             )
         if array.ndim not in (2, 3) or array.shape[1] < 2:
             raise InputError(f"mask must have shape (n, K), or (n, K, L) for L levels, K >= 2; got shape {array.shape}")
         if array.size == 0:
             raise InputError(f"there are no rows: mask is empty (shape {array.shape}); at least one row is needed")
         flat = array.ndim == 2
-        held = np.array(array[:, :, None] if flat else array, order="C", copy=True)
+        # Bytes of a bool array other than 0 and 1, such as 255 of a viewed mask, are True but would not count as 1.
+        held = np.ascontiguousarray((array[:, :, None] if flat else array).view(np.uint8) != 0)
         held.flags.writeable = False
         levels = None if level is None else _levels(level, held.shape[2], flat)
         self._hold(held, levels, flat)

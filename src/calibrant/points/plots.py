@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, legend_inside, shortened
+from calibrant.core.plot_style import dress, legend_inside, plain, shortened
 
 LOOKS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
 
@@ -29,7 +29,7 @@ def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) 
             alpha=0.55,
             label=_name(details, number),
         )
-    ax.set(xlabel=_escaped(details["axes"][0]), ylabel=_escaped(details["axes"][1]))
+    ax.set(xlabel=plain(details["axes"][0]), ylabel=plain(details["axes"][1]))
     dress(ax)
     legend_inside(ax, "best")
 
@@ -59,12 +59,7 @@ def describe_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> st
 
 def _name(details: Mapping[str, Any], number: int) -> str:
     name = details["names"][number]
-    return _escaped(f"set {name}" if name.startswith("_") else name)
-
-
-def _escaped(text: str) -> str:
-    """Return text in which a dollar sign begins no formula."""
-    return text.replace("$", r"\$")
+    return plain(f"set {name}" if name.startswith("_") else name)
 
 
 CLOUD = Picture(draw_cloud, marks_cloud, describe_cloud, thinned=("first", "second"), lines="set", scattered=True)
@@ -97,7 +92,7 @@ def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     )
     ax.axvline(details["reference"], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference")
     ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label="observed")
-    names = [shortened(name, LONGEST).replace("$", r"\$") for name in details["names"]]
+    names = [plain(shortened(name, LONGEST)) for name in details["names"]]
     limits = _limits(np.concatenate([value, low, high, [details["reference"]]]), details["logarithmic"])
     if details["logarithmic"]:
         ax.set_xscale("log")
@@ -153,14 +148,14 @@ COORDINATES = Picture(draw_coordinates, marks_coordinates, describe_coordinates,
 
 def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw both as steps."""
-    names = [name.replace("$", r"\$") for name in details["names"]]
+    names = [plain(name) for name in details["names"]]
     looks = ((palette.OBSERVED, "-"), (palette.SECOND, (0, (6, 2))))
     for column, name, (colour, dash) in zip(("first", "second"), names, looks, strict=True):
         label = f"set {name}" if name.startswith("_") else name
         ax.step(
             columns["value"], columns[column], where="post", color=colour, linestyle=dash, linewidth=1.6, label=label
         )
-    ax.set(ylim=(-0.02, 1.02), xlabel=details["axis"].replace("$", r"\$"), ylabel="share up to here")
+    ax.set(ylim=(-0.02, 1.02), xlabel=plain(details["axis"]), ylabel="share up to here")
     dress(ax)
     legend_inside(ax, "lower right")
 

@@ -17,6 +17,7 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions import verdict as words
 from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations
+from calibrant.regions.coverage_test import Alternative
 from calibrant.regions.hits import ALL, HitTable, not_nested
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
 from calibrant.regions.verdict import (
@@ -81,7 +82,7 @@ def joint_measurement(joint: TestResult | None) -> tuple[Measurement, ...]:
         return ()
     return (
         Measurement(
-            "coverage_test.joint",
+            "multinomial_coverage_test",
             "largest gap, all levels together",
             joint.estimate,
             pvalue=joint.pvalue,
@@ -195,7 +196,7 @@ class Covered:
         return 1 + (self.joint is not None)
 
 
-def covered(rows: SizedRows, setting: Setting, *, alternative: str) -> Covered:
+def covered(rows: SizedRows, setting: Setting, *, alternative: Alternative) -> Covered:
     """Count hits; `alternative` says which coverage counts as wrong for rows of a size."""
     table, sizes = HitTable.of(rows), Sizes.of(rows)
     by_size = coverage_lines(sizes, setting, alternative=alternative, groups="size")
@@ -290,7 +291,7 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
 
 def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return coverage per group and level; of sets only too low a coverage counts."""
-    alternative = "less" if isinstance(rows, SetRows) else "two-sided"
+    alternative: Alternative = "less" if isinstance(rows, SetRows) else "two-sided"
     curves = [
         coverage_lines(HitTable.of(rows, labels_of(grouping)), setting, alternative=alternative)
         for grouping in groupings

@@ -1,44 +1,38 @@
-"""Coverage of intervals, sets and quantiles."""
+"""Coverage of intervals, sets and quantiles, its gap over groups, and coverage with width in one criterion."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import mean_metric, metric
+from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.interval_sums import IntervalSums, hits_of_quantiles, sums_in_one_pass, sums_of_levels
-from calibrant.core.kinds import AnyRows
-from calibrant.core.means import folded
+from calibrant.core.means import enter_mean, folded
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import RowLabels, read_row_labels
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import DIGITS, as_number, check_choice
+from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
-from calibrant.regions.hits import HitTable
+from calibrant.inputs.sets import Sets
+from calibrant.regions.hits import CoveredRows, HitTable, RowGroups
 
 
-def fused(rows: IntervalRows | SetRows | QuantileRows) -> list[IntervalSums] | None:
-    """Return the sums of many intervals or quantiles in one pass."""
-    if isinstance(rows, SetRows):
-        return None
-    found = hits_of_quantiles(rows) if isinstance(rows, QuantileRows) else sums_of_levels(rows, "hits")
-    return [sums.of_hits for sums in found]
-
-
-@mean_metric(
-    predictions=("intervals", "sets", "quantiles"),
-    range=(0.0, 1.0),
-    perfect=1.0,
-    returns="float | FloatArray",
-    fused=fused,
-    instead={kind: advice for kind, advice in AS_INTERVALS.items() if kind != "quantiles"},
-)
-def coverage(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
+@public
+def coverage(
+    y: Outcomes,
+    prediction: Intervals | Sets | Quantiles | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> float | FloatArray:
     r"""Share of outcomes that lie in the predicted interval or set, or at most at the predicted quantile.
 
     .. math:: \hat c_l = \frac{1}{W} \sum_i w_i\, 1\{\text{lower}_{il} \le y_i \le \text{upper}_{il}\},
@@ -65,10 +59,10 @@ def coverage(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
 
     Notes
     -----
-    Compare with the nominal level, and mind chance: `coverage_test` and ``interval(coverage, ...)`` say how much of the
-    difference it explains. Right coverage on average does not mean right coverage for every kind of row:
-    `size_stratified_coverage`, `coverage_gap` and `worst_slab_coverage` look there. Wide intervals cover, so read it
-    next to `width` or, in one number, `interval_score`.
+    Compare it with the nominal level. `coverage_test` and ``interval(coverage, ...)`` tell whether chance explains the
+    difference. Correct coverage on average does not imply correct coverage for every kind of row: see
+    `size_stratified_coverage`, `coverage_gap` and `worst_slab_coverage`. Wide intervals cover easily, so read the
+    coverage next to `width` or use `interval_score`, which combines the two.
 
     Examples
     --------
@@ -78,33 +72,42 @@ def coverage(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
     >>> round(coverage([1.0, 2.0, 9.0], Intervals([1.0, 0.0, 3.0], [2.0, 3.0, 4.0], 0.9)), 4)
     0.6667
     """
+    return COVERAGE(y, prediction, NoOptions(), weights=weights, classes=classes)
+
+
+def _covered(rows: CoveredRows, options: NoOptions) -> NDArray[np.bool_]:
     return rows.covered
 
 
-def _summarise(rows: AnyRows, *, groups: Any = None, **_: Any) -> HitTable:
-    rows = cast(IntervalRows | QuantileRows | SetRows, rows)
-    prediction = rows.prediction
-    if prediction.levels is None:
-        raise NotApplicableError("these sets have no level to compare coverage with; pass Sets(mask, level)")
-    labels = _true_classes(rows) if groups is None else read_row_labels(groups, rows.n, keep=rows.keep)
-    return HitTable.of(rows, labels)
+def _hit_sums(rows: CoveredRows, options: NoOptions) -> list[IntervalSums] | None:
+    if isinstance(rows, SetRows):
+        return None
+    found = hits_of_quantiles(rows) if isinstance(rows, QuantileRows) else sums_of_levels(rows, "hits")
+    return [sums.of_hits for sums in found]
 
 
-def _true_classes(rows: AnyRows) -> RowLabels:
-    if not isinstance(rows, SetRows):
-        raise InputError("coverage_gap compares groups of rows; pass groups=, one label per row")
-    values, code = np.unique(rows.y, return_inverse=True)
-    return RowLabels(code.astype(np.intp), tuple(values.tolist()))
-
-
-@metric(
-    reads=(HitTable,),
-    summarise=_summarise,
+COVERAGE = enter_mean(
+    coverage,
+    NoOptions,
+    _covered,
+    sums=_hit_sums,
     predictions=("intervals", "sets", "quantiles"),
     range=(0.0, 1.0),
-    mean=True,
+    perfect=1.0,
+    instead={kind: advice for kind, advice in AS_INTERVALS.items() if kind != "quantiles"},
 )
-def coverage_gap(table: HitTable, *, groups: Any = None, average: str = "macro") -> float | FloatArray:
+
+
+@public
+def coverage_gap(
+    y: Outcomes,
+    prediction: Intervals | Sets | Quantiles | None = None,
+    *,
+    groups: RowGroups | None = None,
+    average: Literal["macro", "weighted", "max"] = "macro",
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> float | FloatArray:
     r"""Average distance between coverage and its level, over groups of rows.
 
     .. math:: \sum_g a_g\, |\hat c_g - level|, \qquad \hat c_g = \frac{\sum_{i \in g} w_i c_i}{\sum_{i \in g} w_i},
@@ -117,7 +120,7 @@ def coverage_gap(table: HitTable, *, groups: Any = None, average: str = "macro")
     y, prediction, weights, classes
         As in `coverage`.
     groups
-        One label per row, of any kind that can be told apart. For `Sets` the default is the true class.
+        One label per row. For `Sets` the default is the true class.
     average
         "macro", "weighted" or "max".
 
@@ -128,10 +131,10 @@ def coverage_gap(table: HitTable, *, groups: Any = None, average: str = "macro")
 
     Notes
     -----
-    Groups without rows do not exist. The coverage of a small group is far from its level by chance, always to the
-    outside, so that the gap of many small groups is biased upwards; ``coverage_curve(..., groups=groups)`` has the
-    p-values that take this into account. Coverage within each true class cannot be known before the outcome: a gap
-    there says for whom predictions fail, not which predictions.
+    The coverage of a small group differs from its level by chance, so the gap of many small groups is biased upwards.
+    ``coverage_curve(..., groups=groups)`` and ``coverage_test(..., groups=groups)`` have p-values that take this into
+    account. The true class of a row is not known when the prediction is made: a gap between classes says for which
+    classes predictions fail, not which predictions.
 
     References
     ----------
@@ -146,23 +149,174 @@ def coverage_gap(table: HitTable, *, groups: Any = None, average: str = "macro")
     >>> coverage_gap([0.0, 1.0, 2.0, 3.0], forecast, groups=["a", "a", "b", "b"])
     0.25
     """
-    check_choice("average", average, "macro", "weighted", "max")
+    return COVERAGE_GAP(y, prediction, CoverageGapOptions(groups, average), weights=weights, classes=classes)
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageGapOptions:
+    """The options of `coverage_gap`."""
+
+    groups: RowGroups | None
+    average: Literal["macro", "weighted", "max"]
+
+    def __post_init__(self) -> None:
+        check_choice("average", self.average, "macro", "weighted", "max")
+
+
+def _hits_by_group(rows: CoveredRows, options: CoverageGapOptions) -> HitTable:
+    if rows.prediction.levels is None:
+        raise NotApplicableError("these sets have no level to compare coverage with; pass Sets(mask, level)")
+    if options.groups is None:
+        return HitTable.of(rows, _true_classes(rows))
+    return HitTable.of(rows, read_row_labels(options.groups, rows.n, keep=rows.keep))
+
+
+def _true_classes(rows: CoveredRows) -> RowLabels:
+    if not isinstance(rows, SetRows):
+        raise InputError("coverage_gap compares groups of rows; pass groups=, one label per row")
+    values, code = np.unique(rows.y, return_inverse=True)
+    return RowLabels(code.astype(np.intp), tuple(values.tolist()))
+
+
+def _average_gap(table: HitTable, options: CoverageGapOptions) -> float | FloatArray:
     gap = np.abs(table.coverage - table.nominal)
     values = []
     for k in range(table.levels.size):
         here = (table.level == k) & (table.count > 0)
-        share = table.w[here] / table.w[here].sum() if average == "weighted" else 1 / np.count_nonzero(here)
-        values.append(float(gap[here].max() if average == "max" else (share * gap[here]).sum()))
+        share = table.w[here] / table.w[here].sum() if options.average == "weighted" else 1 / np.count_nonzero(here)
+        values.append(float(gap[here].max() if options.average == "max" else (share * gap[here]).sum()))
     return values[0] if table.single else np.array(values)
+
+
+COVERAGE_GAP = enter(
+    Entry(
+        coverage_gap,
+        CoverageGapOptions,
+        _hits_by_group,
+        _average_gap,
+        reads=(HitTable,),
+        predictions=("intervals", "sets", "quantiles"),
+        range=(0.0, 1.0),
+        mean=True,
+    )
+)
+
+Variant = Literal["jensen", "khosravi"]
+ETA: dict[str, float] = {"jensen": 30.0, "khosravi": 50.0}
+
+
+@public
+def coverage_width_criterion(
+    y: Outcomes,
+    prediction: Intervals | None = None,
+    *,
+    variant: Variant = "jensen",
+    eta: float | None = None,
+    normalizer: float | None = None,
+    weights: ArrayLike | None = None,
+) -> float | FloatArray:
+    r"""Coverage and relative width of intervals in one number.
+
+    With the coverage :math:`\hat c`, the nominal level c and r = mean width / normalizer,
+
+    .. math::
+
+        \begin{aligned}
+        \text{jensen} &= (1 - r)\, e^{-\eta (\hat c - c)^2} && \text{higher is better} \\
+        \text{khosravi} &= r\, \bigl(1 + 1\{\hat c < c\}\, e^{-\eta (\hat c - c)}\bigr) && \text{lower is better}
+        \end{aligned}
+
+    (Jensen, Bianchi and Anfinsen 2022; Khosravi, Nahavandi and Creighton 2010).
+
+    Parameters
+    ----------
+    y
+        Outcomes, one number per row; or the summary made by `summarize`.
+    prediction
+        `Intervals`.
+    variant
+        ``"jensen"`` or ``"khosravi"``.
+    eta
+        The cost of wrong coverage, at least 0; default 30 for ``"jensen"``, 50 for ``"khosravi"``.
+    normalizer
+        What widths are divided by, in the unit of the outcome; default the range of the outcomes.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several. An infinite width gives -inf
+        (jensen) or inf (khosravi).
+
+    Notes
+    -----
+    Prefer `interval_score`, which is a proper score. This criterion is not: a forecaster can gain by reporting other
+    intervals than the ones that he believes in. Its value depends on `eta`, and by default on the two most extreme
+    outcomes. With r > 1 ``"jensen"`` is negative, and a larger `eta` then raises it.
+
+    Examples
+    --------
+    One of two outcomes is covered, as stated; the mean width 1 is a quarter of the range of y:
+
+    >>> from calibrant import Intervals
+    >>> coverage_width_criterion([0.0, 4.0], Intervals([0.0, 0.0], [1.0, 1.0], 0.5))
+    0.75
+    """
+    return COVERAGE_WIDTH_CRITERION(y, prediction, CriterionOptions(variant, eta, normalizer), weights=weights)
+
+
+@dataclass(frozen=True)
+class CriterionOptions:
+    """The options of `coverage_width_criterion`."""
+
+    variant: Variant
+    eta: float | None
+    normalizer: float | None
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, *ETA)
+        if self.eta is not None and not 0 <= as_number(self.eta) < np.inf:
+            raise InputError(
+                f"eta must be a finite number of at least 0; got {shown(self.eta)}. A negative one rewards wrong "
+                "coverage"
+            )
+        if self.normalizer is not None and not 0 < as_number(self.normalizer) < np.inf:
+            raise InputError(f"normalizer must be a finite number above 0; got {shown(self.normalizer)}")
+
+
+def _criterion(summary: IntervalMoments, options: CriterionOptions) -> float | FloatArray:
+    eta = ETA[options.variant] if options.eta is None else float(options.eta)
+    unit = _range_of(summary) if options.normalizer is None else float(options.normalizer)
+    c, level = summary.coverage, summary.levels
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite r times a vanishing power is settled below
+        r = summary.width / unit
+        if options.variant == "jensen":
+            values = np.where(np.isinf(r), -np.inf, (1 - r) * np.exp(-eta * (c - level) ** 2))
+        else:
+            short = c.round(DIGITS) < level.round(DIGITS)
+            factor = 1 + np.where(short, np.exp(-eta * (c - level)), 0.0)
+            values = np.where(r == 0, 0.0, r * factor)
+    return float(values[0]) if summary.single else values
+
+
+def _range_of(summary: IntervalMoments) -> float:
+    low, high = summary.extremes.tolist()
+    if not 0 < high - low < np.inf:
+        raise InputError(
+            f"the range of y, by which widths are divided, is {shown(high - low)} (from {shown(low)} to "
+            f"{shown(high)}). Pass normalizer=, in the unit of y"
+        )
+    return float(high - low)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntervalMoments(Summary):
-    """Moments of coverage and width at each level, least and greatest outcome."""
+    """Moments of coverage and width at each level, smallest and largest outcome."""
 
     levels: FloatArray  # (L,)
     single: bool
-    moments: tuple[Moments, ...]  # one; in a tuple, as it travels as bytes of its own
+    moments: tuple[Moments, ...]  # one, in a tuple because nested summaries are stored as one
     extremes: FloatArray  # (2,)
 
     @classmethod
@@ -226,100 +380,21 @@ def _names(rows: IntervalRows) -> list[str]:
     return [f"{what} {level:.10g}" for what in ("coverage", "width") for level in rows.prediction.levels]
 
 
-ETA = {"jensen": 30.0, "khosravi": 50.0}
-
-
-def summarise(rows: IntervalRows, *, variant: str, eta: Any, normalizer: Any) -> IntervalMoments:
-    """Return coverage, width and the range of the outcomes."""
-    _check(variant, eta, normalizer)
+def _interval_moments(rows: IntervalRows, options: CriterionOptions) -> IntervalMoments:
     if sums_in_one_pass(rows.n, rows.w):
         return IntervalMoments.in_one_pass(rows)
     return folded(rows, IntervalMoments.of, IntervalMoments.zero())
 
 
-@metric(reads=(IntervalMoments,), summarise=summarise, predictions=("intervals",), mean=True, instead=AS_INTERVALS)
-def coverage_width_criterion(
-    summary: IntervalMoments, *, variant: str = "jensen", eta: float | None = None, normalizer: float | None = None
-) -> float | FloatArray:
-    r"""Coverage and relative width of intervals in one number.
-
-    With the coverage :math:`\hat c`, the nominal level c and r = mean width / normalizer,
-
-    .. math::
-
-        \begin{aligned}
-        \text{jensen} &= (1 - r)\, e^{-\eta (\hat c - c)^2} && \text{higher is better} \\
-        \text{khosravi} &= r\, \bigl(1 + 1\{\hat c < c\}\, e^{-\eta (\hat c - c)}\bigr) && \text{lower is better}
-        \end{aligned}
-
-    (Jensen, Bianchi and Anfinsen 2022; Khosravi, Nahavandi and Creighton 2010).
-
-    Parameters
-    ----------
-    y
-        Outcomes, one number per row; or the summary made by `summarize`.
-    prediction
-        `Intervals`.
-    variant
-        ``"jensen"`` or ``"khosravi"``.
-    eta
-        How much wrong coverage costs, at least 0; default 30 for ``"jensen"``, 50 for ``"khosravi"``.
-    normalizer
-        What widths are divided by, in the unit of the outcome; default the range of the outcomes.
-    weights
-        Importance weights, at least 0; a common factor changes nothing.
-
-    Returns
-    -------
-    float or ndarray
-        A number for one level, an array in the order of the levels for several. An infinite width gives -inf
-        (jensen) or inf (khosravi).
-
-    Notes
-    -----
-    Use `interval_score` first: it is a proper score and this is not, so that a forecaster can gain by predicting what
-    he does not believe. Its value depends on `eta`, and by default on the two most extreme outcomes. With r > 1
-    ``"jensen"`` is negative, and a larger `eta` then raises it.
-
-    Examples
-    --------
-    One of two outcomes is covered, as stated; the mean width 1 is a quarter of the range of y:
-
-    >>> from calibrant import Intervals
-    >>> coverage_width_criterion([0.0, 4.0], Intervals([0.0, 0.0], [1.0, 1.0], 0.5))
-    0.75
-    """
-    eta = _check(variant, eta, normalizer)
-    unit = _range_of(summary) if normalizer is None else float(normalizer)
-    c, level = summary.coverage, summary.levels
-    with np.errstate(over="ignore", invalid="ignore"):  # an infinite r times a vanishing power is settled below
-        r = summary.width / unit
-        if variant == "jensen":
-            values = np.where(np.isinf(r), -np.inf, (1 - r) * np.exp(-eta * (c - level) ** 2))
-        else:
-            short = c.round(DIGITS) < level.round(DIGITS)
-            factor = 1 + np.where(short, np.exp(-eta * (c - level)), 0.0)
-            values = np.where(r == 0, 0.0, r * factor)
-    return float(values[0]) if summary.single else values
-
-
-def _check(variant: Any, eta: Any, normalizer: Any) -> float:
-    """Refuse options that make no sense; return eta."""
-    check_choice("variant", variant, *ETA)
-    if eta is not None and not 0 <= as_number(eta) < np.inf:
-        raise InputError(
-            f"eta must be a finite number of at least 0; got {shown(eta)}. A negative one rewards wrong coverage"
-        )
-    if normalizer is not None and not 0 < as_number(normalizer) < np.inf:
-        raise InputError(f"normalizer must be a finite number above 0; got {shown(normalizer)}")
-    return ETA[variant] if eta is None else float(eta)
-
-
-def _range_of(summary: IntervalMoments) -> float:
-    low, high = summary.extremes.tolist()
-    if not 0 < high - low < np.inf:
-        raise InputError(
-            f"the range of y, by which widths are divided, is {shown(high - low)} (from {shown(low)} to "
-            f"{shown(high)}). Pass normalizer=, in the unit of y"
-        )
-    return float(high - low)
+COVERAGE_WIDTH_CRITERION = enter(
+    Entry(
+        coverage_width_criterion,
+        CriterionOptions,
+        _interval_moments,
+        _criterion,
+        reads=(IntervalMoments,),
+        predictions=("intervals",),
+        mean=True,
+        instead=AS_INTERVALS,
+    )
+)

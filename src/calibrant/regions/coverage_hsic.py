@@ -1,26 +1,322 @@
-"""Dependence between the size of a prediction and whether it covers."""
+"""Dependence between the size of a prediction and whether it covers: HSIC, and its permutation test."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import expm1, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import metric
-from calibrant.core.kinds import AnyRows
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.null import reaches
 from calibrant.core.pool import CountArray
+from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import as_number, check_choice, check_count, generator
+from calibrant.inputs.rows import AS_INTERVALS
+from calibrant.inputs.sets import Sets
 from calibrant.kernels.line_sum import line_sum
 from calibrant.progress import steps
-from calibrant.regions.sizes import SizeColumns, Sizes
+from calibrant.regions.hits import check_one_level
+from calibrant.regions.sizes import SizeColumns, Sizes, sizes_of
 
-LEAST_SAMPLE, LARGEST_SAMPLE = 1 << 11, 1 << 15  # pairs looked at in one round
-MARGIN = 2.5  # of the sampled quantiles, in standard deviations: a bracket that misses costs one more round
-FEW = 1 << 12  # pairs that are sorted at once
+MAX_PERMUTED_ROWS = 1 << 22  # in memory at once
+ROWS_PER_SIZE = 8  # from which counts are drawn instead of rows
+
+LineKernel = Literal["gaussian", "exponential"]
+
+
+@public
+def coverage_hsic(
+    y: Outcomes,
+    prediction: Intervals | Sets | None = None,
+    *,
+    scale: float | None = None,
+    coverage_scale: float = 1.0,
+    kernel: LineKernel = "gaussian",
+    root: bool = False,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> float | FloatArray:
+    r"""Hilbert-Schmidt independence criterion between width, or set size, and coverage.
+
+    With the width x and the indicator c of coverage of each row, :math:`K_{ij} = \exp(-(x_i - x_j)^2/\text{scale})`,
+    :math:`L_{ij} = \exp(-(c_i - c_j)^2/\text{coverage\_scale})` and :math:`H = I - 11'/n`,
+
+    .. math:: \mathrm{HSIC} = \frac{\mathrm{tr}(KHLH)}{(n-1)^2}
+       = 2 \bigl(1 - e^{-1/\text{coverage\_scale}}\bigr) \frac{\tilde c' K \tilde c}{(n-1)^2},
+       \qquad \tilde c = c - \bar c,
+
+    the second form because c has two values only.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes
+        As in `coverage`: `Intervals` or `Sets`.
+    scale
+        The whole denominator in the kernel of widths, neither σ² nor 2σ². None: 2m², with m the median of the
+        differences :math:`|x_i - x_j|` of all pairs of finite widths (of the positive ones if that is 0), which
+        makes the value independent of units; m for the exponential kernel.
+    coverage_scale
+        The denominator in the kernel of coverage.
+    kernel
+        "gaussian", or "exponential" for :math:`\exp(-|x_i - x_j|/\text{scale})`.
+    root
+        Return the square root, as MAPIE's `hsic` does.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several.
+
+    Notes
+    -----
+    A value of 0 means that these rows show no dependence of coverage on width; it is exactly 0 if all rows are covered,
+    none is, or all widths are equal. Under independence it is above 0 too, of the order of 1/n: `coverage_hsic_test`
+    has the p-value. Widths that differ only by rounding count as one width; infinite widths have kernel 1 among
+    themselves and 0 with finite ones. With weights :math:`\tilde c` is about the weighted mean, and the value
+    :math:`\sum_{ij} w_i w_j \tilde c_i \tilde c_j K_{ij}/W^2 \cdot (n/(n-1))^2` times the factor above. Exact in
+    O(n log n) time and O(n) memory: no n × n matrix is formed.
+
+    References
+    ----------
+    Gretton, Bousquet, Smola and Schölkopf (2005), Measuring statistical dependence with Hilbert-Schmidt norms;
+    Feldman, Bates and Romano (2021), Improving conditional coverage via orthogonal quantile regression.
+
+    Examples
+    --------
+    Widths 1 and 2, the first covers and the second does not: :math:`\tilde c = (1/2, -1/2)`, and the value is
+    2 (1 - 1/e) (1/4 + 1/4 - 1/2 · 1/e) = (1 - 1/e)².
+
+    >>> from calibrant import Intervals
+    >>> round(coverage_hsic([0.5, 3.0], Intervals([0.0, 0.0], [1.0, 2.0], 0.9), scale=1.0), 6)
+    0.399576
+    """
+    options = CoverageHsicOptions(scale, coverage_scale, kernel, root)
+    return COVERAGE_HSIC(y, prediction, options, weights=weights, classes=classes)
+
+
+@dataclass(frozen=True)
+class CoverageHsicOptions:
+    """The options of `coverage_hsic`."""
+
+    scale: float | None
+    coverage_scale: float
+    kernel: LineKernel
+    root: bool
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not 0 < as_number(self.scale) < np.inf:
+            raise InputError(
+                f"scale must be a number above 0, or None for the median of the differences; got {shown(self.scale)}"
+            )
+        if not 0 < as_number(self.coverage_scale) < np.inf:
+            raise InputError(f"coverage_scale must be a number above 0; got {shown(self.coverage_scale)}")
+        check_choice("kernel", self.kernel, "gaussian", "exponential")
+        check_choice("root", self.root, False, True)
+
+
+def _hsic(sizes: Sizes, options: CoverageHsicOptions) -> float | FloatArray:
+    _refuse_single_row("coverage_hsic", sizes.n)
+    values = []
+    for k in range(sizes.L):
+        table = sizes.tied(k)
+        W = table.weight.sum()
+        e = table.hit_weight - table.weight * (table.hit_weight.sum() / W)
+        Q = _Line.of(table, options.scale, options.kernel).sum(e)
+        n = sizes.n
+        value = _factor(options.coverage_scale) * float(Q) / W**2 * (n / (n - 1)) ** 2
+        values.append(sqrt(value) if options.root else float(value))
+    return sizes.per_level(values)
+
+
+def _refuse_single_row(verb: str, n: int) -> None:
+    if n < 2:
+        raise NotApplicableError(f"{verb} compares rows; got one row, at least two are needed")
+
+
+COVERAGE_HSIC = enter(
+    Entry(
+        coverage_hsic,
+        CoverageHsicOptions,
+        sizes_of,
+        _hsic,
+        reads=(Sizes,),
+        predictions=("intervals", "sets"),
+        range=(0.0, 2.0),
+        instead=AS_INTERVALS,
+    )
+)
+
+
+@public
+def coverage_hsic_test(
+    y: Outcomes,
+    prediction: Intervals | Sets | None = None,
+    *,
+    resamples: int = 999,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> TestResult:
+    """Test whether coverage depends on the width of the interval or the size of the set, by permuting the hits.
+
+    The statistic is `coverage_hsic` with its default kernel. Under independence every assignment of the hits to the
+    rows is equally likely.
+
+    Parameters
+    ----------
+    y, prediction, classes
+        As in `coverage`: `Intervals` or `Sets`, with one level.
+    weights
+        Refused unless all are equal: permuted rows must be exchangeable.
+    resamples, rng
+        Number of permutations; Generator or seed.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is HSIC, `estimate` the coverage.
+
+    Notes
+    -----
+    It detects any dependence, also one that is not monotone, but does not say where coverage is low:
+    ``coverage_curve(..., groups="size")`` does. The level itself is not tested: see `coverage_test`.
+
+    References
+    ----------
+    Gretton, Fukumizu, Teo, Song, Schölkopf and Smola (2008), A kernel statistical test of independence.
+
+    Examples
+    --------
+    Two narrow intervals that miss and two wide ones that cover: 2 of the 6 assignments are as extreme.
+
+    >>> from calibrant import Intervals
+    >>> found = coverage_hsic_test([2.0] * 4, Intervals([0.0] * 4, [1.0, 1.0, 4.0, 4.0], 0.9), resamples=2999)
+    >>> round(found.pvalue, 1), found.estimate
+    (0.3, 0.5)
+    """
+    return COVERAGE_HSIC_TEST(y, prediction, HsicTestOptions(resamples, rng), weights=weights, classes=classes)
+
+
+@dataclass(frozen=True)
+class HsicTestOptions:
+    """The options of `coverage_hsic_test`."""
+
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        check_count("resamples", self.resamples)
+        generator(self.rng)
+
+
+def _permutation_test(sizes: Sizes, options: HsicTestOptions) -> TestResult:
+    _refuse_single_row("coverage_hsic_test", sizes.n)
+    check_one_level("coverage_hsic_test", sizes.L)
+    B = options.resamples
+    T, replicates = hsic_permutations(sizes, 0, resamples=B, rng=options.rng)
+    return TestResult(
+        statistic=T,
+        pvalue=(1 + int(np.count_nonzero(reaches(replicates, T)))) / (B + 1),
+        estimate=int(sizes.parts[0].events.sum()) / sizes.n,
+        method=f"dependence of coverage on size (HSIC); {B} permutations of the hits",
+        n=sizes.n,
+        details={"level": float(sizes.levels[0])} if sizes.levels.size else {},
+    )
+
+
+COVERAGE_HSIC_TEST = enter(
+    Entry(
+        coverage_hsic_test,
+        HsicTestOptions,
+        sizes_of,
+        _permutation_test,
+        reads=(Sizes,),
+        kind="test",
+        predictions=("intervals", "sets"),
+        instead=AS_INTERVALS,
+    )
+)
+
+
+def hsic_permutations(sizes: Sizes, k: int, *, resamples: int, rng: Rng) -> tuple[float, FloatArray]:
+    """Return HSIC at level number k, and its values after permuting which rows are covered, widths and scale kept.
+
+    Under independence of width and coverage all of them have the same distribution. Unequal weights are refused:
+    permuted rows must be exchangeable.
+    """
+    B, chance = resamples, generator(rng)
+    if not sizes.parts[k].has_equal_weights:
+        raise NotApplicableError(
+            "permuted rows must be exchangeable, and rows of unequal weight are not; leave weights out"
+        )
+    table = sizes.tied(k)
+    line = _Line.of(table, None, "gaussian")
+    n, H = sizes.n, int(table.hits.sum())
+    scale = _factor(1.0) / (n - 1) ** 2
+
+    def value(hits: NDArray[Any]) -> FloatArray:
+        return np.asarray(scale * line.sum(hits - table.rows * (H / n)))
+
+    replicates = np.empty(B)
+    for start, stop in steps(B, size=max(1, MAX_PERMUTED_ROWS // n), label="permuting covered rows"):
+        replicates[start:stop] = value(_permuted(table.rows, H, stop - start, chance))
+    return float(value(table.hits[None, :])[0]), replicates
+
+
+def _permuted(count: NDArray[np.int64], hits: int, B: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return how many rows of each size are covered if the covered ones are drawn without replacement, (B, sizes)."""
+    n = int(count.sum())
+    if n >= ROWS_PER_SIZE * count.size:
+        return rng.multivariate_hypergeometric(count, hits, size=B, method="marginals")
+    covered = rng.permuted(np.broadcast_to(np.arange(n) < hits, (B, n)), axis=1)
+    if count.size == n:
+        return covered
+    return np.asarray(np.add.reduceat(covered, np.cumsum(count) - count, axis=1, dtype=np.int64))
+
+
+class _Line(NamedTuple):
+    """Finite sizes in ascending order on a line with a kernel; infinite ones, if any, come last."""
+
+    x: FloatArray  # finite
+    kernel: LineKernel
+    lengthscale: float
+    constant: bool  # there is one size only
+
+    @classmethod
+    def of(cls, table: SizeColumns, scale: float | None, kernel: LineKernel) -> _Line:
+        """Choose the scale if none is given."""
+        finite = int(np.searchsorted(table.size, np.inf))
+        x = table.size[:finite]
+        if scale is None:
+            lengthscale = pair_median(x, table.rows[:finite]) or 1.0  # with one size any scale will do
+        else:
+            lengthscale = sqrt(scale) / sqrt(2) if kernel == "gaussian" else float(scale)
+        return cls(x, kernel, lengthscale, table.size.size == 1)
+
+    def sum(self, e: NDArray[Any]) -> Any:
+        """Return Σ_ij e_i e_j K_ij, e of shape (sizes,) or (B, sizes): at least 0, and 0 if there is one size."""
+        if self.constant:
+            return np.zeros(e.shape[:-1])
+        m = self.x.size
+        infinite = e[..., m:].sum(axis=-1)
+        Q = line_sum(self.x, e[..., :m], self.kernel, self.lengthscale) + infinite * infinite
+        return np.maximum(Q, 0.0)
+
+
+def _factor(coverage_scale: float) -> float:
+    return -2 * expm1(-1 / coverage_scale)
+
+
+MIN_SAMPLED_PAIRS, MAX_SAMPLED_PAIRS = 1 << 11, 1 << 15  # in one round
+SAMPLING_MARGIN = 2.5  # standard deviations of the sampled quantiles: a bracket that misses costs one more round
+MAX_SORTED_PAIRS = 1 << 12
 
 
 def pair_median(x: FloatArray, count: CountArray) -> float | None:
@@ -40,9 +336,9 @@ def pair_median(x: FloatArray, count: CountArray) -> float | None:
 
     Notes
     -----
-    Differences of one row ascend with the other one, so that those up to a value are counted by one search per row.
-    The middle is bracketed between quantiles of sampled pairs, checked by counting; a few rounds leave so few pairs
-    that they can be sorted. The sample decides how long it takes, never the result: O(n log n).
+    For one row the differences ascend with the other row, so one search per row counts those up to a value. The middle
+    is bracketed between quantiles of sampled pairs and checked by counting. After a few rounds the remaining pairs are
+    few enough to be sorted. The sample decides how long it takes, never the result: O(n log n).
 
     Examples
     --------
@@ -78,7 +374,7 @@ class _Pairs:
 
     def __init__(self, x: FloatArray, count: CountArray) -> None:
         self.x, self.count = x, count
-        self.sample = min(max(x.size, LEAST_SAMPLE), LARGEST_SAMPLE)
+        self.sample = min(max(x.size, MIN_SAMPLED_PAIRS), MAX_SAMPLED_PAIRS)
         self.before = np.concatenate([[0], np.cumsum(count)])  # rows
         self.begin, self.end = np.arange(1, x.size + 1), np.full(x.size, x.size)
         self.least, self.most, self.below = 0.0, _difference(x[-1], x[0]), 0
@@ -86,7 +382,7 @@ class _Pairs:
     def at_ranks(self, low: int, high: int) -> tuple[float, float]:
         """Return the differences of these ranks from 0 on, low <= high <= low + 1."""
         rng, before = np.random.default_rng(0), 0
-        while (many := int((self.end - self.begin).sum())) > max(FEW, 2 * self.x.size):
+        while (many := int((self.end - self.begin).sum())) > max(MAX_SORTED_PAIRS, 2 * self.x.size):
             if np.nextafter(self.least, np.inf) >= self.most:
                 return self.most, self.most
             quick = not before or 2 * many < before  # else many differences are equal: halve the range of values
@@ -135,7 +431,7 @@ class _Pairs:
         i = np.searchsorted(ends, pair, side="right")
         row = self.before[self.begin[i]] + (ends[i] - 1 - pair) // self.count[i]
         d = np.sort(_difference(self.x[np.searchsorted(self.before, row, side="right") - 1], self.x[i]))
-        margin = MARGIN * self.sample**0.5 / 2
+        margin = SAMPLING_MARGIN * self.sample**0.5 / 2
         around = (low - self.below) / step - margin, (high - self.below) / step + margin
         first, last = (float(d[min(max(int(place), 0), d.size - 1)]) for place in around)
         return float(np.nextafter(first, 0.0)), last
@@ -160,174 +456,3 @@ def _halfway(least: float, most: float) -> float:
     """Return the float64 in the middle of all between two that are at least 0."""
     bits = np.array([least, most]).view(np.int64)
     return float((bits[:1] + (bits[1:] - bits[:1]) // 2).view(np.float64)[0])
-
-
-MOST_NUMBERS = 1 << 22  # of permuted rows held at once
-MANY_TIES = 8  # rows per size from which counts are drawn instead of rows
-
-Kernel = Literal["gaussian", "exponential"]
-
-
-def _summarise(rows: AnyRows, **_: Any) -> Sizes:
-    return Sizes.of(rows)  # type: ignore[arg-type]  # it judges intervals and sets alone
-
-
-@metric(reads=(Sizes,), summarise=_summarise, predictions=("intervals", "sets"), range=(0.0, 2.0))
-def coverage_hsic(
-    sizes: Sizes,
-    *,
-    scale: float | None = None,
-    coverage_scale: float = 1.0,
-    kernel: Kernel = "gaussian",
-    root: bool = False,
-) -> float | FloatArray:
-    r"""Hilbert-Schmidt independence criterion between width, or set size, and coverage.
-
-    With the width x and the indicator c of coverage of each row, :math:`K_{ij} = \exp(-(x_i - x_j)^2/\text{scale})`,
-    :math:`L_{ij} = \exp(-(c_i - c_j)^2/\text{coverage\_scale})` and :math:`H = I - 11'/n`,
-
-    .. math:: \mathrm{HSIC} = \frac{\mathrm{tr}(KHLH)}{(n-1)^2}
-       = 2 \bigl(1 - e^{-1/\text{coverage\_scale}}\bigr) \frac{\tilde c' K \tilde c}{(n-1)^2},
-       \qquad \tilde c = c - \bar c,
-
-    the second form because c has two values only.
-
-    Parameters
-    ----------
-    y, prediction, weights, classes
-        As in `coverage`: `Intervals` or `Sets`.
-    scale
-        The whole denominator in the kernel of widths, neither σ² nor 2σ². None: 2m², with m the median of the
-        differences :math:`|x_i - x_j|` of all pairs of finite widths (of the positive ones if that is 0), so that the
-        value does not depend on units; m for the exponential kernel.
-    coverage_scale
-        The denominator in the kernel of coverage.
-    kernel
-        "gaussian", or "exponential" for :math:`\exp(-|x_i - x_j|/\text{scale})`.
-    root
-        Return the square root, as MAPIE's `hsic` does.
-
-    Returns
-    -------
-    float or ndarray
-        A number for one level, an array in the order of the levels for several.
-
-    Notes
-    -----
-    0 says that coverage does not change with the width, as far as these rows tell: exactly 0 if all rows are covered,
-    none is, or all widths are equal. It is above 0 for independent ones too, of the order of 1/n: the p-value is
-    ``coverage_test(..., method="hsic")``. Widths that differ by rounding are one width; infinite widths have kernel 1
-    among themselves and 0 with finite ones. With weights :math:`\tilde c` is about the weighted mean, and the value
-    :math:`\sum_{ij} w_i w_j \tilde c_i \tilde c_j K_{ij}/W^2 \cdot (n/(n-1))^2` times the factor above. Exact in
-    O(n log n) time and O(n) memory: no n × n matrix is formed.
-
-    References
-    ----------
-    Gretton, Bousquet, Smola and Schölkopf (2005), Measuring statistical dependence with Hilbert-Schmidt norms;
-    Feldman, Bates and Romano (2021), Improving conditional coverage via orthogonal quantile regression.
-
-    Examples
-    --------
-    Widths 1 and 2, the first covers and the second does not: :math:`\tilde c = (1/2, -1/2)`, and the value is
-    2 (1 - 1/e) (1/4 + 1/4 - 1/2 · 1/e) = (1 - 1/e)².
-
-    >>> from calibrant import Intervals
-    >>> round(coverage_hsic([0.5, 3.0], Intervals([0.0, 0.0], [1.0, 2.0], 0.9), scale=1.0), 6)
-    0.399576
-    """
-    _checked(scale, "scale", optional=True)
-    _checked(coverage_scale, "coverage_scale")
-    check_choice("kernel", kernel, "gaussian", "exponential")
-    check_choice("root", root, False, True)
-    _refuse_single_row(sizes.n)
-    values = []
-    for k in range(sizes.L):
-        table = sizes.tied(k)
-        W = table.weight.sum()
-        e = table.hit_weight - table.weight * (table.hit_weight.sum() / W)
-        Q = _Line.of(table, scale, kernel).sum(e)
-        n = sizes.n
-        value = _factor(coverage_scale) * float(Q) / W**2 * (n / (n - 1)) ** 2
-        values.append(sqrt(value) if root else float(value))
-    return sizes.per_level(values)
-
-
-def hsic_permutations(sizes: Sizes, k: int, *, resamples: int, rng: Any) -> tuple[float, FloatArray]:
-    """Return HSIC at level number k, and its values after permuting which rows are covered, widths and scale kept.
-
-    Under independence of width and coverage all of them have one law. Unequal weights are refused: a permutation takes
-    rows as alike.
-    """
-    B, chance = check_count("resamples", resamples), generator(rng)
-    if not sizes.parts[k].has_equal_weights:
-        raise NotApplicableError("permutations of rows take all rows as alike; leave out weights")
-    _refuse_single_row(sizes.n)
-    table = sizes.tied(k)
-    line = _Line.of(table, None, "gaussian")
-    n, H = sizes.n, int(table.hits.sum())
-    scale = _factor(1.0) / (n - 1) ** 2
-
-    def value(hits: NDArray[Any]) -> FloatArray:
-        return np.asarray(scale * line.sum(hits - table.rows * (H / n)))
-
-    replicates = np.empty(B)
-    for start, stop in steps(B, size=max(1, MOST_NUMBERS // n), label="permuting covered rows"):
-        replicates[start:stop] = value(_permuted(table.rows, H, stop - start, chance))
-    return float(value(table.hits[None, :])[0]), replicates
-
-
-def _permuted(count: NDArray[np.int64], hits: int, B: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return how many rows of each size are covered if the covered ones are drawn without replacement, (B, sizes)."""
-    n = int(count.sum())
-    if n >= MANY_TIES * count.size:
-        return rng.multivariate_hypergeometric(count, hits, size=B, method="marginals")
-    covered = rng.permuted(np.broadcast_to(np.arange(n) < hits, (B, n)), axis=1)
-    if count.size == n:
-        return covered
-    return np.asarray(np.add.reduceat(covered, np.cumsum(count) - count, axis=1, dtype=np.int64))
-
-
-class _Line(NamedTuple):
-    """Finite sizes in ascending order on a line with a kernel; infinite ones, if any, come last."""
-
-    x: FloatArray  # finite
-    kernel: Kernel
-    lengthscale: float
-    constant: bool  # there is one size only
-
-    @classmethod
-    def of(cls, table: SizeColumns, scale: float | None, kernel: Kernel) -> _Line:
-        """Choose the scale if none is given."""
-        finite = int(np.searchsorted(table.size, np.inf))
-        x = table.size[:finite]
-        if scale is None:
-            lengthscale = pair_median(x, table.rows[:finite]) or 1.0  # of one size any scale will do
-        else:
-            lengthscale = sqrt(scale) / sqrt(2) if kernel == "gaussian" else float(scale)
-        return cls(x, kernel, lengthscale, table.size.size == 1)
-
-    def sum(self, e: NDArray[Any]) -> Any:
-        """Return Σ_ij e_i e_j K_ij, e of shape (sizes,) or (B, sizes): at least 0, and 0 if there is one size."""
-        if self.constant:
-            return np.zeros(e.shape[:-1])
-        m = self.x.size
-        infinite = e[..., m:].sum(axis=-1)
-        Q = line_sum(self.x, e[..., :m], self.kernel, self.lengthscale) + infinite * infinite
-        return np.maximum(Q, 0.0)
-
-
-def _factor(coverage_scale: float) -> float:
-    return -2 * expm1(-1 / coverage_scale)
-
-
-def _refuse_single_row(n: int) -> None:
-    if n < 2:
-        raise NotApplicableError("coverage_hsic compares rows; got one row, at least two are needed")
-
-
-def _checked(value: Any, name: str, *, optional: bool = False) -> None:
-    if optional and value is None:
-        return
-    if not 0 < as_number(value) < np.inf:
-        default = ", or None for the median of the differences" if optional else ""
-        raise InputError(f"{name} must be a number above 0{default}; got {shown(value)}")

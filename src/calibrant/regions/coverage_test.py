@@ -1,332 +1,512 @@
-"""Tests of coverage."""
+"""Tests of coverage by counting hits: exact binomial, Kupiec's likelihood ratio, and all levels at once."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import calibration_test
-from calibrant.core.kinds import AnyRows
-from calibrant.core.null import reaches
-from calibrant.core.pvalues import bonferroni
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import POINTERS, Entry, enter, public
+from calibrant.core.pvalues import beta_binomial_tails, binomial_tails, bonferroni, two_sided
 from calibrant.core.results import TestResult
-from calibrant.core.summary import Summary
-from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import read_row_labels
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import check_choice, check_count, generator
-from calibrant.inputs.rows import QuantileRows
-from calibrant.regions import coverage_methods as coverage_markov
-from calibrant.regions.coverage_curve import CoveredRows
-from calibrant.regions.coverage_hsic import hsic_permutations
-from calibrant.regions.coverage_methods import hit_pvalue, joint, kupiec_pvalue
-from calibrant.regions.hits import Hits, HitTable, first_not_nested
-from calibrant.regions.sizes import Sizes
-
-IN_ORDER = ("independence", "conditional")
-METHODS = ("binomial", "kupiec", *IN_ORDER, "joint", "groups", "hsic")
-OWNERS = {
-    "alternative": ("binomial",),
-    "null": ("kupiec", *IN_ORDER, "joint"),
-    "calibration_size": ("binomial", "groups"),
-    "groups": ("groups",),
-    "series": IN_ORDER,
-}
-"""Which methods an option that is not at its default belongs to."""
-
-
-def summarise(rows: AnyRows, *, method: str, groups: Any, series: Any, **options: Any) -> Summary:
-    """Keep the order of the hits for tests that look at it, else count them."""
-    given = cast(CoveredRows, rows)
-    _check_options(method, groups=groups, series=series, **options)
-    if method == "groups" and groups is None:
-        raise InputError('method="groups" needs groups=, the labels of rows')
-    _check_rows(given, method)
-    if method == "hsic":
-        if isinstance(given, QuantileRows):
-            raise InputError('method="hsic" needs Intervals or Sets, which have a size')
-        return Sizes.of(given)
-    if method in IN_ORDER:
-        labels = None if series is None else read_row_labels(series, rows.n, name="series", keep=given.keep)
-        code, names = (None, ("",)) if labels is None else labels
-        levels = cast(FloatArray, given.prediction.levels)
-        return Hits.of(given.covered, levels, type(given.prediction).__name__, code, names, float(given.w[0]))
-    return HitTable.of(given, None if groups is None else read_row_labels(groups, rows.n, keep=given.keep))
-
-
-@calibration_test(
-    reads=(HitTable, Hits, Sizes),
-    summarise=summarise,
-    predictions=("intervals", "sets", "quantiles"),
-    perfect=0.0,
-    by_group=lambda options: options["method"] == "groups",
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.sets import Sets
+from calibrant.progress import steps
+from calibrant.regions.hits import (
+    CoveredRows,
+    HitTable,
+    RowGroups,
+    check_one_level,
+    check_testable,
+    check_testable_table,
+    first_not_nested,
 )
+
+Alternative = Literal["two-sided", "less", "greater"]
+Null = Literal["exact", "asymptotic"]
+
+
+@public
 def coverage_test(
-    summary: Summary,
+    y: Outcomes,
+    prediction: Intervals | Sets | Quantiles | None = None,
     *,
-    method: str = "binomial",
-    alternative: str = "two-sided",
-    null: str = "exact",
+    alternative: Alternative = "two-sided",
     calibration_size: int | None = None,
-    groups: Any = None,
-    series: Any = None,
-    resamples: int = 999,
-    rng: Any = 0,
+    groups: RowGroups | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
 ) -> TestResult:
-    r"""Test whether outcomes are covered as often as the level says, and independently of each other.
+    r"""Test whether outcomes are covered as often as the level says, by the exact binomial distribution.
 
-    With k hits among n rows, level c and :math:`\hat c = k/n`:
-
-    ``"binomial"``
-        k is Binomial(n, c). Two-sided: :math:`p = \min(1, 2 \min(P(K \le k), P(K \ge k)))`, which is below 0.05 exactly
-        when c lies outside the 95 % Clopper-Pearson interval.
-    ``"kupiec"``
-        :math:`LR = 2[k \ln(\hat c/c) + (n - k) \ln((1 - \hat c)/(1 - c))]` (Kupiec 1995); exact
-        :math:`P(LR(K) \ge LR)`, or chi-square with 1 degree of freedom.
-    ``"independence"``
-        Rows in time order: the likelihood ratio of a first-order Markov chain of misses against independence
-        (Christoffersen 1998). Exact: every order of the misses is equally likely; or chi-square (1).
-    ``"conditional"``
-        The same plus Kupiec's ratio of rows 2 to n: coverage and independence at once. Exact, or chi-square (2).
-    ``"joint"``
-        Several nested levels: Pearson's X² of the rows between neighbouring levels (of quantiles: between neighbouring
-        quantiles) against n times the difference of the levels. Chi-square with L degrees of freedom if every expected
-        count is at least 5, else simulated counts.
-    ``"groups"``
-        The smallest two-sided binomial p-value of the groups, times their number.
-    ``"hsic"``
-        `coverage_hsic`, dependence between size and coverage, with permuted hits.
+    The number k of hits among n rows is Binomial(n, c) for the level c. The two-sided p-value
+    :math:`\min(1, 2 \min(P(K \le k), P(K \ge k)))` is below 0.05 exactly when c lies outside the 95 % Clopper-Pearson
+    interval. With several levels or groups it is the smallest of their p-values times their number (Bonferroni).
 
     Parameters
     ----------
     y, prediction, classes
-        As in `coverage`. One level, several for ``"joint"``; `Sets` need a level.
+        As in `coverage`; `Sets` need a level.
     weights
-        Refused unless all are equal: an exact law has no weighted form.
-    method
-        One of the above.
+        Refused unless all are equal: the exact distribution has no weighted form.
     alternative
-        With ``"binomial"``: ``"less"`` if only too low a coverage counts, ``"greater"`` if only too high.
-    null
-        ``"exact"``, or ``"asymptotic"`` for the chi-square law of ``"kupiec"``, ``"independence"``, ``"conditional"``
-        and ``"joint"``. Beyond 10,000 rows independence and conditional use it anyway.
+        ``"less"`` if only too low a coverage counts, ``"greater"`` if only too high a coverage counts.
     calibration_size
-        With ``"binomial"`` and ``"groups"``: number m of calibration scores of a split-conformal predictor. Given
-        these, its coverage is Beta(j, m + 1 - j), j = ⌈(m + 1) c⌉ (Vovk 2012), and hits are beta-binomial.
+        Number m of calibration scores of a split-conformal predictor. Given these, its coverage is
+        Beta(j, m + 1 - j), j = ⌈(m + 1) c⌉ (Vovk 2012), and the number of hits is beta-binomial.
     groups
-        With ``"groups"``: labels of rows.
-    series
-        With ``"independence"`` and ``"conditional"``: labels of several series, each in time order; no transition
-        crosses from one to the next. The law is then simulated.
-    resamples, rng
-        Permutations or redraws where a law is simulated.
+        Labels of rows: is some group covered too often or too rarely?
 
     Returns
     -------
     TestResult
-        `statistic` as above (``"binomial"``: k); `estimate` is the coverage, for ``"joint"`` the largest distance of a
-        coverage from its level. `details`: ``"independence"`` and ``"conditional"`` have `transitions`
-        ((hit to hit, hit to miss), (miss to hit, miss to miss)), ``"joint"`` `counts`, `expected`, `coverage` and `df`,
-        ``"groups"`` the `group` with the smallest p-value and its `coverage`.
+        `statistic` is k, and `estimate` the coverage. With several groups or levels `statistic` is their smallest
+        p-value, `estimate` the coverage of all rows at the level that has it, and `details` tell the `level`, the
+        `group` and its `coverage`.
 
     Notes
     -----
-    The chi-square laws do not hold their level: at nominal 5 % that of Kupiec rejects a right model with probability
-    0.133 (n = 20, level 0.9) or 0.095 (n = 250, level 0.99). A split-conformal predictor has coverage `level` on
-    average over calibration sets only; with 100 scores and 2,000 rows the plain binomial test rejects 65 % of valid
-    ones: pass `calibration_size`. Rows must be independent for all but the two tests of order. Not rejecting is no
-    proof.
+    A split-conformal predictor has coverage `level` only on average over calibration sets. With 100 scores and 2,000
+    rows the plain binomial test rejects 65 % of valid ones: pass `calibration_size`. Outcomes that lie on a quantile,
+    as counts do, are allowed for: calibrated quantiles have P(y < q) <= level <= P(y <= q). Rows must be independent;
+    for rows in time order see `christoffersen_test`. A large p-value does not prove correct coverage.
+
+    See Also
+    --------
+    kupiec_test : The likelihood ratio that is usual in risk management.
+    christoffersen_test : Do misses follow each other?
+    multinomial_coverage_test : Several nested levels or quantiles in one statistic.
+    coverage_hsic_test : Does coverage depend on the width, or on the size of the set?
 
     Examples
     --------
-    Three of four outcomes inside where half are wanted: 2 P(K >= 3) = 2 · 5/16.
+    Three of four outcomes inside where half are expected: 2 P(K >= 3) = 2 · 5/16.
 
     >>> from calibrant import Intervals
     >>> found = coverage_test([0.0, 1.0, 2.0, 9.0], Intervals([-1.0] * 4, [3.0] * 4, 0.5))
     >>> found.statistic, found.estimate, found.pvalue
     (3.0, 0.75, 0.625)
-
-    Hits and misses in turn: 2 of the 20 orders of three misses among six rows are like this.
-
-    >>> y, predicted = [0.0, 9.0, 0.0, 9.0, 0.0, 9.0], Intervals([-1.0] * 6, [3.0] * 6, 0.5)
-    >>> found = coverage_test(y, predicted, method="independence")
-    >>> found.details["transitions"], round(found.pvalue, 9)
-    (((0, 3), (2, 0)), 0.1)
     """
-    _check_options(
-        method, alternative=alternative, null=null, calibration_size=calibration_size, groups=groups, series=series
-    )
-    B, chance = check_count("resamples", resamples), generator(rng)
-    if method == "hsic":
-        return _hsic(_of_kind(summary, Sizes, method), B, chance)
-    if method in IN_ORDER:
-        return _in_order(_of_kind(summary, Hits, method), method, null, B, chance)
-    table = _of_kind(summary, HitTable, method)
-    if not table.has_equal_weights:
-        raise InputError(_WEIGHTS)
-    if np.isnan(table.levels).any():
-        raise InputError(_NO_LEVEL)
-    if method == "joint":
-        return _joint(table, null, B, chance)
-    _check_one_level(table.levels.size, method)
-    if method == "groups":
-        return _groups(table, calibration_size)
-    return _counts(table, method, alternative, null, calibration_size)
+    options = CoverageTestOptions(alternative, calibration_size, groups)
+    return COVERAGE_TEST(y, prediction, options, weights=weights, classes=classes)
 
 
-def _counts(table: HitTable, method: str, alternative: str, null: str, m: int | None) -> TestResult:
-    k, n, level = int(table.hits.sum()), table.n, float(table.levels[0])
-    if method == "kupiec":
-        statistic, pvalue = kupiec_pvalue(k, n, level, null)
-        how = "exact" if null == "exact" else "chi-square limit with 1 degree of freedom"
-        words = f"likelihood ratio of coverage (Kupiec); {how}"
-    else:
-        statistic, pvalue = float(k), hit_pvalue(k, n, level, alternative, m)
-        distribution = "binomial" if m is None else f"beta-binomial, {m:,} calibration scores"
-        words = f"number of hits; {distribution}, {alternative}"
-    return TestResult(statistic, pvalue, k / n, words, n, {"level": level})
+@dataclass(frozen=True, eq=False)
+class CoverageTestOptions:
+    """The options of `coverage_test`."""
+
+    alternative: Alternative
+    calibration_size: int | None
+    groups: RowGroups | None
+
+    def __post_init__(self) -> None:
+        check_choice("alternative", self.alternative, "two-sided", "less", "greater")
+        if self.calibration_size is not None:
+            check_count("calibration_size", self.calibration_size)
 
 
-def _groups(table: HitTable, m: int | None) -> TestResult:
-    level = float(table.levels[0])
-    pvalues = [
-        hit_pvalue(k, n, level, "two-sided", m) for k, n in zip(table.hits.tolist(), table.count.tolist(), strict=True)
-    ]
+def _hits_of_lines(rows: CoveredRows, options: CoverageTestOptions) -> HitTable:
+    check_testable("coverage_test", rows)
+    labels = None if options.groups is None else read_row_labels(options.groups, rows.n, keep=rows.keep)
+    return HitTable.of(rows, labels)
+
+
+def _exact(table: HitTable, options: CoverageTestOptions) -> TestResult:
+    check_testable_table("coverage_test", table)
+    m = options.calibration_size
+    inside = table.hits if np.isnan(table.below).all() else np.rint(table.below / table.w * table.count)
+    lines = zip(table.hits.tolist(), table.count.tolist(), table.nominal.tolist(), inside.tolist(), strict=True)
+    pvalues = [hit_pvalue(k, n, c, options.alternative, m, inside=int(below)) for k, n, c, below in lines]
     worst = int(np.argmin(pvalues))
+    level, n = float(table.nominal[worst]), table.n
+    hits = int(table.hits[table.level == table.level[worst]].sum())
+    distribution = "binomial" if m is None else f"beta-binomial, {m:,} calibration scores"
+    words = f"{distribution}, {options.alternative}"
+    if not table.grouped and len(pvalues) == 1:
+        return TestResult(float(hits), pvalues[0], hits / n, f"number of hits; {words}", n, {"level": level})
+    L = table.levels.size
+    details: dict[str, Any] = {"level": level}
+    if L > 1:
+        details |= {"levels": L}
+    if table.grouped:
+        details |= {"groups": len(pvalues) // L, "group": table.group[worst]}
+    lines_tested = " and ".join(word for word, here in (("groups", table.grouped), ("levels", L > 1)) if here)
     return TestResult(
         statistic=pvalues[worst],
         pvalue=bonferroni(pvalues),
-        estimate=int(table.hits.sum()) / table.n,
-        method=f"smallest p-value of {len(pvalues):,} groups, times their number (Bonferroni)",
-        n=table.n,
-        details={
-            "level": level,
-            "groups": len(pvalues),
-            "group": table.group[worst],
-            "coverage": float(table.coverage[worst]),
-        },
+        estimate=hits / n,
+        method=f"smallest p-value of {len(pvalues):,} {lines_tested}, times their number (Bonferroni); {words}",
+        n=n,
+        details={**details, "coverage": float(table.coverage[worst])},
     )
 
 
-def _joint(table: HitTable, null: str, B: int, rng: np.random.Generator) -> TestResult:
+def hit_pvalue(
+    k: int, n: int, level: float, alternative: Alternative, calibration_size: int | None, *, inside: int | None = None
+) -> float:
+    """Return the p-value of k hits among n rows; `alternative` says on which side of the level the coverage may lie.
+
+    With `calibration_size` m the coverage itself is Beta(j, m + 1 - j), j = ⌈(m + 1) level⌉: that of split conformal
+    prediction given its calibration set (Vovk 2012). Of the hits `inside` do not lie on the edge, None: all of them;
+    calibrated predictions then have P(inside) <= level <= P(hit).
+    """
+    inner = k if inside is None else inside
+    if calibration_size is None:
+        low, high = float(binomial_tails(k, n, level)[0]), float(binomial_tails(inner, n, level)[1])
+    else:
+        a, b = conformal_beta(calibration_size, level)
+        low, high = beta_binomial_tails(k, n, a, b)
+        high = high if inner == k else beta_binomial_tails(inner, n, a, b)[1]
+    if alternative == "two-sided":
+        return float(two_sided(low, high))
+    return low if alternative == "less" else high
+
+
+def conformal_beta(m: int, level: float) -> tuple[int, int]:
+    """Return the parameters of the beta distribution of the coverage, given m calibration scores.
+
+    >>> conformal_beta(100, 0.9)
+    (91, 10)
+    """
+    j = max(1, math.ceil(round((m + 1) * level, 10)))  # 100 · 0.55 is 55.00000000000001
+    if j > m:
+        needed = math.ceil(round(level / (1 - level), 10))
+        if math.ceil(round(needed * level, 10)) < needed:  # the quotient was rounded up
+            needed -= 1
+        raise NotApplicableError(
+            f"{m} calibration scores are too few for level {shown(level)}: the conformal interval is infinite and "
+            f"covers every outcome. At least {needed} are needed"
+        )
+    return j, m + 1 - j
+
+
+COVERAGE_TEST = enter(
+    Entry(
+        coverage_test,
+        CoverageTestOptions,
+        _hits_of_lines,
+        _exact,
+        reads=(HitTable,),
+        kind="test",
+        predictions=("intervals", "sets", "quantiles"),
+    )
+)
+POINTERS["coverage_test", "method"] = (
+    "Each test has its own verb: coverage_test is the exact binomial test, with groups= the test of groups; "
+    "kupiec_test; christoffersen_test (independence, conditional coverage); multinomial_coverage_test (several levels "
+    "at once); coverage_hsic_test (dependence on size)"
+)
+
+
+@public
+def kupiec_test(
+    y: Outcomes,
+    prediction: Intervals | Sets | Quantiles | None = None,
+    *,
+    null: Null = "exact",
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> TestResult:
+    r"""Kupiec's test of unconditional coverage: the likelihood ratio of the observed coverage against the level.
+
+    With k hits among n rows, level c and :math:`\hat c = k/n`,
+
+    .. math:: LR = 2\,[k \ln(\hat c/c) + (n - k) \ln((1 - \hat c)/(1 - c))].
+
+    Parameters
+    ----------
+    y, prediction, classes
+        As in `coverage`, with one level; `Sets` need a level.
+    weights
+        Refused unless all are equal: the likelihood ratio has no weighted form.
+    null
+        ``"exact"``: :math:`P(LR(K) \ge LR)` with K ~ Binomial(n, c); or ``"asymptotic"``: chi-square with 1 degree of
+        freedom.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is LR, `estimate` the coverage.
+
+    Notes
+    -----
+    The chi-square limit does not hold its level: at nominal 5 % it rejects a correct model with probability 0.133
+    (n = 20, level 0.9) or 0.095 (n = 250, level 0.99). Known in risk management as the proportion-of-failures test.
+
+    References
+    ----------
+    Kupiec (1995), Techniques for verifying the accuracy of risk measurement models.
+
+    Examples
+    --------
+    Three of four outcomes inside where half are expected: 2 (3 ln 1.5 + ln 0.5) = 1.046, which every number of hits
+    but 2 reaches.
+
+    >>> from calibrant import Intervals
+    >>> found = kupiec_test([0.0, 1.0, 2.0, 9.0], Intervals([-1.0] * 4, [3.0] * 4, 0.5))
+    >>> round(found.statistic, 3), round(found.pvalue, 9)
+    (1.046, 0.625)
+    """
+    return KUPIEC_TEST(y, prediction, KupiecOptions(null), weights=weights, classes=classes)
+
+
+@dataclass(frozen=True)
+class KupiecOptions:
+    """The options of `kupiec_test`."""
+
+    null: Null
+
+    def __post_init__(self) -> None:
+        check_choice("null", self.null, "exact", "asymptotic")
+
+
+def _hits_of_one_level(rows: CoveredRows, options: KupiecOptions) -> HitTable:
+    check_testable("kupiec_test", rows)
+    check_one_level("kupiec_test", rows.covered.shape[1])
+    return HitTable.of(rows)
+
+
+def _kupiec(table: HitTable, options: KupiecOptions) -> TestResult:
+    check_testable_table("kupiec_test", table)
+    check_one_level("kupiec_test", table.levels.size)
+    k, n, level = int(table.hits.sum()), table.n, float(table.levels[0])
+    statistic, pvalue = kupiec_pvalue(k, n, level, options.null)
+    how = "exact" if options.null == "exact" else "chi-square limit with 1 degree of freedom"
+    words = f"likelihood ratio of coverage (Kupiec); {how}"
+    return TestResult(statistic, pvalue, k / n, words, n, {"level": level})
+
+
+KUPIEC_TEST = enter(
+    Entry(
+        kupiec_test,
+        KupiecOptions,
+        _hits_of_one_level,
+        _kupiec,
+        reads=(HitTable,),
+        kind="test",
+        predictions=("intervals", "sets", "quantiles"),
+    )
+)
+
+TIE = 1e-9  # statistics that differ by less, relative to those above 1, are tied
+
+
+def least_tied(statistic: float) -> float:
+    """Return the least value that counts as having reached the statistic."""
+    return statistic - TIE * max(1.0, statistic)
+
+
+def likelihood_ratio(k: Any, n: Any, level: float) -> FloatArray:
+    """Return 2[k ln(k/nc) + (n-k) ln((n-k)/n(1-c))], 0 ln 0 = 0: twice the log likelihood lost by the level c."""
+    from scipy.special import kl_div
+
+    k, n = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    return np.asarray(2 * (kl_div(k, n * level) + kl_div(n - k, n * (1 - level))))
+
+
+def kupiec_pvalue(k: int, n: int, level: float, null: str) -> tuple[float, float]:
+    """Return Kupiec's statistic and its p-value, exact: P(LR(K) >= LR), K ~ Binomial(n, level)."""
+    T = float(likelihood_ratio(k, n, level))
+    if null == "asymptotic":
+        return T, chi_square_sf(T, 1)
+    least = least_tied(T)
+    middle = math.floor(n * level)  # LR falls up to it and rises after it
+
+    def reached(j: int) -> bool:
+        return float(likelihood_ratio(j, n, level)) >= least
+
+    below = _last(reached, 0, middle)
+    above = n - _last(lambda j: reached(n - j), 0, n - middle - 1)
+    low = float(binomial_tails(below, n, level)[0]) if below >= 0 else 0.0
+    high = float(binomial_tails(above, n, level)[1]) if above <= n else 0.0
+    return T, min(1.0, low + high)
+
+
+def chi_square_sf(x: float, df: int) -> float:
+    """Return P(X > x) of a chi-square distribution."""
+    from scipy.special import gammaincc
+
+    return float(gammaincc(df / 2, max(x, 0.0) / 2))
+
+
+def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last number from low to high for which it holds, if it holds up to some point; low - 1 if never."""
+    low -= 1
+    while low < high:
+        j = (low + high + 1) // 2
+        low, high = (j, high) if holds(j) else (low, j - 1)
+    return low
+
+
+@public
+def multinomial_coverage_test(
+    y: Outcomes,
+    prediction: Intervals | Sets | Quantiles | None = None,
+    *,
+    null: Null = "exact",
+    resamples: int = 999,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> TestResult:
+    r"""Test several nested levels, or quantiles, in one statistic: Pearson's test of the rows between them.
+
+    The levels :math:`c_1 < \dots < c_L` divide the rows into L + 1 cells: the rings between neighbouring intervals or
+    sets, or the stretches :math:`(q_{k-1}, q_k]` between quantiles. With :math:`n_k` rows in cell k,
+
+    .. math:: X^2 = \sum_{k=1}^{L+1} \frac{(n_k - e_k)^2}{e_k}, \qquad e_k = n (c_k - c_{k-1}).
+
+    Parameters
+    ----------
+    y, prediction, classes
+        As in `coverage`. The prediction at a lower level must lie within that at a higher one in every row.
+    weights
+        Refused unless all are equal: the counts have no weighted form.
+    null
+        ``"exact"``: chi-square with L degrees of freedom if every :math:`e_k` is at least 5, else simulated counts; or
+        ``"asymptotic"``: chi-square.
+    resamples, rng
+        Number of simulated counts; Generator or seed.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is X², `estimate` the largest distance of a coverage from its level; `details` have `counts`,
+        `expected`, `coverage` and `df`.
+
+    Notes
+    -----
+    Also known as the multinomial backtest of value at risk. Unlike `coverage_test`, which looks for one level that is
+    wrong, it adds up the deviations of all levels. Quantile forecasts of counts are refused if outcomes lie on a
+    quantile: such cells do not have the expected counts even if the forecast is right; use `coverage_test`.
+
+    References
+    ----------
+    Kratz, Lok and McNeil (2018), Multinomial VaR backtests.
+
+    Examples
+    --------
+    One of four outcomes below the median, three above: (1 - 2)²/2 + (3 - 2)²/2 = 1.
+
+    >>> from calibrant import Quantiles
+    >>> multinomial_coverage_test([0.0, 2.0, 2.0, 2.0], Quantiles([1.0] * 4, 0.5)).statistic
+    1.0
+    """
+    options = MultinomialOptions(null, resamples, rng)
+    return MULTINOMIAL_COVERAGE_TEST(y, prediction, options, weights=weights, classes=classes)
+
+
+@dataclass(frozen=True)
+class MultinomialOptions:
+    """The options of `multinomial_coverage_test`."""
+
+    null: Null
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        check_choice("null", self.null, "exact", "asymptotic")
+        check_count("resamples", self.resamples)
+        generator(self.rng)
+
+
+def _hits_of_nested_levels(rows: CoveredRows, options: MultinomialOptions) -> HitTable:
+    check_testable("multinomial_coverage_test", rows)
+    row = first_not_nested(rows)
+    if row is not None:
+        raise InputError(
+            "multinomial_coverage_test counts rows between nested levels; "
+            "{row} is not nested: its prediction at a lower level reaches beyond that at a higher one",
+            row=row if rows.keep is None else int(np.flatnonzero(rows.keep)[row]),
+        )
+    return HitTable.of(rows)
+
+
+SMALLEST_EXPECTED_COUNT = 5.0  # for which the chi-square limit is used
+MAX_COUNTS_AT_ONCE = 1 << 22  # simulated counts in memory
+
+
+def _pearson(table: HitTable, options: MultinomialOptions) -> TestResult:
+    check_testable_table("multinomial_coverage_test", table)
     if not table.nested:
-        raise InputError('method="joint" counts rows between nested levels; some rows of this summary are not nested')
-    L = table.levels.size
+        raise InputError(
+            "multinomial_coverage_test counts rows between nested levels; some rows of this summary are not nested"
+        )
+    _refuse_ties(table)
+    n, L = table.n, table.levels.size
     hits = np.zeros(L, np.int64)
     np.add.at(hits, table.level, table.hits)
-    found = joint(hits, table.levels, table.n, null, B, rng)
-    coverage = hits / table.n
+    order = np.argsort(table.levels)
+    counts = np.diff(hits[order], prepend=0, append=n)
+    share = np.diff(table.levels[order], prepend=0.0, append=1.0)
+    expected = n * share
+    T = float(_distance(counts, expected))
+    if options.null == "asymptotic" or expected.min() >= SMALLEST_EXPECTED_COUNT:
+        pvalue, how = chi_square_sf(T, L), f"chi-square limit with {L} degree{'s' if L > 1 else ''} of freedom"
+    else:
+        pvalue, how = _simulated(T, expected, share, n, options), f"{options.resamples} simulated counts"
+    coverage = hits / n
     return TestResult(
-        statistic=found.statistic,
-        pvalue=found.pvalue,
+        statistic=T,
+        pvalue=pvalue,
         estimate=float(np.abs(coverage - table.levels).max()),
-        method=f"rows between nested levels (Pearson); {found.how}",
-        n=table.n,
+        method=f"rows between nested levels (Pearson); {how}",
+        n=n,
         details={
-            "counts": tuple(found.counts.tolist()),
-            "expected": tuple(found.expected.tolist()),
+            "counts": tuple(counts.tolist()),
+            "expected": tuple(expected.tolist()),
             "coverage": tuple(coverage.tolist()),
             "df": L,
         },
     )
 
 
-def _in_order(summary: Hits, method: str, null: str, B: int, rng: np.random.Generator) -> TestResult:
-    _check_one_level(summary.levels.size, method)
-    miss, level = summary.hits[:, 0] == 0, float(summary.levels[0])
-    t = coverage_markov.transitions_of(miss, summary.series)
-    if sum(int(count) for count in t) == 0:
-        raise NotApplicableError(f'method="{method}" needs a row that follows another; got {summary.n} rows alone')
-    if method == "independence":
-        found = coverage_markov.independence(miss, summary.series, null, B, rng)
-        words = "Markov chain of misses against independence (Christoffersen)"
-    else:
-        found = coverage_markov.conditional(miss, summary.series, level, null, B, rng)
-        words = "coverage and independence of misses (Christoffersen)"
-    n00, n01, n10, n11 = (int(count) for count in t)
-    return TestResult(
-        statistic=found.statistic,
-        pvalue=found.pvalue,
-        estimate=int(np.count_nonzero(~miss)) / miss.size,
-        method=f"{words}; {found.how}",
-        n=summary.n,
-        details={"level": level, "transitions": ((n00, n01), (n10, n11))},
-    )
+def _simulated(T: float, expected: FloatArray, share: FloatArray, n: int, options: MultinomialOptions) -> float:
+    B, rng, extreme = options.resamples, generator(options.rng), 0
+    for start, stop in steps(B, size=MAX_COUNTS_AT_ONCE // share.size, label="simulating counts"):
+        drawn = rng.multinomial(n, share / share.sum(), size=stop - start)
+        extreme += int(np.count_nonzero(_distance(drawn, expected) >= least_tied(T)))
+    return (1 + extreme) / (B + 1)
 
 
-def _hsic(summary: Sizes, B: int, rng: np.random.Generator) -> TestResult:
-    _check_one_level(summary.L, "hsic")
-    T, replicates = hsic_permutations(summary, 0, resamples=B, rng=rng)
-    hits, level = int(summary.parts[0].events.sum()), summary.level(0)
-    return TestResult(
-        statistic=T,
-        pvalue=(1 + int(np.count_nonzero(reaches(replicates, T)))) / (B + 1),
-        estimate=hits / summary.n,
-        method=f"dependence of coverage on size (HSIC); {B} permutations of the hits",
-        n=summary.n,
-        details={"level": level},
-    )
+def _distance(counts: NDArray[np.int64], expected: FloatArray) -> FloatArray:
+    return np.asarray(((counts - expected) ** 2 / expected).sum(axis=-1))
 
 
-_WEIGHTS = "coverage_test refuses unequal weights: exact laws of hits have no weighted form; leave weights out"
-_NO_LEVEL = "coverage_test compares with a nominal level, which these sets do not have; pass Sets(mask, level)"
+def has_ties(table: HitTable) -> bool:
+    """Tell whether outcomes lie on a quantile, as counts do: rows between quantiles are then no clear-cut cells."""
+    return table.kind == "Quantiles" and not np.array_equal(table.below, table.wc)
 
 
-def _check_options(method: Any, **given: Any) -> None:
-    """Refuse unknown words, and options that the method has no use for."""
-    check_choice("method", method, *METHODS)
-    if "alternative" in given:
-        check_choice("alternative", given["alternative"], "two-sided", "less", "greater")
-    if "null" in given:
-        check_choice("null", given["null"], "exact", "asymptotic")
-    if given.get("calibration_size") is not None:
-        check_count("calibration_size", given["calibration_size"])
-    for name, methods in OWNERS.items():
-        value = given.get(name)
-        default = value is None or (isinstance(value, str) and value in ("two-sided", "exact"))
-        if not default and method not in methods:
-            listed = " and ".join(f'"{word}"' for word in methods)
-            raise InputError(f"{name}= belongs to method {listed}; got method={method!r}")
-
-
-def _check_rows(rows: CoveredRows, method: str) -> None:
-    if not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
-        raise InputError(_WEIGHTS)
-    if rows.prediction.levels is None:
-        raise InputError(_NO_LEVEL)
-    if method in IN_ORDER and rows.keep is not None:
-        raise InputError(
-            'method="{method}" looks at rows that follow each other, and a row of weight 0 leaves a gap; {row} has '
-            "weight 0. Drop such rows first if those around them do follow each other",
-            method=method,
-            row=int(np.argmin(rows.keep)),
-        )
-    if method != "joint":
-        _check_one_level(rows.prediction.levels.size, method)
+def _refuse_ties(table: HitTable) -> None:
+    if not has_ties(table):
         return
-    row = first_not_nested(rows)
-    if row is not None:
-        row = row if rows.keep is None else int(np.flatnonzero(rows.keep)[row])
-        raise InputError(
-            'method="joint" counts rows between nested levels; '
-            "{row} is not nested: its prediction at a lower level reaches beyond that at a higher one",
-            row=row,
-        )
+    worst = int(np.argmax(table.wc - table.below))
+    tied = round(float((table.wc - table.below)[worst] / table.w[worst] * table.count[worst]))
+    raise NotApplicableError(
+        f"multinomial_coverage_test counts rows between quantiles, but {tied:,} of {table.count[worst]:,} outcomes "
+        f"equal the quantile of level {shown(float(table.nominal[worst]))}. Use coverage_test, which allows for them"
+    )
 
 
-def _check_one_level(L: int, method: str) -> None:
-    if L > 1:
-        raise InputError(
-            f'method="{method}" tests one level at a time; got {L}. Choose one with prediction.at(level), '
-            'or use method="joint"'
-        )
-
-
-def _of_kind(summary: Summary, kind: Any, method: str) -> Any:
-    if not isinstance(summary, kind):
-        raise SummaryError(
-            f'method="{method}" reads a summary of kind {kind.__name__}; got {type(summary).__name__}. '
-            f'Make one with summarize("coverage_test", y, prediction, method="{method}")'
-        )
-    return summary
+MULTINOMIAL_COVERAGE_TEST = enter(
+    Entry(
+        multinomial_coverage_test,
+        MultinomialOptions,
+        _hits_of_nested_levels,
+        _pearson,
+        reads=(HitTable,),
+        kind="test",
+        predictions=("intervals", "sets", "quantiles"),
+    )
+)

@@ -1,23 +1,28 @@
-"""Counts of hits per group and level: for whatever does not depend on the order of the rows."""
+"""Counts of covered rows (hits) by group and level: the summary of verbs for which row order does not matter."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Labels
 from calibrant.core.summary import Summary
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Label, RowLabels, label_order
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 
+CoveredRows = IntervalRows | SetRows | QuantileRows
+RowGroups: TypeAlias = ArrayLike | Labels
+"""Labels of rows, one per row."""
 
-def first_not_nested(rows: IntervalRows | SetRows | QuantileRows) -> int | None:
+
+def first_not_nested(rows: CoveredRows) -> int | None:
     """Return the first row that is not nested.
 
     >>> from calibrant.inputs.intervals import Intervals
@@ -30,7 +35,7 @@ def first_not_nested(rows: IntervalRows | SetRows | QuantileRows) -> int | None:
     return int(np.argmax(bad)) if bad.any() else None
 
 
-def not_nested(rows: IntervalRows | SetRows | QuantileRows) -> NDArray[np.bool_]:
+def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
     """Tell in which rows the prediction at some level does not lie within that at the next higher level."""
     levels = rows.prediction.levels
     bad = np.zeros(rows.n, dtype=bool)
@@ -90,7 +95,7 @@ class HitTable(Summary):
             raise SummaryError("a HitTable must have no more hits than rows, at levels that it has")
 
     @classmethod
-    def of(cls, rows: IntervalRows | SetRows | QuantileRows, labels: RowLabels | None = None) -> Self:
+    def of(cls, rows: CoveredRows, labels: RowLabels | None = None) -> Self:
         """Count the hits of these rows in each group; without labels all rows are one group."""
         prediction, covered = rows.prediction, rows.covered
         L = covered.shape[1]
@@ -209,95 +214,36 @@ def _sums(
     return count.astype(np.int64), weight, weight2, hits.astype(np.int64), wc, w2c, under.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Hits(Summary):
-    """Hits (n, L) as 0 and 1, one column per level, in the order in which the rows came.
+def check_testable(verb: str, rows: CoveredRows) -> None:
+    """Refuse rows of unequal weight, and sets without a level."""
+    if not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
+        raise _unequal_weights(verb)
+    if rows.prediction.levels is None:
+        raise _no_level(verb)
 
-    `series` names the series each row belongs to, as a number among `names`, which ascend; rows of one series may stand
-    apart, their order is that of the rows. Merging puts one batch after the other, so a series goes on in the next
-    batch. All rows have one weight: what depends on their order has no weighted form. It grows with the rows: n (L + 1)
-    numbers.
-    """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("hits", "series")
-    POSITIVE: ClassVar[tuple[str, ...]] = ("weight",)
-    hits: NDArray[np.int64]  # (n, L)
-    levels: FloatArray  # (L,)
-    kind: str  # of the prediction, such as "Intervals"; "": no rows yet
-    series: NDArray[np.int64]  # (n,)
-    names: tuple[Label, ...]
-    weight: float = 1.0
-    named: bool = False  # series were given
+def check_testable_table(verb: str, table: HitTable) -> None:
+    """Refuse the same of a summary."""
+    if not table.has_equal_weights:
+        raise _unequal_weights(verb)
+    if np.isnan(table.levels).any():
+        raise _no_level(verb)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.hits.shape != (self.series.size, self.levels.size):
-            raise SummaryError("the hits must have one row per series number and one column per level")
 
-    def check_values(self) -> None:
-        """Refuse hits other than 0 and 1, and series without a name."""
-        super().check_values()
-        if (self.hits > 1).any() or (self.series >= max(1, len(self.names))).any():
-            raise SummaryError("the hits of a Hits must be 0 and 1, of series that have a name")
-
-    @classmethod
-    def of(
-        cls,
-        covered: NDArray[np.bool_],
-        levels: FloatArray,
-        kind: str,
-        series: NDArray[np.intp] | None = None,
-        names: tuple[Label, ...] = ("",),
-        weight: float = 1.0,
-    ) -> Self:
-        """Keep which rows were covered; without `series` all belong to one."""
-        code = np.zeros(len(covered), np.int64) if series is None else series.astype(np.int64)
-        return cls(np.ascontiguousarray(covered, dtype=np.int64), levels, kind, code, names, weight, series is not None)
-
-    @classmethod
-    def zero(cls) -> Self:
-        """Return no rows, of no levels."""
-        return cls(np.zeros((0, 0), np.int64), np.zeros(0), "", np.zeros(0, np.int64), ())
-
-    def merged(self, other: Self) -> Self:
-        """Return the rows of both, one after the other."""
-        if not self.n or not other.n:
-            return other if not self.n else self
-        if self.kind != other.kind or not np.array_equal(self.levels.round(DIGITS), other.levels.round(DIGITS)):
-            raise SummaryError(
-                f"hits of {self.kind} at {self.levels.tolist()} do not merge with hits of {other.kind} "
-                f"at {other.levels.tolist()}"
-            )
-        if self.weight != other.weight:
-            raise SummaryError(
-                f"hits of weight {self.weight:g} do not merge with hits of weight {other.weight:g}: "
-                "tests of their order take equal weights alone"
-            )
-        if self.named != other.named:
-            raise SummaryError(
-                "hits of named series do not merge with hits of rows without. "
-                "Make both summaries with series=, or both without"
-            )
-        names = list(dict.fromkeys([*self.names, *other.names]))
-        names = [names[k] for k in label_order(names)]
-        place = {name: k for k, name in enumerate(names)}
-        moved = (np.array([place[name] for name in one.names], dtype=np.int64)[one.series] for one in (self, other))
-        return type(self)(
-            np.concatenate([self.hits, other.hits]),
-            self.levels,
-            self.kind,
-            np.concatenate([*moved]),
-            tuple(names),
-            self.weight,
-            self.named,
+def check_one_level(verb: str, L: int) -> None:
+    """Refuse several levels."""
+    if L > 1:
+        raise InputError(
+            f"{verb} tests one level at a time; got {L}. Choose one with prediction.at(level), or test all of "
+            "them with coverage_test or multinomial_coverage_test"
         )
 
-    @property
-    def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
-        return True
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.series.size)
+def _unequal_weights(verb: str) -> InputError:
+    return InputError(
+        f"{verb} refuses unequal weights: the exact distribution of hits has no weighted form; leave weights out"
+    )
+
+
+def _no_level(verb: str) -> InputError:
+    return InputError(f"{verb} compares with a nominal level, which these sets do not have; pass Sets(mask, level)")

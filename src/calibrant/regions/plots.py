@@ -1,4 +1,4 @@
-"""Observed coverage against its nominal level, or coverage in groups."""
+"""The picture of coverage: observed against nominal level, or one line of dots for each group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, legend_inside
+from calibrant.core.plot_style import dress, legend_inside, plain
 
 MARKERS = "osD^vP*X"
 
@@ -100,7 +100,7 @@ def _draw_groups(ax: Any, column: Mapping[str, Any], level: str) -> None:
         _dots(ax, coverage, place[here], xerr=_reach(coverage, low, high), label=said, fmt=MARKERS[k % len(MARKERS)])
     dress(ax)
     whole, first = np.unique(np.rint(place), return_index=True)
-    ax.set_yticks(whole, [str(column["group"][i]) for i in first])
+    ax.set_yticks(whole, [plain(column["group"][i]) for i in first])
     ax.set(xlim=(-0.02, 1.02), ylim=(len(whole) - 0.5, -0.5), xlabel="observed coverage", ylabel="group")
     legend_inside(ax, "best")
 

@@ -1,25 +1,136 @@
-"""Widths of intervals or sizes of sets in order, with how many rows of each are covered."""
+"""Widths of intervals and sizes of sets: their summary, groups of about equal size, and the coverage of each group."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.bins import IndexArray, mass_ends
-from calibrant.core.decorators import metric
-from calibrant.core.kinds import AnyRows
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import CountArray, Pool, largest_bound, pool_entries, tie_ends, tie_starts, tolerance_of
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import MOST_BINS, as_number, check_choice, check_count
 from calibrant.inputs.rows import IntervalRows, SetRows
+from calibrant.inputs.sets import Sets
+
+SizeBins: TypeAlias = int | Sequence[tuple[float, float]] | None
+"""How sizes are grouped: a number of groups of equal weight, ranges (low, high), or None for the default."""
+EmptySets = Literal["merge", "own"]
+
+
+@public
+def size_stratified_coverage(
+    y: Outcomes,
+    prediction: Intervals | Sets | None = None,
+    *,
+    bins: SizeBins = None,
+    summary: Literal["min", "violation"] = "min",
+    empty: EmptySets = "merge",
+    min_count: int = 1,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+) -> float | FloatArray:
+    r"""Lowest coverage among groups of rows whose intervals or sets are about equally large (SSC).
+
+    With the groups g of rows by width or set size,
+
+    .. math:: \mathrm{SSC} = \min_g \hat c_g, \qquad \hat c_g = \frac{\sum_{i \in g} w_i c_i}{\sum_{i \in g} w_i},
+
+    :math:`c_i` being 1 if row i is covered; with ``summary="violation"`` it is :math:`\max_g |\hat c_g - level|`.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes
+        As in `coverage`: `Intervals` or `Sets`.
+    bins
+        A whole number m: groups of equal count, each ending at the sorted size of rank ⌈k n/m⌉. Rows of one size stay
+        together, so there may be fewer groups. A list of ranges ``[(low, high), ...]``, bounds included: these
+        groups; rows outside are left out. None: 3 for intervals, one group per size for sets.
+    summary
+        "min", or "violation", which needs a level.
+    empty
+        "merge" takes empty sets and sets of one label as one group; "own" keeps the empty sets apart, whose coverage is
+        0 by construction.
+    min_count
+        Groups of fewer rows are left out.
+
+    Returns
+    -------
+    float or ndarray
+        A number for one level, an array in the order of the levels for several.
+
+    Notes
+    -----
+    Where the size of a prediction reflects how hard a row is, rows of every size are covered equally often. The lowest
+    coverage of many small groups is low by chance alone: read it with the table ``coverage_curve(..., groups="size")``
+    and its intervals, or test with `coverage_hsic_test`. Widths that differ only by rounding, as those of
+    split-conformal intervals do, count as one width; with a single width there is one group and the value is the
+    coverage.
+
+    References
+    ----------
+    Angelopoulos and Bates (2021), A gentle introduction to conformal prediction; for "violation" Angelopoulos, Bates,
+    Jordan and Malik (2021), Uncertainty sets for image classifiers using conformal prediction.
+
+    Examples
+    --------
+    The two narrow intervals cover one outcome of two, the wide ones both:
+
+    >>> from calibrant import Intervals
+    >>> forecast = Intervals([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 4.0, 5.0], 0.9)
+    >>> size_stratified_coverage([0.5, 2.0, 2.0, 2.0], forecast, bins=2)
+    0.5
+    """
+    options = SizeStratifiedOptions(bins, summary, empty, min_count)
+    return SIZE_STRATIFIED_COVERAGE(y, prediction, options, weights=weights, classes=classes)
+
+
+@dataclass(frozen=True)
+class SizeStratifiedOptions:
+    """The options of `size_stratified_coverage`."""
+
+    bins: SizeBins
+    summary: Literal["min", "violation"]
+    empty: EmptySets
+    min_count: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bins", read_size_bins(self.bins))
+        check_choice("summary", self.summary, "min", "violation")
+        check_choice("empty", self.empty, "merge", "own")
+        check_count("min_count", self.min_count)
+
+
+def sizes_of(rows: IntervalRows | SetRows, options: object) -> Sizes:
+    """Return the rows sorted by size: the `summarise` of verbs that compare rows of different sizes."""
+    return Sizes.of(rows)
+
+
+def _lowest_coverage(sizes: Sizes, options: SizeStratifiedOptions) -> float | FloatArray:
+    values = []
+    for k in range(sizes.L):
+        table = sizes.tied(k)
+        groups = size_groups(table.size, table.weight, K=sizes.K, bins=options.bins, empty=options.empty)
+        count = groups.sums(table.rows)
+        kept = count >= options.min_count
+        if not kept.any():
+            raise NotApplicableError(
+                f"no group has min_count={options.min_count} rows; the largest has {count.max()}. "
+                "Lower min_count or use fewer bins"
+            )
+        c = groups.sums(table.hit_weight)[kept] / groups.sums(table.weight)[kept]
+        values.append(float(c.min() if options.summary == "min" else np.abs(c - sizes.level(k)).max()))
+    return sizes.per_level(values)
 
 
 def pool_sizes(size: FloatArray, covered: NDArray[np.bool_], w: FloatArray) -> Pool:
@@ -47,6 +158,9 @@ def _packed(size: FloatArray, covered: NDArray[np.bool_]) -> Pool:
     return Pool(sorted_size[last], unit_weights(last.size), count, np.add.reduceat(hits, starts))
 
 
+EQUAL_WEIGHTS = 1e-12  # sums of weights that differ by less than this share of the total are equal
+
+
 class SizeColumns(NamedTuple):
     """One entry per size, ascending, sizes that differ by rounding taken as one.
 
@@ -66,7 +180,7 @@ class Sizes(Summary):
 
     Sizes are kept as they came. Which of them are tied is decided when all rows are together, from the largest finite
     bound of each level and eps of the bounds' dtype. `kind` is "Intervals" or "Sets", `K` the number of labels, 0 for
-    intervals; `levels` is empty where none is known.
+    intervals; `levels` is empty if there are none. Without outcomes (`judged` is False) there are no events.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("K",)
@@ -78,6 +192,7 @@ class Sizes(Summary):
     eps: float
     largest: FloatArray
     parts: tuple[Ordered, ...]
+    judged: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,15 +202,18 @@ class Sizes(Summary):
     @classmethod
     def of(cls, rows: IntervalRows | SetRows) -> Self:
         """Sort these rows by size, level by level."""
-        columns = zip(rows.sizes.T, rows.covered.T, strict=True)
+        judged = rows.y.ndim == 1  # else there are no outcomes
+        sizes = rows.sizes
+        covered = rows.covered if judged else np.zeros(sizes.shape, dtype=np.bool_)
+        columns = zip(sizes.T, covered.T, strict=True)
         parts = tuple(Ordered(*pool_sizes(size, covered, rows.w), "float64") for size, covered in columns)
         if isinstance(rows, IntervalRows):
             intervals = rows.prediction
             largest = largest_bound(intervals.lower, intervals.upper)
-            return cls("Intervals", 0, intervals.levels, intervals.single, intervals.eps, largest, parts)
+            return cls("Intervals", 0, intervals.levels, intervals.single, intervals.eps, largest, parts, judged)
         sets = rows.prediction
         levels = np.zeros(0) if sets.levels is None else sets.levels
-        return cls("Sets", sets.K, levels, sets.single, 0.0, np.zeros(len(parts)), parts)
+        return cls("Sets", sets.K, levels, sets.single, 0.0, np.zeros(len(parts)), parts, judged)
 
     @classmethod
     def zero(cls) -> Self:
@@ -108,6 +226,8 @@ class Sizes(Summary):
             return other if not self.parts else self
         if self._words != other._words or self.single != other.single:
             raise SummaryError(f"sizes of {self._words} do not merge with sizes of {other._words}")
+        if self.judged != other.judged:
+            raise SummaryError("sizes with outcomes do not merge with sizes without; make both with the same verb")
         return type(self)(
             self.kind,
             self.K,
@@ -116,11 +236,12 @@ class Sizes(Summary):
             max(self.eps, other.eps),
             np.maximum(self.largest, other.largest),
             tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)),
+            self.judged,
         )
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return True
 
     @property
@@ -133,8 +254,18 @@ class Sizes(Summary):
         """Number of levels."""
         return len(self.parts)
 
+    def median(self, k: int) -> float:
+        """Return the size with half of the weight on either side, the mean of two where the weights split evenly."""
+        size, below = self.parts[k].unique_scores, np.cumsum(self.parts[k].weight_by_score)
+        half, slack = below[-1] / 2, EQUAL_WEIGHTS * below[-1]
+        low = size[np.searchsorted(below, half - slack, side="left")]
+        high = size[np.searchsorted(below, half + slack, side="right")]
+        return float(low / 2 + high / 2)  # one or both may be infinite, and their sum may be too large
+
     def tied(self, k: int) -> SizeColumns:
         """Return the columns of level number k, tied sizes pooled."""
+        if not self.judged:
+            raise SummaryError("this summary of sizes was made without outcomes; make it with the verb that reads it")
         ordered = self.parts[k]
         size = ordered.unique_scores
         starts = tie_starts(size, float(tolerance_of(self.largest[k], self.eps)))
@@ -171,7 +302,7 @@ class Sizes(Summary):
         return super()._checked({**values, "parts": parts})
 
 
-GROUPS = 3  # of intervals, unless the caller says otherwise
+DEFAULT_INTERVAL_GROUPS = 3
 
 
 class SizeGroups(NamedTuple):
@@ -189,7 +320,7 @@ class SizeGroups(NamedTuple):
         return np.where(self.begin < self.end, total, 0)
 
 
-def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: Any, empty: str) -> SizeGroups:
+def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: SizeBins, empty: EmptySets) -> SizeGroups:
     """Put sizes into groups; rows of one size stay together.
 
     Parameters
@@ -212,18 +343,15 @@ def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: Any, em
     >>> found.low, found.high, found.sums(np.array([3, 1, 2]))
     (array([1., 2.]), array([1., 5.]), array([3, 3]))
     """
-    check_choice("empty", empty, "merge", "own")
-    if isinstance(bins, Sequence | np.ndarray) and not isinstance(bins, str | bytes):
-        return _of_ranges(size, *_read_ranges(bins, K))
-    if bins is not None and check_count("bins", bins) > MOST_BINS:
-        raise InputError(f"bins must be at most {MOST_BINS:,}; got {bins}")
+    if isinstance(bins, Sequence):
+        return _of_ranges(size, *_limits_of_ranges(bins, K))
     merged = bool(K) and empty == "merge"
     if K and bins is None:
         low = np.arange(0.0 if not merged else 1.0, K + 1)
         high = low.copy()
         low[0] = 0.0
         return _of_ranges(size, low, high)
-    return _of_equal_weight(size, weight, GROUPS if bins is None else bins, merged)
+    return _of_equal_weight(size, weight, DEFAULT_INTERVAL_GROUPS if bins is None else bins, merged)
 
 
 def _of_equal_weight(size: FloatArray, weight: NDArray[Any], m: int, merged: bool) -> SizeGroups:
@@ -241,8 +369,16 @@ def _of_ranges(size: FloatArray, low: FloatArray, high: FloatArray) -> SizeGroup
     return SizeGroups(low, high, begin, np.maximum(begin, end))
 
 
-def _read_ranges(bins: Any, K: int) -> tuple[FloatArray, FloatArray]:
-    """Return the limits of ranges in ascending order; those of widths may share a limit, which the lower one holds."""
+def read_size_bins(bins: Any) -> SizeBins:
+    """Return checked groups of sizes: None, a whole number, or a tuple of ranges (low, high)."""
+    if bins is None:
+        return None
+    if isinstance(bins, np.ndarray) and bins.ndim:
+        bins = bins.tolist()
+    if not isinstance(bins, Sequence) or isinstance(bins, str | bytes):
+        if check_count("bins", bins) > MOST_BINS:
+            raise InputError(f"bins must be at most {MOST_BINS:,}; got {shown(bins)}")
+        return int(bins)
     pairs = [tuple(pair) if isinstance(pair, Sequence | np.ndarray) else (pair,) for pair in bins]
     example = "[(0, 1), (2, 3)]"
     if not pairs:
@@ -253,92 +389,31 @@ def _read_ranges(bins: Any, K: int) -> tuple[FloatArray, FloatArray]:
                 f"bins must be a whole number or a list of ranges (low, high) with 0 <= low <= high, such as "
                 f"{example}; got {shown(pair if len(pair) != 1 else pair[0])}"
             )
-    for (low, high), (next_low, next_high) in pairwise(pairs):
+    return tuple((float(low), float(high)) for low, high in pairs)
+
+
+def _limits_of_ranges(ranges: Sequence[tuple[float, float]], K: int) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of ascending ranges; ranges of widths may share a limit, which belongs to the lower one."""
+    for (low, high), (next_low, next_high) in pairwise(ranges):
         if next_low < high or (next_low == high and (K or low == high)):
             raise InputError(
-                f"ranges of bins must ascend and share no size; ({low}, {high}) comes before ({next_low}, {next_high})"
+                f"ranges of bins must ascend and share no size; ({low:g}, {high:g}) comes before "
+                f"({next_low:g}, {next_high:g})"
             )
-    low, high = np.array(pairs, dtype=np.float64).T
+    low, high = np.array(ranges, dtype=np.float64).T
     return low, high
 
 
-def _summarise(rows: AnyRows, **_: Any) -> Sizes:
-    return Sizes.of(rows)  # type: ignore[arg-type]  # it judges intervals and sets alone
-
-
-@metric(
-    reads=(Sizes,),
-    summarise=_summarise,
-    predictions=("intervals", "sets"),
-    range=(0.0, 1.0),
-    perfect=1.0,
-    mean=True,
+SIZE_STRATIFIED_COVERAGE = enter(
+    Entry(
+        size_stratified_coverage,
+        SizeStratifiedOptions,
+        sizes_of,
+        _lowest_coverage,
+        reads=(Sizes,),
+        predictions=("intervals", "sets"),
+        range=(0.0, 1.0),
+        perfect=1.0,
+        mean=True,
+    )
 )
-def size_stratified_coverage(
-    sizes: Sizes, *, bins: Any = None, summary: str = "min", empty: str = "merge", min_count: int = 1
-) -> float | FloatArray:
-    r"""Lowest coverage among groups of rows whose intervals or sets are about equally large (SSC).
-
-    With the groups g of rows by width or set size,
-
-    .. math:: \mathrm{SSC} = \min_g \hat c_g, \qquad \hat c_g = \frac{\sum_{i \in g} w_i c_i}{\sum_{i \in g} w_i},
-
-    :math:`c_i` being 1 if row i is covered; with ``summary="violation"`` it is :math:`\max_g |\hat c_g - level|`.
-
-    Parameters
-    ----------
-    y, prediction, weights, classes
-        As in `coverage`: `Intervals` or `Sets`.
-    bins
-        A whole number m: groups of equal count, each ending at the sorted size of rank ⌈k n/m⌉. Rows of one size stay
-        together, so that fewer groups may come out. A list of ranges ``[(low, high), ...]``, bounds included: these
-        groups; rows outside are left out. None: 3 for intervals, one group per size for sets.
-    summary
-        "min", or "violation", which needs a level.
-    empty
-        "merge" takes empty sets and sets of one label as one group; "own" keeps the empty sets apart, whose coverage is
-        0 by construction.
-    min_count
-        Groups of fewer rows are left out.
-
-    Returns
-    -------
-    float or ndarray
-        A number for one level, an array in the order of the levels for several.
-
-    Notes
-    -----
-    A predictor whose size tells how hard a row is covers rows of every size alike. The lowest coverage of many small
-    groups is low by chance alone: read it with the table ``coverage_curve(..., groups="size")`` and its intervals, or
-    test with ``coverage_test(..., method="groups")``. Widths that differ by rounding, as those of split-conformal
-    intervals do, are one width; with a single width there is one group and the value is the coverage.
-
-    References
-    ----------
-    Angelopoulos and Bates (2021), A gentle introduction to conformal prediction; for "violation" Angelopoulos, Bates,
-    Jordan and Malik (2021), Uncertainty sets for image classifiers using conformal prediction.
-
-    Examples
-    --------
-    The two narrow intervals cover one outcome of two, the wide ones both:
-
-    >>> from calibrant import Intervals
-    >>> forecast = Intervals([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 4.0, 5.0], 0.9)
-    >>> size_stratified_coverage([0.5, 2.0, 2.0, 2.0], forecast, bins=2)
-    0.5
-    """
-    check_choice("summary", summary, "min", "violation")
-    least = check_count("min_count", min_count)
-    values = []
-    for k in range(sizes.L):
-        table = sizes.tied(k)
-        groups = size_groups(table.size, table.weight, K=sizes.K, bins=bins, empty=empty)
-        count = groups.sums(table.rows)
-        kept = count >= least
-        if not kept.any():
-            raise NotApplicableError(
-                f"no group has min_count={least} rows; the largest has {count.max()}. Lower min_count or use fewer bins"
-            )
-        c = groups.sums(table.hit_weight)[kept] / groups.sums(table.weight)[kept]
-        values.append(float(c.min() if summary == "min" else np.abs(c - sizes.level(k)).max()))
-    return sizes.per_level(values)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.core.catalogue import find
 from calibrant.core.findings import Setting, Verdict
 from calibrant.core.mean_interval import exact_limits, score_limits
 from calibrant.core.pvalues import binomial_tails, bonferroni, holm, normal_quantile, two_sided
@@ -18,22 +17,22 @@ from calibrant.core.words import NOTABLE, POWER, percent, points, pvalue_words, 
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
-from calibrant.regions.coverage_curve import coverage_curve
-from calibrant.regions.coverage_methods import hit_pvalue
-from calibrant.regions.coverage_test import coverage_test
+from calibrant.regions.coverage_curve import COVERAGE_CURVE
+from calibrant.regions.coverage_test import Alternative, has_ties, hit_pvalue, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
 
 BINOMIAL = "; binomial p-values"
 
 
-def coverage_lines(summary: Summary, setting: Setting, *, alternative: str = "two-sided", **options: Any) -> Curve:
+def coverage_lines(
+    summary: Summary, setting: Setting, *, alternative: Alternative = "two-sided", **options: Any
+) -> Curve:
     """Return the coverage curve of a summary with the p-values that an audit rests on.
 
     They allow for outcomes that lie on a quantile, and for the size of a conformal calibration set. With
     ``alternative="less"`` only too low a coverage counts.
     """
-    entry = find(coverage_curve)
-    curve: Curve = entry.finish(summary, entry.parse({"level": setting.level, **options}))
+    curve = COVERAGE_CURVE.of_summary(summary, COVERAGE_CURVE.parse({"level": setting.level, **options}))
     m = setting.calibration_size
     if np.isnan(curve.pvalue).all():
         return replace(curve, method=curve.method.removesuffix(BINOMIAL))
@@ -105,19 +104,15 @@ def central_lines(table: HitTable, setting: Setting) -> Curve | None:
 
 def joint_test(table: HitTable, setting: Setting) -> TestResult | None:
     """Return the test of all levels together; None where it does not apply."""
-    tied = table.kind == "Quantiles" and not np.array_equal(table.below, table.wc)
     if (
         table.levels.size < 2
         or np.isnan(table.levels).any()
-        or tied
+        or has_ties(table)
         or not (table.nested and table.has_equal_weights)
         or setting.calibration_size is not None
     ):
         return None
-    entry = find(coverage_test)
-    options = {"method": "joint", "resamples": setting.resamples, "rng": setting.rng}
-    found: TestResult = entry.finish(table, entry.parse(options))
-    return found
+    return multinomial_coverage_test(table, resamples=setting.resamples, rng=setting.rng)
 
 
 def smallest_seen(n: int, level: float, share: float, calibration_size: int | None) -> float | None:
@@ -157,7 +152,7 @@ def lines_of(curve: Curve) -> list[dict[str, Any]]:
     return [dict(zip(curve.columns, line, strict=True)) for line in values]
 
 
-def _conformal(line: Mapping[str, Any], alternative: str, m: int) -> float:
+def _conformal(line: Mapping[str, Any], alternative: Alternative, m: int) -> float:
     if not line["count"]:
         return float("nan")
     return hit_pvalue(line["hits"], line["count"], line["nominal"], alternative, m)

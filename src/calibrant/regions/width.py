@@ -2,165 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from calibrant.core.decorators import metric
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.interval_sums import sums_in_one_pass, sums_of_levels
 from calibrant.core.means import SEVERAL, RowScores, column_names, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, SetRows
+from calibrant.inputs.sets import Sets
+from calibrant.regions.sizes import Sizes
 
-ROUNDING = 1e-12  # of the total weight: sums of weights that differ by less are equal
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SizeWeights(Summary):
-    """One entry per different size of each named column, ascending within the column: the size and its Σw.
-
-    It grows with the number of different sizes: widths of conformal intervals may all be equal, those of a
-    regression all different.
-    """
-
-    COUNTS: ClassVar[tuple[str, ...]] = ("rows",)
-    POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "ends")
-    names: tuple[str, ...]
-    rows: int
-    size: FloatArray  # the columns one after another
-    weight: FloatArray
-    ends: NDArray[np.int64]  # where each column ends
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        entries = int(self.ends[-1]) if self.ends.size else 0
-        if len(self.names) != self.ends.size or not self.size.shape == self.weight.shape == (entries,):
-            raise SummaryError("the columns of SizeWeights must end where their entries do")
-
-    @classmethod
-    def of(cls, columns: Mapping[str, FloatArray], w: FloatArray) -> Self:
-        """Sort and pool the sizes of these rows, column by column."""
-        return cls._joined(tuple(columns), w.size, [_pooled(sizes, w) for sizes in columns.values()])
-
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the sizes of no rows, of no names."""
-        return cls._joined((), 0, [])
-
-    def merged(self, other: Self) -> Self:
-        """Merge column by column."""
-        if not self.rows or not other.rows:
-            return other if not self.rows else self
-        if self.names != other.names:
-            raise SummaryError(f"sizes of {self.names} do not merge with sizes of {other.names}")
-        pairs = zip(self.columns, other.columns, strict=True)
-        pooled = [_pooled(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])) for a, b in pairs]
-        return self._joined(self.names, self.rows + other.rows, pooled)
-
-    @property
-    def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
-        return True
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.rows
-
-    @property
-    def columns(self) -> list[tuple[FloatArray, FloatArray]]:
-        """SizeWeights and weights of each column."""
-        cuts = self.ends[:-1]
-        return list(zip(np.split(self.size, cuts), np.split(self.weight, cuts), strict=True)) if self.names else []
-
-    def median_of(self, name: str) -> float:
-        """Return the size with half of the weight on either side, the mean of two where the weights split evenly."""
-        if name not in self.names:
-            raise SummaryError(f"these sizes are of {', '.join(self.names) or 'nothing'}, not of {name}")
-        size, weight = self.columns[self.names.index(name)]
-        below = np.cumsum(weight)
-        half, slack = below[-1] / 2, ROUNDING * below[-1]
-        low = size[np.searchsorted(below, half - slack, side="left")]
-        high = size[np.searchsorted(below, half + slack, side="right")]
-        return float(low / 2 + high / 2)  # one or both may be infinite, and their sum may be too large
-
-    @classmethod
-    def _joined(cls, names: tuple[str, ...], rows: int, columns: list[tuple[FloatArray, FloatArray]]) -> Self:
-        size, weight = ([column[side] for column in columns] for side in (0, 1))
-        ends = np.cumsum([len(column) for column in size], dtype=np.int64)
-        return cls(names, rows, np.concatenate([np.zeros(0), *size]), np.concatenate([np.zeros(0), *weight]), ends)
-
-
-def _pooled(sizes: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the different sizes, ascending, and the weight of each."""
-    if is_unit(w):
-        ordered = np.sort(sizes)
-        starts = _starts(ordered)
-        return ordered[starts], np.diff(np.append(starts, ordered.size)).astype(np.float64)
-    order = np.argsort(sizes, kind="stable")
-    ordered = sizes[order]
-    starts = _starts(ordered)
-    return ordered[starts], np.add.reduceat(w[order], starts)
-
-
-def _starts(ordered: FloatArray) -> NDArray[np.intp]:
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-
-
-OF_INTERVALS = ("mean", "median", "finite_mean", "finite_fraction")
+Statistic = Literal["mean", "median", "finite_mean", "finite_fraction", "empty_fraction", "singleton_fraction"]
 OF_SETS = ("empty_fraction", "singleton_fraction")  # of size 0 and 1
-STATISTICS = (*OF_INTERVALS, *OF_SETS)
 
 
-def row_scores(rows: IntervalRows | SetRows, *, statistic: str = "mean") -> FloatArray:
-    """Return the scores (n, L) whose mean the statistic is."""
-    _check(rows, statistic)
-    if statistic in ("median", "finite_mean"):
-        raise InputError(f"statistic={statistic!r} is no mean over the rows; use statistic='mean'")
-    if statistic == "mean":
-        return rows.sizes
-    if statistic == "finite_fraction":
-        return np.isfinite(rows.sizes).astype(np.float64)
-    return np.asarray(rows.sizes == OF_SETS.index(statistic), dtype=np.float64)
-
-
-def summarise(rows: IntervalRows | SetRows, *, statistic: str) -> Moments | SizeWeights:
-    """Return all that means and shares need, or the sorted sizes for the median."""
-    _check(rows, statistic)
-    if statistic == "median":
-        sizes = rows.sizes.T
-        names = column_names(rows, len(sizes))
-        return SizeWeights.of({f"width{name}": column for name, column in zip(names, sizes, strict=True)}, rows.w)
-    if isinstance(rows, IntervalRows) and sums_in_one_pass(rows.n, rows.w):
-        return _in_one_pass(rows)
-    return moments_of(rows, _columns)
-
-
-@metric(
-    reads=(Moments, SizeWeights),
-    summarise=summarise,
-    predictions=("intervals", "sets"),
-    outcome=False,
-    range=(0.0, np.inf),
-    mean=True,
-    row_scores=row_scores,
-    instead=AS_INTERVALS,
-)
-def width(summary: Moments | SizeWeights, *, statistic: str = "mean") -> float | FloatArray:
+@public
+def width(
+    prediction: Intervals | Sets | Summary, *, statistic: Statistic = "mean", weights: ArrayLike | None = None
+) -> float | FloatArray:
     r"""Mean width of intervals, or mean number of labels in sets.
 
     .. math:: \frac{1}{W} \sum_i w_i (\text{upper}_{il} - \text{lower}_{il})
         \qquad\text{or}\qquad
         \frac{1}{W} \sum_i w_i |S_{il}|
 
-    No outcome enters it.
+    No outcome is needed.
 
     Parameters
     ----------
@@ -181,9 +56,9 @@ def width(summary: Moments | SizeWeights, *, statistic: str = "mean") -> float |
 
     Notes
     -----
-    Of two predictions with the right coverage the narrower says more. Without the coverage a width means nothing: read
-    it next to `coverage`, or use `interval_score`. A ``"finite_mean"`` without the ``"finite_fraction"`` hides rows for
-    which nothing was predicted. The median needs all different widths in memory, the others a few numbers.
+    Of two predictions with the right coverage the narrower one is better. A width without the coverage means nothing:
+    read it next to `coverage`, or use `interval_score`. A ``"finite_mean"`` without the ``"finite_fraction"`` hides
+    rows for which nothing was predicted. The median keeps all different widths in memory, the others a few numbers.
 
     Examples
     --------
@@ -194,12 +69,45 @@ def width(summary: Moments | SizeWeights, *, statistic: str = "mean") -> float |
     >>> width(forecast), width(forecast, statistic="median"), width(forecast, statistic="finite_mean")
     (inf, 3.0, 2.0)
     """
-    check_choice("statistic", statistic, *STATISTICS)
-    names = [name.removeprefix("width") for name in summary.names if name.startswith("width[")]
-    if not names:
-        raise SummaryError(f"this summary holds {', '.join(summary.names)}, no widths; make it with summarize('width')")
-    values = [_value(summary, name, statistic) for name in names]
-    return np.array(values) if SEVERAL in names[0] else values[0]
+    return WIDTH.alone(prediction, WidthOptions(statistic), weights=weights)
+
+
+@dataclass(frozen=True)
+class WidthOptions:
+    """The options of `width`."""
+
+    statistic: Statistic
+
+    def __post_init__(self) -> None:
+        check_choice("statistic", self.statistic, *get_args(Statistic))
+
+
+def _row_scores(rows: IntervalRows | SetRows, options: WidthOptions) -> FloatArray:
+    """Return the scores (n, L) whose mean the statistic is."""
+    _check_kind(rows, options)
+    statistic = options.statistic
+    if statistic in ("median", "finite_mean"):
+        raise InputError(f"statistic={statistic!r} is not a mean over the rows; use statistic='mean'")
+    if statistic == "mean":
+        return rows.sizes
+    if statistic == "finite_fraction":
+        return np.isfinite(rows.sizes).astype(np.float64)
+    return np.asarray(rows.sizes == OF_SETS.index(statistic), dtype=np.float64)
+
+
+def _summarise(rows: IntervalRows | SetRows, options: WidthOptions) -> Moments | Sizes:
+    """Return all that means and shares need, or the sorted sizes for the median."""
+    _check_kind(rows, options)
+    if options.statistic == "median":
+        return Sizes.of(rows)
+    if isinstance(rows, IntervalRows) and sums_in_one_pass(rows.n, rows.w):
+        return _in_one_pass(rows)
+    return moments_of(rows, _columns)
+
+
+def _check_kind(rows: IntervalRows | SetRows, options: WidthOptions) -> None:
+    if options.statistic in OF_SETS and not isinstance(rows, SetRows):
+        raise InputError(f"statistic={options.statistic!r} is for Sets; got Intervals")
 
 
 def _columns(rows: IntervalRows | SetRows) -> RowScores:
@@ -220,14 +128,22 @@ def _in_one_pass(rows: IntervalRows) -> Moments:
     return Moments.of_sums(names, [column for s in sums for column in (s, s.of_finite)])
 
 
-def _value(summary: Moments | SizeWeights, name: str, statistic: str) -> float:
-    if isinstance(summary, SizeWeights) != (statistic == "median"):
+def _statistic(summary: Moments | Sizes, options: WidthOptions) -> float | FloatArray:
+    if isinstance(summary, Sizes) != (options.statistic == "median"):
         raise SummaryError(
-            f"statistic={statistic!r} cannot be read from {type(summary).__name__}; make the summary with "
-            f"summarize('width', None, prediction, statistic={statistic!r})"
+            f"statistic={options.statistic!r} cannot be read from {type(summary).__name__}; make the summary with "
+            f"summarize('width', None, prediction, statistic={options.statistic!r})"
         )
-    if isinstance(summary, SizeWeights):
-        return summary.median_of(f"width{name}")
+    if isinstance(summary, Sizes):
+        return summary.per_level([summary.median(k) for k in range(summary.L)])
+    names = [name.removeprefix("width") for name in summary.names if name.startswith("width[")]
+    if not names:
+        raise SummaryError(f"this summary holds {', '.join(summary.names)}, no widths; make it with summarize('width')")
+    values = [_mean(summary, name, options.statistic) for name in names]
+    return np.array(values) if SEVERAL in names[0] else values[0]
+
+
+def _mean(summary: Moments, name: str, statistic: Statistic) -> float:
     if statistic == "mean":
         return summary.mean_of(f"width{name}")
     if statistic in OF_SETS and "Sets" not in name:
@@ -241,7 +157,18 @@ def _value(summary: Moments | SizeWeights, name: str, statistic: str) -> float:
     return total / share if share > 0 else float("nan")
 
 
-def _check(rows: IntervalRows | SetRows, statistic: str) -> None:
-    check_choice("statistic", statistic, *STATISTICS)
-    if statistic in OF_SETS and not isinstance(rows, SetRows):
-        raise InputError(f"statistic={statistic!r} is for Sets; got Intervals")
+WIDTH = enter(
+    Entry(
+        width,
+        WidthOptions,
+        _summarise,
+        _statistic,
+        reads=(Moments, Sizes),
+        predictions=("intervals", "sets"),
+        outcome=False,
+        range=(0.0, np.inf),
+        mean=True,
+        row_scores=_row_scores,
+        instead=AS_INTERVALS,
+    )
+)

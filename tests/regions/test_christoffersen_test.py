@@ -1,0 +1,280 @@
+"""Christoffersen's tests against enumeration, reference values, and each other; the hits in order that they read."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant import Intervals, NotApplicableError, Summary, SummaryError, summarize
+from calibrant.regions.christoffersen_test import Hits, _log_factorials, christoffersen_test, run_distribution
+from calibrant.regions.coverage_test import coverage_test, kupiec_test
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
+CASES = {case["id"]: case for case in BOOK["cases"]}
+DATA = BOOK["data"]
+EXACT_TESTS = {
+    "binomial": coverage_test,
+    "kupiec": kupiec_test,
+    "independence": partial(christoffersen_test, method="independence"),
+    "conditional": christoffersen_test,
+}
+
+
+def expected(name):
+    return CASES[name]["expected"]
+
+
+def judged(hits, level):
+    """Return outcomes and intervals of which these rows are covered."""
+    hit = np.asarray(hits, dtype=bool)
+    return np.where(hit, 0.0, 9.0), Intervals(np.full(hit.size, -1.0), np.full(hit.size, 1.0), level)
+
+
+def orders(n):
+    """Return all sequences of n hits and misses."""
+    return np.array(list(itertools.product([False, True], repeat=n)))
+
+
+def ratio_by_likelihoods(miss):
+    """Return the statistic of independence from its definition."""
+    count = np.zeros((2, 2))
+    for a, b in itertools.pairwise(np.asarray(miss, int)):
+        count[a, b] += 1
+
+    def log_likelihood(ones, zeros):
+        total = ones + zeros
+        return sum(k * math.log(k / total) for k in (ones, zeros) if k)
+
+    chain = sum(log_likelihood(count[i, 1], count[i, 0]) for i in (0, 1))
+    return 2 * (chain - log_likelihood(count[:, 1].sum(), count[:, 0].sum()))
+
+
+class TestIndependence:
+    def test_reference(self):
+        values, miss = expected("coverage-test-independence"), np.array(DATA["misses60"]["miss"])
+        given = judged(miss == 0, 0.9)
+        found = christoffersen_test(*given, method="independence")
+        assert [list(row) for row in found.details["transitions"]] == values["transitions_hit_miss"]
+        assert found.statistic == pytest.approx(values["statistic"], rel=1e-9)
+        assert found.pvalue == pytest.approx(values["pvalue_exact"], rel=1e-9)
+        limit = christoffersen_test(*given, method="independence", null="asymptotic")
+        assert limit.pvalue == pytest.approx(values["pvalue_asymptotic"], rel=1e-9)
+        assert limit.method.endswith("chi-square limit with 1 degree of freedom")
+
+    @pytest.mark.parametrize("name", ["edge-independence-none", "edge-independence-all", "edge-independence-cluster"])
+    def test_edges(self, name):
+        values, call = expected(name), CASES[name]["call"]
+        miss = np.array(json.loads(call[call.index("[") :]))
+        found = christoffersen_test(*judged(miss == 0, 0.9), method="independence")
+        assert found.statistic == pytest.approx(values["statistic"], rel=1e-8, abs=1e-12)
+        assert found.pvalue == pytest.approx(values["pvalue_exact"], rel=1e-8)
+
+    @pytest.mark.parametrize("n", [2, 3, 5, 8])
+    def test_run_counts_equal_all_permutations(self, n):
+        every = orders(n)
+        statistics = np.array([ratio_by_likelihoods(miss) for miss in every])
+        for miss, T in zip(every, statistics, strict=True):
+            alike = every.sum(axis=1) == miss.sum()
+            expected_p = np.mean(statistics[alike] >= T - 1e-9 * max(1, T))
+            found = christoffersen_test(*judged(~miss, 0.7), method="independence")
+            assert found.statistic == pytest.approx(T, abs=1e-9)
+            assert found.pvalue == pytest.approx(expected_p, rel=1e-9)
+
+    def test_distribution_adds_up_and_holds_the_right_number_of_rows(self):
+        for n, k in itertools.product([2, 7, 40], [0, 1, 2]):
+            distribution = run_distribution(n, k, _log_factorials(n))
+            assert distribution.probability.sum() + distribution.rest == pytest.approx(1, rel=1e-12)
+            assert (sum(distribution.transitions) == n - 1).all()
+
+    def test_series(self):
+        miss = np.array([0, 0, 1, 1, 0, 0])
+        given = judged(miss == 0, 0.9)
+        found = christoffersen_test(*given, method="independence", series=list("aaabbb"))
+        assert [list(row) for row in found.details["transitions"]] == (
+            expected("edge-independence-series")["transitions_hit_miss"]
+        )
+        # Rows of a series may stand apart.
+        order = [0, 3, 1, 4, 2, 5]
+        mixed = christoffersen_test(
+            *judged(miss[order] == 0, 0.9), method="independence", series=np.array(list("aaabbb"))[order]
+        )
+        assert mixed.details == found.details
+        assert mixed.statistic == found.statistic
+
+    def test_simulated_series_agree_with_the_exact_distribution(self):
+        # One further series of one row has no transition: the law stays that of the first 12 rows.
+        rng = np.random.default_rng(3)
+        miss = rng.random(12) < 0.4
+        exact = christoffersen_test(*judged(~miss, 0.7), method="independence").pvalue
+        given = judged([*~miss, True], 0.7)
+        series = [0] * 12 + [1]
+        found = christoffersen_test(*given, method="independence", series=series, resamples=19_999).pvalue
+        assert found == pytest.approx(exact, abs=0.02)
+
+    def test_beyond_ten_thousand_rows_the_limit(self):
+        hit = np.random.default_rng(0).random(10_001) < 0.9
+        for method, df in (("independence", "1 degree"), ("conditional", "2 degrees")):
+            found = christoffersen_test(*judged(hit, 0.9), method=method)
+            assert found.method.endswith(f"chi-square limit with {df} of freedom beyond 10,000 rows")
+
+    def test_needs_a_transition(self, refusal):
+        for method in ("independence", "conditional"):
+            assert "follows another" in refusal(
+                christoffersen_test, *judged([True], 0.9), method=method, error=NotApplicableError
+            )
+            given = judged([True, False], 0.9)
+            assert "follows" in refusal(
+                christoffersen_test, *given, method=method, series=[1, 2], error=NotApplicableError
+            )
+
+
+class TestConditional:
+    def test_reference(self):
+        values, miss = expected("coverage-test-conditional"), np.array(DATA["misses60"]["miss"])
+        given = judged(miss == 0, 0.9)
+        found = christoffersen_test(*given, method="conditional")
+        assert found.statistic == pytest.approx(values["statistic"], rel=1e-9)
+        assert found.pvalue == pytest.approx(values["pvalue_exact"], rel=1e-9)
+        limit = christoffersen_test(*given, method="conditional", null="asymptotic").pvalue
+        assert limit == pytest.approx(values["pvalue_asymptotic"], rel=1e-9)
+        independence = christoffersen_test(*given, method="independence").statistic
+        later = kupiec_test(*judged(miss[1:] == 0, 0.9)).statistic
+        assert later == pytest.approx(values["kupiec_on_rows_2_to_n"], rel=1e-9)
+        assert found.statistic == pytest.approx(independence + later, rel=1e-12)
+
+    @pytest.mark.parametrize(("n", "level"), [(2, 0.5), (4, 0.9), (7, 0.8)])
+    def test_enumeration_of_all_sequences(self, n, level):
+        every = orders(n)
+        mass = (1 - level) ** every.sum(axis=1) * level ** (n - every.sum(axis=1))
+        found = [christoffersen_test(*judged(~miss, level), method="conditional") for miss in every]
+        statistics = np.array([test.statistic for test in found])
+        for test in found:
+            reached = statistics >= test.statistic - 1e-9 * max(1, test.statistic)
+            assert test.pvalue == pytest.approx(min(1.0, mass[reached].sum()), rel=1e-9)
+
+    def test_simulated_series_agree_with_the_exact_distribution(self):
+        miss = np.random.default_rng(5).random(15) < 0.4
+        exact = christoffersen_test(*judged(~miss, 0.8), method="conditional").pvalue
+        given = judged([*~miss, True], 0.8)
+        found = christoffersen_test(*given, method="conditional", series=[0] * 15 + [1], resamples=19_999).pvalue
+        assert found == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize(("n", "level"), [(6, 0.5), (8, 0.8), (9, 0.9)])
+@pytest.mark.parametrize("test", EXACT_TESTS)
+def test_exact_tests_never_exceed_their_level(test, n, level):
+    every = orders(n)
+    mass = (1 - level) ** every.sum(axis=1) * level ** (n - every.sum(axis=1))
+    pvalues = np.array([EXACT_TESTS[test](*judged(~miss, level)).pvalue for miss in every])
+    for a in np.unique(pvalues):
+        assert mass[pvalues <= a].sum() <= a * (1 + 1e-9)
+
+
+class TestSummaries:
+    @pytest.mark.parametrize("method", ["independence", "conditional"])
+    def test_chunks_add_up(self, method):
+        hit = np.random.default_rng(1).random(60) < 0.8
+        y, prediction = judged(hit, 0.9)
+        parts = [
+            summarize(christoffersen_test, y[s], prediction.take(s), method=method)
+            for s in (slice(0, 7), slice(7, 31), slice(31, 60))
+        ]
+        again = Summary.from_bytes((parts[0] + parts[1] + parts[2]).to_bytes())
+        assert christoffersen_test(again, method=method) == christoffersen_test(y, prediction, method=method)
+
+    @pytest.mark.parametrize("method", ["independence", "conditional"])
+    def test_series_continue_in_the_next_batch(self, method):
+        rng = np.random.default_rng(8)
+        hit, label = rng.random(50) < 0.8, rng.integers(0, 3, 50)
+        y, prediction = judged(hit, 0.9)
+        whole = christoffersen_test(y, prediction, method=method, series=label)
+        parts = [
+            summarize(christoffersen_test, y[s], prediction.take(s), series=label[s])
+            for s in (slice(0, 20), slice(20, 50))
+        ]
+        assert christoffersen_test(parts[0] + parts[1], method=method).statistic == pytest.approx(whole.statistic)
+
+    def test_other_kinds(self, refusal):
+        table = summarize(coverage_test, *judged([True, False], 0.9))
+        message = refusal(christoffersen_test, table, error=SummaryError)
+        assert "reads a summary of kind Hits; got HitTable" in message
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"method": "independance"}, "method must be one of 'conditional', 'independence'; got 'independance'"),
+            ({"method": np.array(["independence"])}, "method must be one of"),
+            ({"null": "auto"}, "null must be one of"),
+            ({"resamples": 0}, "resamples must be at least 1"),
+            ({"rng": None}, "rng must be a numpy Generator"),
+            ({"series": [1, 2]}, "series must have one label per row"),
+            ({"weights": [1, 2, 1]}, "christoffersen_test refuses unequal weights"),
+            ({"calibration_size": 10}, "christoffersen_test has no option calibration_size"),
+        ],
+    )
+    def test_options(self, refusal, options, words):
+        assert words in refusal(christoffersen_test, *judged([True, False, True], 0.9), **options)
+
+    def test_several_levels(self, refusal):
+        both = Intervals([[0.0, 0.0]] * 2, [[1.0, 2.0]] * 2, [0.5, 0.9])
+        assert "one level at a time" in refusal(christoffersen_test, [0.0, 1.0], both)
+
+
+COVERED = np.array([[True, True], [False, True], [False, False]])
+LEVELS = np.array([0.5, 0.9])
+
+
+def of_hits(rows=slice(None), series=None, names=("",)):
+    code = None if series is None else np.array(series)[rows]
+    return Hits.of(COVERED[rows], LEVELS, "Intervals", code, names)
+
+
+def test_rows_stay_in_order():
+    found = of_hits()
+    assert found.hits.tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert found.hits.dtype == np.int64
+    assert (found.n, found.kind, found.levels.tolist()) == (3, "Intervals", [0.5, 0.9])
+    assert found.series.tolist() == [0, 0, 0]
+    assert repr(found) == "Hits(n=3)"
+    assert not found.hits.flags.writeable
+
+
+def test_merging_is_one_after_the_other():
+    for cut in (1, 2):
+        assert of_hits(slice(0, cut)) + of_hits(slice(cut, 3)) == of_hits()
+    assert of_hits(slice(1, 3)) + of_hits(slice(0, 1)) != of_hits()
+
+
+def test_series_are_matched_by_name():
+    first = Hits.of(COVERED[:2], LEVELS, "Intervals", np.array([0, 1]), ("a", "b"))
+    second = Hits.of(COVERED[2:], LEVELS, "Intervals", np.array([1]), ("0", "a"))
+    total = first + second
+    assert [total.names[k] for k in total.series] == ["a", "b", "a"]
+    assert total.names == ("0", "a", "b")
+
+
+def test_zero_and_bytes():
+    zero = Hits.zero()
+    assert zero.n == 0
+    assert zero + of_hits() == of_hits() + zero == of_hits()
+    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
+    named = Hits.of(COVERED, LEVELS, "Sets", np.array([0, 1, 0]), (3, "b"))
+    assert Summary.from_bytes(named.to_bytes()) == named
+
+
+def test_refusals_hits():
+    with pytest.raises(SummaryError, match="do not merge"):
+        of_hits() + replace(of_hits(), kind="Sets")
+    with pytest.raises(SummaryError, match="do not merge"):
+        of_hits() + replace(of_hits(), levels=np.array([0.5, 0.8]))
+    with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
+        of_hits() + replace(of_hits(), weight=5.0)
+    with pytest.raises(SummaryError, match="one row per"):
+        replace(of_hits(), series=np.zeros(2, np.int64))
