@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Grid, cumulative_differences, kolmogorov_smirnov_test, kuiper_test, summarize
-from calibrant.core.catalogue import find
+from calibrant.core.catalogue import NoOptions
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.inputs.probabilities import read_binary
+from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES
 
 TESTS = [kolmogorov_smirnov_test, kuiper_test]
 BOTH = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)
@@ -215,7 +216,7 @@ def test_of_a_grid_by_hand():
     assert curve.abscissa.tolist() == [0.0, 0.25, 0.75, 1.0]
     np.testing.assert_allclose(curve.difference, [0.0, -0.0625, -0.0635, -0.0635], rtol=1e-13)
     np.testing.assert_allclose(curve.score, [np.nan, 0.25, 0.502, 1.0], rtol=1e-14)
-    assert find("cumulative_differences").rounding(grid)["difference"] == pytest.approx(0.501 / 4)
+    assert CUMULATIVE_DIFFERENCES.rounding(grid, NoOptions())["difference"] == pytest.approx(0.501 / 4)
 
 
 def test_by_hand_kuiper_test():
@@ -238,7 +239,7 @@ def test_values_of_the_specification(D1):
     result = kuiper_test(*D1)
     assert result.statistic == pytest.approx(2.689156, abs=5e-7)
     assert result.pvalue == pytest.approx(0.0286525, abs=5e-8)
-    assert result.method == "Kuiper test of cumulative differences; limit law of the range of a Brownian motion"
+    assert result.method == "Kuiper test of cumulative differences; limit distribution of the range of a Brownian motion"
 
 
 def test_all_outcomes_of_m(M):
@@ -279,7 +280,7 @@ def test_values_of_the_specification_kolmogorov_smirnov_test(D1):
     assert result.statistic == pytest.approx(1.555955, abs=5e-7)
     assert result.pvalue == pytest.approx(0.239431, abs=5e-7)
     assert result.method == (
-        "Kolmogorov-Smirnov test of cumulative differences; limit law of the largest height of a Brownian motion"
+        "Kolmogorov-Smirnov test of cumulative differences; limit distribution of the largest height of a Brownian motion"
     )
 
 
@@ -287,3 +288,55 @@ def test_all_outcomes_of_m_kolmogorov_smirnov_test(M):
     # Enumerated: 0.20842, where the series gives 0.25257.
     assert kolmogorov_smirnov_test(*M).pvalue == pytest.approx(0.20842, abs=0.02)
     assert kolmogorov_smirnov_test(*M, null="asymptotic").pvalue == pytest.approx(0.25257, abs=5e-6)
+
+
+@BOTH
+class TestTies:
+    """With few different scores a Brownian motion has far more room than the walk, and the limit is conservative."""
+
+    def calibrated(self, rng, n=2000):
+        p = rng.integers(1, 10, n) / 10
+        return rng.random(n) < p, p
+
+    def test_few_different_scores_are_redrawn(self, verb):
+        y, p = self.calibrated(np.random.default_rng(0))
+        assert "redraws of the outcomes" in verb(y, p).method
+        assert "redraws of the outcomes" in verb(summarize("ece", y, p)).method
+        share = [(p == score).sum() * score * (1 - score) for score in np.arange(1, 10) / 10]
+        steps = (np.array(share) ** 1.5).sum() ** -2 * sum(share) ** 3
+        words = f"; only {steps:.3g} steps (100 wanted), so the test is conservative"
+        assert verb(y, p, null="asymptotic").method.endswith(words)
+
+    def test_weights_make_no_further_steps(self, verb):
+        y, p = self.calibrated(np.random.default_rng(0))
+        w = np.random.default_rng(1).uniform(1, 2, p.size)
+        assert "redraws of the outcomes from the mean scores of" in verb(y, p, weights=w, resamples=99).method
+
+    def test_many_different_scores_use_the_limit(self, verb):
+        p = np.random.default_rng(0).random(2000)
+        y = np.random.default_rng(1).random(2000) < p
+        assert "limit distribution" in verb(y, p).method
+        assert "limit distribution" in verb(np.append(y, y), np.append(p, p)).method  # each score twice
+        assert "limit distribution" in verb(np.append(y, [0] * 5000), np.append(p, np.zeros(5000))).method
+
+    def test_level(self, verb):
+        rng = np.random.default_rng(0)
+        pvalues = np.array([verb(*self.calibrated(rng), resamples=199).pvalue for _ in range(400)])
+        assert abs(np.mean(pvalues <= 0.05) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 400)
+        assert abs(np.mean(pvalues <= 0.2) - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 400)
+
+    def test_an_atom_among_many_scores_is_redrawn_on_bins(self, verb):
+        rng = np.random.default_rng(0)
+        p = np.append(rng.random(4000), np.full(4000, 0.5))
+        y = rng.random(8000) < p
+        pooled, exact = verb(y, p), verb(y, p, null="monte-carlo", resamples=1999)
+        assert "redraws of the outcomes from the mean scores of" in pooled.method
+        assert pooled.statistic == exact.statistic
+        assert pooled.pvalue == pytest.approx(exact.pvalue, abs=0.05)
+
+
+@BOTH
+@pytest.mark.parametrize("p", [1e-310, 1e-320, 5e-324])
+def test_scores_below_the_smallest_normal_number(verb, p):
+    result = verb([0, 0, 0], [p] * 3, null="asymptotic")
+    assert result.pvalue == 1.0

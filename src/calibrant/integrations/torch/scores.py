@@ -45,10 +45,11 @@ def _log_limits(clip: Any) -> tuple[float, float]:
 
 
 def _spiegelhalter_test(rows: Rows, **_: Any) -> Scores:
-    """Return what is summed to the excess, to its variance, and to the information."""
+    """Return what is summed to the excess, its variance, that of the outcomes, and the third cumulant."""
     p = rows.p.double()
     tilt, v = 1 - 2 * p, p * (1 - p)
-    return (rows.y - p) * tilt, tilt * tilt * v, v
+    variance = tilt * tilt * v
+    return (rows.y - p) * tilt, variance, v, tilt * tilt * variance
 
 
 SCORES: dict[str, Callable[..., Scores]] = {
