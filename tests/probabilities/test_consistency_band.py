@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import reliability_curve, summarize
-from calibrant.core.catalogue import find
 from calibrant.probabilities import consistency_band
 from calibrant.probabilities.consistency_band import EXACT_ROWS, count_band, distribution
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 
 def exact_quantiles(p, level):
@@ -184,8 +184,7 @@ class TestIsotonic:
 
 class TestGrid:
     def rounding(self, grid, **options):
-        entry = find("reliability_curve")
-        return entry.rounding(grid, **entry.completed(options))
+        return RELIABILITY_CURVE.rounding(grid, RELIABILITY_CURVE.parse(options))
 
     def test_one_score_per_cell_is_exact(self):
         y, p = np.arange(40) % 2, np.repeat([0.1, 0.2, 0.35, 0.9], 10)

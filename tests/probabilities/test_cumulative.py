@@ -239,7 +239,9 @@ def test_values_of_the_specification(D1):
     result = kuiper_test(*D1)
     assert result.statistic == pytest.approx(2.689156, abs=5e-7)
     assert result.pvalue == pytest.approx(0.0286525, abs=5e-8)
-    assert result.method == "Kuiper test of cumulative differences; limit distribution of the range of a Brownian motion"
+    assert (
+        result.method == "Kuiper test of cumulative differences; limit distribution of the range of a Brownian motion"
+    )
 
 
 def test_all_outcomes_of_m(M):
@@ -280,7 +282,8 @@ def test_values_of_the_specification_kolmogorov_smirnov_test(D1):
     assert result.statistic == pytest.approx(1.555955, abs=5e-7)
     assert result.pvalue == pytest.approx(0.239431, abs=5e-7)
     assert result.method == (
-        "Kolmogorov-Smirnov test of cumulative differences; limit distribution of the largest height of a Brownian motion"
+        "Kolmogorov-Smirnov test of cumulative differences; "
+        "limit distribution of the largest height of a Brownian motion"
     )
 
 
@@ -318,6 +321,13 @@ class TestTies:
         assert "limit distribution" in verb(y, p).method
         assert "limit distribution" in verb(np.append(y, y), np.append(p, p)).method  # each score twice
         assert "limit distribution" in verb(np.append(y, [0] * 5000), np.append(p, np.zeros(5000))).method
+
+    def test_beyond_all_redraws_the_limit_is_taken(self, verb):
+        p = np.repeat(np.arange(1, 10) / 10, 100)
+        result = verb(p > 0.3, p, resamples=99)
+        assert result.pvalue == verb(p > 0.3, p, null="asymptotic").pvalue < 1e-9
+        assert verb(p > 0.3, p, null="monte-carlo", resamples=99).pvalue == 0.01
+        assert "99 redraws of the outcomes, and limit distribution" in result.method
 
     def test_level(self, verb):
         rng = np.random.default_rng(0)

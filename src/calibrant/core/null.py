@@ -129,7 +129,8 @@ def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_
     """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
     if np.isnan(T).any() or np.isnan(redrawn).any():
         raise InputError(
-            "the statistic is nan for these data or for redrawn ones; check the kernel, or the sample method of the predictive distribution"
+            "the statistic is nan for these data or for redrawn ones; check the kernel, or the sample method of the "
+            "predictive distribution"
         )
     finite = np.where(np.isfinite(T), T, 0.0)
     least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)

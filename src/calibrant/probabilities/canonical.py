@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +152,8 @@ def _joined(tree: Tree, maxbins: int) -> IndexArray:
             holder[node] = holder[tree.parent[node]]
     return holder
 
+
+Distance: TypeAlias = Literal["tv", "euclidean", "squared-euclidean"] | Callable[[FloatArray, FloatArray], float]
 
 DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "tv": lambda gap: np.abs(gap).sum(axis=1) / 2,
