@@ -168,7 +168,7 @@ class TestIsotonic:
         p = (np.arange(60) + 0.5) / 60
         options = {"strategy": "isotonic", "resamples": 1999}
         full = reliability_curve(p > 0.5, p, **options)
-        monkeypatch.setattr(consistency_band, "MOST_SCORES", 20)
+        monkeypatch.setattr(consistency_band, "MAX_ISOTONIC_SCORES", 20)
         pooled = reliability_curve(p > 0.5, p, **options)
         assert "on 20 mass bins" in pooled.method
         inner = slice(6, -6)
@@ -282,7 +282,7 @@ class TestExactBand:
         assert high == next(k for k, value in enumerate(above) if value <= tail)
 
 
-def exact_quantiles_poisson_binomial(p, level):
+def exact_count_quantiles(p, level):
     mass, tail = distribution(p), (1 - level) / 2
     below, above = np.cumsum(mass), np.cumsum(mass[::-1])[::-1] - mass
     return int(np.argmax(below >= tail)), int(np.argmax(above <= tail))
@@ -305,7 +305,7 @@ class TestManyRows:
     """
 
     def assert_close(self, p, band, level):
-        (low, high), (exact_low, exact_high) = band, exact_quantiles_poisson_binomial(p, level)
+        (low, high), (exact_low, exact_high) = band, exact_count_quantiles(p, level)
         slack = 1 if 1 <= p.sum() <= p.size - 1 else 2
         assert exact_low - slack <= low <= exact_low
         assert exact_high <= high <= exact_high + slack
@@ -327,4 +327,4 @@ class TestManyRows:
 
     def test_exact_up_to_the_limit(self):
         p = np.sort(np.random.default_rng(4).random(EXACT_ROWS))
-        assert count_band(p, one_count(p), 0.95) == exact_quantiles_poisson_binomial(p, 0.95)
+        assert count_band(p, one_count(p), 0.95) == exact_count_quantiles(p, 0.95)

@@ -282,8 +282,8 @@ def flipped_sums(flips: Flips, change: FloatArray) -> FloatArray:
 class FlippedWalks:
     """Highest and lowest point of the cumulative differences of replicates given by their flips.
 
-    Without flips the walk falls while p <= 1/2 and rises after, so that between two flips it has its extremes at the
-    ends, or at the turn.
+    Without flips the walk falls while p <= 1/2 and rises after. Between two flips it has its extremes at the ends, or at
+    the turn.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -299,7 +299,7 @@ class FlippedWalks:
         """Return the highest and the lowest point of each replicate's walk."""
         count = flips.replicates
         sign, group = self.sign[flips.entry], self.group[flips.entry]
-        # One row per replicate, so that no sum carries the rounding of the replicates before it.
+        # One row per replicate: no sum carries the rounding of the replicates before it.
         place = np.arange(sign.size) - np.searchsorted(flips.replicate, flips.replicate)
         laid_out = np.zeros((count, int(place.max(initial=0)) + 1))
         laid_out[flips.replicate, place] = sign
