@@ -77,14 +77,14 @@ def assert_within(found, expected, bound, message):
 def test_the_stated_rounding_is_kept(name, options, rows):
     y, p, w = rows
     entry = ENTRIES[name]
-    completed = entry.completed(options)
-    assert entry.on_grid(completed)
+    parsed = entry.parse(options)
+    assert entry.on_grid(parsed)
     try:
         expected = numbers(entry.verb(y, p, weights=w, **options))
     except (NotApplicableError, ValueError):
         assume(False)
     grid = grid_of(y, p, w)
-    found, rounding = numbers(entry.of_summary(grid, completed)), entry.rounding(grid, **completed)
+    found, rounding = numbers(entry.of_summary(grid, parsed)), entry.rounding(grid, parsed)
     bounds = rounding if isinstance(rounding, Mapping) else dict.fromkeys(expected, rounding)
     assert set(bounds) <= set(expected)
     assert all(0 <= bound < math.inf for bound in bounds.values())
@@ -98,7 +98,8 @@ def test_cumulative_differences_leave_the_line_by_the_stated_rounding_at_most(ro
     grid = grid_of(y, p, w)
     curve, exact = cumulative_differences(grid), cumulative_differences(y, p, weights=w)
     line = np.interp(exact.abscissa, curve.abscissa, curve.difference)
-    bound = ENTRIES["cumulative_differences"].rounding(grid)["difference"]
+    entry = ENTRIES["cumulative_differences"]
+    bound = entry.rounding(grid, entry.usual)["difference"]
     assert np.abs(line - exact.difference).max() <= bound + 1e-12
     # The ends of cells are points of both.
     np.testing.assert_allclose(np.interp(curve.abscissa, exact.abscissa, exact.difference), curve.difference, atol=1e-9)
@@ -124,11 +125,11 @@ def test_cumulative_differences_leave_the_line_by_the_stated_rounding_at_most(ro
 )
 def test_what_a_grid_does_not_tell(name, options):
     entry = ENTRIES[name]
-    assert not entry.on_grid(entry.completed(options))
+    assert not entry.on_grid(entry.parse(options))
 
 
 def test_every_verb_that_a_grid_serves_is_here():
-    assert {name for name, entry in ENTRIES.items() if entry.on_grid(entry.completed({}))} == {
+    assert {name for name, entry in ENTRIES.items() if entry.on_grid(entry.parse({}))} == {
         *(name for name, _ in CASES),
         "cumulative_differences",
     }

@@ -282,7 +282,7 @@ def flipped_sums(flips: Flips, change: FloatArray) -> FloatArray:
 class FlippedWalks:
     """Highest and lowest point of the cumulative differences of replicates given by their flips.
 
-    Without flips the walk falls while p <= 1/2 and rises after. Between two flips it has its extremes at the ends, or at
+    Without flips the walk falls while p <= 1/2 and rises after. Between two flips its extremes are at the ends, or at
     the turn.
     """
 
