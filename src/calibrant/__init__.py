@@ -66,11 +66,10 @@ from calibrant.points.mmd import kernel_distance, mmd
 from calibrant.points.mmd_test import mmd_test
 from calibrant.points.moments import PointMoments
 from calibrant.points.vendi import vendi_score
+from calibrant.probabilities.binned_errors import direction, ece, mce
 from calibrant.probabilities.canonical import MedianVariance
 from calibrant.probabilities.consistency_test import consistency_test
 from calibrant.probabilities.cumulative import cumulative_differences, kolmogorov_smirnov_test, kuiper_test
-from calibrant.probabilities.direction import direction
-from calibrant.probabilities.ece import ece, mce
 from calibrant.probabilities.reliability_curve import reliability_curve
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test

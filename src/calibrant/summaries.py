@@ -1,5 +1,6 @@
 """The waist of the hourglass: small frozen values that merge with `+`."""
 
+from calibrant.core.binned import LabelBins
 from calibrant.core.bins import BinTable
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.moments import Moments
@@ -30,6 +31,7 @@ __all__ = [
     "KeptDistributions",
     "KeptQuantiles",
     "KeptRanks",
+    "LabelBins",
     "LabelsSeen",
     "Moments",
     "Ordered",

@@ -1,18 +1,21 @@
 """Which summary holds which bins, and the rules that choose a number of bins."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calibrant import ece, reliability_curve, summarize
-from calibrant.core.binned import bin_table, summarise_bins
+from calibrant.core import binned
+from calibrant.core.binned import LabelBins, bin_table, summarise_bins
 from calibrant.core.grid import Grid
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
 from calibrant.errors import SummaryError
 from calibrant.inputs.options import check_bins
-from calibrant.inputs.probabilities import read_binary
+from calibrant.inputs.probabilities import read_binary, read_probabilities
 
 
 def rows(y, p, weights=None):
@@ -142,3 +145,54 @@ class TestSweep:
         y, p = [1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1], [0.9, 0.13, 0.88, 0.01, 0.4, 0.43, 0.78, 0.9, 0.94, 0.66, 0.91]
         curves = [reliability_curve(y, p, bins="sweep", weights=weights) for weights in (None, [0.1] * 11)]
         assert curves[0].count.tolist() == curves[1].count.tolist()
+
+
+class TestLabelBins:
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(6), 300)
+    y = rng.integers(0, 6, 300)
+
+    @pytest.mark.parametrize("notion", ["classwise", "top-label"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_are_the_bins_of_each_binary_problem(self, notion, weighted, dtype, monkeypatch):
+        w = np.linspace(0.5, 2, 300) if weighted else None
+        data = read_probabilities(self.y, self.P.astype(dtype), weights=w)
+        parts = [data.one_vs_rest(k) for k in range(6)] if notion == "classwise" else data.by_predicted_label()
+        expected = np.stack([Grid.of(part).bins(10).sums for part in parts], axis=1)
+        found = LabelBins.of(data, notion, 10)
+        assert (found.n, found.labels, found.bins) == (300, 6, 10)
+        np.testing.assert_allclose(found.sums, expected, rtol=1e-12, atol=1e-12)
+        monkeypatch.setattr(binned, "SCORES_AT_ONCE", 700)  # two labels at once
+        np.testing.assert_array_equal(LabelBins.of(data, notion, 10).sums, found.sums)
+        monkeypatch.setattr(binned, "MAX_ROWS_TOGETHER", 100)
+        np.testing.assert_allclose(LabelBins.of(data, notion, 10).sums, expected, rtol=1e-12, atol=1e-12)
+
+    def test_batches_add_up(self):
+        options = {"notion": "top-label", "bins": 7}
+        parts = [summarize(ece, self.y[part], self.P[part], **options) for part in (slice(100), slice(100, None))]
+        assert ece(sum(parts), **options) == pytest.approx(ece(self.y, self.P, **options), rel=1e-12)
+
+    def test_other_bins_are_refused(self, refusal):
+        summary = summarize(ece, self.y, self.P, notion="classwise", bins=7)
+        message = refusal(ece, summary, notion="classwise", error=SummaryError)
+        assert "this summary holds 7 width bins of each label; got bins=15" in message
+        assert "7 width bins" in refusal(ece, summary, notion="classwise", bins=7, strategy="mass", error=SummaryError)
+        other = summarize(ece, self.y, self.P, notion="classwise")
+        words = "a classwise summary of 6 labels and 7 bins does not merge with a classwise summary of 6 labels and 15"
+        assert words in refusal(lambda: summary + other, error=SummaryError)
+
+    @pytest.mark.parametrize("bad", [np.zeros((10, 2, 3)), np.zeros((11, 2)), np.full((11, 2, 3), -1.0)], ids=str)
+    def test_sums_that_no_rows_have(self, bad, refusal):
+        assert "LabelBins has sums" in refusal(LabelBins, "classwise", bad, "float64", error=SummaryError)
+
+    def test_memory_does_not_grow_by_a_grid_for_each_label(self):
+        # A Grid takes 365 kB; these bins take 1.3 kB for each of 5,000 labels.
+        K = 5000
+        data = read_probabilities(np.arange(20), np.full((20, K), 1 / K))
+        tracemalloc.start()
+        summary = LabelBins.of(data, "classwise", 15)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert summary.labels == K
+        assert peak < 100e6

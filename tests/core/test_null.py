@@ -21,14 +21,7 @@ from calibrant import (
 )
 from calibrant.core import null as redraw
 from calibrant.core import null as sparse
-from calibrant.core.null import (
-    asymptotic_words,
-    check_null,
-    monte_carlo_words,
-    redraw_events,
-    redraw_rows,
-    resolved_null,
-)
+from calibrant.core.null import NullOptions, asymptotic_words, monte_carlo_words, redraw_events, redraw_rows
 from calibrant.core.pool import Pool, pool_rows, tie_ends
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary, Classes, read_binary
@@ -48,45 +41,55 @@ ALL_TESTS = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name_
     ],
 )
 def test_resolved(null, information, expected):
-    assert resolved_null(null, information) == expected
+    assert NullOptions(null, 99, 0).resolved(information) == expected
 
 
 def test_words():
-    assert asymptotic_words("distribution", 25.0) == "distribution"
-    assert asymptotic_words("distribution", 7.3) == (
-        "distribution; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
+    assert asymptotic_words("limit", 25.0) == "limit"
+    assert asymptotic_words("limit", 7.3) == (
+        "limit; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
     )
     assert monte_carlo_words(99) == "99 redraws of the outcomes"
 
 
-@pytest.mark.parametrize("null", ["exact", "mc", None, "Auto"])
+@pytest.mark.parametrize("null", ["exact", "mc", None, "Auto", np.array(["auto", "auto"])], ids=str)
 def test_unknown_null(refusal, null):
-    message = refusal(check_null, null)
+    message = refusal(NullOptions, null, 99, 0)
     assert message.startswith("null must be one of 'auto', 'asymptotic', 'monte-carlo'; got ")
+
+
+def information(verb, p, w=1.0):
+    """Return Σw²v / max w² for the tests of cumulative differences, 1/skewness² or rows/4 for Spiegelhalter's."""
+    w = np.broadcast_to(w, p.shape)
+    v, tilt = p * (1 - p), 1 - 2 * p
+    if verb is not spiegelhalter_test:
+        return (w * w * v).sum() / w.max() ** 2
+    terms = (w * tilt) ** 2 * v
+    skewness = (w**3 * tilt**4 * v).sum() / terms.sum() ** 1.5
+    return min(skewness**-2, terms.sum() ** 2 / (terms**2).sum() / 4)
 
 
 @ALL_TESTS
 class TestVerbs:
-    # 112 rows of 0.25 and 0.5: Σv = 56 * (3/16 + 1/4) = 24.5; with one row more of 0.5 it is 24.75, with three 25.25.
-    p = np.repeat([0.25, 0.5], 56)
+    p = np.linspace(0.05, 0.15, 200)
 
     def test_auto_switches_at_25(self, verb):
-        few, many = (np.append(self.p, [0.5] * k) for k in (1, 3))
-        assert "redraws of the outcomes" in verb(few < 0.3, few, resamples=19).method
-        assert "redraws" not in verb(many < 0.3, many).method
+        enough = next(n for n in range(100, 500) if information(verb, np.linspace(0.05, 0.15, n)) >= 25)
+        few, many = (np.linspace(0.05, 0.15, n) for n in (enough - 1, enough))
+        assert "redraws of the outcomes" in verb(few < 0.07, few, resamples=19).method
+        assert "redraws" not in verb(many < 0.07, many).method
 
     def test_information_counts_equivalent_rows(self, verb):
-        # One row of weight 10 among weights of 1: Σw²v / 100.
-        w = np.ones(112)
+        w = np.ones(200)
         w[0] = 10.0
-        result = verb(self.p < 0.3, self.p, weights=w, resamples=19)
-        assert result.details["information"] == pytest.approx((24.5 + 99 * 3 / 16) / 100)
+        result = verb(self.p < 0.07, self.p, weights=w, resamples=19)
+        assert result.details["information"] == pytest.approx(information(verb, self.p, w))
         assert "redraws of the outcomes" in result.method
 
-    def test_method_warns_where_the_limit_is_not_to_be_trusted(self, verb):
-        assert (
-            "only 24.5 rows' worth of information (25 wanted)" in verb(self.p < 0.3, self.p, null="asymptotic").method
-        )
+    def test_method_warns_where_the_limit_cannot_be_trusted(self, verb):
+        p = self.p[:100]
+        words = f"only {information(verb, p):.3g} rows' worth of information (25 wanted)"
+        assert words in verb(p < 0.07, p, null="asymptotic").method
 
     def test_smallest_pvalue(self, verb):
         # Nothing redrawn comes near, and the data themselves count: 1 / (B + 1).
@@ -175,12 +178,12 @@ class TestEvents:
 
     @pytest.mark.parametrize("resamples", [1, 2, 7])
     def test_as_many_as_asked_for_in_small_portions(self, resamples):
-        with mock.patch.object(redraw, "MOST_NUMBERS", 6):  # two replicates of three entries at once
+        with mock.patch.object(redraw, "NUMBERS_AT_ONCE", 6):  # two replicates of three entries at once
             assert drawn([0.1, 0.2, 0.3], [1, 1, 1], B=resamples).shape == (resamples, 3)
 
     def test_portions_do_not_change_the_draws(self):
         whole = drawn([0.1, 0.6], [1, 1], B=9)
-        with mock.patch.object(redraw, "MOST_NUMBERS", 4):
+        with mock.patch.object(redraw, "NUMBERS_AT_ONCE", 4):
             np.testing.assert_array_equal(drawn([0.1, 0.6], [1, 1], B=9), whole)
 
 
@@ -312,7 +315,7 @@ def test_sparse_and_dense_redraws_give_the_same_pvalue(verb, monkeypatch):
     y = rng.random(2000) < p
     assert sparse.is_sparse(pool_of(p))
     kept = verb(y, p).pvalue
-    monkeypatch.setattr(sparse, "SPARSE", 0.0)
+    monkeypatch.setattr(sparse, "SPARSE_SHARE", 0.0)
     assert abs(verb(y, p).pvalue - kept) < 5 * np.sqrt(0.25 / 9999) * 2**0.5
 
 

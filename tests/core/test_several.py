@@ -42,7 +42,7 @@ class TestRefused:
         assert message == "a classwise summary of 3 labels does not merge with a top-label summary of 3"
 
     def test_other_number_of_labels(self, refusal):
-        two = summarize(ece, [0, 1], [[0.5, 0.5], [0.25, 0.75]], notion="classwise")
+        two = PerLabel.of(read_probabilities([0, 1], [[0.5, 0.5], [0.25, 0.75]]), "classwise", Grid.of)
         assert "of 3 labels does not merge with" in refusal(lambda: of("classwise") + two, error=SummaryError)
 
     def test_other_kinds_of_parts(self, refusal):

@@ -66,6 +66,11 @@ def per_label(y, p, w):
     return PerLabel.of(read_probabilities(y, np.stack([1 - p, p], axis=1), weights=w), "top-label", Grid.of)
 
 
+def label_bins(y, p, w):
+    p = np.asarray(p)
+    return summaries.LabelBins.of(read_probabilities(y, np.stack([1 - p, p], axis=1), weights=w), "classwise", 7)
+
+
 def several(y, p, w):
     return summaries.Several.of({"grid": grid(y, p, w), "moments": moments(y, p, w)})
 
@@ -178,6 +183,7 @@ MAKERS = [
     grid,
     ordered,
     per_label,
+    label_bins,
     several,
     labels_seen,
     group_cells,

@@ -510,7 +510,10 @@ def test_crafted_totals(parts, broken_off, refusal):
 def test_options_as_text():
     assert described(np.random.default_rng(3)) == described(np.random.default_rng(3))
     assert described(np.random.default_rng(3)) != described(np.random.default_rng(4))
-    assert described({"a": [1, (2.5, "x")], "f": ece}) == "{a: [1, [2.5, 'x']], f: calibrant.probabilities.ece.ece}"
+    assert (
+        described({"a": [1, (2.5, "x")], "f": ece})
+        == "{a: [1, [2.5, 'x']], f: calibrant.probabilities.binned_errors.ece}"
+    )
     assert described(np.arange(2)) == "array [0, 1]"
 
 

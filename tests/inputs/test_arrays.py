@@ -394,6 +394,7 @@ REFUSED_PARAMETERS = {
     "one complex": ((1j, 1), ["mean must be an array", "1j"]),
     "bool": (([True, False], 1), ["mean must be real numbers", "bool", "True"]),
     "one bool": ((0, True), ["std must be numbers", "True (bool)"]),
+    "a bool among objects": ((np.array([0.5, True], object), 1), ["mean must be real numbers", "row 1 is True (bool)"]),
     "one numpy bool": ((0, np.True_), ["std must be numbers", "True"]),
     "dates": ((np.array(["2020-01-01"], "M8[D]"), 1), ["mean must be real numbers", "datetime64"]),
     "too large": (([10**400, 1], 1), ["mean must be numbers that float64 can hold", "too large"]),

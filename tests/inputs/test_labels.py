@@ -1,5 +1,6 @@
 """Outcomes: what counts as an event or a column, and what is refused with its row."""
 
+import enum
 from decimal import Decimal
 
 import numpy as np
@@ -207,3 +208,52 @@ def test_decimals(value, form):
 
 def test_a_decimal_that_is_no_number_stays():
     assert plain_label(Decimal("NaN")).is_nan()
+
+
+class TestManyLabels:
+    """Labels of any kind find their column, in a time that grows with the rows and the labels, not with both."""
+
+    class Colour(enum.StrEnum):
+        RED = "red"
+        BLUE = "blue"
+
+    @pytest.mark.parametrize(
+        ("y", "classes", "expected"),
+        [
+            (np.array(["b", "a", "c"]), ["a", "b", "c"], [1, 0, 2]),
+            (np.array([b"b", b"a"]), [b"a", b"b", b"c"], [1, 0]),
+            (np.array(["b", 2, None.__class__], object), ["b", 2, None.__class__], [0, 1, 2]),
+            (np.array([1.0, "1"], object), ["1", 1, "x"], [1, 0]),
+            (np.array([Colour.BLUE, Colour.RED], object), ["red", "blue", "x"], [1, 0]),
+            (np.array([2, 1], np.uint8), [1, 2, 3], [1, 0]),
+            (np.array([0.1], np.float32), [0.1, 2, 3], [0]),
+            (np.array(["2020-01-02"], "M8[D]"), [*np.array(["2020-01-01", "2020-01-02"], "M8[D]"), 1], [1]),
+        ],
+        ids=["text", "bytes", "objects", "text and numbers", "enum", "whole numbers", "float32", "days"],
+    )
+    def test_columns(self, y, classes, expected):
+        assert read_columns(y, None, K=3, classes=classes).tolist() == expected
+
+    @pytest.mark.parametrize(
+        ("y", "row"), [(np.array(["a", "z"]), 1), (np.array(["a", ["a"]], object), 1), (np.array([0, "a"], object), 0)]
+    )
+    def test_the_first_unknown_label_is_named(self, y, row, refusal):
+        message = refusal(read_columns, y, None, K=2, classes=["a", "b"])
+        assert f"row {row} is {y.tolist()[row]!r}" in message
+
+    def test_text_is_not_compared_with_every_label(self):
+        compared = 0
+
+        class Counted(str):
+            __hash__ = str.__hash__
+
+            def __eq__(self, other):
+                nonlocal compared
+                compared += 1
+                return str.__eq__(self, other)
+
+        K, n = 300, 2000
+        names = [Counted(f"label {k}") for k in range(K)]
+        y = np.array([f"label {i % K}" for i in range(n)], object)
+        assert read_columns(y, None, K=K, classes=names).tolist() == [i % K for i in range(n)]
+        assert compared < 3 * (n + K)

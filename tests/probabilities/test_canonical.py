@@ -377,41 +377,37 @@ def by_queue(P, minsize, maxbins):
     return final + [S for *_, S in queue]
 
 
-def as_sets_median_variance(numbers):
-    return sorted(np.flatnonzero(numbers == b).tolist() for b in range(numbers.max() + 1))
-
-
 def test_by_hand():
     # The first column is 0, 1, 0, 0.5: the cut 0.5 leaves {0, 0} and {0.5, 1}, and the second is cut again at 1.
     P = two_columns(np.array([0.0, 1.0, 0.0, 0.5]))[:, ::-1]
-    assert as_sets_median_variance(median_variance_bins(P, 1, None)) == [[0, 2], [1], [3]]
-    assert as_sets_median_variance(median_variance_bins(P, 2, None)) == [[0, 2], [1, 3]]
-    assert as_sets_median_variance(median_variance_bins(P, 3, None)) == [[0, 1, 2, 3]]
+    assert as_sets(median_variance_bins(P, 1, None)) == [[0, 2], [1], [3]]
+    assert as_sets(median_variance_bins(P, 2, None)) == [[0, 2], [1, 3]]
+    assert as_sets(median_variance_bins(P, 3, None)) == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize(("maxbins", "expected"), [(1, [[0, 1, 2, 3]]), (2, [[0, 1], [2, 3]]), (3, [[0, 1], [2], [3]])])
 def test_the_widest_set_is_cut_first(maxbins, expected):
     # The cut 0.2 leaves {0, 0.1} and {0.2, 0.9}, of which the second is wider.
     numbers = median_variance_bins(np.array([[0.0], [0.1], [0.2], [0.9]]), 1, maxbins)
-    assert as_sets_median_variance(numbers) == expected
+    assert as_sets(numbers) == expected
 
 
 def test_equal_variances_are_cut_in_the_order_they_came():
     # {0, .125} and {.75, .875} have equal variances; the part below came first.
     numbers = median_variance_bins(np.array([[0.75], [0.0], [0.875], [0.125]]), 1, 3)
-    assert as_sets_median_variance(numbers) == [[0, 2], [1], [3]]
+    assert as_sets(numbers) == [[0, 2], [1], [3]]
 
 
 def test_the_first_of_equal_components_is_cut():
     # Column 0 is 1, 0.75, 0, so that the cut 0.75 keeps the first two rows together; column 1 would keep the last two.
     P = two_columns(np.array([0.0, 0.25, 1.0]))
-    assert as_sets_median_variance(median_variance_bins(P, 1, 2)) == [[0, 1], [2]]
+    assert as_sets(median_variance_bins(P, 1, 2)) == [[0, 1], [2]]
 
 
 def test_no_other_component_is_tried():
     # Column 0 varies most, but its median is its minimum: one bin, although column 1 could be cut.
     P = np.array([[0.0, 0.1], [0.0, 0.2], [0.0, 0.3], [0.9, 0.1]])
-    assert as_sets_median_variance(median_variance_bins(P, 1, None)) == [[0, 1, 2, 3]]
+    assert as_sets(median_variance_bins(P, 1, None)) == [[0, 1, 2, 3]]
 
 
 def test_equal_rows_stay_together():
@@ -434,7 +430,7 @@ def test_as_the_definition(counts, minsize, maxbins):
     # Multiples of 1/32, so that no variance is a matter of rounding.
     P = counts / 32
     expected = sorted(sorted(S.tolist()) for S in by_queue(P, minsize, maxbins))
-    assert as_sets_median_variance(median_variance_bins(P, minsize, maxbins)) == expected
+    assert as_sets(median_variance_bins(P, minsize, maxbins)) == expected
 
 
 @pytest.mark.parametrize("K", [2, 3, 10])
@@ -442,7 +438,7 @@ def test_as_the_definition(counts, minsize, maxbins):
 def test_as_the_definition_on_many_rows(K, maxbins):
     P = np.random.default_rng(K).dirichlet(np.full(K, 0.5), size=700)
     expected = sorted(sorted(S.tolist()) for S in by_queue(P, 5, maxbins))
-    assert as_sets_median_variance(median_variance_bins(P, 5, maxbins)) == expected
+    assert as_sets(median_variance_bins(P, 5, maxbins)) == expected
 
 
 @given(simplex, st.integers(1, 5), st.one_of(st.none(), st.integers(1, 12)), st.randoms(use_true_random=False))
@@ -453,7 +449,7 @@ def test_row_order_does_not_matter(counts, minsize, maxbins, random):
     back = np.empty(len(P), int)
     back[order] = median_variance_bins(P[order], minsize, maxbins)
     # Which number a bin has does not matter; the pooled rows do.
-    assert as_sets_median_variance(back) == as_sets_median_variance(median_variance_bins(P, minsize, maxbins))
+    assert as_sets(back) == as_sets(median_variance_bins(P, minsize, maxbins))
 
 
 @given(simplex, st.integers(1, 5), st.integers(1, 12))

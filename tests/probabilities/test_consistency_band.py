@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import reliability_curve, summarize
-from calibrant.core.catalogue import find
 from calibrant.probabilities import consistency_band
 from calibrant.probabilities.consistency_band import EXACT_ROWS, count_band, distribution
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 
 def exact_quantiles(p, level):
@@ -168,7 +168,7 @@ class TestIsotonic:
         p = (np.arange(60) + 0.5) / 60
         options = {"strategy": "isotonic", "resamples": 1999}
         full = reliability_curve(p > 0.5, p, **options)
-        monkeypatch.setattr(consistency_band, "MOST_SCORES", 20)
+        monkeypatch.setattr(consistency_band, "MAX_ISOTONIC_SCORES", 20)
         pooled = reliability_curve(p > 0.5, p, **options)
         assert "on 20 mass bins" in pooled.method
         inner = slice(6, -6)
@@ -184,8 +184,7 @@ class TestIsotonic:
 
 class TestGrid:
     def rounding(self, grid, **options):
-        entry = find("reliability_curve")
-        return entry.rounding(grid, **entry.completed(options))
+        return RELIABILITY_CURVE.rounding(grid, RELIABILITY_CURVE.parse(options))
 
     def test_one_score_per_cell_is_exact(self):
         y, p = np.arange(40) % 2, np.repeat([0.1, 0.2, 0.35, 0.9], 10)
@@ -283,7 +282,7 @@ class TestExactBand:
         assert high == next(k for k, value in enumerate(above) if value <= tail)
 
 
-def exact_quantiles_poisson_binomial(p, level):
+def exact_count_quantiles(p, level):
     mass, tail = distribution(p), (1 - level) / 2
     below, above = np.cumsum(mass), np.cumsum(mass[::-1])[::-1] - mass
     return int(np.argmax(below >= tail)), int(np.argmax(above <= tail))
@@ -306,7 +305,7 @@ class TestManyRows:
     """
 
     def assert_close(self, p, band, level):
-        (low, high), (exact_low, exact_high) = band, exact_quantiles_poisson_binomial(p, level)
+        (low, high), (exact_low, exact_high) = band, exact_count_quantiles(p, level)
         slack = 1 if 1 <= p.sum() <= p.size - 1 else 2
         assert exact_low - slack <= low <= exact_low
         assert exact_high <= high <= exact_high + slack
@@ -328,4 +327,4 @@ class TestManyRows:
 
     def test_exact_up_to_the_limit(self):
         p = np.sort(np.random.default_rng(4).random(EXACT_ROWS))
-        assert count_band(p, one_count(p), 0.95) == exact_quantiles_poisson_binomial(p, 0.95)
+        assert count_band(p, one_count(p), 0.95) == exact_count_quantiles(p, 0.95)

@@ -9,7 +9,7 @@ import pytest
 import calibrant as cb
 from calibrant import consistency_test, decompose, ece
 from calibrant.core.catalogue import find
-from calibrant.probabilities.consistency_test import MOST_ENTRIES, redrawn_metrics
+from calibrant.probabilities.consistency_test import MAX_ENTRIES, redrawn_metrics
 
 B = 999
 
@@ -237,8 +237,8 @@ def test_calibrated_predictions_are_seldom_rejected():
 
 
 MEASURES = [
-    lambda ordered: {"ece": find("ece").finish(ordered)},
-    lambda ordered: {"mcb": find("decompose").finish(ordered).mcb},
+    lambda ordered: {"ece": find("ece").finish(ordered, find("ece").usual)},
+    lambda ordered: {"mcb": find("decompose").finish(ordered, find("decompose").usual).mcb},
 ]
 
 
@@ -264,7 +264,7 @@ def test_expectation_and_pvalue_agree_with_the_consistency_test(weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cells_stand_in_for_the_rows(weighted):
     rng = np.random.default_rng(1)
-    n = MOST_ENTRIES + 5000
+    n = MAX_ENTRIES + 5000
     p = rng.random(n)
     y = rng.random(n) < p
     w = rng.uniform(0.2, 3, n) if weighted else None

@@ -1,4 +1,4 @@
-"""What Kolmogorov-Smirnov and Kuiper share, and the bound on a grid."""
+"""Cumulative differences, and the tests by Kolmogorov-Smirnov and Kuiper."""
 
 import itertools
 import math
@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Grid, cumulative_differences, kolmogorov_smirnov_test, kuiper_test, summarize
-from calibrant.core.catalogue import find
+from calibrant.core.catalogue import NoOptions
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.inputs.probabilities import read_binary
+from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES
 
 TESTS = [kolmogorov_smirnov_test, kuiper_test]
 BOTH = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)
@@ -161,7 +162,7 @@ def test_refuses_a_matrix(verb, refusal, D2):
     assert "top_label(y, P)" in message
 
 
-def test_by_hand():
+def test_curve_by_hand():
     # Residuals -1/4 at 0.25, 1/2 and -1/2 at 0.5 (tied), -1 at 1; four rows.
     curve = cumulative_differences([0, 1, 0, 0], [0.25, 0.5, 0.5, 1.0])
     assert curve.abscissa.tolist() == [0.0, 0.25, 0.75, 1.0]
@@ -171,7 +172,7 @@ def test_by_hand():
     assert (curve.kind, curve.n) == ("cumulative", 4)
 
 
-def test_weights_by_hand():
+def test_curve_with_weights_by_hand():
     # Weights 1, 3: W = 4; w²v = 3/16 + 9 * 3/16.
     curve = cumulative_differences([0, 1], [0.25, 0.75], weights=[1, 3])
     assert curve.abscissa.tolist() == [0.0, 0.25, 1.0]
@@ -179,12 +180,12 @@ def test_weights_by_hand():
     assert curve.scale == pytest.approx(math.sqrt(30 / 16) / 4)
 
 
-def test_one_row():
+def test_curve_of_one_row():
     curve = cumulative_differences([1], [0.25])
     assert (curve.abscissa.tolist(), curve.difference.tolist()) == ([0.0, 1.0], [0.0, 0.75])
 
 
-def test_row_order_does_not_matter_cumulative_differences():
+def test_curve_does_not_depend_on_the_order_of_the_rows():
     y, p = np.array([0, 1, 1, 0]), np.array([0.5, 0.5, 0.25, 0.5])
     expected = cumulative_differences(y, p).difference.tolist()
     for order in itertools.permutations(range(4)):
@@ -192,7 +193,7 @@ def test_row_order_does_not_matter_cumulative_differences():
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 8), st.floats(0.1, 9)), min_size=1, max_size=30))
-def test_loop(drawn):
+def test_curve_against_a_loop(drawn):
     rows = [(p / 8, y, w) for y, p, w in drawn]
     total = sum(w for *_, w in rows)
     curve = cumulative_differences(*zip(*[(y, p) for p, y, _ in rows], strict=True), weights=[w for *_, w in rows])
@@ -204,21 +205,21 @@ def test_loop(drawn):
     assert curve.scale == pytest.approx(math.sqrt(sum(w * w * p * (1 - p) for p, _, w in rows)) / total, abs=1e-12)
 
 
-def test_refuses_a_matrix_cumulative_differences(refusal, D2):
+def test_curve_refuses_a_matrix(refusal, D2):
     assert "top_label(y, P)" in refusal(cumulative_differences, *D2)
 
 
-def test_of_a_grid_by_hand():
+def test_curve_of_a_grid_by_hand():
     # 0.501 and 0.503 share a cell; in it C can rise by 0.497/4 at most and fall by 0.501/4.
     grid = summarize("ece", [0, 1, 0, 1], [0.25, 0.503, 0.501, 1.0])
     curve = cumulative_differences(grid)
     assert curve.abscissa.tolist() == [0.0, 0.25, 0.75, 1.0]
     np.testing.assert_allclose(curve.difference, [0.0, -0.0625, -0.0635, -0.0635], rtol=1e-13)
     np.testing.assert_allclose(curve.score, [np.nan, 0.25, 0.502, 1.0], rtol=1e-14)
-    assert find("cumulative_differences").rounding(grid)["difference"] == pytest.approx(0.501 / 4)
+    assert CUMULATIVE_DIFFERENCES.rounding(grid, NoOptions())["difference"] == pytest.approx(0.501 / 4)
 
 
-def test_by_hand_kuiper_test():
+def test_kuiper_by_hand():
     # Residuals 3/4, -1/2, -3/4: C is 0, 1/4, 1/12, -1/6, with range 5/12. σ² = (3/16 + 1/4 + 3/16)/9.
     result = kuiper_test([1, 0, 0], [0.25, 0.5, 0.75], null="asymptotic")
     assert result.estimate == pytest.approx(5 / 12)
@@ -234,14 +235,16 @@ def test_the_start_counts():
     assert kuiper_test(y, p).statistic == pytest.approx(kolmogorov_smirnov_test(y, p).statistic, rel=1e-13)
 
 
-def test_values_of_the_specification(D1):
+def test_kuiper_values_of_the_specification(D1):
     result = kuiper_test(*D1)
     assert result.statistic == pytest.approx(2.689156, abs=5e-7)
     assert result.pvalue == pytest.approx(0.0286525, abs=5e-8)
-    assert result.method == "Kuiper test of cumulative differences; limit law of the range of a Brownian motion"
+    assert (
+        result.method == "Kuiper test of cumulative differences; limit distribution of the range of a Brownian motion"
+    )
 
 
-def test_all_outcomes_of_m(M):
+def test_kuiper_of_all_outcomes(M):
     # Enumerated: 0.30033, where the series gives 0.44179.
     assert kuiper_test(*M).pvalue == pytest.approx(0.30033, abs=0.023)
     assert kuiper_test(*M, null="asymptotic").pvalue == pytest.approx(0.44179, abs=5e-6)
@@ -260,7 +263,7 @@ def test_sees_a_stretch_anywhere():
     assert kuiper_test(y, p, null="asymptotic").estimate == pytest.approx(0.2 * 0.5, abs=0.01)
 
 
-def test_by_hand_kolmogorov_smirnov_test():
+def test_kolmogorov_smirnov_by_hand():
     # Residuals 3/4, -1/2, -3/4: C is 1/4, 1/12, -1/6 after division by three. σ² = (3/16 + 1/4 + 3/16)/9.
     result = kolmogorov_smirnov_test([1, 0, 0], [0.25, 0.5, 0.75], null="asymptotic")
     assert result.estimate == pytest.approx(1 / 4)
@@ -274,16 +277,76 @@ def test_the_lowest_point_counts_as_well_as_the_highest():
     assert kolmogorov_smirnov_test([0, 0, 1], [0.75, 1.0, 1.0], null="asymptotic").estimate == pytest.approx(1.75 / 3)
 
 
-def test_values_of_the_specification_kolmogorov_smirnov_test(D1):
+def test_kolmogorov_smirnov_values_of_the_specification(D1):
     result = kolmogorov_smirnov_test(*D1)
     assert result.statistic == pytest.approx(1.555955, abs=5e-7)
     assert result.pvalue == pytest.approx(0.239431, abs=5e-7)
     assert result.method == (
-        "Kolmogorov-Smirnov test of cumulative differences; limit law of the largest height of a Brownian motion"
+        "Kolmogorov-Smirnov test of cumulative differences; "
+        "limit distribution of the largest height of a Brownian motion"
     )
 
 
-def test_all_outcomes_of_m_kolmogorov_smirnov_test(M):
+def test_kolmogorov_smirnov_of_all_outcomes(M):
     # Enumerated: 0.20842, where the series gives 0.25257.
     assert kolmogorov_smirnov_test(*M).pvalue == pytest.approx(0.20842, abs=0.02)
     assert kolmogorov_smirnov_test(*M, null="asymptotic").pvalue == pytest.approx(0.25257, abs=5e-6)
+
+
+@BOTH
+class TestTies:
+    """With few different scores a Brownian motion has far more room than the walk, and the limit is conservative."""
+
+    def calibrated(self, rng, n=2000):
+        p = rng.integers(1, 10, n) / 10
+        return rng.random(n) < p, p
+
+    def test_few_different_scores_are_redrawn(self, verb):
+        y, p = self.calibrated(np.random.default_rng(0))
+        assert "redraws of the outcomes" in verb(y, p).method
+        assert "redraws of the outcomes" in verb(summarize("ece", y, p)).method
+        share = [(p == score).sum() * score * (1 - score) for score in np.arange(1, 10) / 10]
+        steps = (np.array(share) ** 1.5).sum() ** -2 * sum(share) ** 3
+        words = f"; only {steps:.3g} steps (100 wanted), so the test is conservative"
+        assert verb(y, p, null="asymptotic").method.endswith(words)
+
+    def test_weights_make_no_further_steps(self, verb):
+        y, p = self.calibrated(np.random.default_rng(0))
+        w = np.random.default_rng(1).uniform(1, 2, p.size)
+        assert "redraws of the outcomes from the mean scores of" in verb(y, p, weights=w, resamples=99).method
+
+    def test_many_different_scores_use_the_limit(self, verb):
+        p = np.random.default_rng(0).random(2000)
+        y = np.random.default_rng(1).random(2000) < p
+        assert "limit distribution" in verb(y, p).method
+        assert "limit distribution" in verb(np.append(y, y), np.append(p, p)).method  # each score twice
+        assert "limit distribution" in verb(np.append(y, [0] * 5000), np.append(p, np.zeros(5000))).method
+
+    def test_beyond_all_redraws_the_limit_is_taken(self, verb):
+        p = np.repeat(np.arange(1, 10) / 10, 100)
+        result = verb(p > 0.3, p, resamples=99)
+        assert result.pvalue == verb(p > 0.3, p, null="asymptotic").pvalue < 1e-9
+        assert verb(p > 0.3, p, null="monte-carlo", resamples=99).pvalue == 0.01
+        assert "99 redraws of the outcomes, and limit distribution" in result.method
+
+    def test_level(self, verb):
+        rng = np.random.default_rng(0)
+        pvalues = np.array([verb(*self.calibrated(rng), resamples=199).pvalue for _ in range(400)])
+        assert abs(np.mean(pvalues <= 0.05) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 400)
+        assert abs(np.mean(pvalues <= 0.2) - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 400)
+
+    def test_an_atom_among_many_scores_is_redrawn_on_bins(self, verb):
+        rng = np.random.default_rng(0)
+        p = np.append(rng.random(4000), np.full(4000, 0.5))
+        y = rng.random(8000) < p
+        pooled, exact = verb(y, p), verb(y, p, null="monte-carlo", resamples=1999)
+        assert "redraws of the outcomes from the mean scores of" in pooled.method
+        assert pooled.statistic == exact.statistic
+        assert pooled.pvalue == pytest.approx(exact.pvalue, abs=0.05)
+
+
+@BOTH
+@pytest.mark.parametrize("p", [1e-310, 1e-320, 5e-324])
+def test_scores_below_the_smallest_normal_number(verb, p):
+    result = verb([0, 0, 0], [p] * 3, null="asymptotic")
+    assert result.pvalue == 1.0

@@ -145,7 +145,7 @@ class TestDistinct:
     @given(arrays(np.int64, st.tuples(st.integers(1, 20), st.integers(1, 6)), elements=st.integers(0, 3)))
     def test_ranks_replace_numbers_that_grow_too_large(self, keys):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(simplex_cells, "LARGEST_CODE", 5)
+            patch.setattr(simplex_cells, "MAX_CODE", 5)
             found, place = distinct(keys)
         assert found.tolist() == np.unique(keys, axis=0).tolist()
         assert found[place].tolist() == keys.tolist()

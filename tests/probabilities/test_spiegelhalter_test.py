@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from calibrant import Moments, NotApplicableError, Ordered, brier_score, spiegelhalter_test, summarize
 from calibrant.core.pvalues import normal_sf
+from calibrant.probabilities.spiegelhalter_test import SPIEGELHALTER_TEST
 
 SIDES = ["two-sided", "greater", "less"]
 
@@ -25,13 +26,17 @@ class TestByHand:
         assert result.statistic == pytest.approx(5 / 8 / math.sqrt(9 / 64))
         assert result.pvalue == pytest.approx(2 * normal_sf(5 / 3))
         assert result.n == 3
-        assert result.details["information"] == 9 / 16
+        # The skewness is 3 · 3/256 / (9/64)^(3/2) = 2/3, and 9/4 is more than a quarter of three rows.
+        assert result.details["information"] == 3 / 4
 
     def test_weights(self):
         result = spiegelhalter_test(self.y, self.p, weights=[2, 1, 1], null="asymptotic")
         assert result.estimate == pytest.approx((2 * 3 - 1 + 3) / 8 / 4)
         assert result.statistic == pytest.approx(1 / math.sqrt((4 + 1 + 1) * 3 / 64))
-        assert result.details["information"] == pytest.approx(6 * 3 / 16 / 4)
+        # In units of the largest weight: Σa²v = 6/4 · 3/64, the third cumulant 10/8 · 3/256, rows (4 + 1 + 1)²/18 = 2.
+        redrawn = spiegelhalter_test(self.y, self.p, weights=[2, 1, 1], null="monte-carlo", resamples=19)
+        assert redrawn.statistic == pytest.approx(result.statistic)
+        assert redrawn.details["information"] == pytest.approx(1 / 2)
 
     def test_sides(self):
         z = 5 / 3
@@ -134,7 +139,7 @@ class TestSummaries:
 
     @pytest.mark.parametrize("null", ["auto", "asymptotic", "monte-carlo"])
     def test_a_large_and_a_small_batch_add_up(self, D1, null):
-        # 490 rows have enough information for the limit law, the last ten have not.
+        # 490 rows have enough information for the normal limit, the last ten have not.
         y, p = D1
         options = {"null": null, "resamples": 99}
         parts = [summarize(spiegelhalter_test, y[part], p[part], **options) for part in (slice(490), slice(490, None))]
@@ -177,3 +182,53 @@ class TestGrid:
         on_grid, exact = spiegelhalter_test(grid, **options), spiegelhalter_test(y, p, **options)
         assert on_grid.pvalue == pytest.approx(exact.pvalue, abs=0.03)
         assert on_grid.method.endswith("4999 redraws of the outcomes from the mean score of each cell")
+
+    def test_scores_near_one_half_state_their_rounding(self):
+        # r² - v and v - 4v² are small differences of large sums there.
+        rng = np.random.default_rng(0)
+        p = 0.5 + 1e-6 * rng.normal(size=2000)
+        y = rng.random(2000) < p
+        grid = summarize("ece", y, p)
+        exact, on_grid = spiegelhalter_test(y, p), spiegelhalter_test(grid)
+        bounds = SPIEGELHALTER_TEST.rounding(grid, SPIEGELHALTER_TEST.usual)
+        for name in ("statistic", "pvalue", "estimate"):
+            assert 0 < abs(getattr(exact, name) - getattr(on_grid, name)) <= bounds[name]
+
+    def test_other_scores_are_exact(self, D1):
+        assert SPIEGELHALTER_TEST.rounding(summarize("ece", *D1), SPIEGELHALTER_TEST.usual) == 0
+
+
+class TestNull:
+    # 450 scores add nothing to Z: it is made of 50 rows that expect 0.175 events.
+    p = np.repeat([0.5, 0.0035], [450, 50])
+
+    @pytest.mark.parametrize("kind", ["rows", "grid"])
+    def test_rows_that_cannot_move_the_statistic_are_no_information(self, kind):
+        y = np.append(np.arange(450) % 2, np.arange(50) == 0)
+        result = spiegelhalter_test(y, self.p) if kind == "rows" else spiegelhalter_test(summarize("ece", y, self.p))
+        assert result.details["information"] == pytest.approx(0.175, rel=0.02)
+        # One or more events among 50 rows of 0.0035.
+        assert result.pvalue == pytest.approx(1 - 0.9965**50, abs=0.02)
+
+    def test_level(self):
+        rng = np.random.default_rng(1)
+        pvalues = [spiegelhalter_test(rng.random(500) < self.p, self.p, resamples=199).pvalue for _ in range(200)]
+        assert np.mean(np.array(pvalues) <= 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)
+
+    def test_a_symmetric_statistic_of_few_rows_is_redrawn(self):
+        p = np.array([0.49, 0.5, 0.505, 0.51])
+        assert "redraws" in spiegelhalter_test([0, 1, 0, 1], p, resamples=19).method
+
+    def test_heavy_weights(self):
+        p = np.linspace(0.05, 0.95, 400)
+        results = [spiegelhalter_test(p > 0.5, p, weights=np.full(400, w)) for w in (1.0, 1e80)]
+        assert results[0].details["information"] == pytest.approx(results[1].details["information"], rel=1e-12)
+
+    def test_many_different_scores_are_pooled_before_they_are_redrawn(self):
+        # 3,000 scores near 0.5 hardly matter beside ten rare ones.
+        rng = np.random.default_rng(0)
+        p = np.append(rng.uniform(0.4999, 0.5001, 3000), np.full(10, 0.02))
+        y = np.append(rng.random(3000) < 0.5, np.arange(10) < 2)
+        pooled, exact = spiegelhalter_test(y, p), spiegelhalter_test(y, p, null="monte-carlo", resamples=999)
+        assert "redraws of the outcomes from the mean scores of" in pooled.method
+        assert pooled.pvalue == pytest.approx(exact.pvalue, abs=0.02)

@@ -1,13 +1,16 @@
-"""How the null distribution of a statistic is found: by its limit, or by redrawing the outcomes."""
+"""How the null distribution of a statistic is found: by its limit, or by redrawing outcomes from the predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.annotations import Rng
+from calibrant.core.bins import GRID_ORDER
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool, tie_ends
@@ -20,14 +23,133 @@ from calibrant.inputs.rows import DistributionRows, DrawnRows
 from calibrant.inputs.samples import Samples
 from calibrant.progress import steps
 
-MOST_NUMBERS = 1 << 21  # drawn at once: 16 MiB of float64
+Null: TypeAlias = Literal["auto", "asymptotic", "monte-carlo"]
+
+ENOUGH = 25.0
+"""Least information, in rows' worth of it, for which null="auto" uses the limit of a distribution."""
+
+MAX_ENTRIES_REDRAWN = 1_000
+"""With null="auto" outcomes of more different scores are redrawn from the mean scores of about as many bins."""
+
+NOISE = 4e-3
+"""Scale per row of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie."""
+
+TIE = 1e-12  # a replicate this close to the statistic counts as equal to it
+
+
+@dataclass(frozen=True)
+class NullOptions:
+    """The options of tests whose null distribution is a limit or comes from redrawn outcomes."""
+
+    null: Null
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        check_choice("null", self.null, *get_args(Null))
+        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
+        generator(self.rng)  # refuses what is neither a generator nor a seed
+
+    def resolved(self, information: float) -> str:
+        """Return "asymptotic" or "monte-carlo"."""
+        if self.null != "auto":
+            return self.null
+        return "asymptotic" if information >= ENOUGH else "monte-carlo"
+
+
+def asymptotic_words(distribution: str, information: float) -> str:
+    """Return how the p-value was found, with a warning where the limit cannot be trusted."""
+    if information >= ENOUGH:
+        return distribution
+    return (
+        f"{distribution}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"
+    )
+
+
+def monte_carlo_words(resamples: int) -> str:
+    """Return how the p-value was found."""
+    return f"{resamples} redraws of the outcomes"
+
+
+@dataclass(frozen=True)
+class RedrawnRows:
+    """The entries from which outcomes are redrawn.
+
+    `rows` are those of the summary; of a `Grid` the mean scores of its cells. With ``null="auto"`` they are pooled
+    further where they are many (`pooled`). The statistic must then be taken on them too, to compare like with like.
+    """
+
+    rows: Ordered
+    pooled: bool
+    words: str
+
+    @classmethod
+    def of(cls, summary: Summary, options: NullOptions) -> RedrawnRows:
+        """Return the entries that a summary has."""
+        words = monte_carlo_words(options.resamples)
+        if isinstance(summary, Grid):
+            rows, words = summary.ordered(), f"{words} from the mean score of each cell"
+        elif isinstance(summary, Ordered):
+            rows = summary
+        else:
+            raise SummaryError(
+                f"a Monte Carlo null redraws outcomes from the scores, which {type(summary).__name__} does not keep; "
+                'pass the rows or their Ordered summary, or choose null="asymptotic"'
+            )
+        if options.null != "auto" or rows.score.size <= MAX_ENTRIES_REDRAWN or is_sparse(rows.pool):
+            return cls(rows, False, words)
+        bins = rows.at_most(MAX_ENTRIES_REDRAWN, width_bins=GRID_ORDER)
+        return cls(bins, True, f"{monte_carlo_words(options.resamples)} from the mean scores of {bins.score.size} bins")
+
+    def pvalue(
+        self,
+        statistic: float,
+        of_events: Callable[[NDArray[Any]], FloatArray],
+        of_flips: Callable[[Flips], FloatArray],
+        options: NullOptions,
+        *,
+        scale: float,
+    ) -> float:
+        """Return (1 + #{T* >= T}) / (B + 1), T* from outcomes redrawn with everything else fixed.
+
+        `of_events` maps event counts (replicates, entries) to statistics that are large against calibration; `of_flips`
+        does the same for replicates kept as flips, as those of rare events are. `scale` is the statistic's standard
+        deviation: what differs by less than rounding of it is a tie.
+        """
+        B, rng, pool = options.resamples, generator(options.rng), self.rows.pool
+        if is_sparse(pool):
+            replicates = (of_flips(flips) for flips in redraw_flips(pool, B, rng))
+        else:
+            replicates = (of_events(events) for events in redraw_events(pool, B, rng))
+        extreme = sum(int(np.count_nonzero(reaches(values, statistic, scale))) for values in replicates)
+        return float(resampled_pvalue(extreme, B))
+
+
+def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_]:
+    """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
+    if np.isnan(T).any() or np.isnan(redrawn).any():
+        raise InputError(
+            "the statistic is nan for these data or for redrawn ones; check the kernel, or the sample method of the "
+            "predictive distribution"
+        )
+    finite = np.where(np.isfinite(T), T, 0.0)
+    least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)
+    return np.asarray(redrawn >= least)
+
+
+def resampled_pvalue(extreme: Any, resamples: int) -> Any:
+    """Return (1 + extreme) / (B + 1): the observed value is one of those it is compared with, so p is never 0."""
+    return (1 + extreme) / (resamples + 1)
+
+
+NUMBERS_AT_ONCE = 1 << 21  # drawn together: 16 MiB of float64
 
 
 def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
     """Yield arrays (replicates, entries) of the number of events of each entry, `resamples` rows in all."""
     score, _, count, _ = pool
     single = bool((count == 1).all())
-    size = max(1, MOST_NUMBERS // score.size)
+    size = max(1, NUMBERS_AT_ONCE // score.size)
     for start, stop in steps(resamples, size=size, label="redrawing outcomes"):
         shape = (stop - start, score.size)
         yield rng.random(shape) < score if single else rng.binomial(count, score, size=shape)
@@ -75,11 +197,11 @@ def redraw_centre(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
 
 
 def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> DistributionRows:
-    """Return the same rows with outcomes drawn from their distributions.
+    """Return the same rows with outcomes drawn from their predictive distributions.
 
-    Of draws the distribution itself is not known: the outcome and the draws are then pooled and one of them, drawn at
-    random, changes place with the outcome, which leaves their joint distribution as it is if the draws are calibrated.
-    Redraws must start from `redraw_centre`.
+    Draws do not tell the distribution they come from. The outcome and the draws are then pooled, and one of them,
+    chosen at random, changes places with the outcome. This leaves their joint distribution as it is if the draws are
+    calibrated. Redraws must start from `redraw_centre`.
     """
     distribution = rows.distribution
     if not isinstance(distribution, Samples):
@@ -100,8 +222,8 @@ def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> Distrib
     return DistributionRows(y, Samples(draws), rows.w)
 
 
-MOST_POINTS = 1 << 20  # drawn at once
-SPARSE = 1 / 8  # of the entries: fewer expected flips are cheaper to draw than outcomes
+POINTS_AT_ONCE = 1 << 20
+SPARSE_SHARE = 1 / 8  # of the entries: fewer expected flips are cheaper to draw than outcomes
 
 
 class Flips(NamedTuple):
@@ -119,7 +241,7 @@ def flip_rates(pool: Pool) -> FloatArray:
 
 def is_sparse(pool: Pool) -> bool:
     """Tell whether redraws are better kept as flips."""
-    return float(flip_rates(pool).sum()) < SPARSE * pool.score.size
+    return float(flip_rates(pool).sum()) < SPARSE_SHARE * pool.score.size
 
 
 def base_events(pool: Pool) -> NDArray[np.int64]:
@@ -136,7 +258,7 @@ def redraw_flips(pool: Pool, resamples: int, rng: np.random.Generator) -> Iterat
     """Yield the flips of `resamples` replicates in all."""
     reach = np.cumsum(flip_rates(pool))
     total = float(reach[-1])
-    size = max(1, int(MOST_POINTS // max(total, 1.0)))
+    size = max(1, int(POINTS_AT_ONCE // max(total, 1.0)))
     for start, stop in steps(resamples, size=size, label="redrawing outcomes"):
         points = rng.poisson(total, size=stop - start)
         replicate = np.repeat(np.arange(stop - start), points)
@@ -159,8 +281,8 @@ def flipped_sums(flips: Flips, change: FloatArray) -> FloatArray:
 class FlippedWalks:
     """Highest and lowest point of the cumulative differences of replicates given by their flips.
 
-    Without flips the walk falls while p <= 1/2 and rises after, so that between two flips it has its extremes at the
-    ends, or at the turn.
+    Without flips the walk falls while p <= 1/2 and rises after. Between two flips its extremes are at the ends, or at
+    the turn.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -176,7 +298,7 @@ class FlippedWalks:
         """Return the highest and the lowest point of each replicate's walk."""
         count = flips.replicates
         sign, group = self.sign[flips.entry], self.group[flips.entry]
-        # One row per replicate, so that no sum carries the rounding of the replicates before it.
+        # One row per replicate: no sum carries the rounding of the replicates before it.
         place = np.arange(sign.size) - np.searchsorted(flips.replicate, flips.replicate)
         laid_out = np.zeros((count, int(place.max(initial=0)) + 1))
         laid_out[flips.replicate, place] = sign
@@ -192,97 +314,3 @@ class FlippedWalks:
             np.maximum.at(high, flips.replicate, values)
             np.minimum.at(low, flips.replicate, values)
         return high, low
-
-
-ENOUGH = 25.0
-"""Least information I = Σw²p(1-p) / max w² for which a limiting distribution is used by null="auto"."""
-
-NOISE = 4e-3
-"""Scale per row of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie."""
-
-TIE = 1e-12  # a replicate this close to the statistic counts as equal to it
-
-
-def check_null(null: Any) -> None:
-    """Refuse an unknown null."""
-    check_choice("null", null, "auto", "asymptotic", "monte-carlo")
-
-
-def resolved_null(null: str, information: float) -> str:
-    """Return "asymptotic" or "monte-carlo"."""
-    if null != "auto":
-        return null
-    return "asymptotic" if information >= ENOUGH else "monte-carlo"
-
-
-def asymptotic_words(distribution: str, information: float) -> str:
-    """Return how the p-value was found, and a warning where the limit is not to be trusted."""
-    if information >= ENOUGH:
-        return distribution
-    return (
-        f"{distribution}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"
-    )
-
-
-def monte_carlo_words(resamples: int) -> str:
-    """Return how the p-value was found."""
-    return f"{resamples} redraws of the outcomes"
-
-
-def redrawn_words(summary: Summary, resamples: int) -> str:
-    """Return how the p-value was found, and which scores the outcomes were redrawn from if not those of the rows."""
-    cells = " from the mean score of each cell" if isinstance(summary, Grid) else ""
-    return monte_carlo_words(resamples) + cells
-
-
-def ordered_pool(summary: Summary) -> Pool:
-    """Return the scores that outcomes are redrawn from, if the summary keeps them; of a grid the means of its cells."""
-    if isinstance(summary, Grid):
-        return summary.ordered().pool
-    if not isinstance(summary, Ordered):
-        raise SummaryError(
-            f"a Monte Carlo null redraws outcomes from the scores, which {type(summary).__name__} does not keep; "
-            'pass the rows or their Ordered summary, or choose null="asymptotic"'
-        )
-    return summary.pool
-
-
-def reaches(redrawn: FloatArray, T: Any, scale: float = 0.0) -> NDArray[np.bool_]:
-    """Tell which redrawn values are at least T; what differs by less than rounding of T or of `scale` is a tie."""
-    if np.isnan(T).any() or np.isnan(redrawn).any():
-        raise InputError(
-            "the statistic is nan for these data or for redrawn ones; check the kernel, or the distribution's sample"
-        )
-    finite = np.where(np.isfinite(T), T, 0.0)
-    least = np.where(np.isfinite(T), finite - TIE * np.maximum(np.abs(finite), scale), T)
-    return np.asarray(redrawn >= least)
-
-
-def resampled_pvalue(extreme: Any, resamples: int) -> Any:
-    """Return (1 + extreme) / (B + 1): the observed value is one of those it is compared with, so p is never 0."""
-    return (1 + extreme) / (resamples + 1)
-
-
-def redrawn_pvalue(
-    pool: Pool,
-    statistic: float,
-    of_events: Callable[[NDArray[Any]], FloatArray],
-    of_flips: Callable[[Flips], FloatArray],
-    *,
-    scale: float,
-    resamples: Any,
-    rng: Any,
-) -> float:
-    """Return (1 + #{T* >= T}) / (B + 1), T* from outcomes redrawn with everything else fixed.
-
-    `of_events` maps event counts (replicates, entries) to statistics that are large against calibration; `of_flips`
-    does the same for replicates kept as flips, as those of rare events are. `scale` is the statistic's standard
-    deviation: what differs by less than rounding of it is a tie.
-    """
-    B, rng = check_count("resamples", resamples), generator(rng)
-    if is_sparse(pool):
-        replicates = (of_flips(flips) for flips in redraw_flips(pool, B, rng))
-    else:
-        replicates = (of_events(events) for events in redraw_events(pool, B, rng))
-    extreme = sum(int(np.count_nonzero(reaches(values, statistic, scale))) for values in replicates)
-    return float(resampled_pvalue(extreme, B))

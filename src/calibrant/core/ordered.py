@@ -1,4 +1,4 @@
-"""The rows sorted by score, equal ones pooled: exact, and complete but for the order of the rows."""
+"""The rows sorted by score, equal ones pooled: nothing is lost but the order of the rows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from calibrant.inputs.probabilities import Binary
 class Ordered(Summary):
     """One entry per different (score, weight), in that order: its number of rows and of events.
 
-    Because the weights are kept apart nothing is lost: outcomes can be redrawn from the scores, and every weighted
-    sum follows. `dtype` is the precision of the scores, in which bin edges are compared.
+    Different weights have different entries, so outcomes can be redrawn from the scores, and every weighted sum
+    follows. `dtype` is the precision of the scores, in which bin edges are compared.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("count",)
@@ -63,11 +63,11 @@ class Ordered(Summary):
 
     @classmethod
     def of_bins(cls, table: BinTable, *, weight: float | None) -> Self:
-        """Return one entry per bin that holds rows, whose weight is given if it is one and the same.
+        """Return one entry per bin that holds rows; `weight` is that of every row, or None if weights differ.
 
-        An entry has the mean score of its bin, (Σw)²/Σw² rows, rounded, and the weight that makes up Σw: sums of
-        weights, predictions and events stay exact, and redrawn event weights have the mean and nearly the variance
-        they would have row by row. The events need not be whole numbers.
+        An entry has the mean score of its bin, (Σw)²/Σw² rows (rounded), and the weight that makes their sum Σw. Sums
+        of weights, predictions and events stay exact, and redrawn event weights have the mean and nearly the variance
+        that they have row by row. The events need not be whole numbers.
         """
         filled = table.count > 0
         w, w2, wp, wy = (column[filled] for column in (table.w, table.w2, table.wp, table.wy))
@@ -94,7 +94,7 @@ class Ordered(Summary):
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return True
 
     @property
@@ -128,7 +128,7 @@ class Ordered(Summary):
         return float(self.n) if is_unit(self.weight) else float((self.weight * self.count).sum())
 
     def rows_at(self, numbers: NDArray[np.intp]) -> Binary:
-        """Return rows by their number in the order of (score, weight); of equal ones those with an event come first."""
+        """Return rows by their number in the order of (score, weight); events come first among equal rows."""
         ends = np.cumsum(self.count)
         entry = np.searchsorted(ends, numbers, side="right")
         y = numbers - (ends[entry] - self.count[entry]) < self.events[entry]
@@ -173,20 +173,20 @@ class Ordered(Summary):
         return np.concatenate(([0], inner, [self.score.size])).astype(np.intp)
 
     def bins(self, edges: FloatArray) -> BinTable:
-        """Return the table of the bins between these edges, in chunks so that no column is as long as the data."""
+        """Return the table of the bins between these edges, in chunks: no column is as long as the data."""
         seen, m = rounded(edges, self.dtype), edges.size - 1
         sums = np.zeros((len(COLUMNS), m))
         for part in chunks(self.score.size):
             number = bin_of(self.score[part], seen)
             piece = Pool(self.score[part], self.weight[part], self.count[part], self.events[part])
-            for row, column in enumerate(_columns(piece)):
+            for row, column in enumerate(cell_columns(piece)):
                 sums[row] += np.bincount(number, column, minlength=m)
         return BinTable(edges, sums)
 
     def at_most(self, m: int, *, width_bins: int = 1) -> Ordered:
         """Return the rows themselves if they have at most m entries, else one entry per mass bin, about m of them.
 
-        The bins are cut at the edges of the given width bins too, so that sums over those stay exact; see `of_bins`.
+        The bins are also cut at the edges of the given width bins, whose sums stay exact; see `of_bins`.
         """
         if self.score.size <= m:
             return self
@@ -195,23 +195,23 @@ class Ordered(Summary):
 
 
 def _ascending(score: FloatArray) -> FloatArray:
-    """Return means of bins that follow each other, none equal to the next or after it, whatever their rounding was."""
+    """Return means of consecutive bins, each above the one before it even where rounding made them equal."""
     step = np.arange(score.size)
-    bits = np.maximum.accumulate(score.view(np.int64) - step) + step  # these order like the numbers from 0 on
+    bits = np.maximum.accumulate(score.view(np.int64) - step) + step  # the bits of numbers from 0 on order like them
     most = np.ones(()).view(np.int64) - step[::-1]
     ascending: FloatArray = np.minimum(bits, most).view(np.float64)
     return ascending
 
 
 class TwoColumns(Ordered):
-    """The same of two columns (1 - p, p), by the second: what it holds is the same, what lies between two rows is not.
+    """An `Ordered` of two columns (1 - p, p), by the second column.
 
-    Their total variation distance is |p - p'|, as for one probability per row; other distances are longer.
+    The total variation distance of two rows is |p - p'|, as for one probability per row; other distances are longer.
     """
 
 
-def _columns(pool: Pool) -> Iterator[NDArray[Any]]:
-    """Yield the columns of a grid for each entry, one at a time."""
+def cell_columns(pool: Pool) -> Iterator[NDArray[Any]]:
+    """Yield the columns of a grid for each entry, one at a time, in the order of `cells.COLUMNS`."""
     p, w, rows, events = pool
     v = p * (1 - p)
     r2 = events * (1 - p) ** 2 + (rows - events) * p**2

@@ -21,9 +21,13 @@ def normal_quantile(share: float) -> float:
     return NormalDist().inv_cdf(share)
 
 
+CERTAIN_EXTENT = 0.1
+"""A Brownian motion on [0, 1] stays within so little with a probability below 1e-50: P(extent > x) rounds to 1."""
+
+
 def brownian_max_sf(x: float) -> float:
     """Return P(max|B| > x)."""
-    if x <= 0:
+    if x <= CERTAIN_EXTENT:
         return 1.0
     if x < 1:
         terms = ((-1) ** k / (2 * k + 1) * math.exp(-((2 * k + 1) ** 2) * math.pi**2 / (8 * x * x)) for k in range(4))
@@ -33,7 +37,7 @@ def brownian_max_sf(x: float) -> float:
 
 def brownian_range_sf(x: float) -> float:
     """Return P(max B - min B > x)."""
-    if x <= 0:
+    if x <= CERTAIN_EXTENT:
         return 1.0
     if x < 2:
         halves = [(k + 0.5) ** 2 * math.pi**2 for k in range(4)]

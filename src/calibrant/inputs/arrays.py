@@ -47,12 +47,20 @@ def is_missing(value: Any) -> bool:
     )
 
 
+def is_number(value: object) -> bool:
+    """Tell whether a Python object is a real number; True and False are not."""
+    return isinstance(value, NUMBERS) and not isinstance(value, (bool, np.bool_))
+
+
 def numbers_of_objects(array: NDArray[Any]) -> NDArray[Any] | None:
-    """Return an array of Python objects as numbers, missing ones as NaN; None if one of them is no number."""
+    """Return an array of Python objects as numbers, missing ones as NaN; None if one of them is not a number.
+
+    Objects that are all True or False are returned as booleans. Among numbers True and False are not numbers.
+    """
     flat = array.reshape(-1).tolist()
     if flat and all(isinstance(value, (bool, np.bool_)) for value in flat):
         return np.array(flat, dtype=bool).reshape(array.shape)
-    if not all(isinstance(value, NUMBERS) or is_missing(value) for value in flat):
+    if not all(is_number(value) or is_missing(value) for value in flat):
         return None
     try:
         numbers = [math.nan if is_missing(value) else float(value) for value in flat]
@@ -185,7 +193,7 @@ def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     numbers = numbers_of_objects(array)
     if numbers is not None:
         return numbers
-    found = (i for i, v in enumerate(array.tolist()) if not (isinstance(v, (int, float)) or is_missing(v)))
+    found = (i for i, v in enumerate(array.tolist()) if not (is_number(v) or is_missing(v)))
     row = next(found, 0)
     raise InputError("weights must be numbers; {row} is {value}", row=row, value=array[row])
 
@@ -281,7 +289,7 @@ def _from_objects_parameters(array: NDArray[Any], name: str) -> NDArray[Any]:
     if numbers is not None:
         return numbers
     flat = array.reshape(-1).tolist()
-    no_number = (i for i, v in enumerate(flat) if not (isinstance(v, NUMBERS) or is_missing(v)))
+    no_number = (i for i, v in enumerate(flat) if not (is_number(v) or is_missing(v)))
     i = next(no_number, None)
     if i is None:
         raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")

@@ -162,15 +162,38 @@ def _events_of_label(y: NDArray[Any], rows: Rows | None, pos_label: Any) -> NDAr
 
 def _columns_of_labels(y: NDArray[Any], rows: Rows | None, names: list[Any]) -> NDArray[np.intp]:
     _refuse_missing(y, rows)
-    column = np.full(y.shape[0], -1, dtype=np.intp)
-    for k, name in enumerate(names):
-        column[_equal(y, name)] = k
+    if y.dtype.kind in "USO":
+        column = _columns_of_objects(y.tolist(), names)
+    else:
+        column = np.full(y.shape[0], -1, dtype=np.intp)
+        for k, name in enumerate(names):
+            column[_equal(y, name)] = k
     if (column < 0).any():
         i = int(np.argmax(column < 0))
         raise InputError(
             "y must hold labels of {classes=names}; {row} is {value}", names=names, row=_row(rows, i), value=y[i]
         )
     return column
+
+
+def _columns_of_objects(values: list[Any], names: list[Any]) -> NDArray[np.intp]:
+    """Return the column of each value, up to the first that has none (-1)."""
+    place = {name: k for k, name in enumerate(names)}
+    column = np.zeros(len(values), dtype=np.intp)
+    for i, value in enumerate(values):
+        try:
+            if value not in place:  # a member of an Enum may equal a label that has another hash
+                place[value] = _place_of(value, names)
+            column[i] = place[value]
+        except TypeError:  # the value cannot be hashed
+            column[i] = _place_of(value, names)
+        if column[i] < 0:
+            break
+    return column
+
+
+def _place_of(value: Any, names: list[Any]) -> int:
+    return next((k for k, name in enumerate(names) if _same(value, name)), -1)
 
 
 def _equal(y: NDArray[Any], label: Any) -> NDArray[np.bool_]:

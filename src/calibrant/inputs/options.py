@@ -63,9 +63,15 @@ def check_level(level: Any) -> float:
     return found
 
 
-def check_bins(bins: Any, strategy: Any) -> None:
-    """Refuse a number of bins that is no whole number and no rule, and an unknown strategy."""
-    check_choice("strategy", strategy, "width", "mass")
+STRATEGIES_ELSEWHERE = {"quantile": "mass", "uniform": "width"}  # what scikit-learn calls them
+
+
+def check_bins(bins: Any, strategy: Any, *, strategies: tuple[str, ...] = ("width", "mass")) -> None:
+    """Refuse bins that are neither a whole number nor a rule, and an unknown strategy."""
+    if isinstance(strategy, str) and strategy in STRATEGIES_ELSEWHERE:
+        known = STRATEGIES_ELSEWHERE[strategy]
+        raise refuse_choice("strategy", strategy, strategies).within("", f". Did you mean {known!r}?")
+    check_choice("strategy", strategy, *strategies)
     if isinstance(bins, str):
         if bins not in BIN_RULES:
             raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import (
-    NUMBERS,
     FloatArray,
     as_array,
     is_missing,
+    is_number,
     is_unit,
     numbers_of_objects,
     read_weights,
@@ -159,10 +159,10 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
 
 
 def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Turn Python numbers into floats (missing ones are judged later, with their row), or name what is none."""
+    """Turn Python numbers into floats; missing ones are refused later, with their row."""
     columns = array.size // array.shape[0]
     for i, value in enumerate(array.reshape(-1).tolist()):
-        if isinstance(value, (bool, np.bool_)) or not (isinstance(value, NUMBERS) or is_missing(value)):
+        if not (is_number(value) or is_missing(value)):
             raise InputError(
                 f"prediction must be numbers in [0, 1]; {{row}} is {{value}} ({type(value).__name__})",
                 row=i // columns,

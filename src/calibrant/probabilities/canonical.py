@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,15 @@ from calibrant.probabilities.simplex_cells import CellSums, SimplexCells, sums_b
 class MedianVariance:
     """Bins of the simplex by median variance splits, for ``ece(notion="canonical", bins=MedianVariance())``.
 
-    All rows are one set at first. The set with the largest variance of a component is cut at the median of that
-    component, until no part could be cut without falling below `minsize` rows, or there are `maxbins` bins. So there
-    are many bins where there are many predictions, whatever the number of classes. Rows are counted and their
-    weights are not looked at, and equal predictions always share a bin. It needs all rows at once.
+    All rows form one set at first. The set with the largest variance of a component is cut at the median of that
+    component, until no part could be cut without falling below `minsize` rows, or there are `maxbins` bins. There are
+    many bins where there are many predictions, whatever the number of classes. Rows are counted without their weights,
+    and equal predictions always share a bin. All rows are needed at once.
 
     Parameters
     ----------
     minsize
-        Least number of rows in a bin, at least 1.
+        Smallest number of rows in a bin, at least 1.
     maxbins
         Largest number of bins, at least 1; None for no limit.
 
@@ -55,13 +55,13 @@ class MedianVariance:
             object.__setattr__(self, "maxbins", check_count("maxbins", self.maxbins))
 
 
-TIE = 1e-12  # component variances this close are equal: those of two columns differ by rounding only
+TIE = 1e-12  # component variances this close are equal; those of two columns differ only by rounding
 
 
 class Tree(NamedTuple):
     """Nodes are sets of rows, 0 is all rows, a child has a larger number than its parent."""
 
-    leaf: IndexArray  # (rows,) the last set that holds the row
+    leaf: IndexArray  # (rows,) the smallest set with the row
     parent: IndexArray  # (nodes,) -1 for the root
     below: IndexArray  # (nodes,) the child below the cut; the one above it comes next; -1 where there is no cut
     priority: FloatArray  # (nodes,) largest component variance, -1 for sets too small to be queued
@@ -70,9 +70,9 @@ class Tree(NamedTuple):
 def median_variance_bins(P: FloatArray, minsize: int, maxbins: int | None) -> IndexArray:
     """Return the bin number of each row; neither the order of the rows nor their weights matter.
 
-    A set is cut at its upper median v[⌊size/2⌋] in the first component of largest variance; rows equal to the cut go
-    up. It is a bin if a part would have fewer than `minsize` rows. Sets wait in a queue by that variance, first in,
-    first out where it is equal, until there are `maxbins` bins.
+    A set is cut at its upper median v[⌊size/2⌋] in the first component of largest variance; rows equal to the cut
+    belong to the upper part. A set is a bin if a part would have fewer than `minsize` rows. The set of largest variance
+    is cut next, the oldest among equal ones, until there are `maxbins` bins.
     """
     tree = _grown(P, minsize)
     bins = tree.leaf if maxbins is None else _joined(tree, maxbins)[tree.leaf]
@@ -131,7 +131,7 @@ def _placed(values: NDArray[Any], places: IndexArray, size: int) -> NDArray[Any]
 
 
 def _joined(tree: Tree, maxbins: int) -> IndexArray:
-    """Return for each node the set that holds its rows when at most maxbins sets are left."""
+    """Return for each node the bin that has its rows when there are at most maxbins bins."""
     cut = np.zeros(tree.parent.size, bool)
     bins, arrived = 1, 0
     queue = [(-float(tree.priority[0]), 0, 0)]
@@ -153,12 +153,14 @@ def _joined(tree: Tree, maxbins: int) -> IndexArray:
     return holder
 
 
+Distance: TypeAlias = Literal["tv", "euclidean", "squared-euclidean"] | Callable[[FloatArray, FloatArray], float]
+
 DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "tv": lambda gap: np.abs(gap).sum(axis=1) / 2,
     "euclidean": lambda gap: np.sqrt((gap * gap).sum(axis=1)),
     "squared-euclidean": lambda gap: (gap * gap).sum(axis=1),
 }
-"""Distances of two points of the simplex as functions of their differences, one per row."""
+"""Distances of two points of the simplex as functions of their difference, one per row."""
 
 DEFAULTS = {"strategy": "width", "norm": "l1", "debias": False, "average": None}
 

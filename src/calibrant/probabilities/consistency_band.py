@@ -15,23 +15,23 @@ from calibrant.core.null import redraw_events
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import FloatArray
 
-EXACT_ROWS = 2000
-SKEWED = 100.0  # below this variance three cumulants do not describe the law
-MOST_CELLS = 4096
-ROUNDING = 1e-12  # a tail that equals the level but for rounding counts as equal
+EXACT_ROWS = 2000  # of a bin, up to which its number of events has a computed distribution
+MIN_VARIANCE_OF_CUMULANTS = 100.0  # below it three cumulants do not describe the distribution
+MAX_POOLED_CELLS = 4096
+ROUNDING = 1e-12  # a tail that equals the level up to rounding counts as equal
 
 
 def count_band(p: FloatArray, count: NDArray[np.int64], level: float) -> tuple[int, int]:
     """Return the quantiles (1 ± level)/2 of the number of events among rows with probabilities p, count times each.
 
     Exact up to 2000 rows. Beyond that by the first three cumulants (Cornish-Fisher), rounded outwards to a count, or,
-    where few events or few non-events are expected, by the law with the scores pooled into at most 4096 cells.
+    where few events or few non-events are expected, by the distribution of scores pooled into at most 4096 cells.
     `p` is ascending.
     """
     tail = (1 - level) / 2
     if count.sum() <= EXACT_ROWS:
-        return _quantiles_poisson_binomial(distribution(np.repeat(p, count)), tail)
-    if float((count * p * (1 - p)).sum()) >= SKEWED:
+        return _count_quantiles(distribution(np.repeat(p, count)), tail)
+    if float((count * p * (1 - p)).sum()) >= MIN_VARIANCE_OF_CUMULANTS:
         return _cornish_fisher(p, count, tail)
     return _rare(p, count, tail)
 
@@ -47,7 +47,7 @@ def distribution(p: FloatArray) -> FloatArray:
     return np.asarray(parts[0])
 
 
-def _quantiles_poisson_binomial(mass: FloatArray, tail: float) -> tuple[int, int]:
+def _count_quantiles(mass: FloatArray, tail: float) -> tuple[int, int]:
     below = np.cumsum(mass)
     above = np.cumsum(mass[::-1])[::-1] - mass  # P(X > k)
     return int(np.argmax(below >= tail - ROUNDING)), int(np.argmax(above <= tail + ROUNDING))
@@ -64,21 +64,21 @@ def _cornish_fisher(p: FloatArray, count: NDArray[np.int64], tail: float) -> tup
 
 
 def _rare(p: FloatArray, count: NDArray[np.int64], tail: float) -> tuple[int, int]:
-    """Return the quantiles where almost every outcome is the more probable one, by the law of the exceptions."""
+    """Return the quantiles where almost every outcome is the more probable one: exceptions are counted."""
     high = int(np.searchsorted(p, 0.5, side="right"))
-    events = _few(p[:high], count[:high])  # among rows where none is probable
-    misses = _few(1 - p[high:], count[high:])  # among rows where an event is probable
+    events = _exceptions(p[:high], count[:high])  # where an event is improbable
+    misses = _exceptions(1 - p[high:], count[high:])  # where an event is probable
     mass = np.convolve(events, misses[::-1])
     shift = int(count[high:].sum()) - (misses.size - 1)
-    low, top = _quantiles_poisson_binomial(mass, tail)
+    low, top = _count_quantiles(mass, tail)
     return max(0, low + shift), min(int(count.sum()), top + shift)
 
 
-def _few(q: FloatArray, count: NDArray[np.int64]) -> FloatArray:
-    """Return the law of the number of exceptions of small probabilities q, from its generating function."""
+def _exceptions(q: FloatArray, count: NDArray[np.int64]) -> FloatArray:
+    """Return the distribution of the number of exceptions of small probabilities q, from its generating function."""
     if q.size == 0:
         return np.ones(1)
-    starts = np.unique(np.linspace(0, q.size, MOST_CELLS, endpoint=False).astype(np.intp))
+    starts = np.unique(np.linspace(0, q.size, MAX_POOLED_CELLS, endpoint=False).astype(np.intp))
     rows: Any = np.add.reduceat(count, starts)
     mean: Any = np.add.reduceat(count * q, starts) / rows
     expected = float((rows * mean).sum())
@@ -89,8 +89,8 @@ def _few(q: FloatArray, count: NDArray[np.int64]) -> FloatArray:
     return np.asarray(mass / mass.sum())
 
 
-POOLED = 1e-9  # of the variance: a smaller difference is rounding, and no scores differ
-MOST_SCORES = 10_000  # beyond so many different scores the isotonic region is computed on that many mass bins
+POOLED = 1e-9  # of the variance: a smaller difference is rounding, and all scores of a cell are equal
+MAX_ISOTONIC_SCORES = 10_000  # the isotonic region of more different scores is computed on as many mass bins
 
 Band = tuple[FloatArray, FloatArray, str]
 
@@ -118,9 +118,10 @@ def binned_band(
 def grid_rounding(grid: Grid, table: BinTable, level: float) -> float:
     """Return by how much the band moves if scores of equal weight are pooled in the cells of a grid.
 
-    Pooling keeps the mean number of events of a bin and raises its variance V by D = Σ(p - p̄)², which a grid knows; the
-    third cumulant, Σp(1 - p)(1 - 2p), moves by at most 3D. For bins of many rows, whose band comes from these
-    cumulants, the bound follows, with one row for rounding to a count. For the others it was never seen exceeded.
+    Pooling keeps the mean number of events of a bin and raises its variance V by D = Σ(p - p̄)², which a grid knows. The
+    third cumulant, Σp(1 - p)(1 - 2p), moves by at most 3D. The bound follows for bins of many rows, whose band comes
+    from these cumulants, with one row added for rounding to a count. For smaller bins it is not proved; simulations
+    never exceeded it.
     """
     from scipy.special import ndtri
 
@@ -160,11 +161,11 @@ def _resampled(
 
 def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random.Generator) -> Band:
     """Return pointwise quantiles of isotonic fits to redrawn outcomes, one per different score."""
-    cells = summary.at_most(MOST_SCORES)
+    cells = summary.at_most(MAX_ISOTONIC_SCORES)
     low, high = _refits(cells, resamples, level, rng)
     if cells is summary:
         return low, high, f"from {resamples} redraws"
-    edges = summary.edges(MOST_SCORES, "mass")
+    edges = summary.edges(MAX_ISOTONIC_SCORES, "mass")
     place = np.searchsorted(bin_of(cells.score, edges), bin_of(summary.unique_scores, edges))
     return low[place], high[place], f"from {resamples} redraws on {cells.score.size} mass bins"
 

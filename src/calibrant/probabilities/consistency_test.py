@@ -1,4 +1,4 @@
-"""A test of calibration from any metric."""
+"""Tests of calibration from any metric, by outcomes that are redrawn from the predictions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Labels, Rng
 from calibrant.core.catalogue import Entry, find, is_verb
 from calibrant.core.kinds import AnyRows
 from calibrant.core.null import reaches, redraw_centre, redraw_events, redraw_rows, resampled_pvalue
@@ -28,15 +29,15 @@ Measure = Callable[[DrawnRows], float]
 
 
 def consistency_test(
-    y: Any,
-    prediction: Any,
+    y: ArrayLike,
+    prediction: ArrayLike | Distribution,
     *,
-    metric: Any,
+    metric: str | Callable[..., Any],
     resamples: int = 999,
-    weights: Any = None,
-    classes: Any = None,
-    pos_label: Any = None,
-    rng: Any = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+    rng: Rng = 0,
     **options: Any,
 ) -> TestResult:
     r"""Test calibration by any metric that grows with miscalibration.
@@ -51,16 +52,16 @@ def consistency_test(
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`: one probability per row, or class probabilities (n, K); or a predictive law, for metrics such as
-        `skce` that judge one.
+        As in `ece`: one probability per row, or class probabilities (n, K); or a predictive distribution, for metrics
+        such as `skce` that judge one.
     metric
-        A metric of calibrant or its name (of `decompose` the `mcb` is used), or a function
+        A metric of calibrant or its name (for `decompose` its `mcb` is used), or a function
         ``metric(y, prediction)``, which gets outcomes as 0 and 1 or as column numbers (and ``weights=`` if there are
         any) and returns a number.
     resamples
         Number of redraws, B.
     rng
-        A Generator or a whole number.
+        A random generator or its seed.
     **options
         Options of the metric, such as ``bins=10``.
 
@@ -84,7 +85,7 @@ def consistency_test(
     >>> consistency_test(y, p, metric="ece").pvalue
     0.001
     """
-    B, rng = check_count("resamples", resamples), generator(rng)
+    B, chance = check_count("resamples", resamples), generator(rng)
     if isinstance(y, Summary):
         raise InputError("consistency_test redraws the outcomes of rows; pass y and prediction, not a summary")
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
@@ -97,7 +98,7 @@ def consistency_test(
     T = measure(rows)
     if np.isnan(T):
         raise InputError(f"{name} is nan for these data; the test needs a number")
-    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, rng, name)])
+    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, chance, name)])
     if np.isnan(redrawn).any():
         raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
     extreme = int(np.count_nonzero(reaches(redrawn, T)))
@@ -114,8 +115,8 @@ def consistency_test(
 def _with_distribution(rows: AnyRows) -> DrawnRows:
     if isinstance(rows, Judged):
         raise NotApplicableError(
-            f"{type(rows.prediction).__name__} do not say how outcomes are drawn, so that they cannot be redrawn; "
-            "consistency_test needs probabilities or a law"
+            f"{type(rows.prediction).__name__} do not determine a distribution from which outcomes could be redrawn; "
+            "consistency_test needs probabilities or a predictive distribution"
         )
     return rows
 
@@ -156,7 +157,7 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
         raise InputError(f"metric must be a verb of calibrant, its name, or a function; got {shown(function)}")
 
     def measure(rows: DrawnRows) -> float:
-        # Copies, and whole numbers that can be subtracted from: the function may do what it likes with them.
+        # Copies, and whole numbers from which one can subtract: the function may change them.
         weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
         if isinstance(rows, DistributionRows):
             return _number(function(rows.y.copy(), rows.distribution, **weighted, **options), "the metric")
@@ -173,7 +174,7 @@ def _number(value: Any, name: str) -> float:
         raise InputError(f"{name} must return one number; got {shown(value)}") from None
 
 
-MOST_ENTRIES = 4_000  # beyond so many, counts are drawn per cell of that many mass bins
+MAX_ENTRIES = 4_000  # more are pooled into about as many mass bins before outcomes are redrawn
 
 Measures = Sequence[Callable[[Ordered], Mapping[str, float]]]
 """Functions that give one or more named numbers."""
@@ -184,7 +185,7 @@ Batched = Mapping[str, Callable[[Ordered, NDArray[Any]], FloatArray]]
 
 @dataclass(frozen=True)
 class Redrawn:
-    """A metric's mean over the redraws, and the p-value of its observed value; large values count against."""
+    """The mean of a metric over the redraws, and the p-value of its observed value."""
 
     expected: float
     pvalue: float
@@ -201,12 +202,11 @@ def redrawn_metrics(
 ) -> tuple[dict[str, Redrawn], str]:
     """Return expectation and p-value of each number, and how they were found.
 
-    Beyond 4,000 entries the redraws are made on cells: mass bins, cut at the edges of the given width bins so that
-    errors of those bins are the same on cells. The observed value is then taken on the cells too, so that like is
-    compared with like.
+    More than 4,000 entries are pooled into cells: mass bins that are also cut at the edges of the given width bins,
+    which leaves the errors of those bins as they are. The observed value is then taken on the cells too.
     """
     batched = batched or {}
-    cells, how = summary.at_most(MOST_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
+    cells, how = summary.at_most(MAX_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
     if cells is not summary:
         how += f" on {cells.score.size:,} cells"
     found = {

@@ -8,129 +8,41 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.catalogue import Shown, ordered
-from calibrant.core.decorators import calibration_test, curve
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, NoOptions, Shown, enter, ordered, public
+from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
 from calibrant.core.null import (
+    ENOUGH,
     FlippedWalks,
     Flips,
+    Null,
+    NullOptions,
+    RedrawnRows,
     asymptotic_words,
-    check_null,
-    ordered_pool,
-    redrawn_pvalue,
-    redrawn_words,
-    resolved_null,
+    resampled_pvalue,
 )
 from calibrant.core.ordered import Ordered
-from calibrant.core.pool import Pool, Walk, tie_ends
+from calibrant.core.pool import Walk, tie_ends, walk
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, is_unit
 
-Extent = Callable[[Any, Any], Any]
-"""Size of a walk from its highest and lowest point."""
-
-
-@dataclass(frozen=True)
-class CumulativeTest:
-    """A test by the size of the cumulative differences."""
-
-    name: str
-    extent: Extent
-    survival: Callable[[float], float]
-    distribution: str
-
-    def __call__(self, summary: Ordered | Grid, *, null: str, resamples: int, rng: Any) -> TestResult:
-        """Run the test."""
-        check_null(null)
-        walk, total = _walk(summary), summary.total_weight
-        size, sigma = float(self.extent(walk.high, walk.low)), math.sqrt(walk.variance)
-        information = walk.variance / summary.weight_max**2
-        details: dict[str, Any] = {"scale": sigma / total, "information": information}
-        method = self.name
-        if isinstance(summary, Grid):
-            details["rounding"] = self._exceeded(summary)
-            method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
-        if sigma == 0:
-            statistic, pvalue, how = _certain(size)
-        else:
-            statistic = size / sigma
-            if resolved_null(null, information) == "asymptotic":
-                pvalue, how = self.survival(statistic), asymptotic_words(self.distribution, information)
-            else:
-                pvalue = self._redrawn(ordered_pool(summary), size, scale=sigma, resamples=resamples, rng=rng)
-                how = redrawn_words(summary, resamples)
-        return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
-
-    def rounding(self, grid: Grid, *, null: str, **_: Any) -> dict[str, float]:
-        """Return by how much the rows may exceed what a grid of them tells; no word on a redrawn p-value."""
-        walk, exceeded = _walk(grid), self._exceeded(grid)
-        if walk.variance == 0:  # all scores are 0 or 1, and each in a cell of its own
-            return {"estimate": exceeded, "statistic": 0.0, "pvalue": 0.0}
-        sigma = math.sqrt(walk.variance)
-        statistic, more = float(self.extent(walk.high, walk.low)) / sigma, exceeded * grid.total_weight / sigma
-        bounds = {"estimate": exceeded, "statistic": more}
-        if resolved_null(null, walk.variance / grid.weight_max**2) == "asymptotic":
-            bounds["pvalue"] = self.survival(statistic) - self.survival(statistic + more)
-        return bounds
-
-    def _exceeded(self, grid: Grid) -> float:
-        """Return by how much the estimate of the rows may exceed that of their grid, which is never above it."""
-        walk = _walk(grid)
-        more: float = self.extent(*_grid_reach(grid)) - self.extent(walk.high, walk.low)
-        return max(0.0, float(more)) / grid.total_weight
-
-    def _redrawn(self, pool: Pool, size: float, *, scale: float, resamples: int, rng: Any) -> float:
-        ends = tie_ends(pool.score)
-        flipped = FlippedWalks(pool)
-
-        def of_events(events: NDArray[Any]) -> FloatArray:
-            walks = np.cumsum(pool.weight * (events - pool.rows * pool.score), axis=1)
-            walks = walks if ends.all() else walks[:, ends]
-            sizes: FloatArray = self.extent(walks.max(axis=1, initial=0.0), walks.min(axis=1, initial=0.0))
-            return sizes
-
-        def of_flips(flips: Flips) -> FloatArray:
-            sizes: FloatArray = self.extent(*flipped.extremes(flips))
-            return sizes
-
-        return redrawn_pvalue(pool, size, of_events, of_flips, scale=scale, resamples=resamples, rng=rng)
+ENOUGH_STEPS = 4 * ENOUGH
+"""Least number of steps of a walk for which null="auto" uses the limit. Without ties ENOUGH information implies it."""
 
 
-def _certain(size: float) -> tuple[float, float, str]:
-    """All scores are 0 or 1: either every outcome agrees, or one happened that was ruled out."""
-    if size == 0:
-        return 0.0, 1.0, "all scores are 0 or 1, and right"
-    return math.inf, 0.0, "all scores are 0 or 1, and an outcome happened that was ruled out"
-
-
-def _grid_reach(grid: Grid) -> tuple[float, float]:
-    """Return a height and a depth that the walk of the rows cannot leave, wherever they lie within their cells."""
-    cells = grid.cells()
-    difference = cells.wy - cells.wp
-    start = np.cumsum(difference) - difference
-    return float((start + cells.rise).max(initial=0.0)), float((start - cells.fall).min(initial=0.0))
-
-
-def _walk(summary: Ordered | Grid) -> Walk:
-    """Return the extremes of the walk, of a grid at the ends of its cells."""
-    if isinstance(summary, Ordered):
-        return summary.walk
-    cells = summary.cells()
-    partial = np.cumsum(cells.wy - cells.wp)
-    return Walk(float(partial.max(initial=0.0)), float(partial.min(initial=0.0)), float(cells.w2v.sum()))
-
-
-def _rounding(grid: Grid) -> dict[str, float]:
-    """Return how far the walk of the rows may be from the line between two neighbouring points of their grid's."""
-    cells = grid.cells()
-    return {"difference": float(np.maximum(cells.rise, cells.fall).max()) / grid.total_weight}
-
-
-@curve(reads=(Ordered, Grid), summarise=ordered, on_grid=lambda options: True, rounding=_rounding)
-def cumulative_differences(summary: Ordered | Grid) -> Curve:
+@public
+def cumulative_differences(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> Curve:
     r"""Partial sums of outcome minus prediction, in the order of the predictions.
 
     With tied scores pooled into groups g = 1..G and r = y - p,
@@ -156,14 +68,14 @@ def cumulative_differences(summary: Ordered | Grid) -> Curve:
 
     Notes
     -----
-    No bins: the slope over any stretch is the mean of y - p there, so a rising stretch means predictions that are too
-    low. If the predictions are calibrated C/σ looks like a Brownian motion; `kuiper_test` and
+    No bins are needed: the slope over any stretch is the mean of y - p there. A rising stretch means that predictions
+    are too low. If the predictions are calibrated, C/σ looks like a Brownian motion; `kuiper_test` and
     `kolmogorov_smirnov_test` judge its range and its largest height. C depends on ties only through their sums, never
     on the order of the rows.
 
-    Of a `Grid` the points are the ends of its cells in use, where A and C are exact, and `score` has the means of the
-    cells. In between, C of the rows is no further from the line than the events of one cell can raise it, or its other
-    rows lower it.
+    On a `Grid` the points are the ends of the cells that hold rows, where A and C are exact, and `score` has the mean
+    scores of the cells. Between two points C of the rows leaves the line by at most what the events of one cell can
+    raise it, or its other rows lower it.
 
     Examples
     --------
@@ -173,6 +85,10 @@ def cumulative_differences(summary: Ordered | Grid) -> Curve:
     >>> walk.abscissa.tolist()
     [0.0, 0.25, 0.75, 1.0]
     """
+    return CUMULATIVE_DIFFERENCES(y, prediction, NoOptions(), weights=weights, classes=classes, pos_label=pos_label)
+
+
+def _differences(summary: Ordered | Grid, options: NoOptions) -> Curve:
     if isinstance(summary, Grid):
         cells, score = summary.cells(), summary.ordered().score
         w, residual = cells.w[cells.count > 0], (cells.wy - cells.wp)[cells.count > 0]
@@ -194,22 +110,38 @@ def cumulative_differences(summary: Ordered | Grid) -> Curve:
     )
 
 
-_run = CumulativeTest(
-    name="Kuiper test of cumulative differences",
-    extent=lambda high, low: high - low,
-    survival=brownian_range_sf,
-    distribution="limit law of the range of a Brownian motion",
+def _rounding_of_differences(grid: Grid, options: NoOptions) -> dict[str, float]:
+    """Return how far the walk of the rows may be from the line between two neighbouring points of the grid's walk."""
+    cells = grid.cells()
+    return {"difference": float(np.maximum(cells.rise, cells.fall).max()) / grid.total_weight}
+
+
+CUMULATIVE_DIFFERENCES = enter(
+    Entry(
+        cumulative_differences,
+        NoOptions,
+        ordered,
+        _differences,
+        reads=(Ordered, Grid),
+        kind="curve",
+        on_grid=lambda options: True,
+        rounding=_rounding_of_differences,
+    )
 )
 
 
-@calibration_test(
-    reads=(Ordered, Grid),
-    summarise=ordered,
-    on_grid=lambda options: True,
-    rounding=_run.rounding,
-    audit={"": Shown("range of the cumulative differences (Kuiper)")},
-)
-def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int = 9999, rng: Any = 0) -> TestResult:
+@public
+def kuiper_test(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    null: Null = "auto",
+    resamples: int = 9999,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> TestResult:
     r"""Test calibration by the range of the cumulative differences between outcomes and predictions.
 
     With C (which starts at :math:`C_0 = 0`) and σ of `cumulative_differences`,
@@ -237,8 +169,8 @@ def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int =
     The range never lies below the Kolmogorov-Smirnov height nor above twice it. MAPIE 1.6.0 leaves out
     :math:`C_0`, and its Kuiper value can fall below its Kolmogorov-Smirnov value.
 
-    A `Grid` tells the walk at the ends of its cells, and how far rows within a cell can lead it beyond: `details` has
-    this bound on the estimate, `rounding`. Outcomes are then redrawn from the mean score of each cell.
+    On a `Grid` the walk is known at the ends of the cells. `details` then has `rounding`, a bound on how much the rows
+    within a cell can add to the estimate, and outcomes are redrawn from the mean score of each cell.
 
     Examples
     --------
@@ -247,26 +179,21 @@ def kuiper_test(summary: Ordered | Grid, *, null: str = "auto", resamples: int =
     >>> kuiper_test([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]).estimate
     0.125
     """
-    return _run(summary, null=null, resamples=resamples, rng=rng)
+    options = NullOptions(null, resamples, rng)
+    return KUIPER_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
 
-_run_kolmogorov_smirnov_test = CumulativeTest(
-    name="Kolmogorov-Smirnov test of cumulative differences",
-    extent=lambda high, low: np.maximum(high, np.abs(low)),
-    survival=brownian_max_sf,
-    distribution="limit law of the largest height of a Brownian motion",
-)
-
-
-@calibration_test(
-    reads=(Ordered, Grid),
-    summarise=ordered,
-    on_grid=lambda options: True,
-    rounding=_run_kolmogorov_smirnov_test.rounding,
-    audit={"": Shown("largest cumulative difference (Kolmogorov-Smirnov)")},
-)
+@public
 def kolmogorov_smirnov_test(
-    summary: Ordered | Grid, *, null: str = "auto", resamples: int = 9999, rng: Any = 0
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    null: Null = "auto",
+    resamples: int = 9999,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
 ) -> TestResult:
     r"""Test calibration by the largest cumulative difference between outcomes and predictions.
 
@@ -281,10 +208,11 @@ def kolmogorov_smirnov_test(
     y, prediction, weights, classes, pos_label
         As in `ece`; one probability per row.
     null
-        ``"asymptotic"`` (the limit law), ``"monte-carlo"`` (outcomes redrawn from the scores: holds its level at any n,
-        with ties and weights), or ``"auto"``: the limit law if Σw²p(1-p)/max w² is at least 25, else Monte Carlo.
+        How the null distribution is found: ``"asymptotic"`` (its limit), ``"monte-carlo"`` (outcomes redrawn from the
+        scores, which keeps the level at any n, with ties and weights), or ``"auto"``: the limit where it is accurate,
+        else redraws (see Notes).
     resamples, rng
-        Redraws of the Monte Carlo null.
+        Number of redraws, and the random generator or its seed.
 
     Returns
     -------
@@ -295,10 +223,17 @@ def kolmogorov_smirnov_test(
     Notes
     -----
     No bins and no smoothing. It measures from the lowest score upwards; `kuiper_test` finds the worst stretch wherever
-    it begins, and loses less where the sign of the error changes. In small samples the limit law errs on the safe side.
+    it begins, and loses less where the sign of the error changes.
 
-    A `Grid` tells the walk at the ends of its cells, and how far rows within a cell can lead it beyond: `details` has
-    this bound on the estimate, `rounding`. Outcomes are then redrawn from the mean score of each cell.
+    ``null="auto"`` uses the limit if Σw²p(1-p)/max w² is at least 25 and the walk has at least 100 steps. Tied scores
+    make one step, and the number of steps is :math:`(\sum_g s_g^{3/2})^{-2}` with the share :math:`s_g` of group g in
+    the variance: G for G groups of equal share. With fewer steps the limit is conservative, because a Brownian motion
+    also has extremes between the points of the walk: at the 5 % level it rejects about 2 % of calibrated models with
+    two different scores. Outcomes are redrawn then, and the limit is used for p-values that are too small for the
+    number of redraws. More than 1,000 different scores are pooled into about as many bins before they are redrawn.
+
+    On a `Grid` the walk is known at the ends of the cells. `details` then has `rounding`, a bound on how much the rows
+    within a cell can add to the estimate, and outcomes are redrawn from the mean score of each cell.
 
     Examples
     --------
@@ -308,4 +243,176 @@ def kolmogorov_smirnov_test(
     >>> round(result.estimate, 12), round(result.statistic, 6)
     (0.75, 3.585686)
     """
-    return _run_kolmogorov_smirnov_test(summary, null=null, resamples=resamples, rng=rng)
+    options = NullOptions(null, resamples, rng)
+    return KOLMOGOROV_SMIRNOV_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class CumulativeTest:
+    """A test by the size of the cumulative differences, which `extent` finds from their highest and lowest point."""
+
+    name: str
+    extent: Callable[[Any, Any], Any]
+    survival: Callable[[float], float]
+    distribution: str
+
+    def __call__(self, summary: Ordered | Grid, options: NullOptions) -> TestResult:
+        """Run the test."""
+        path, total = _walk(summary), summary.total_weight
+        size, sigma = float(self.extent(path.high, path.low)), math.sqrt(path.variance)
+        information = path.variance / summary.weight_max**2
+        details: dict[str, Any] = {"scale": sigma / total, "information": information}
+        method = self.name
+        if isinstance(summary, Grid):
+            details["rounding"] = self._exceeded(summary)
+            method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
+        if sigma == 0:
+            statistic, pvalue, how = _certain(size)
+        elif _resolved(summary, options, information) == "asymptotic":
+            statistic = size / sigma
+            pvalue, how = self.survival(statistic), self._words(summary, information)
+        else:
+            statistic, source = size / sigma, RedrawnRows.of(summary, options)
+            pvalue, how = self._redrawn(source, size, sigma, options), source.words
+            beyond = pvalue <= resampled_pvalue(0, options.resamples)  # no redraw reaches the statistic
+            if options.null == "auto" and information >= ENOUGH and beyond:
+                # Ties decided for redraws. The limit is conservative then, and its tail goes on where redraws end.
+                pvalue, how = min(pvalue, self.survival(statistic)), f"{how}, and {self._words(summary, information)}"
+        return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
+
+    def rounding(self, grid: Grid, options: NullOptions) -> dict[str, float]:
+        """Return by how much the rows may exceed what a grid of them tells; there is no bound for a redrawn p-value."""
+        path, exceeded = _walk(grid), self._exceeded(grid)
+        if path.variance == 0:  # all scores are 0 or 1, and each in a cell of its own
+            return {"estimate": exceeded, "statistic": 0.0, "pvalue": 0.0}
+        sigma = math.sqrt(path.variance)
+        statistic, more = float(self.extent(path.high, path.low)) / sigma, exceeded * grid.total_weight / sigma
+        bounds = {"estimate": exceeded, "statistic": more}
+        if _resolved(grid, options, path.variance / grid.weight_max**2) == "asymptotic":
+            bounds["pvalue"] = self.survival(statistic) - self.survival(statistic + more)
+        return bounds
+
+    def _exceeded(self, grid: Grid) -> float:
+        """Return by how much the estimate of the rows may exceed that of their grid, which is never above it."""
+        path = _walk(grid)
+        more: float = self.extent(*_grid_reach(grid)) - self.extent(path.high, path.low)
+        return max(0.0, float(more)) / grid.total_weight
+
+    def _words(self, summary: Ordered | Grid, information: float) -> str:
+        words, steps = asymptotic_words(self.distribution, information), _steps(summary)
+        if information < ENOUGH or steps >= ENOUGH_STEPS:
+            return words
+        return f"{words}; only {steps:.3g} steps (100 wanted), so the test is conservative"
+
+    def _redrawn(self, source: RedrawnRows, size: float, scale: float, options: NullOptions) -> float:
+        pool = source.rows.pool
+        if source.pooled:
+            path = walk(pool)
+            size, scale = float(self.extent(path.high, path.low)), math.sqrt(path.variance)
+        ends = tie_ends(pool.score)
+        flipped = FlippedWalks(pool)
+
+        def of_events(events: NDArray[Any]) -> FloatArray:
+            walks = np.cumsum(pool.weight * (events - pool.rows * pool.score), axis=1)
+            walks = walks if ends.all() else walks[:, ends]
+            sizes: FloatArray = self.extent(walks.max(axis=1, initial=0.0), walks.min(axis=1, initial=0.0))
+            return sizes
+
+        def of_flips(flips: Flips) -> FloatArray:
+            sizes: FloatArray = self.extent(*flipped.extremes(flips))
+            return sizes
+
+        return source.pvalue(size, of_events, of_flips, options, scale=scale)
+
+
+def _resolved(summary: Ordered | Grid, options: NullOptions, information: float) -> str:
+    """Return "asymptotic" or "monte-carlo"; steps are counted only where the choice depends on them."""
+    if options.null == "auto" and information >= ENOUGH and _steps(summary) < ENOUGH_STEPS:
+        return "monte-carlo"
+    return options.resolved(information)
+
+
+def _steps(summary: Ordered | Grid) -> float:
+    r"""Return the number of steps of the walk, :math:`(\sum_g s_g^{3/2})^{-2}` with the share s of the variance.
+
+    A walk is compared with a Brownian motion of the same variance, whose extremes may lie within a step. On a step of
+    share s they exceed the ends by about 0.58 √s (Siegmund 1985), and fall on it with a probability of about s.
+    """
+    variance = _walk(summary).variance
+    if isinstance(summary, Grid):
+        return float(((summary.cells().w2v / variance) ** 1.5).sum()) ** -2
+    unit = is_unit(summary.weight)
+    if unit and summary.score.size == summary.n:
+        return math.inf  # without ties ENOUGH information decides
+    total = 0.0
+    for part in chunks(summary.score.size):
+        score, weight, count = summary.score[part], summary.weight[part], summary.count[part]
+        share = weight * weight * count * score * (1 - score) / variance
+        if not unit:
+            ends = np.flatnonzero(tie_ends(score))
+            share = np.add.reduceat(share, np.concatenate(([0], ends[:-1] + 1)))
+        total += float((share**1.5).sum())
+    return total**-2
+
+
+def _certain(size: float) -> tuple[float, float, str]:
+    """Return statistic, p-value and words where all scores are 0 or 1."""
+    if size == 0:
+        return 0.0, 1.0, "all scores are 0 or 1, and right"
+    return math.inf, 0.0, "all scores are 0 or 1, and an outcome happened that was ruled out"
+
+
+def _grid_reach(grid: Grid) -> tuple[float, float]:
+    """Return a height and a depth that the walk of the rows cannot leave, wherever they lie within their cells."""
+    cells = grid.cells()
+    difference = cells.wy - cells.wp
+    start = np.cumsum(difference) - difference
+    return float((start + cells.rise).max(initial=0.0)), float((start - cells.fall).min(initial=0.0))
+
+
+def _walk(summary: Ordered | Grid) -> Walk:
+    """Return the extremes of the walk; of a grid at the ends of its cells."""
+    if isinstance(summary, Ordered):
+        return summary.walk
+    cells = summary.cells()
+    partial = np.cumsum(cells.wy - cells.wp)
+    return Walk(float(partial.max(initial=0.0)), float(partial.min(initial=0.0)), float(cells.w2v.sum()))
+
+
+def _entry(verb: Callable[..., TestResult], test: CumulativeTest, shown: str) -> Entry[NullOptions, TestResult]:
+    return enter(
+        Entry(
+            verb,
+            NullOptions,
+            ordered,
+            test,
+            reads=(Ordered, Grid),
+            kind="test",
+            on_grid=lambda options: True,
+            rounding=test.rounding,
+            audit={"": Shown(shown)},
+        )
+    )
+
+
+KUIPER_TEST = _entry(
+    kuiper_test,
+    CumulativeTest(
+        name="Kuiper test of cumulative differences",
+        extent=lambda high, low: high - low,
+        survival=brownian_range_sf,
+        distribution="limit distribution of the range of a Brownian motion",
+    ),
+    "range of the cumulative differences (Kuiper)",
+)
+
+KOLMOGOROV_SMIRNOV_TEST = _entry(
+    kolmogorov_smirnov_test,
+    CumulativeTest(
+        name="Kolmogorov-Smirnov test of cumulative differences",
+        extent=lambda high, low: np.maximum(high, np.abs(low)),
+        survival=brownian_max_sf,
+        distribution="limit distribution of the largest height of a Brownian motion",
+    ),
+    "largest cumulative difference (Kolmogorov-Smirnov)",
+)

@@ -1,4 +1,4 @@
-"""Is a group of rows miscalibrated? Kuiper's test in many groups at once, with the family-wise level kept."""
+"""Kuiper's test in many groups of rows at once, adjusted for their number."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
+from calibrant.core.null import ENOUGH
 from calibrant.core.pvalues import brownian_range_sf, holm, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
@@ -17,9 +18,9 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.cumulative import kuiper_test
 from calibrant.progress import steps
 
-MOST_NUMBERS = 1 << 22  # drawn at once
-MOST_BY_PVALUE = 50  # groups
-POWER = 0.8  # of the minimum detectable error
+NUMBERS_AT_ONCE = 1 << 22  # redrawn outcomes held in memory
+MAX_GROUPS_BY_PVALUE = 50
+POWER = 0.8  # at the minimum detectable error
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,18 @@ def group_test(
 ) -> GroupFindings:
     """Test each group by Kuiper's statistic H, with step-down adjustment (Westfall and Young 1993).
 
-    Outcomes are redrawn on all rows at once, so that groups may overlap; the law of the statistics of groups that are
-    calibrated does not depend on the others, and the family-wise level holds strongly. Groups are compared by their
-    redrawn p-values (minimum p); those are multiples of 1/(resamples + 1), and with many groups some group reaches the
-    smallest by chance, so that beyond 50 groups the statistics themselves are compared (maximum H). The minimum
-    detectable constant error has 80 % power at the adjusted level.
+    Outcomes are redrawn on all rows at once, so groups may overlap. The null distribution of the calibrated groups does
+    not depend on the others, and the family-wise error rate is controlled in the strong sense. Groups are compared by
+    their redrawn p-values (minimum p). Those are multiples of 1/(resamples + 1), and among many groups some reach the
+    smallest by chance; the statistics themselves are therefore compared beyond 50 groups (maximum H). The minimum
+    detectable constant error is found with 80 % power at the adjusted level.
     """
     order = np.lexsort([*(grouping.code for grouping in groupings), rows.w, rows.p])
     p, w, y = rows.p[order].astype(np.float64), rows.w[order], rows.y[order]
     walks = [_Walks(p, w, grouping.code[order], len(grouping.names)) for grouping in groupings]
     sizes = np.empty((sum(walk.groups for walk in walks), resamples + 1), dtype=np.float32)
     sizes[:, :1] = _sizes(walks, y[None, :])
-    for start, stop in steps(resamples, size=max(1, MOST_NUMBERS // p.size), label="redrawing outcomes in groups"):
+    for start, stop in steps(resamples, size=max(1, NUMBERS_AT_ONCE // p.size), label="redrawing outcomes in groups"):
         sizes[:, start + 1 : stop + 1] = _sizes(walks, rng.random((stop - start, p.size)) < p)
     scale = np.concatenate([walk.scale for walk in walks])
     total = np.concatenate([walk.total for walk in walks])
@@ -62,7 +63,7 @@ def group_test(
     estimate = np.concatenate([walk.extents(y[None, :])[:, 0] for walk in walks]) / total
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(scale > 0, estimate / scale, np.where(estimate > 0, np.inf, 0.0))
-    if len(sizes) <= MOST_BY_PVALUE:
+    if len(sizes) <= MAX_GROUPS_BY_PVALUE:
         adjusted, threshold = _step_down(_ranks(sizes), level)
         needed = np.quantile(sizes, 1 - threshold / (resamples + 1), axis=1) / total
     else:
@@ -95,7 +96,7 @@ class _Walks:
         sorted_code, self.p, self.w = code[self.order], p[self.order], w[self.order]
         self.starts = np.searchsorted(sorted_code, np.arange(groups))
         self.weight = np.bincount(code, w, minlength=groups)
-        # Each group in units of its own largest weight: no group's rounding reaches another, and float32 holds them.
+        # Each group in units of its own largest weight: rounding in one does not affect another, and float32 suffices.
         self.w = self.w / np.maximum.reduceat(self.w, self.starts)[sorted_code]
         last = np.ones(p.size, dtype=bool)  # of the rows of one score in one group
         last[:-1] = (np.diff(self.p) != 0) | (np.diff(sorted_code) != 0)
@@ -136,7 +137,7 @@ def _sizes(walks: list[_Walks], y: NDArray[Any]) -> FloatArray:
 def _ranks(sizes: NDArray[np.float32]) -> NDArray[np.uint16]:
     """Return, for each group and replicate, how many replicates are at least as large (itself counted).
 
-    The sizes are float32, so that what differs by rounding of a float64 is tied.
+    The sizes are float32: values that differ only by rounding of float64 are tied.
     """
     ranks = np.empty(sizes.shape, dtype=np.uint16)
     B = sizes.shape[1]
@@ -146,9 +147,9 @@ def _ranks(sizes: NDArray[np.float32]) -> NDArray[np.uint16]:
 
 
 def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
-    """Return adjusted p-values, and the value one group must reach to be found among all.
+    """Return adjusted p-values, and the value that a single group must reach to be found among all.
 
-    `extreme` has the data in its first column and is small where a group stands out.
+    `extreme` has the data in its first column, then the redraws; it is small where a group stands out.
     """
     G, B = extreme.shape
     order = np.argsort(extreme[:, 0], kind="stable")
@@ -162,18 +163,20 @@ def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
 
 
 HALVINGS = 60
-WIDEST = 40.0  # a range that a Brownian motion on [0, 1] has with a probability that float64 does not know
+WIDEST_RANGE = 40.0  # that a Brownian motion on [0, 1] exceeds with a probability below the smallest float64
 
 
 def counted_groups(groups: Iterable[tuple[str, Grid]], *, level: float, rng: np.random.Generator) -> GroupFindings:
     """Test each group by itself, and adjust the p-values for their number (Holm).
 
-    The minimum detectable constant error has 80 % power at the level that the first of all groups must reach, by the
-    limit law of the statistic.
+    The minimum detectable constant error is found with 80 % power at the level that the first of all groups must reach,
+    by the limit distribution of the statistic.
     """
     names, lines = [], []
     for name, grid in groups:
-        test: Any = kuiper_test(grid, rng=rng)
+        # Ties make the limit conservative; redraws for them would take long in many groups.
+        enough = float(grid.cells().w2v.sum()) >= ENOUGH * grid.weight_max**2
+        test = kuiper_test(grid, null="asymptotic" if enough else "auto", rng=rng)
         whole = grid.bins(1)
         predicted, observed = float(whole.mean_predicted[0]), float(whole.mean_observed[0])
         names.append(name)
@@ -205,7 +208,7 @@ def _critical(size: float) -> float:
     >>> round(_critical(0.05), 3)
     2.498
     """
-    low, high = 0.0, WIDEST
+    low, high = 0.0, WIDEST_RANGE
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if brownian_range_sf(middle) > size else (low, middle)

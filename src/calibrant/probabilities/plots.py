@@ -11,7 +11,7 @@ from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import dress, legend_inside
 
-SAID = (
+MARKED = (
     "mean_predicted",
     "mean_observed",
     "interval_low",
@@ -20,7 +20,7 @@ SAID = (
     "consistency_high",
     "count",
 )
-STRIP = -0.15  # the shares of rows stand in a strip of their own, under the frequency 0
+STRIP = -0.15  # the shares of rows are drawn in a strip below the frequency 0
 
 
 def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -93,12 +93,12 @@ def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
             f"predicted {x:.3f}, observed {y:.3f}\n{level} interval {low:.3f} to {high:.3f}\n"
             f"if calibrated {band_low:.3f} to {band_high:.3f}\n{count:,} rows",
         )
-        for x, y, low, high, band_low, band_high, count in zip(*(column[name].tolist() for name in SAID), strict=True)
+        for x, y, low, high, band_low, band_high, count in zip(*(column[name].tolist() for name in MARKED), strict=True)
     ]
 
 
 def describe_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many bins are off, and which is the most."""
+    """Say how many bins are outside the band, and where the largest gap is."""
     column = _filled(columns)
     x, y = column["mean_predicted"], column["mean_observed"]
     outside = int(np.sum(column["outside"]))
@@ -169,7 +169,7 @@ ISOTONIC = Picture(
 )
 
 
-TICKS = 6
+SCORE_TICKS = 6
 
 
 def draw_cumulative(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -219,7 +219,7 @@ def _at(score: float) -> str:
 def _mark_scores(ax: Any, A: Any, score: Any) -> None:
     """Write the score at a few shares of rows, on a second axis."""
     last = len(A) - 1
-    places = sorted({min(max(1, int(np.searchsorted(A, k / (TICKS - 1)))), last) for k in range(TICKS)})
+    places = sorted({min(max(1, int(np.searchsorted(A, k / (SCORE_TICKS - 1)))), last) for k in range(SCORE_TICKS)})
     top = ax.secondary_xaxis("top")
     top.set_xticks([A[k] for k in places], _written([score[k] for k in places]))
     top.set_xlabel("score", color=palette.INK, labelpad=6)
@@ -239,21 +239,21 @@ def _written(scores: list[float]) -> list[str]:
 CUMULATIVE = Picture(draw_cumulative, marks_cumulative, describe_cumulative, thinned=("abscissa", "difference"))
 
 
-NAMES = ("forecast", "recalibrated_low", "recalibrated_high")
-FAINTEST = 0.35
-MOST_LABELS = 7
+QUANTILES = ("forecast", "recalibrated_low", "recalibrated_high")
+MIN_OPACITY = 0.35
+MAX_LABELS = 7
 
 
 def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw for each level the recalibrated quantiles against the forecast, darker for higher levels."""
     levels = list(_by_level(columns))
-    ends = _finite(np.concatenate([np.asarray(columns[name], dtype=float) for name in NAMES]))
+    ends = _finite(np.concatenate([np.asarray(columns[name], dtype=float) for name in QUANTILES]))
     if ends.size:
         line = [ends.min(), ends.max()]
         ax.plot(line, line, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
-    labelled = set(np.linspace(0, len(levels) - 1, min(len(levels), MOST_LABELS)).round().astype(int).tolist())
+    labelled = set(np.linspace(0, len(levels) - 1, min(len(levels), MAX_LABELS)).round().astype(int).tolist())
     for k, (level, forecast, low, high) in enumerate(levels):
-        alpha = 1.0 if len(levels) == 1 else FAINTEST + (1 - FAINTEST) * k / (len(levels) - 1)
+        alpha = 1.0 if len(levels) == 1 else MIN_OPACITY + (1 - MIN_OPACITY) * k / (len(levels) - 1)
         ax.fill_between(forecast, low, high, facecolor=(palette.OBSERVED, 0.2 * alpha), linewidth=0)
         ax.plot(
             forecast,
@@ -271,7 +271,7 @@ def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapp
 
 def marks_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     """Return each different forecast of each level."""
-    names = ("level", *NAMES, "count")
+    names = ("level", *QUANTILES, "count")
     return [
         Mark(
             q,
@@ -285,7 +285,7 @@ def marks_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str,
 
 def describe_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """Say for how many levels there is a curve, and where the recalibrated quantile is farthest from the forecast."""
-    level, q, low, high = (np.asarray(columns[name], dtype=float) for name in ("level", *NAMES))
+    level, q, low, high = (np.asarray(columns[name], dtype=float) for name in ("level", *QUANTILES))
     gap = np.where(np.isfinite(q), np.maximum(np.maximum(low - q, q - high), 0.0), -1.0)
     worst = int(gap.argmax())
     return (
@@ -298,7 +298,7 @@ def _by_level(columns: Mapping[str, Any]) -> Iterator[tuple[float, Any, Any, Any
     """Yield the finite forecasts of each level and their recalibrated values."""
     levels = np.asarray(columns["level"])
     for level in np.unique(levels):
-        q, low, high = (np.asarray(columns[name], dtype=float)[levels == level] for name in NAMES)
+        q, low, high = (np.asarray(columns[name], dtype=float)[levels == level] for name in QUANTILES)
         shown = np.isfinite(q)
         yield float(level), q[shown], low[shown], high[shown]
 

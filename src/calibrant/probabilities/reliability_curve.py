@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.binned import bin_table, on_grid
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.binned import Bins, bin_table, on_grid
 from calibrant.core.bins import BinTable
-from calibrant.core.decorators import curve
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import grouped, isotonic_fit, isotonic_quantile, ranked
-from calibrant.core.kinds import AnyRows
 from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.core.ordered import Ordered
 from calibrant.core.quantile_rows import KeptQuantiles
@@ -21,29 +22,14 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import QuantileRows
 from calibrant.probabilities.consistency_band import binned_band, grid_rounding, isotonic_band
 
+Strategy: TypeAlias = Literal["width", "mass", "isotonic"]
+IntervalMethod: TypeAlias = Literal["clopper-pearson", "wilson"]
 
-def quantile_reliability(summary: KeptQuantiles) -> Curve:
-    """Return the recalibrated quantiles of each different forecast, level by level; see `reliability_curve`."""
-    outcomes = ranked(summary.y)
-    tables = []
-    for values, level in zip(summary.values.T, summary.levels.tolist(), strict=True):
-        forecasts = grouped(values)
-        low, high = (isotonic_quantile(outcomes, summary.w, forecasts, level, upper=side) for side in (False, True))
-        tables.append((np.full(low.size, level), forecasts.value, low, high, forecasts.rows))
-    names = ("level", "forecast", "recalibrated_low", "recalibrated_high", "count")
-    return Curve(
-        kind="quantile_reliability",
-        columns=dict(zip(names, (np.concatenate(column) for column in zip(*tables, strict=True)), strict=True)),
-        method="isotonic quantile regression, lowest and highest solution",
-        n=summary.n,
-        details={},
-    )
-
-
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # a frequency this close to its band is not outside
 EXACT_ON_GRID = (
     "lower",
     "upper",
@@ -54,57 +40,32 @@ EXACT_ON_GRID = (
     "interval_low",
     "interval_high",
 )
-OF_PROBABILITIES = {
-    "bins": 15,
-    "strategy": "width",
-    "level": 0.95,
-    "method": None,
-    "simultaneous": False,
-    "resamples": 999,
-}  # the options, which have no meaning for quantiles, and their defaults
 
 
-def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles:
-    """Return the summary that holds what the curve needs, which is all rows."""
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(cast(Binary, rows))
-
-
-def _rounding(grid: Grid, *, bins: int, level: float, simultaneous: bool, **_: Any) -> dict[str, float]:
-    """Return 0 for what is exact, and how far the band may be off; no word on a band from redraws."""
-    table = grid.bins(bins)
-    bounds = dict.fromkeys(EXACT_ON_GRID, 0.0)
-    if grid.has_equal_weights:
-        off = grid_rounding(grid, table, _band_level(table, level, simultaneous))
-        bounds |= {"consistency_low": off, "consistency_high": off}
-    return bounds
-
-
-@curve(
-    reads=(Ordered, KeptQuantiles, Grid),
-    summarise=sorted_rows,
-    predictions=("binary", "quantiles"),
-    on_grid=lambda options: on_grid(**options),
-    rounding=_rounding,
-)
+@public
 def reliability_curve(
-    summary: Ordered | KeptQuantiles | Grid,
+    y: Outcomes,
+    prediction: ArrayLike | Quantiles | None = None,
     *,
-    bins: int | str = 15,
-    strategy: str = "width",
+    bins: Bins = 15,
+    strategy: Strategy = "width",
     level: float = 0.95,
-    method: str | None = None,
+    method: IntervalMethod | None = None,
     simultaneous: bool = False,
     resamples: int = 999,
-    rng: Any = 0,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
 ) -> Curve:
     r"""Observed frequency against stated probability, with intervals and a consistency band.
 
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`, one probability per row; or outcomes and `Quantiles`, for which there are no options.
+        As in `ece`, one probability per row; or outcomes and `Quantiles`, for which the options below have no meaning.
     bins
-        Number of bins, ``"cube-root"`` or ``"sweep"``, as in `ece`; without meaning for ``strategy="isotonic"``.
+        Number of bins, ``"cube-root"`` or ``"sweep"``, as in `ece`; ignored with ``strategy="isotonic"``.
     strategy
         ``"width"``, ``"mass"``, or ``"isotonic"``: no bins but the isotonic regression of the outcomes on the scores
         (CORP, Dimitriadis, Gneiting and Jordan 2021).
@@ -114,8 +75,8 @@ def reliability_curve(
         Interval of a frequency: ``"clopper-pearson"`` (default without weights, exact) or ``"wilson"`` (default with
         unequal weights, by the effective number of rows).
     simultaneous
-        Make the band of all bins together hold with probability `level` (each bin at level^(1/m) for the m bins that
-        hold rows, which are independent if calibrated). For bins only.
+        Make the bands of all bins together contain the frequencies with probability `level` if calibrated (each bin at
+        level^(1/m) for the m bins that hold rows, which are independent). For bins only.
     resamples, rng
         Redraws of the outcomes for the band with unequal weights and for the isotonic region.
 
@@ -124,27 +85,28 @@ def reliability_curve(
     Curve
         Bins: `lower`, `upper`, `count`, `weight`, `mean_predicted`, `mean_observed`, `interval_low`, `interval_high`
         (for the frequency), `consistency_low`, `consistency_high` (where the frequency falls if calibrated), `outside`
-        (whether it does not). An empty bin has count 0 and NaN. Isotonic: `p`, `fitted`, `weight`, `consistency_low`,
-        `consistency_high` per different score. Quantiles: `level`, `forecast` (its different values, ascending),
-        `recalibrated_low`, `recalibrated_high` and `count`, level by level.
+        (whether it falls elsewhere). An empty bin has count 0 and NaN. Isotonic: `p`, `fitted`, `weight`,
+        `consistency_low`, `consistency_high` per different score. Quantiles: `level`, `forecast` (its different values,
+        ascending), `recalibrated_low`, `recalibrated_high` and `count`, level by level.
 
     Notes
     -----
-    The interval asks where the true frequency of a bin is. The band asks what would be seen if every prediction were
-    right: it comes from the bin's own scores (the Poisson-binomial law of its number of events, exact up to 2000 rows
-    per bin, by three cumulants and rounded outwards beyond), so that a frequency outside it is evidence against
-    calibration. An isotonic fit is drawn towards rising shapes and flattens a dip in the truth; its region is one
-    around the diagonal, not around the fit.
+    The interval shows where the true frequency of a bin may be. The band shows what would be seen if every prediction
+    were right. It comes from the scores of the bin: their number of events has a Poisson-binomial distribution, which
+    is computed exactly up to 2000 rows per bin, and by three cumulants, rounded outwards, beyond. A frequency outside
+    the band is evidence against calibration; with many bins some are outside by chance (see `simultaneous`). An
+    isotonic fit is drawn towards rising shapes and flattens a dip in the truth; its region lies around the diagonal,
+    not around the fit.
 
     A `Grid` has up to 100 bins of equal width: counts, means and intervals are exact. Its band comes from the mean
     score of each cell, which keeps the mean number of events and makes the band wider, by less than a row per bin in
     nearly all cases.
 
     For quantiles the curve shows which quantile of the outcomes would have been right, given the forecast (Gneiting et
-    al. 2023): their isotonic regression, in which rows of equal forecasts are pooled first and the quantile is found
-    anew for every stretch of forecasts. Where a stretch has a whole interval of quantiles, `recalibrated_low` and
-    `recalibrated_high` are its ends. Calibrated forecasts scatter around the diagonal. Whether outcomes stay below the
-    quantiles often enough on the whole is seen by `coverage_curve`.
+    al. 2023). It is an isotonic regression: rows of equal forecasts are pooled first, and the quantile is found anew
+    for every stretch of forecasts. Where a stretch has a whole interval of quantiles, `recalibrated_low` and
+    `recalibrated_high` are its ends. Calibrated forecasts scatter around the diagonal. `coverage_curve` shows whether
+    outcomes stay below the quantiles often enough on the whole.
 
     Examples
     --------
@@ -164,34 +126,76 @@ def reliability_curve(
     >>> curve.recalibrated_low.tolist(), curve.recalibrated_high.tolist()
     ([1.0, 1.0, 5.0], [3.0, 3.0, 5.0])
     """
-    if isinstance(summary, KeptQuantiles):
-        _refuse_options(
-            bins=bins, strategy=strategy, level=level, method=method, simultaneous=simultaneous, resamples=resamples
-        )
-        return quantile_reliability(summary)
-    level, resamples, rng = check_level(level), check_count("resamples", resamples, least=19), generator(rng)
-    check_choice("simultaneous", simultaneous, False, True)
-    check_choice("method", method, None, "clopper-pearson", "wilson")
-    if strategy == "isotonic":
-        if method is not None or simultaneous:
+    options = ReliabilityOptions(bins, strategy, level, method, simultaneous, resamples, rng)
+    return RELIABILITY_CURVE(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class ReliabilityOptions:
+    """The options of `reliability_curve`."""
+
+    bins: Bins
+    strategy: Strategy
+    level: float
+    method: IntervalMethod | None
+    simultaneous: bool
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", check_level(self.level))
+        object.__setattr__(self, "resamples", check_count("resamples", self.resamples, least=19))
+        generator(self.rng)  # refuses what is neither a generator nor a seed
+        check_choice("simultaneous", self.simultaneous, False, True)
+        check_choice("method", self.method, None, *get_args(IntervalMethod))
+        check_bins(self.bins, self.strategy, strategies=get_args(Strategy))
+        if self.strategy == "isotonic" and (self.method is not None or self.simultaneous):
             raise InputError('strategy="isotonic" has no method= and no simultaneous=; leave them out')
-        if isinstance(summary, Grid):
-            raise SummaryError(
-                'a Grid holds width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
-                "summary, or exact=True where data come in batches"
+
+
+def _summarise(rows: Binary | QuantileRows, options: ReliabilityOptions) -> Ordered | KeptQuantiles:
+    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
+
+
+def _curve(summary: Ordered | KeptQuantiles | Grid, options: ReliabilityOptions) -> Curve:
+    if isinstance(summary, KeptQuantiles):
+        _refuse_options(options)
+        return _of_quantiles(summary)
+    if options.strategy != "isotonic":
+        return _binned(summary, bin_table(summary, bins=options.bins, strategy=options.strategy), options)
+    if isinstance(summary, Grid):
+        raise SummaryError(
+            'a Grid holds width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
+            "summary, or exact=True where data come in batches"
+        )
+    return _isotonic(summary, options)
+
+
+def _refuse_options(options: ReliabilityOptions) -> None:
+    """Refuse options that have no meaning for quantiles."""
+    for name in (field.name for field in fields(options) if field.name != "rng"):
+        if getattr(options, name) != RELIABILITY_CURVE.defaults[name]:
+            raise InputError(
+                f"{name}= is for probabilities; got {shown(getattr(options, name))} with Quantiles. Leave it out"
             )
-        return _isotonic(summary, level, resamples, rng)
-    check_choice("strategy", strategy, "width", "mass", "isotonic")
-    check_bins(bins, strategy)
-    return _binned(
-        summary, bin_table(summary, bins=bins, strategy=strategy), level, method, simultaneous, resamples, rng
+
+
+def _of_quantiles(summary: KeptQuantiles) -> Curve:
+    """Return the recalibrated quantiles of each different forecast, level by level."""
+    outcomes = ranked(summary.y)
+    tables = []
+    for values, level in zip(summary.values.T, summary.levels.tolist(), strict=True):
+        forecasts = grouped(values)
+        low, high = (isotonic_quantile(outcomes, summary.w, forecasts, level, upper=side) for side in (False, True))
+        tables.append((np.full(low.size, level), forecasts.value, low, high, forecasts.rows))
+    names = ("level", "forecast", "recalibrated_low", "recalibrated_high", "count")
+    return Curve(
+        kind="quantile_reliability",
+        columns=dict(zip(names, (np.concatenate(column) for column in zip(*tables, strict=True)), strict=True)),
+        method="isotonic quantile regression, lowest and highest solution",
+        n=summary.n,
+        details={},
     )
-
-
-def _refuse_options(**given: Any) -> None:
-    for name, value in given.items():
-        if value != OF_PROBABILITIES[name]:
-            raise InputError(f"{name}= is for probabilities; got {shown(value)} with Quantiles. Leave it out")
 
 
 def _band_level(table: BinTable, level: float, simultaneous: bool) -> float:
@@ -199,15 +203,8 @@ def _band_level(table: BinTable, level: float, simultaneous: bool) -> float:
     return level ** (1 / int((table.count > 0).sum())) if simultaneous else level
 
 
-def _binned(
-    summary: Ordered | Grid,
-    table: BinTable,
-    level: float,
-    method: str | None,
-    simultaneous: bool,
-    resamples: int,
-    rng: np.random.Generator,
-) -> Curve:
+def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOptions) -> Curve:
+    level, method, simultaneous = options.level, options.method, options.simultaneous
     equal = summary.has_equal_weights
     if method == "clopper-pearson" and not equal:
         raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
@@ -218,7 +215,9 @@ def _binned(
     else:
         scores, starts, of = summary, summary.bin_starts(table.edges), ""
     band_level = _band_level(table, level, simultaneous)
-    band_low, band_high, found = binned_band(scores, starts, table, band_level, resamples, rng)
+    band_low, band_high, found = binned_band(
+        scores, starts, table, band_level, options.resamples, generator(options.rng)
+    )
     return Curve(
         kind="reliability",
         columns={
@@ -240,9 +239,9 @@ def _binned(
     )
 
 
-def _isotonic(summary: Ordered, level: float, resamples: int, rng: np.random.Generator) -> Curve:
+def _isotonic(summary: Ordered, options: ReliabilityOptions) -> Curve:
     w, e = summary.weight_by_score, summary.event_weight_by_score
-    low, high, how = isotonic_band(summary, level, resamples, rng)
+    low, high, how = isotonic_band(summary, options.level, options.resamples, generator(options.rng))
     return Curve(
         kind="isotonic",
         columns={
@@ -254,10 +253,35 @@ def _isotonic(summary: Ordered, level: float, resamples: int, rng: np.random.Gen
         },
         method=f"isotonic regression; consistency region {how}",
         n=summary.n,
-        details={"level": level},
+        details={"level": options.level},
     )
 
 
 def _outside(observed: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Tell which bins lie outside the band by more than rounding; an empty one does not."""
+    """Tell which bins lie outside the band by more than rounding; empty bins do not."""
     return np.asarray((observed < low - ROUNDING) | (observed > high + ROUNDING))
+
+
+def _rounding(grid: Grid, options: ReliabilityOptions) -> dict[str, float]:
+    """Return 0 for what is exact, and how far the band may be off; there is no bound for a band from redraws."""
+    table = grid.bins(int(options.bins))
+    bounds = dict.fromkeys(EXACT_ON_GRID, 0.0)
+    if grid.has_equal_weights:
+        off = grid_rounding(grid, table, _band_level(table, options.level, options.simultaneous))
+        bounds |= {"consistency_low": off, "consistency_high": off}
+    return bounds
+
+
+RELIABILITY_CURVE = enter(
+    Entry(
+        reliability_curve,
+        ReliabilityOptions,
+        _summarise,
+        _curve,
+        reads=(Ordered, KeptQuantiles, Grid),
+        kind="curve",
+        predictions=("binary", "quantiles"),
+        on_grid=lambda options: on_grid(bins=options.bins, strategy=options.strategy),
+        rounding=_rounding,
+    )
+)

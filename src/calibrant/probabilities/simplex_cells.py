@@ -16,7 +16,7 @@ from calibrant.inputs.probabilities import Binary, Classes, two_columns
 
 KeyArray = NDArray[np.int64]
 
-LARGEST_CODE = 2**62
+MAX_CODE = 2**62  # of cells as whole numbers, which int64 holds
 
 
 class CellSums(NamedTuple):
@@ -40,15 +40,15 @@ def bin_numbers(P: NDArray[np.floating[Any]], m: int) -> KeyArray:
 def distinct(keys: KeyArray) -> tuple[KeyArray, IndexArray]:
     """Return the different rows of keys >= 0 in lexicographic order, and the place of each row among them.
 
-    A row is read as the digits of one whole number. Where that would grow too large the numbers so far are replaced
-    by their ranks, which keeps their order: nothing is hashed, so that nothing collides.
+    A row is read as the digits of a whole number. Where that would grow too large the numbers so far are replaced by
+    their ranks, which keep their order. Nothing is hashed, so there are no collisions.
     """
     if not keys.shape[0]:
         return keys, np.zeros(0, np.intp)
     code, span = np.zeros(keys.shape[0], np.int64), 1
     for column in keys.T:
         base = int(column.max()) + 1
-        if span > LARGEST_CODE // base:
+        if span > MAX_CODE // base:
             values, code = np.unique(code, return_inverse=True)
             span = values.size
         code = code * base + column
@@ -91,8 +91,8 @@ def added_cells(keys: KeyArray, sums: CellSums, others: KeyArray, more: CellSums
 class SimplexCells(Summary):
     """One entry per cell that holds rows, in the order of the keys: the numbers of the width bins of its components.
 
-    A vector is put into its cell in the precision it came in. Two classes have the key of the second one alone, so
-    that (1 - p, p) and p make the same cells.
+    A vector is put into its cell in its own precision. With two classes the key is that of the second class alone, and
+    (1 - p, p) has the same cell as p.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("bins", "keys", "count")
@@ -140,7 +140,7 @@ class SimplexCells(Summary):
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return True
 
     @property

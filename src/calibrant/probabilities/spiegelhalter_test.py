@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.catalogue import Shown
-from calibrant.core.decorators import calibration_test
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.dispatch import chunks
+from calibrant.core.grid import ROUNDING as ROUNDING_PER_ROW
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import Rows
 from calibrant.core.means import RowScores, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.null import (
     Flips,
+    Null,
+    NullOptions,
+    RedrawnRows,
     asymptotic_words,
     base_events,
-    check_null,
     flip_signs,
     flipped_sums,
-    ordered_pool,
-    redrawn_pvalue,
-    redrawn_words,
-    resolved_null,
 )
 from calibrant.core.ordered import Ordered
-from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_sf
 from calibrant.core.results import TestResult
 from calibrant.errors import NotApplicableError
@@ -36,71 +35,29 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 
-NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE = tuple(f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v"))
-ROUNDING = 1e-12
-UNIT = 2.0**-53  # of a floating-point number
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 
-Side = Callable[[Any], Any]
-SIDES: dict[str, Side] = {"two-sided": abs, "greater": lambda z: z, "less": lambda z: -z}
-
-
-class _Sums(NamedTuple):
-    excess: float  # Σ w r(1 - 2p)
-    variance: float  # Σ w² (1 - 2p)² v
-    information: float  # Σ w² v / max w²
-    weight: float
-
-
-def row_terms(y: Any, p: Any) -> tuple[Any, Any, Any]:
-    """Return r(1 - 2p), (1 - 2p)² v and v of each row, of NumPy arrays or torch tensors."""
-    tilt, v = 1 - 2 * p, p * (1 - p)
-    return (y - p) * tilt, tilt * tilt * v, v
-
-
-def _row_scores(rows: Rows) -> RowScores:
-    return dict(zip(NAMES, row_terms(rows.y, cast(Binary, rows).p), strict=True))
-
-
-def _summarise(rows: Rows, *, null: str, **_: Any) -> Moments | Ordered:
-    """Keep the scores unless outcomes will never be redrawn; the choice must be the same for every batch."""
-    check_null(null)
-    return moments_of(rows, _row_scores) if null == "asymptotic" else Ordered.of(cast(Binary, rows))
-
-
-def _rounding(grid: Grid, *, null: str, **_: Any) -> float | dict[str, float]:
-    """Return 0 unless nearly all scores are so close to 0.5 that the sums of a grid cancel; a redrawn p-value has none.
-
-    The excess is a difference of Σ w r² and Σ w v, the variance one of Σ w² v and 4 Σ w² v²; a sum of n numbers of one
-    sign is off by at most (n + 4) units in the last place.
-    """
-    cells, sums = grid.cells(), _sums(grid)
-    asymptotic = resolved_null(null, sums.information) == "asymptotic"
-    lost = float(cells.w2v.sum()) / sums.variance if sums.variance > 0 else 1.0
-    if UNIT * lost < ROUNDING:
-        return 0.0 if asymptotic else {"statistic": 0.0, "estimate": 0.0}
-    unit = (grid.n + 4) * UNIT
-    of_excess = unit * float((cells.wr2 + cells.wv).sum())
-    of_variance = min(2 * unit * lost, 0.5)  # relative
-    z = abs(sums.excess) / math.sqrt(sums.variance)
-    of_statistic = of_excess / math.sqrt(sums.variance / 2) + z * of_variance
-    found = {"statistic": of_statistic, "estimate": of_excess / sums.weight}
-    return {**found, "pvalue": min(1.0, of_statistic)} if asymptotic else found
-
-
-@calibration_test(
-    reads=(Ordered, Moments, Grid),
-    summarise=_summarise,
-    on_grid=lambda options: True,
-    rounding=_rounding,
-    audit={"": Shown("Brier score beyond its expectation (Spiegelhalter)")},
+NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE, THIRD = tuple(
+    f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v", "third")
 )
+ROUNDING = 1e-12  # a variance of cells that is smaller, relative to that of the outcomes, is rounding
+CANCELLED = 1e-6  # below this ratio of the two variances so many digits are lost that the rounding is stated
+
+SIDES: dict[str, Callable[[Any], Any]] = {"two-sided": abs, "greater": lambda z: z, "less": lambda z: -z}
+
+
+@public
 def spiegelhalter_test(
-    summary: Moments | Ordered | Grid,
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
     *,
-    alternative: str = "two-sided",
-    null: str = "auto",
+    alternative: Alternative = "two-sided",
+    null: Null = "auto",
     resamples: int = 9999,
-    rng: Any = 0,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
 ) -> TestResult:
     r"""Test whether the Brier score is what calibrated predictions would have.
 
@@ -116,7 +73,8 @@ def spiegelhalter_test(
         ``"two-sided"``; ``"greater"``: over-confident, the Brier score lies above its expectation; ``"less"``:
         under-confident.
     null, resamples, rng
-        As in `kolmogorov_smirnov_test`. With ``null="asymptotic"`` nothing is sorted, and a summary has constant size.
+        As in `kolmogorov_smirnov_test`; see Notes for ``"auto"``. With ``null="asymptotic"`` nothing is sorted, and a
+        summary has constant size.
 
     Returns
     -------
@@ -125,47 +83,159 @@ def spiegelhalter_test(
 
     Notes
     -----
-    It tests one number, E[(y - p)(1 - 2p)] = 0: powerful against over- and under-confidence, blind to errors that
-    cancel there, and to all errors at p = 0.5. MAPIE 1.6.0 reports the one-sided p-value and so never rejects
-    under-confidence. Where all scores are 0, 0.5 or 1 the Brier score cannot vary and the test is refused, except for
-    scores of 0 and 1 alone.
+    It tests one number, E[(y - p)(1 - 2p)] = 0. It has power against over- and under-confidence, but not against errors
+    that cancel in this mean, nor against any error at p = 0.5. MAPIE 1.6.0 reports the one-sided p-value and so never
+    rejects under-confidence. Where all scores are 0, 0.5 or 1 the Brier score cannot vary and the test is refused,
+    except for scores of 0 and 1 alone.
+
+    ``null="auto"`` uses the normal limit if calibrated predictions make Z skewed by at most 0.2 and at least 100 rows
+    contribute to its variance, and redrawn outcomes otherwise. With :math:`a_i = w_i (1 - 2 p_i)` and
+    :math:`v_i = p_i (1 - p_i)` the skewness is :math:`\sum w_i^3 (1 - 2 p_i)^4 v_i / (\sum a_i^2 v_i)^{3/2}` and the
+    number of rows :math:`(\sum a_i^2 v_i)^2 / \sum (a_i^2 v_i)^2`. So 450 scores of 0.5, which add nothing to Z, do not
+    make it normal if there are 50 scores of 0.0035 beside them. `details` has `information`, the smaller of
+    1/skewness² and a quarter of the number of rows; 25 is enough.
 
     A `Grid` has the sums that Z is made of. Outcomes are redrawn from the mean score of each of its cells.
 
     Examples
     --------
-    Both rows have 1 - 2p = 0.6, so that the excess is (0.8 · 0.6 - 0.2 · 0.6)/2 and Z = 0.36/√(2 · 0.36 · 0.16):
+    Both rows have 1 - 2p = 0.6, so the excess is (0.8 · 0.6 - 0.2 · 0.6)/2 and Z = 0.36/√(2 · 0.36 · 0.16):
 
     >>> result = spiegelhalter_test([1, 0], [0.2, 0.2], null="asymptotic")
     >>> round(result.estimate, 12), round(result.statistic, 6)
     (0.18, 1.06066)
     """
-    check_null(null)
-    check_choice("alternative", alternative, *SIDES)
-    side = SIDES[alternative]
-    sums = _sums(summary)
+    options = SpiegelhalterOptions(null, resamples, rng, alternative)
+    return SPIEGELHALTER_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class SpiegelhalterOptions(NullOptions):
+    """The options of `spiegelhalter_test`."""
+
+    alternative: Alternative
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("alternative", self.alternative, *SIDES)
+
+
+def _summarise(rows: Rows, options: SpiegelhalterOptions) -> Moments | Ordered:
+    """Keep the scores unless outcomes will never be redrawn; the choice must be the same for every batch."""
+    if options.null == "asymptotic":
+        return moments_of(rows, _row_scores)
+    return Ordered.of(cast(Binary, rows))
+
+
+def _row_scores(rows: Rows) -> RowScores:
+    return dict(zip(NAMES, row_terms(rows.y, cast(Binary, rows).p), strict=True))
+
+
+def row_terms(y: Any, p: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the terms of the excess, its variance, that of the outcomes, and the third cumulant.
+
+    They are NumPy arrays or torch tensors, as y and p are.
+    """
+    tilt, v = 1 - 2 * p, p * (1 - p)
+    variance = tilt * tilt * v
+    return (y - p) * tilt, variance, v, tilt * tilt * variance
+
+
+def _tested(summary: Moments | Ordered | Grid, options: SpiegelhalterOptions) -> TestResult:
+    side, sums = SIDES[options.alternative], _sums(summary)
     if sums.variance == 0:
-        z, pvalue, how = _without_variance(sums, alternative)
+        z, pvalue, how = _without_variance(sums, options.alternative)
     else:
         z = sums.excess / math.sqrt(sums.variance)
-        if resolved_null(null, sums.information) == "asymptotic":
-            pvalue = min(1.0, normal_sf(side(z)) * (2 if alternative == "two-sided" else 1))
+        if options.resolved(sums.information) == "asymptotic":
+            pvalue = min(1.0, normal_sf(side(z)) * (2 if options.alternative == "two-sided" else 1))
             how = asymptotic_words("normal limit", sums.information)
         else:
-            pvalue = _redrawn(ordered_pool(summary), sums, side, resamples=resamples, rng=rng)
-            how = redrawn_words(summary, resamples)
+            source = RedrawnRows.of(summary, options)
+            pvalue, how = _redrawn(source, _sums(source.rows) if source.pooled else sums, options), source.words
     return TestResult(
         statistic=z,
         pvalue=pvalue,
         estimate=sums.excess / sums.weight,
-        method=f"Spiegelhalter test, {alternative}; {how}",
+        method=f"Spiegelhalter test, {options.alternative}; {how}",
         n=summary.n,
         details={"information": sums.information},
     )
 
 
-def _redrawn(pool: Pool, sums: _Sums, side: Side, *, resamples: Any, rng: Any) -> float:
+class _Sums(NamedTuple):
+    excess: float  # Σ a r, with a = w(1 - 2p)
+    variance: float  # Σ a² v
+    information: float  # see `_information`
+    certain: bool  # whether all scores are 0 or 1
+    weight: float
+
+
+def _information(variance: float, third: float, rows: float) -> float:
+    """Return 1/skewness² or a quarter of the number of rows that contribute, whichever is smaller.
+
+    `variance` and `third` are Σ a² v and Σ w³ (1 - 2p)⁴ v, cumulants of the excess, in units of the largest weight.
+    """
+    if variance == 0:
+        return 0.0
+    return min(variance**3 / third**2 if third else math.inf, rows / 4)
+
+
+def _sums(summary: Moments | Ordered | Grid) -> _Sums:
+    if isinstance(summary, Grid):
+        return _of_cells(summary)
+    if isinstance(summary, Moments):
+        variance, heaviest = summary.sum2_of(VARIANCE), summary.weight_max
+        return _Sums(
+            excess=summary.mean_of(EXCESS) * summary.w,
+            variance=variance,
+            information=_information(variance / heaviest**2, summary.sum2_of(THIRD) / heaviest**2, summary.n),
+            certain=summary.sum2_of(OUTCOME_VARIANCE) == 0,
+            weight=summary.w,
+        )
+    excess = variance = third = squares = 0.0
+    heaviest = summary.weight_max
+    for part in chunks(summary.score.size):
+        p, w, count, events = (column[part] for column in summary.pool)
+        share, tilt = w / heaviest, 1 - 2 * p
+        excess += float((w * tilt * (events - count * p)).sum())
+        terms = (share * tilt) ** 2 * p * (1 - p)
+        variance += float((count * terms).sum())
+        third += float((count * terms * share * tilt * tilt).sum())
+        squares += float((count * terms * terms).sum())
+    rows = variance**2 / squares if squares else 0.0
+    return _Sums(
+        excess=excess,
+        variance=variance * heaviest**2,
+        information=_information(variance, third, rows),
+        certain=summary.walk.variance == 0,
+        weight=summary.total_weight,
+    )
+
+
+def _of_cells(grid: Grid) -> _Sums:
+    """Return the sums of a grid: r(1 - 2p) = r² - v, as y² = y, and (1 - 2p)² = 1 - 4v.
+
+    The information is estimated, with the mean of (1 - 2p)² in each cell and the largest weight.
+    """
+    cells, heaviest = grid.cells(), grid.weight_max
+    variance = cells.w2v - 4 * cells.w2v2
+    seen = variance > ROUNDING * cells.w2v  # else all scores of the cell are 0, 0.5 or 1
+    V = variance[seen] / heaviest**2
+    squared_tilt, v = variance[seen] / cells.w2v[seen], cells.wv[seen] / cells.w[seen]
+    total, third, squares = (float(column.sum()) for column in (V, V * squared_tilt, V * squared_tilt * v))
+    return _Sums(
+        excess=float((cells.wr2 - cells.wv)[seen | (cells.w2v == 0)].sum()),
+        variance=float(variance[seen].sum()),
+        information=_information(total, third, total**2 / squares if squares else 0.0),
+        certain=not cells.w2v.any(),
+        weight=grid.total_weight,
+    )
+
+
+def _redrawn(source: RedrawnRows, sums: _Sums, options: SpiegelhalterOptions) -> float:
     """Return the p-value from redrawn outcomes; the statistic is linear in the events."""
+    pool, side = source.rows.pool, SIDES[options.alternative]
     tilt = 1 - 2 * pool.score
     base = float((pool.weight * tilt * (base_events(pool) - pool.rows * pool.score)).sum())
 
@@ -177,49 +247,49 @@ def _redrawn(pool: Pool, sums: _Sums, side: Side, *, resamples: Any, rng: Any) -
         values: FloatArray = side(base + flipped_sums(flips, flip_signs(pool) * tilt))
         return values
 
-    scale = math.sqrt(sums.variance)
-    return redrawn_pvalue(pool, side(sums.excess), of_events, of_flips, scale=scale, resamples=resamples, rng=rng)
-
-
-def _sums(summary: Moments | Ordered | Grid) -> _Sums:
-    if isinstance(summary, Grid):
-        return _of_cells(summary)
-    if isinstance(summary, Moments):
-        return _Sums(
-            excess=summary.mean_of(EXCESS) * summary.w,
-            variance=summary.sum2_of(VARIANCE),
-            information=summary.sum2_of(OUTCOME_VARIANCE) / summary.weight_max**2,
-            weight=summary.w,
-        )
-    excess = variance = 0.0
-    for part in chunks(summary.score.size):
-        p, w, count, events = (column[part] for column in summary.pool)
-        tilt = w * (1 - 2 * p)
-        excess += float((tilt * (events - count * p)).sum())
-        variance += float((tilt * tilt * count * p * (1 - p)).sum())
-    return _Sums(excess, variance, summary.walk.variance / summary.weight_max**2, summary.total_weight)
-
-
-def _of_cells(grid: Grid) -> _Sums:
-    """Return the sums of a grid: r(1 - 2p) = r² - v, as y² = y, and (1 - 2p)² = 1 - 4v."""
-    cells = grid.cells()
-    variance = cells.w2v - 4 * cells.w2v2
-    seen = (variance > ROUNDING * cells.w2v) | (cells.w2v == 0)  # else all scores are 0.5, and what is left is rounding
-    return _Sums(
-        excess=float((cells.wr2 - cells.wv)[seen].sum()),
-        variance=float(variance[seen].sum()),
-        information=float(cells.w2v.sum()) / grid.weight_max**2,
-        weight=grid.total_weight,
-    )
+    return source.pvalue(side(sums.excess), of_events, of_flips, options, scale=math.sqrt(sums.variance))
 
 
 def _without_variance(sums: _Sums, alternative: str) -> tuple[float, float, str]:
-    """All scores are 0, 0.5 or 1."""
+    """Return statistic, p-value and words where all scores are 0, 0.5 or 1."""
     if sums.excess != 0:  # an outcome happened that was ruled out; it only ever raises the Brier score
         return math.inf, 1.0 if alternative == "less" else 0.0, "an outcome happened that was ruled out"
-    if sums.information == 0:
+    if sums.certain:
         return 0.0, 1.0, "all scores are 0 or 1, and right"
     raise NotApplicableError(
         "every score is 0, 0.5 or 1, where the Brier score cannot vary; expected other scores too. "
         "Use kuiper_test or kolmogorov_smirnov_test"
     )
+
+
+def _rounding(grid: Grid, options: SpiegelhalterOptions) -> float | dict[str, float]:
+    """Return how far the result may be off; there is no bound for a redrawn p-value.
+
+    Sums over cells are exact, except where all scores are so near 0.5 that they are small differences of large sums.
+    A sum over m rows is then off by m roundings of its terms.
+    """
+    cells, sums = grid.cells(), _sums(grid)
+    asymptotic = sums.variance == 0 or options.resolved(sums.information) == "asymptotic"
+    if sums.variance == 0 or sums.variance > CANCELLED * cells.w2v.sum():
+        return 0.0 if asymptotic else {"statistic": 0.0, "estimate": 0.0}
+    roundings, sigma = ROUNDING_PER_ROW * cells.count, math.sqrt(sums.variance)
+    excess = float((roundings * (cells.wr2 + cells.wv)).sum())
+    variance = float((roundings * (cells.w2v + 4 * cells.w2v2)).sum())
+    z = excess / sigma + abs(sums.excess) / sigma * variance / sums.variance
+    bounds = {"statistic": z, "estimate": excess / sums.weight}
+    return {**bounds, "pvalue": z} if asymptotic else bounds  # a normal has a density below 1/2
+
+
+SPIEGELHALTER_TEST = enter(
+    Entry(
+        spiegelhalter_test,
+        SpiegelhalterOptions,
+        _summarise,
+        _tested,
+        reads=(Ordered, Moments, Grid),
+        kind="test",
+        on_grid=lambda options: True,
+        rounding=_rounding,
+        audit={"": Shown("Brier score beyond its expectation (Spiegelhalter)")},
+    )
+)

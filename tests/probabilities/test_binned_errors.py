@@ -1,4 +1,4 @@
-"""Expected calibration error, by hand and against pair sums."""
+"""Binned errors, by hand and against pair sums."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from calibrant import Grid, Ordered, ece, mce, one_vs_rest, top_label
+from calibrant import Grid, Ordered, direction, ece, mce, one_vs_rest, reliability_curve, top_label
 from calibrant.core.bins import bin_of, width_edges
 from calibrant.inputs.probabilities import read_binary
 
@@ -251,7 +251,17 @@ class TestOptions:
         assert f"{option} must be one of" in message
         assert repr(value) in message
 
-    @pytest.mark.parametrize("bins", [0, -3, 2.5, "many", None])
+    @pytest.mark.parametrize("option", ["norm", "notion", "debias", "strategy", "average", "distance"])
+    def test_an_array_is_refused_by_name(self, refusal, option):
+        given = {"notion": "classwise"} if option == "average" else {}
+        assert option in refusal(ece, CLASS_Y, CLASS_P, **{**given, option: np.array(["l1", "l2"])})
+
+    @pytest.mark.parametrize(("other", "ours"), [("quantile", "mass"), ("uniform", "width")])
+    @pytest.mark.parametrize("verb", [ece, mce, direction, reliability_curve], ids=lambda verb: verb.__name__)
+    def test_strategies_of_scikit_learn_get_a_pointer(self, refusal, verb, other, ours):
+        assert refusal(verb, Y, P, strategy=other).endswith(f"got {other!r}. Did you mean {ours!r}?")
+
+    @pytest.mark.parametrize("bins", [0, -3, 2.5, "many", None, np.array([10, 15])], ids=str)
     def test_bins(self, refusal, bins):
         assert "bins must be" in refusal(ece, Y, P, bins=bins)
 
@@ -280,47 +290,83 @@ def test_distributions(drawn, bins, strategy):
     assert ece(1 - y, p, weights=w, bins=1) == pytest.approx(abs(np.dot(w, 1 - y - p)) / w.sum(), abs=1e-12)
 
 
-Y_MCE, P_MCE = [0, 1, 0, 0], [0.25, 0.5, 0.75, 1.0]
+class TestLargest:
+    def test_by_hand(self):
+        # Bin (0, 0.5]: mean 0.375, frequency 1/2. Bin (0.5, 1]: mean 0.875, frequency 0.
+        assert mce(Y, P, bins=2) == 0.875
+
+    def test_weights_count_within_a_bin_only(self):
+        # In (0.5, 1] the row of score 1 weighs 3: mean 3.75/4. The share of the bin does not matter.
+        assert mce(Y, P, bins=2, weights=[9, 9, 1, 3]) == 0.9375
+
+    def test_empty_bins_do_not_count(self):
+        assert mce([1, 0], [1.0, 0.0], bins=50) == 0.0
+
+    @pytest.mark.parametrize("options", [{}, {"bins": 7}, {"strategy": "mass"}, {"bins": "sweep"}])
+    def test_is_the_max_norm(self, D1, options):
+        assert mce(*D1, **options) == ece(*D1, norm="max", **options)
+
+    def test_largest_of_all_classes(self, D2):
+        y, P = D2
+        assert mce(y, P, notion="classwise") == pytest.approx(
+            max(mce(*one_vs_rest(y, P, k)) for k in range(5)), rel=1e-12
+        )
+        assert mce(y, P, notion="top-label") == ece(y, P, notion="top-label", norm="max")
+        assert mce(y, P) == ece(y, P, norm="max")
+
+    def test_one_row(self):
+        assert mce([1], [0.25]) == 0.75
+
+    def test_options_are_checked(self, refusal):
+        assert "mce has no option norm. Its options are bins, strategy, notion" in refusal(mce, Y, P, norm="l1")
+        assert "bins must be at least 1" in refusal(mce, Y, P, bins=0)
+        assert "notion='classwise' is for class probabilities" in refusal(mce, Y, P, notion="classwise")
+
+    def test_never_below_the_mean_error(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(200)
+        y = rng.random(200) < p
+        assert mce(y, p) >= ece(y, p, norm="l2") >= ece(y, p)
 
 
-def test_by_hand():
-    # Bin (0, 0.5]: mean 0.375, frequency 1/2. Bin (0.5, 1]: mean 0.875, frequency 0.
-    assert mce(Y_MCE, P_MCE, bins=2) == 0.875
+class TestDirection:
+    def test_by_hand(self):
+        # (0, 0.5]: mean 0.375, one event in two, 1/8 too low. (0.5, 1]: mean 0.875, none, 7/8 too high. Two rows each.
+        found = direction([0, 1, 0, 0], [0.25, 0.5, 0.75, 1.0], bins=2)
+        assert (found.over, found.under, found.bias) == (7 / 16, 1 / 16, 1 / 4 - 2.5 / 4)
+        assert (found.over_bin, found.under_bin) == ((0.5, 1.0), (0.0, 0.5))
 
+    def test_the_bin_that_adds_most_is_not_the_one_with_the_largest_gap(self):
+        # (0, 0.5] is 1/4 too high in four rows, (0.5, 1] 3/4 too high in one.
+        found = direction([0, 0, 0, 0, 0], [0.25] * 4 + [0.75], bins=2)
+        assert found.over_bin == (0.0, 0.5)
 
-def test_weights_count_within_a_bin_only():
-    # In (0.5, 1] the row of score 1 weighs 3: mean 3.75/4. The share of the bin does not matter.
-    assert mce(Y_MCE, P_MCE, bins=2, weights=[9, 9, 1, 3]) == 0.9375
+    def test_one_sided(self):
+        found = direction([1, 1], [0.25, 0.75], bins=2)
+        assert (found.over, found.over_bin) == (0.0, None)
+        assert found.under == found.bias == 0.5
 
+    def test_perfect(self):
+        found = direction([0, 1], [0.0, 1.0])
+        assert (found.over, found.under, found.bias, found.over_bin, found.under_bin) == (0.0, 0.0, 0.0, None, None)
 
-def test_empty_bins_do_not_count():
-    assert mce([1, 0], [1.0, 0.0], bins=50) == 0.0
+    def test_weights(self):
+        # Weights 3, 1: the row that is too high counts three times.
+        found = direction([0, 1], [0.25, 0.75], bins=2, weights=[3, 1])
+        assert (found.over, found.under, found.bias) == (3 / 16, 1 / 16, -2 / 16)
 
+    @given(
+        st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 9)), min_size=1, max_size=30),
+        st.sampled_from([{}, {"bins": 3}, {"strategy": "mass"}, {"bins": "sweep"}]),
+    )
+    def test_distributions(self, drawn, options):
+        y, p, w = (np.array(column) for column in zip(*drawn, strict=True))
+        found = direction(y, p, weights=w, **options)
+        assert found.over + found.under == pytest.approx(ece(y, p, weights=w, **options), abs=1e-12)
+        assert found.under - found.over == pytest.approx(found.bias, abs=1e-12)
 
-@pytest.mark.parametrize("options", [{}, {"bins": 7}, {"strategy": "mass"}, {"bins": "sweep"}])
-def test_is_the_max_norm(D1, options):
-    assert mce(*D1, **options) == ece(*D1, norm="max", **options)
+    def test_refuses_a_matrix(self, refusal, D2):
+        assert "top_label(y, P)" in refusal(direction, *D2)
 
-
-def test_largest_of_all_classes(D2):
-    y, P = D2
-    assert mce(y, P, notion="classwise") == pytest.approx(max(mce(*one_vs_rest(y, P, k)) for k in range(5)), rel=1e-12)
-    assert mce(y, P, notion="top-label") == ece(y, P, notion="top-label", norm="max")
-    assert mce(y, P) == ece(y, P, norm="max")
-
-
-def test_one_row():
-    assert mce([1], [0.25]) == 0.75
-
-
-def test_options_are_checked(refusal):
-    assert "mce has no option norm. Its options are bins, strategy, notion" in refusal(mce, Y_MCE, P_MCE, norm="l1")
-    assert "bins must be at least 1" in refusal(mce, Y_MCE, P_MCE, bins=0)
-    assert "notion='classwise' is for class probabilities" in refusal(mce, Y_MCE, P_MCE, notion="classwise")
-
-
-def test_never_below_the_mean_error():
-    rng = np.random.default_rng(0)
-    p = rng.random(200)
-    y = rng.random(200) < p
-    assert mce(y, p) >= ece(y, p, norm="l2") >= ece(y, p)
+    def test_options_are_checked(self, refusal):
+        assert "strategy must be one of" in refusal(direction, [0, 1], [0.25, 0.75], strategy="equal")

@@ -1,0 +1,459 @@
+"""Binned calibration errors: the expected and the largest one, and which way predictions are off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.binned import BinOptions, Bins, LabelBins, Strategy, bin_table, on_grid, summarise_bins
+from calibrant.core.bins import BinTable
+from calibrant.core.catalogue import Entry, Shown, enter, public
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
+from calibrant.core.results import Direction
+from calibrant.core.several import PerLabel
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, SummaryError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_bins, check_choice
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.kernels.kept import Kept
+from calibrant.probabilities.canonical import (
+    Distance,
+    MedianVariance,
+    canonical_error,
+    check_canonical,
+    summarise_canonical,
+)
+from calibrant.probabilities.simplex_cells import SimplexCells
+
+Norm: TypeAlias = Literal["l1", "l2", "l2-squared", "max"]
+Reduction: TypeAlias = Literal["confidence", "top-label", "classwise"]
+"""Notions that judge one probability per row."""
+
+Average: TypeAlias = Literal["macro", "weighted", "sum"]
+
+AVERAGES = {"top-label": ("macro", "weighted"), "classwise": ("macro", "sum")}
+ROUNDING = 2.0**-26  # of the squared weight of a bin: a smaller sum over pairs of rows is lost in it
+
+
+@public
+def ece(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    bins: Bins | MedianVariance = 15,
+    strategy: Strategy = "width",
+    norm: Norm = "l1",
+    debias: bool = False,
+    notion: Reduction | Literal["canonical"] | None = None,
+    average: Average | None = None,
+    distance: Distance = "tv",
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
+    r"""Average gap between stated probability and observed frequency, over bins of the probability.
+
+    With the share :math:`f_b` of the weight, the mean prediction :math:`\bar p_b` and the observed frequency
+    :math:`\bar y_b` of bin b,
+
+    .. math::
+
+        \begin{aligned}
+        \mathrm{l1} &= \sum_b f_b |\bar y_b - \bar p_b| \\
+        \mathrm{l2} &= \Bigl(\sum_b f_b (\bar y_b - \bar p_b)^2\Bigr)^{1/2} \\
+        \mathrm{max} &= \max_b |\bar y_b - \bar p_b| .
+        \end{aligned}
+
+    Bins are right-closed, (a, b], with edges k/m; 0 belongs to the first. Edges are compared in the precision of the
+    scores, so 0.3 falls into the same bin in float16, float32 and float64.
+
+    Parameters
+    ----------
+    y
+        Outcomes: 0 and 1 (or `pos_label`) for a 1-D prediction, column numbers (or `classes`) for (n, K); or the
+        summary made by `summarize`.
+    prediction
+        P(y = 1) as a 1-D array, or class probabilities of shape (n, K).
+    bins
+        Number of bins; ``"cube-root"`` for ⌈n^(1/3)⌉ mass bins; ``"sweep"`` for the most mass bins whose observed
+        frequencies still rise with the prediction (Roelofs et al. 2022); ``MedianVariance(minsize, maxbins)`` with
+        the canonical notion.
+    strategy
+        ``"width"`` for bins of equal width, ``"mass"`` for bins of equal weight. Tied scores always share a bin.
+    norm
+        ``"l1"``, ``"l2"`` (the root), ``"l2-squared"`` (its square), ``"max"``.
+    debias
+        With an l2 norm: the mean of :math:`r_i r_j`, r = y - p, over pairs of rows in a bin, which has no upward bias.
+        The root is taken of the value clipped at 0; ``"l2-squared"`` is not clipped and may be negative. Bins with
+        one row are left out.
+    notion
+        For (n, K). ``"confidence"`` (default): is the most probable class right as often as stated?
+        ``"top-label"``: the same within the rows of each predicted label. ``"classwise"``: each class against the
+        rest. ``"canonical"``: the whole vector; one probability p per row is then the vector (1 - p, p).
+    average
+        Over labels: ``"macro"`` (default) the plain mean; ``"weighted"`` (top-label) by rows, as Gupta and Ramdas
+        (2021); ``"sum"`` (classwise).
+    distance
+        For the canonical notion, between the mean prediction and the class frequencies of a cell: ``"tv"`` (half the
+        sum of absolute differences), ``"euclidean"``, ``"squared-euclidean"``, or a function of these two vectors of
+        length K that returns a number of at least 0.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+    classes
+        The labels in the order of the columns; with two labels and a 1-D prediction the second is the event.
+    pos_label
+        The label of y that marks the event, for a 1-D prediction.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    A calibrated model has an ECE above 0, because frequencies of finite samples scatter: with 500 uniform scores and
+    15 bins about 0.054. Compare with `consistency_test` before reading a value as miscalibration, and never compare
+    values with different bins or different n. A value of 0 does not mean that the predictions are calibrated: errors
+    within a bin cancel. A summary of up to 100 bins of equal width is exact and has a fixed size.
+
+    ``notion="canonical"`` is :math:`\sum_c f_c \, d(\bar p_c, \bar e_c)`, with the mean prediction and the class
+    frequencies of cell c, vectors of length K. A cell is a product of K width bins, of which at most n hold rows, or a
+    bin of `MedianVariance`, which follows the data. `MedianVariance` counts rows: weights enter the means but not the
+    cuts. The error lies in [0, 1] for ``"tv"``, and reaches √2 and 2 for ``"euclidean"`` and its square. With two
+    classes the cells are those of the second column, and with ``"tv"`` the value is that of the 1-D prediction.
+    Its upward bias is large, because most cells hold few rows: a calibrated model with K = 10 classes, n = 250 rows
+    and 10 bins has about 0.44 (Widmann, Lindsten and Zachariah 2019). Read it as a description, and use
+    `consistency_test` to test calibration by it.
+
+    Examples
+    --------
+    Bin (0, 0.5] holds 0.1 and 0.4, mean 0.25, and no event; bin (0.5, 1] holds 0.6 and 0.9, mean 0.75, and two:
+
+    >>> ece([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], bins=2)
+    0.25
+
+    Class probabilities: the first row is right with confidence 0.5, the second wrong with 0.75.
+
+    >>> ece([0, 1], [[0.5, 0.25, 0.25], [0.75, 0.25, 0.0]], bins=2)
+    0.625
+
+    The whole vectors, in one cell: mean prediction (5, 2, 1)/8, class frequencies (4, 4, 0)/8.
+
+    >>> ece([0, 1], [[0.5, 0.25, 0.25], [0.75, 0.25, 0.0]], bins=1, notion="canonical")
+    0.25
+    """
+    options = EceOptions(bins, strategy, norm, debias, notion, average, distance)
+    return ECE(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class EceOptions:
+    """The options of `ece`."""
+
+    bins: Bins | MedianVariance
+    strategy: Strategy
+    norm: Norm
+    debias: bool
+    notion: Reduction | Literal["canonical"] | None
+    average: Average | None
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        check_choice("notion", self.notion, None, *get_args(Reduction), "canonical")
+        if self.notion == "canonical":
+            others = {"strategy": self.strategy, "norm": self.norm, "debias": self.debias, "average": self.average}
+            check_canonical(self.bins, self.distance, **others)
+            return
+        if isinstance(self.bins, MedianVariance) or cast(object, self.bins) is MedianVariance:
+            raise InputError(f"bins={shown(self.bins)} cuts whole probability vectors; it needs notion='canonical'")
+        if not (isinstance(self.distance, str) and self.distance == "tv"):
+            raise InputError(
+                f"distance={shown(self.distance)} is for notion='canonical'; for other notions choose norm="
+            )
+        check_bins(self.bins, self.strategy)
+        check_choice("norm", self.norm, *get_args(Norm))
+        check_choice("debias", self.debias, False, True)
+        if self.debias and self.norm not in ("l2", "l2-squared"):
+            raise InputError(f'debias=True is defined for norm="l2" and "l2-squared"; got norm={self.norm!r}')
+        if self.average is not None:
+            self._check_average()
+
+    def _check_average(self) -> None:
+        if self.notion not in AVERAGES:
+            raise InputError(
+                f"average={shown(self.average)} is for notion='top-label' or 'classwise'; leave it out here"
+            )
+        check_choice("average", self.average, *AVERAGES[self.notion])
+        if self.norm == "max":
+            raise InputError('norm="max" takes the maximum over labels; leave average out')
+
+
+def _summarise(rows: Binary | Classes, options: EceOptions) -> Summary:
+    """Summarise the whole vectors for the canonical notion, and one probability per row for the others."""
+    if options.notion == "canonical":
+        return summarise_canonical(rows, cast(int | MedianVariance, options.bins))
+    return _reduced(rows, cast(Bins, options.bins), options.strategy, options.notion)
+
+
+def _reduced(rows: Binary | Classes, bins: Bins, strategy: Strategy, notion: str | None) -> Summary:
+    """Reduce class vectors as the notion says, and summarise each binary problem."""
+    if isinstance(rows, Binary):
+        if notion is not None:
+            raise InputError(
+                f"notion={notion!r} is for class probabilities of shape (n, K); leave it out for a 1-D prediction"
+            )
+        return summarise_bins(rows, bins=bins, strategy=strategy)
+    if notion in (None, "confidence"):
+        return summarise_bins(rows.top_label(), bins=bins, strategy=strategy)
+    if on_grid(bins=bins, strategy=strategy):
+        return LabelBins.of(rows, str(notion), int(bins))
+    return PerLabel.of(rows, str(notion), Ordered.of)
+
+
+def _error(summary: Summary, options: EceOptions) -> float:
+    if options.notion == "canonical":
+        return canonical_error(summary, cast(int | MedianVariance, options.bins), options.distance)
+    if isinstance(summary, (SimplexCells, Kept)):
+        raise SummaryError(f"a {type(summary).__name__} is for notion='canonical'; got notion={options.notion!r}")
+    if isinstance(summary, (LabelBins, PerLabel)):
+        return _averaged(_tables(summary, options), options)
+    if options.notion not in (None, "confidence"):
+        raise InputError(f"notion={options.notion!r} needs class probabilities of shape (n, K)")
+    return error_of(bin_table(summary, bins=options.bins, strategy=options.strategy), options.norm, options.debias)
+
+
+def _tables(summary: LabelBins | PerLabel, options: EceOptions) -> Iterable[BinTable]:
+    """Return the bins of each label that has rows."""
+    if options.notion != summary.notion:
+        raise SummaryError(f"this summary was made for notion={summary.notion!r}; got notion={options.notion!r}")
+    if isinstance(summary, PerLabel):
+        return (bin_table(part, bins=options.bins, strategy=options.strategy) for part in summary.parts if part.n)
+    if (options.bins, options.strategy) != (summary.bins, "width"):
+        raise SummaryError(
+            f"this summary holds {summary.bins} width bins of each label; got bins={options.bins!r} and "
+            f"strategy={options.strategy!r}. Make it with the bins= and strategy= you measure with"
+        )
+    return summary.tables()
+
+
+def _averaged(tables: Iterable[BinTable], options: EceOptions) -> float:
+    found = [(error_of(table, options.norm, options.debias), table.w.sum()) for table in tables]
+    errors, weights = np.array(found).T
+    if options.norm == "max":
+        return float(errors.max())
+    if options.average == "sum":
+        return float(errors.sum())
+    if options.average == "weighted":
+        return float(np.average(errors, weights=weights))
+    return float(errors.mean())
+
+
+def error_of(table: BinTable, norm: str, debias: bool) -> float:
+    """Return the error of one table of bins."""
+    if debias:
+        theta = _debiased(table)
+        return theta if norm == "l2-squared" else float(np.sqrt(max(theta, 0.0)))
+    gap, share = np.abs(table.gap), table.share
+    if norm == "max":
+        return float(gap.max())
+    if norm == "l1":
+        return float(np.dot(share, gap))
+    square = float(np.dot(share, gap * gap))
+    return square if norm == "l2-squared" else float(np.sqrt(square))
+
+
+def _debiased(table: BinTable) -> float:
+    """Return Σ_b f_b [(Σwr)² - Σ(wr)²] / [(Σw)² - Σw²] over bins of two rows and more."""
+    # A row that outweighs all others of its bin makes no pair that rounding would leave.
+    kept = (table.count >= 2) & (table.w**2 - table.w2 > ROUNDING * table.w**2)
+    if not kept.any():
+        raise InputError(
+            f"debias=True needs a bin with two rows or more; all {table.count.size} bins have fewer. Use fewer bins"
+        )
+    w, w2, wr, w2r2 = (column[kept] for column in (table.w, table.w2, table.wy - table.wp, table.w2r2))
+    pairs: FloatArray = (wr * wr - w2r2) / (w * w - w2)
+    return float(np.dot(w, pairs) / w.sum())
+
+
+ECE = enter(
+    Entry(
+        ece,
+        EceOptions,
+        _summarise,
+        _error,
+        reads=(Grid, Ordered, LabelBins, PerLabel, SimplexCells, Kept),
+        predictions=("binary", "classes"),
+        range=(0.0, 1.0),
+        mean=True,
+        on_grid=lambda options: options.notion is None and on_grid(bins=options.bins, strategy=options.strategy),
+        audit={"": Shown("expected calibration error, 15 bins", grows=True)},
+    )
+)
+
+
+@public
+def mce(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    bins: Bins = 15,
+    strategy: Strategy = "width",
+    notion: Reduction | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
+    r"""Largest gap between stated probability and observed frequency, over bins of the probability.
+
+    .. math:: \max_b |\bar y_b - \bar p_b|
+
+    over bins that hold rows, and over labels too for the notions ``"top-label"`` and ``"classwise"``. It is
+    ``ece(norm="max")``: the maximum, not multicalibration, and not divided by anything.
+
+    Parameters
+    ----------
+    y, prediction, bins, strategy, notion, weights, classes, pos_label
+        As in `ece`, without the canonical notion: most of its cells hold a single row.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    A single row in a bin of its own is enough for a large value. The maximum therefore says little about a model unless
+    every bin holds many rows: prefer ``strategy="mass"``, and look at `reliability_curve` for the counts. A `Grid` has
+    up to 100 bins of equal width exactly.
+
+    Examples
+    --------
+    Bin (0, 0.5] has mean 0.25 and no event, bin (0.5, 1] has mean 0.75 and one event in two:
+
+    >>> mce([0, 0, 0, 1], [0.25, 0.25, 0.625, 0.875], bins=2)
+    0.25
+    """
+    options = MceOptions(bins, strategy, notion)
+    return MCE(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class MceOptions(BinOptions):
+    """The options of `mce`."""
+
+    notion: Reduction | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("notion", self.notion, None, *get_args(Reduction))
+
+    @property
+    def as_ece(self) -> EceOptions:
+        """The options of `ece` for which it is the same number."""
+        return EceOptions(self.bins, self.strategy, "max", False, self.notion, None, "tv")
+
+
+MCE = enter(
+    Entry(
+        mce,
+        MceOptions,
+        lambda rows, options: _reduced(rows, options.bins, options.strategy, options.notion),
+        lambda summary, options: _error(summary, options.as_ece),
+        reads=(Grid, Ordered, LabelBins, PerLabel),
+        predictions=("binary", "classes"),
+        range=(0.0, 1.0),
+        mean=True,
+        on_grid=lambda options: ECE.on_grid(options.as_ece),
+    )
+)
+
+
+@public
+def direction(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    bins: Bins = 15,
+    strategy: Strategy = "width",
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> Direction:
+    r"""Split the l1 calibration error into predictions that are too high and too low.
+
+    .. math:: \mathrm{over} = \sum_b f_b \max(\bar p_b - \bar y_b, 0), \quad
+              \mathrm{under} = \sum_b f_b \max(\bar y_b - \bar p_b, 0), \quad
+              \mathrm{bias} = \frac{1}{W}\sum_i w_i (y_i - p_i)
+
+    over + under is `ece`, under - over is the bias.
+
+    Parameters
+    ----------
+    y, prediction, bins, strategy, weights, classes, pos_label
+        As in `ece`; one probability per row.
+
+    Returns
+    -------
+    Direction
+        `over`, `under`, `bias`, and the edges of the bin that adds most to each (`over_bin`, `under_bin`).
+
+    Notes
+    -----
+    For a probability of an event this is over- and under-*forecasting*. Over-*confidence* is the same split of
+    ``top_label(y, P)``: there `over` means that the model is right less often than it says. A `Grid` has up to 100
+    bins of equal width exactly.
+
+    Examples
+    --------
+    Below one half the forecasts (mean 0.25) are too high, above (mean 0.75) too low:
+
+    >>> found = direction([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75], bins=2)
+    >>> found.over, found.under, found.bias
+    (0.125, 0.125, 0.0)
+    >>> found.over_bin, found.under_bin
+    ((0.0, 0.5), (0.5, 1.0))
+    """
+    options = BinOptions(bins, strategy)
+    return DIRECTION(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+def _split(summary: Grid | Ordered, options: BinOptions) -> Direction:
+    table = bin_table(summary, bins=options.bins, strategy=options.strategy)
+    part = table.share * table.gap
+    over, under = np.maximum(-part, 0), np.maximum(part, 0)
+    return Direction(
+        over=float(over.sum()),
+        under=float(under.sum()),
+        bias=float((table.wy.sum() - table.wp.sum()) / table.w.sum()),
+        over_bin=_largest(table, over),
+        under_bin=_largest(table, under),
+    )
+
+
+def _largest(table: BinTable, part: FloatArray) -> tuple[float, float] | None:
+    b = int(np.argmax(part))
+    return (float(table.lower[b]), float(table.upper[b])) if part[b] > 0 else None
+
+
+DIRECTION = enter(
+    Entry(
+        direction,
+        BinOptions,
+        lambda rows, options: summarise_bins(rows, bins=options.bins, strategy=options.strategy),
+        _split,
+        reads=(Grid, Ordered),
+        range=(-1.0, 1.0),
+        mean=True,
+        on_grid=lambda options: on_grid(bins=options.bins, strategy=options.strategy),
+        audit={
+            "over": Shown("error from predictions that are too high", grows=True),
+            "under": Shown("error from predictions that are too low", grows=True),
+            "bias": Shown("mean of observed minus predicted"),
+        },
+    )
+)
