@@ -2,13 +2,12 @@
 
 from calibrant.core.bins import BinTable
 from calibrant.core.grid import Grid, GroupCells
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
-from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
@@ -29,11 +28,8 @@ __all__ = [
     "HitTable",
     "Hits",
     "IntervalMoments",
-    "Kept",
-    "KeptCoverage",
-    "KeptDistributions",
-    "KeptQuantiles",
     "KeptRanks",
+    "KeptRows",
     "LabelsSeen",
     "Moments",
     "Ordered",

@@ -140,7 +140,9 @@ def test_bytes(name, weights):
 
 
 @pytest.mark.parametrize(
-    "law", [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))], ids=lambda distribution: type(distribution).__name__
+    "distribution",
+    [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))],
+    ids=lambda distribution: type(distribution).__name__,
 )
 def test_bytes_of_other_distributions(distribution):
     found = cb.summarize("skce", REAL, distribution, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=4)

@@ -30,10 +30,10 @@ from calibrant import (
     skce,
     summarize,
 )
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import read_blocksize
-from calibrant.kernels.kept import Kept, KeptDistributions
 
 RNG = np.random.default_rng(0)
 n = 30
@@ -396,9 +396,9 @@ class TestInputs:
     def test_summaries(self):
         assert isinstance(summarize(skce, Y1, P1), Ordered)
         assert isinstance(summarize(skce, Y1, columns(P1)), Ordered)
-        assert isinstance(summarize(skce, Y1, columns(P1), kernel=Gaussian(1.0, "euclidean")), Kept)
-        assert isinstance(summarize(skce, Y3, P3), Kept)
-        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptDistributions)
+        assert isinstance(summarize(skce, Y1, columns(P1), kernel=Gaussian(1.0, "euclidean")), KeptRows)
+        assert isinstance(summarize(skce, Y3, P3), KeptRows)
+        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptRows)
         assert isinstance(summarize(skce, Y3, P3, blocksize=3), Blocks)
 
     @pytest.mark.parametrize("dtype", ["float16", "float32"])

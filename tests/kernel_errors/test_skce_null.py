@@ -29,7 +29,7 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors import skce_null as module
 from calibrant.kernel_errors import skce_null as skce_bootstrap
-from calibrant.kernel_errors.fitted import Chance
+from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernel_errors.skce_null import (
     WeightedForm,
     biased_pvalue,
@@ -289,7 +289,7 @@ RNG_SKCE_BOOTSTRAP = np.random.default_rng(0)
 
 
 def chance(seed=0):
-    return Chance(None, np.random.default_rng(seed))
+    return Randomness(None, np.random.default_rng(seed))
 
 
 def centred(H, drawn):
@@ -367,9 +367,10 @@ CASES = {
 def whole(name, w):
     """Return the matrix of w w' h / mean(w)², in the order of the bootstrap."""
     y, prediction, kernel = CASES[name]
+    from calibrant.kernels.row_order import canonical_order
+
     from calibrant.core.catalogue import find
     from calibrant.kernel_errors.fitted import form_of, resolved
-    from calibrant.kernels.row_order import canonical_order
 
     rows = find("skce").read(y, prediction, weights=w)
     if isinstance(prediction, np.ndarray) and prediction.ndim == 1:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from calibrant.kernels.row_order import table_of
 
 import calibrant as cb
 from calibrant import (
@@ -22,10 +23,9 @@ from calibrant import (
 )
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
-from calibrant.kernel_errors.fitted import Chance
+from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernel_errors.ucme import Locations, located, location_scores
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.row_order import table_of
 
 RNG = np.random.default_rng(0)
 n = 40
@@ -188,11 +188,11 @@ class TestLocationsAndOutcomes:
     def places(self, y, prediction, seed=1):
         entry = cb.catalogue.find("ucme")
         kernel = Exponential(0.3) if not isinstance(prediction, cb.Distribution) else Exponential(1.0) * Gaussian(1.0)
-        chance = Chance(None, np.random.default_rng(seed))
+        chance = Randomness(None, np.random.default_rng(seed))
         return located(entry.read(y, prediction), 6, kernel, chance)[1].rows
 
     def predictions(self, rows):
-        if hasattr(rows, "law"):
+        if hasattr(rows, "distribution"):
             return table_of(rows.distribution)[1]
         return rows.p if hasattr(rows, "p") else rows.P
 
@@ -221,7 +221,7 @@ RNG_LOCATIONS = np.random.default_rng(0)
 
 
 def scores(rows, places, kernel, chosen=None):
-    some = Chance(None, np.random.default_rng(0))
+    some = Randomness(None, np.random.default_rng(0))
     return location_scores(rows, Locations(places, chosen), kernel, some).of(rows.y)
 
 
@@ -248,7 +248,7 @@ def test_one_probability_is_two_columns():
 
 
 @pytest.mark.parametrize(
-    ("law", "places"),
+    ("distribution", "places"),
     [
         (Normal([0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), Normal([0.5, 0.0], [1.0, 3.0])),
         (Laplace([0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), Laplace([0.5, 0.0], [1.0, 3.0])),

@@ -12,6 +12,7 @@ from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Shown, find
 from calibrant.core.decorators import metric
 from calibrant.core.grid import Grid
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import PerLabel
 from calibrant.core.summary import Summary
@@ -19,7 +20,6 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.kernels.kept import Kept
 from calibrant.probabilities.canonical import MedianVariance, canonical_error, check_canonical, summarise_canonical
 from calibrant.probabilities.simplex_cells import SimplexCells
 
@@ -67,7 +67,7 @@ def on_grid_of_rows(options: Mapping[str, Any]) -> bool:
 
 
 @metric(
-    reads=(Grid, Ordered, PerLabel, SimplexCells, Kept),
+    reads=(Grid, Ordered, PerLabel, SimplexCells, KeptRows),
     summarise=summarise,
     predictions=("binary", "classes"),
     range=(0.0, 1.0),
@@ -182,7 +182,7 @@ def ece(
         return canonical_error(summary, bins, distance)  # type: ignore[arg-type]  # bins has been checked
     _refuse_canonical_options(bins, distance)
     _check(bins, strategy, norm, debias, average, notion)
-    if isinstance(summary, (SimplexCells, Kept)):
+    if isinstance(summary, (SimplexCells, KeptRows)):
         raise SummaryError(f"a {type(summary).__name__} is for notion='canonical'; got notion={notion!r}")
     if not isinstance(summary, PerLabel):
         if notion not in (None, "confidence") or average is not None:

@@ -12,10 +12,10 @@ from calibrant.core.bins import BinTable
 from calibrant.core.decorators import curve
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import grouped, isotonic_fit, isotonic_quantile, ranked
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.kinds import AnyRows
 from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.core.ordered import Ordered
-from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
@@ -25,13 +25,15 @@ from calibrant.inputs.rows import QuantileRows
 from calibrant.probabilities.consistency_band import binned_band, grid_rounding, isotonic_band
 
 
-def quantile_reliability(summary: KeptQuantiles) -> Curve:
+def quantile_reliability(summary: KeptRows) -> Curve:
     """Return the recalibrated quantiles of each different forecast, level by level; see `reliability_curve`."""
-    outcomes = ranked(summary.y)
+    rows = summary.rows
+    assert isinstance(rows, QuantileRows)
+    outcomes = ranked(rows.y)
     tables = []
-    for values, level in zip(summary.values.T, summary.levels.tolist(), strict=True):
+    for values, level in zip(rows.prediction.values.T, rows.prediction.levels.tolist(), strict=True):
         forecasts = grouped(values)
-        low, high = (isotonic_quantile(outcomes, summary.w, forecasts, level, upper=side) for side in (False, True))
+        low, high = (isotonic_quantile(outcomes, rows.w, forecasts, level, upper=side) for side in (False, True))
         tables.append((np.full(low.size, level), forecasts.value, low, high, forecasts.rows))
     names = ("level", "forecast", "recalibrated_low", "recalibrated_high", "count")
     return Curve(
@@ -64,9 +66,9 @@ OF_PROBABILITIES = {
 }  # the options, which have no meaning for quantiles, and their defaults
 
 
-def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles:
+def sorted_rows(rows: AnyRows, **_: Any) -> Ordered | KeptRows:
     """Return the summary that holds what the curve needs, which is all rows."""
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(cast(Binary, rows))
+    return KeptRows.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(cast(Binary, rows))
 
 
 def _rounding(grid: Grid, *, bins: int, level: float, simultaneous: bool, **_: Any) -> dict[str, float]:
@@ -80,14 +82,14 @@ def _rounding(grid: Grid, *, bins: int, level: float, simultaneous: bool, **_: A
 
 
 @curve(
-    reads=(Ordered, KeptQuantiles, Grid),
+    reads=(Ordered, KeptRows, Grid),
     summarise=sorted_rows,
     predictions=("binary", "quantiles"),
     on_grid=lambda options: on_grid(**options),
     rounding=_rounding,
 )
 def reliability_curve(
-    summary: Ordered | KeptQuantiles | Grid,
+    summary: Ordered | KeptRows | Grid,
     *,
     bins: int | str = 15,
     strategy: str = "width",
@@ -164,7 +166,7 @@ def reliability_curve(
     >>> curve.recalibrated_low.tolist(), curve.recalibrated_high.tolist()
     ([1.0, 1.0, 5.0], [3.0, 3.0, 5.0])
     """
-    if isinstance(summary, KeptQuantiles):
+    if isinstance(summary, KeptRows):
         _refuse_options(
             bins=bins, strategy=strategy, level=level, method=method, simultaneous=simultaneous, resamples=resamples
         )
