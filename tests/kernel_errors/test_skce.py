@@ -427,11 +427,11 @@ class TestInputs:
     def test_a_summary_whose_distance_is_another(self, verb, distance, refusal):
         # |p - p'| is the distance of one probability; that of (1 - p, p) is 2 or √2 times as long, but for "tv".
         two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())
-        for summary, came in ((two, "two columns and holds one prob"), (one, "one probability per row and holds two")):
-            for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
-                message = refusal(verb, summary, kernel=kernel, error=cb.SummaryError)
-                assert f"was made of {came}" in message
-                assert message.endswith("Pass the kernel to summarize as well")
+        for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
+            message = refusal(verb, two, kernel=kernel, error=cb.SummaryError)
+            assert "was made of two columns and holds one prob" in message
+            assert message.endswith("Pass the kernel to summarize as well")
+            assert skce(one, kernel=kernel) == pytest.approx(skce(Y1, P1, kernel=kernel), rel=1e-11)  # rows as they are
         assert skce(two, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-11)
         assert skce(one, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-12)
 

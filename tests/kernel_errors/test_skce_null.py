@@ -367,10 +367,9 @@ CASES = {
 def whole(name, w):
     """Return the matrix of w w' h / mean(w)², in the order of the bootstrap."""
     y, prediction, kernel = CASES[name]
-    from calibrant.kernels.row_order import canonical_order
-
     from calibrant.core.catalogue import find
     from calibrant.kernel_errors.fitted import form_of, resolved
+    from calibrant.kernels.kernel_rows import canonical_order
 
     rows = find("skce").read(y, prediction, weights=w)
     if isinstance(prediction, np.ndarray) and prediction.ndim == 1:
@@ -406,7 +405,7 @@ def test_whole_computation(name, w):
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
     expected = bootstrapped(summary, Exponential(0.3), 50, chance())
-    monkeypatch.setattr(skce_bootstrap, "MOST_NUMBERS", 7 * n_skce_bootstrap)
+    monkeypatch.setattr(skce_bootstrap, "BOOTSTRAP_NUMBERS_AT_ONCE", 7 * n_skce_bootstrap)
     assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 
