@@ -9,9 +9,9 @@ from calibrant import examples
 from calibrant.auditing.audit import audit
 from calibrant.auditing.interval import interval, per_row
 from calibrant.core.grid import Grid, GroupCells
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
-from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.results import (
     ConfidenceInterval,
     CrpsDecomposition,
@@ -45,7 +45,6 @@ from calibrant.kernel_errors.mmce import mmce
 from calibrant.kernel_errors.skce import skce
 from calibrant.kernel_errors.skce_test import skce_test
 from calibrant.kernel_errors.ucme import ucme
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.kernels.kernel import (
     Delta,
     Exponential,
@@ -128,11 +127,8 @@ __all__ = [
     "InputError",
     "Intervals",
     "JointKernel",
-    "Kept",
-    "KeptCoverage",
-    "KeptDistributions",
-    "KeptQuantiles",
     "KeptRanks",
+    "KeptRows",
     "Kernel",
     "LabelsSeen",
     "Laplace",

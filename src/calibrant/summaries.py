@@ -3,13 +3,12 @@
 from calibrant.core.binned import LabelBins
 from calibrant.core.bins import BinTable
 from calibrant.core.grid import Grid, GroupCells
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
-from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
@@ -26,11 +25,8 @@ __all__ = [
     "GroupCells",
     "GroupedRanks",
     "HitTable",
-    "Kept",
-    "KeptCoverage",
-    "KeptDistributions",
-    "KeptQuantiles",
     "KeptRanks",
+    "KeptRows",
     "LabelBins",
     "LabelsSeen",
     "Moments",

@@ -16,11 +16,11 @@ REAL = RNG.normal(size=n)
 W = RNG.uniform(0.5, 3, n)
 KERNEL = Exponential(1.0) * Gaussian(1.0)
 SUMMARIES = {
-    "Kept": summarize("skce", Y3, P3, weights=W),
-    "KeptDistributions": summarize("skce", REAL, Normal(REAL, 1.0), weights=W),
-    "KeptDistributions of vectors": summarize("skce", np.ones((n, 2)), MvNormal(np.zeros((n, 2)), np.eye(2))),
-    "KeptDistributions of draws": summarize("skce", REAL, Samples(RNG.normal(size=(n, 4)))),
-    "KeptCoverage": summarize("skce", REAL, Intervals(REAL - 1, REAL + 1, 0.9), weights=W),
+    "KeptRows of classes": summarize("skce", Y3, P3, weights=W),
+    "KeptRows of a distribution": summarize("skce", REAL, Normal(REAL, 1.0), weights=W),
+    "KeptRows of vectors": summarize("skce", np.ones((n, 2)), MvNormal(np.zeros((n, 2)), np.eye(2))),
+    "KeptRows of draws": summarize("skce", REAL, Samples(RNG.normal(size=(n, 4)))),
+    "KeptRows of intervals": summarize("skce", REAL, Intervals(REAL - 1, REAL + 1, 0.9), weights=W),
     "Ordered": summarize("skce", Y1, P1, weights=W),
     "SimplexCells": summarize(ece, Y3, P3, notion="canonical"),
     "Blocks": summarize("skce", REAL, Normal(REAL, 1.0), kernel=KERNEL, blocksize=2),
@@ -126,12 +126,12 @@ def test_blocks(key, bad, refusal):
     ],
 )
 def test_distributions(kind, columns, refusal):
-    data = codec.encode("KeptDistributions", {"kind": kind, "columns": columns, "y": REAL, "w": np.ones(n)})
+    data = codec.encode("KeptRows", {"kind": kind, "columns": columns, "y": REAL, "w": np.ones(n), "dtype": ""})
     refusal(Summary.from_bytes, data, error=SummaryError)
 
 
 def test_labels_that_are_no_classes(refusal):
     for bad in (3, -1):
         y = np.array([bad, *Y3[1:]])
-        message = refusal(Summary.from_bytes, edited(SUMMARIES["Kept"], y=y), error=SummaryError)
-        assert "Kept" in message
+        message = refusal(Summary.from_bytes, edited(SUMMARIES["KeptRows of classes"], y=y), error=SummaryError)
+        assert "KeptRows" in message

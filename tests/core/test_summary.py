@@ -20,7 +20,6 @@ from calibrant import (
     Normal,
     Ordered,
     PerLabel,
-    Quantiles,
     Summary,
     SummaryError,
     summaries,
@@ -30,9 +29,7 @@ from calibrant.core import summary as codec
 from calibrant.inputs.groups import read_groups, read_row_labels
 from calibrant.inputs.probabilities import read_binary, read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
-from calibrant.kernel_errors.fitted import Chance
-from calibrant.kernels.coverage_rows import CoverageRows
-from calibrant.kernels.row_order import table_of
+from calibrant.kernel_errors.fitted import Randomness
 from calibrant.points.inputs import PointSets
 from calibrant.regions.christoffersen_test import Hits
 from calibrant.regions.coverage import IntervalMoments
@@ -91,28 +88,14 @@ def simplex_cells(y, p, w):
     return summaries.SimplexCells.of(read_binary(y, p, verb="a test", weights=w), 4)
 
 
-def kept(y, p, w):
-    return summaries.Kept.of(read_binary(y, p, verb="a test", weights=w))
-
-
-def kept_distributions(y, p, w):
-    return summaries.KeptDistributions.of(read_outcomes(y, Normal(p, 1.0), weights=w))
-
-
-def kept_quantiles(y, p, w):
-    p = np.asarray(p)
-    forecast = Quantiles(np.stack([p - 0.5, p], axis=1), [0.25, 0.75])
-    return summaries.KeptQuantiles.of(read_judged(y, forecast, weights=w))
-
-
-def kept_coverage(y, p, w):
-    return summaries.KeptCoverage.of(CoverageRows.of(interval_rows(y, p, w)))
+def kept_rows(y, p, w):
+    return summaries.KeptRows.of(read_binary(y, p, verb="a test", weights=w))
 
 
 def blocks(y, p, w):
     """Return blocks of one row: others depend on how many rows are left over, see test_blocks.py."""
     rows = read_outcomes(y, Normal(p, 1.0), weights=w)
-    chance = Chance(None, np.random.default_rng(0))
+    chance = Randomness(None, np.random.default_rng(0))
     return summaries.Blocks.of(rows, Exponential(1.0, "wasserstein") * Gaussian(1.0), 1, False, chance)
 
 
@@ -188,10 +171,7 @@ MAKERS = [
     labels_seen,
     group_cells,
     simplex_cells,
-    kept,
-    kept_distributions,
-    kept_quantiles,
-    kept_coverage,
+    kept_rows,
     blocks,
     hits,
     hit_table,
@@ -220,10 +200,8 @@ def assert_close(a, b):
         if isinstance(ours, tuple) and ours and isinstance(ours[0], Summary):
             for part, other in zip(ours, theirs, strict=True):
                 assert_close(part, other)
-        elif field.name == "distribution":
-            (kind, columns), (other, others) = table_of(ours), table_of(theirs)
-            assert kind == other
-            np.testing.assert_array_equal(columns, others)
+        elif field.name == "held":
+            assert a == b
         elif isinstance(ours, np.ndarray):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
         else:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import summarize
+from calibrant.core.kept_rows import KeptRows
 from calibrant.engines.merging import Merging
-from calibrant.kernels.kept import Kept
 
 
 def parts(many, verb="kuiper_test"):
@@ -32,10 +32,10 @@ def test_the_total_is_the_sum(many):
 def test_the_order_of_the_rows_is_kept():
     merging = Merging()
     rows = [summarize("skce", [k % 2, 0, 1], np.full((3, 3), [0.2, 0.3, 0.5])) for k in range(7)]
-    assert isinstance(rows[0], Kept)
+    assert isinstance(rows[0], KeptRows)
     for part in rows:
         merging.add(part)
-    np.testing.assert_array_equal(merging.total().y, np.concatenate([part.y for part in rows]))
+    np.testing.assert_array_equal(merging.total().rows.y, np.concatenate([part.rows.y for part in rows]))
 
 
 def test_each_part_is_touched_log_times():

@@ -165,7 +165,7 @@ class TestMerge:
         other = fed(StreamingMetric("brier_score"), *D1)
         for take in (stream.merge, stream.load):
             message = refusal(take, other.state, error=SummaryError)
-            kinds = "Grid or Ordered or LabelBins or PerLabel or SimplexCells or Kept"
+            kinds = "Grid or Ordered or LabelBins or PerLabel or SimplexCells or KeptRows"
             assert message == f"ece reads summaries of kind {kinds}; got Moments(n=500)"
             assert "not a calibrant summary" in refusal(take, b"rows", error=SummaryError)
             assert "truncated or damaged" in refusal(take, before[:-1], error=SummaryError)

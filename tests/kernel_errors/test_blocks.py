@@ -1,6 +1,7 @@
 """Block statistics: they add up, leftovers fill further blocks, and they travel as bytes."""
 
 import itertools
+import math
 import pickle
 from dataclasses import FrozenInstanceError, fields
 from functools import reduce
@@ -64,7 +65,7 @@ def test_against_a_loop(name, m, weights, unbiased):
     found = summary(name, m=m, weights=weights, unbiased=unbiased)
     assert (found.n, found.used, found.blocks, found.m) == (n, n // m * m, n // m, m)
     assert found.mean == pytest.approx(S.mean(), rel=1e-10, abs=1e-13)
-    assert found.spread == pytest.approx(((S - S.mean()) ** 2).sum(), rel=1e-9)
+    assert found.spread == pytest.approx(math.sqrt(((S - S.mean()) ** 2).sum()), rel=1e-9)
     assert found.pairs == pytest.approx(pairs.sum())
     assert found.estimate == pytest.approx(S.sum() / pairs.sum(), rel=1e-10, abs=1e-13)
     s = n // m
@@ -140,7 +141,9 @@ def test_bytes(name, weights):
 
 
 @pytest.mark.parametrize(
-    "law", [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))], ids=lambda distribution: type(distribution).__name__
+    "distribution",
+    [Laplace(REAL, 1.0), Samples(RNG.normal(size=(n, 6)))],
+    ids=lambda distribution: type(distribution).__name__,
 )
 def test_bytes_of_other_distributions(distribution):
     found = cb.summarize("skce", REAL, distribution, kernel=Exponential(1.0) * Gaussian(1.0), blocksize=4)
@@ -183,7 +186,7 @@ class TestRefusals:
 
     def test_another_kind(self, refusal):
         message = refusal(lambda: summary("binary") + summary("distributions"), error=SummaryError)
-        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 5 (law Normal," in message
+        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 5 (distribution Normal," in message
 
     def test_another_kernel(self, refusal):
         message = refusal(lambda: summary("binary") + summary("binary", kernel=Exponential(0.2)), error=SummaryError)
@@ -210,7 +213,7 @@ class TestRefusals:
     def test_other_distributions(self, refusal):
         other = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["distributions"][2], blocksize=5)
         message = refusal(lambda: summary("distributions", slice(0, 5)) + other, error=SummaryError)
-        assert "(law Normal, unbiased=True) do not merge with blocks of 5 (law Laplace," in message
+        assert "(distribution Normal, unbiased=True) do not merge with blocks of 5 (distribution Laplace," in message
 
     def test_other_levels(self, refusal):
         first, second = (

@@ -182,7 +182,7 @@ class TestRefusals:
 
     def test_locations(self, refusal):
         assert "a pair (prediction, y)" in refusal(cme_test, Y1, P1, locations="ten")
-        assert "a law like the prediction" in refusal(cme_test, REAL, DISTRIBUTION, locations=([0.5], [1]))
+        assert "a distribution like the prediction" in refusal(cme_test, REAL, DISTRIBUTION, locations=([0.5], [1]))
 
     @pytest.mark.parametrize("resamples", [0, 2.0, True])
     def test_resamples(self, resamples, refusal):

@@ -23,9 +23,9 @@ from calibrant import (
 from calibrant.inputs.probabilities import read_probabilities, two_columns
 from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors.fitted import (
-    Chance,
     EmbeddingDistance,
     NormalWasserstein,
+    Randomness,
     binary_factor,
     coordinates,
     form_of,
@@ -42,7 +42,7 @@ MEAN, STD, Y = RNG.normal(size=n), RNG.uniform(0.5, 2, n), RNG.normal(size=n)
 
 
 def chance(draws=None, seed=0):
-    return Chance(draws, np.random.default_rng(seed))
+    return Randomness(draws, np.random.default_rng(seed))
 
 
 def matrix(form):
@@ -273,7 +273,7 @@ class TestWasserstein:
         assert of_two(wasserstein(Laplace([0.0, 1.0], [1.0, 3.0]))) == pytest.approx(3.0)  # √(1 + 2 · 4)
 
     @pytest.mark.parametrize(
-        "law",
+        "distribution",
         [
             Normal([0.3, -1.0], [0.5, 2.0]),
             Laplace([0.3, -1.0], [0.5, 2.0]),
@@ -337,7 +337,7 @@ class TestWasserstein:
 
 class TestEmbedding:
     @pytest.mark.parametrize(
-        "law",
+        "distribution",
         [
             Normal([0.3, -1.0], [0.5, 2.0]),
             Mixture([Normal([0.0, 1.0], 1.0), Normal([2.0, 0.0], 0.5)], [0.3, 0.7]),

@@ -30,10 +30,10 @@ from calibrant import (
     skce,
     summarize,
 )
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import read_blocksize
-from calibrant.kernels.kept import Kept, KeptDistributions
 
 RNG = np.random.default_rng(0)
 n = 30
@@ -396,9 +396,9 @@ class TestInputs:
     def test_summaries(self):
         assert isinstance(summarize(skce, Y1, P1), Ordered)
         assert isinstance(summarize(skce, Y1, columns(P1)), Ordered)
-        assert isinstance(summarize(skce, Y1, columns(P1), kernel=Gaussian(1.0, "euclidean")), Kept)
-        assert isinstance(summarize(skce, Y3, P3), Kept)
-        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptDistributions)
+        assert isinstance(summarize(skce, Y1, columns(P1), kernel=Gaussian(1.0, "euclidean")), KeptRows)
+        assert isinstance(summarize(skce, Y3, P3), KeptRows)
+        assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptRows)
         assert isinstance(summarize(skce, Y3, P3, blocksize=3), Blocks)
 
     @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -427,11 +427,11 @@ class TestInputs:
     def test_a_summary_whose_distance_is_another(self, verb, distance, refusal):
         # |p - p'| is the distance of one probability; that of (1 - p, p) is 2 or √2 times as long, but for "tv".
         two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())
-        for summary, came in ((two, "two columns and holds one prob"), (one, "one probability per row and holds two")):
-            for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
-                message = refusal(verb, summary, kernel=kernel, error=cb.SummaryError)
-                assert f"was made of {came}" in message
-                assert message.endswith("Pass the kernel to summarize as well")
+        for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
+            message = refusal(verb, two, kernel=kernel, error=cb.SummaryError)
+            assert "was made of two columns and holds one prob" in message
+            assert message.endswith("Pass the kernel to summarize as well")
+            assert skce(one, kernel=kernel) == pytest.approx(skce(Y1, P1, kernel=kernel), rel=1e-11)  # rows as they are
         assert skce(two, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-11)
         assert skce(one, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-12)
 

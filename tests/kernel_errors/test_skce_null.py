@@ -29,7 +29,7 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors import skce_null as module
 from calibrant.kernel_errors import skce_null as skce_bootstrap
-from calibrant.kernel_errors.fitted import Chance
+from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernel_errors.skce_null import (
     WeightedForm,
     biased_pvalue,
@@ -289,7 +289,7 @@ RNG_SKCE_BOOTSTRAP = np.random.default_rng(0)
 
 
 def chance(seed=0):
-    return Chance(None, np.random.default_rng(seed))
+    return Randomness(None, np.random.default_rng(seed))
 
 
 def centred(H, drawn):
@@ -369,7 +369,7 @@ def whole(name, w):
     y, prediction, kernel = CASES[name]
     from calibrant.core.catalogue import find
     from calibrant.kernel_errors.fitted import form_of, resolved
-    from calibrant.kernels.row_order import canonical_order
+    from calibrant.kernels.kernel_rows import canonical_order
 
     rows = find("skce").read(y, prediction, weights=w)
     if isinstance(prediction, np.ndarray) and prediction.ndim == 1:
@@ -405,7 +405,7 @@ def test_whole_computation(name, w):
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
     expected = bootstrapped(summary, Exponential(0.3), 50, chance())
-    monkeypatch.setattr(skce_bootstrap, "MOST_NUMBERS", 7 * n_skce_bootstrap)
+    monkeypatch.setattr(skce_bootstrap, "BOOTSTRAP_NUMBERS_AT_ONCE", 7 * n_skce_bootstrap)
     assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 

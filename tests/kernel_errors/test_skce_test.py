@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.special import ndtr, ndtri
+from scipy.special import stdtr, stdtrit
 
 import calibrant as cb
 from calibrant import (
@@ -22,6 +22,7 @@ from calibrant import (
     skce_test,
     summarize,
 )
+from calibrant.kernel_errors.skce_test import SKCE_TEST
 
 RNG = np.random.default_rng(0)
 n = 101
@@ -68,12 +69,12 @@ class TestBlock:
         result = skce_test(y, prediction, kernel=kernel, method="block", blocksize=m, weights=w)
         assert result.estimate == pytest.approx(mean, rel=1e-9, abs=1e-13)
         assert result.statistic == pytest.approx(mean / se, rel=1e-8)
-        assert result.pvalue == pytest.approx(ndtr(-mean / se), rel=1e-8)
+        assert result.pvalue == pytest.approx(stdtr(s - 1, -mean / se), rel=1e-8)
         assert result.n == s * m
         details = result.details
         assert (details["blocks"], details["blocksize"]) == (s, m)
         assert details["standard_error"] == pytest.approx(se, rel=1e-9)
-        assert details["lower_bound"] == pytest.approx(max(0, mean - ndtri(0.95) * se), rel=1e-9, abs=1e-13)
+        assert details["lower_bound"] == pytest.approx(max(0, mean - stdtrit(s - 1, 0.95) * se), rel=1e-9, abs=1e-13)
         if name == "distributions":
             assert "variance" not in details
         else:
@@ -81,7 +82,7 @@ class TestBlock:
             v = p * (1 - p) if p.ndim == 1 else (1 - (p**2).sum(axis=1)) / 2
             weights = np.ones(s * m) if w is None else w[rows]
             assert details["variance"] == pytest.approx((weights**2 * v).sum() / weights.max() ** 2)
-        assert f"{s} blocks of {m} rows, normal limit" in result.method
+        assert f"{s} blocks of {m} rows, Student's t" in result.method
 
     def test_two_rows_by_default(self):
         for y, prediction, kernel in CASES.values():
@@ -117,6 +118,20 @@ class TestBlock:
         result = skce_test(y, [0.5, 0.5] * 40, method="block", kernel=Exponential(1.0))
         assert (result.pvalue, result.statistic) == (1.0, 0.0)
         assert result.estimate < 0
+
+    @pytest.mark.parametrize("weight", [1e80, 1e100, 1e-80, 1e-100])
+    def test_a_common_weight_of_any_size_changes_nothing(self, weight):
+        # Squares of sums of such weights are beyond float64.
+        y, p, kernel = 1 - Y1, P1, Exponential(0.3)
+        expected = skce_test(y, p, method="block", kernel=kernel)
+        w = np.full(n, weight)
+        parts = [
+            summarize(skce_test, y[rows], p[rows], method="block", kernel=kernel, weights=w[rows])
+            for rows in (slice(0, 40), slice(40, n))
+        ]
+        for found in (skce_test(y, p, method="block", kernel=kernel, weights=w), skce_test(sum(parts))):
+            assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+            assert found.estimate == pytest.approx(expected.estimate, rel=1e-11)
 
     def test_level(self):
         rng = np.random.default_rng(3)
@@ -314,8 +329,8 @@ class TestElsewhere:
         assert found["classes.skce_test"].pvalue == skce_test(Y3, P3).pvalue
 
     def test_many_rows_of_an_audit_go_into_blocks(self, monkeypatch):
-        entry = cb.catalogue.find("skce_test")
-        for y, p, name in ((Y1, P1, "MOST_BINARY"), (Y3, P3, "MOST_CLASSES")):
+        entry = SKCE_TEST
+        for y, p, name in ((Y1, P1, "REDRAWN_BINARY_ROWS"), (Y3, P3, "REDRAWN_CLASS_ROWS")):
             rows = entry.read(y, p)
             assert entry.audit_options(rows) == {}
             monkeypatch.setattr(module_of(entry), name, 100)
@@ -325,6 +340,6 @@ class TestElsewhere:
 
 
 def test_the_limits_are_those_of_the_page():
-    constants = module_of(cb.catalogue.find("skce_test"))
+    constants = module_of(SKCE_TEST)
     assert (constants.FEWEST_BLOCKS, constants.BLOCK_VARIANCE) == (10, 8.0)
     assert (constants.BOOTSTRAP_VARIANCE, constants.BOOTSTRAP_ROWS) == (20.0, 64)

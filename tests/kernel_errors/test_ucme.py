@@ -20,12 +20,12 @@ from calibrant import (
     summarize,
     ucme,
 )
+from calibrant.core.kept_rows import distribution_table
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
-from calibrant.kernel_errors.fitted import Chance
-from calibrant.kernel_errors.ucme import Locations, located, location_scores
+from calibrant.kernel_errors.fitted import Randomness
+from calibrant.kernel_errors.ucme import UCME, Locations, located, location_scores
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.row_order import table_of
 
 RNG = np.random.default_rng(0)
 n = 40
@@ -122,10 +122,10 @@ class TestRefusals:
     def test_of_another_kind(self, refusal):
         assert "class probabilities with 3 columns" in refusal(ucme, Y3, P3, locations=([0.5], [1]))
         assert "class probabilities with 3 columns" in refusal(ucme, Y3, P3, locations=([[0.5, 0.5]], [1]))
-        assert "a law like the prediction, Normal" in refusal(ucme, REAL, DISTRIBUTION, locations=([0.5], [1]))
+        assert "a distribution like the prediction, Normal" in refusal(ucme, REAL, DISTRIBUTION, locations=([0.5], [1]))
         assert refusal(ucme, Y1, P1, locations=(Normal([0.0], 1.0), [1.0]))
         laplace = cb.Laplace([0.0], 1.0), [1.0]
-        assert "a law like that of the prediction" in refusal(ucme, REAL, DISTRIBUTION, locations=laplace)
+        assert "a distribution like the prediction" in refusal(ucme, REAL, DISTRIBUTION, locations=laplace)
 
     def test_bad_locations_are_read_like_rows(self, refusal):
         assert "row 1" in refusal(ucme, Y1, P1, locations=([0.5, 1.5], [1, 0]))
@@ -186,14 +186,13 @@ class TestLocationsAndOutcomes:
     """Locations are chosen without a look at the outcomes."""
 
     def places(self, y, prediction, seed=1):
-        entry = cb.catalogue.find("ucme")
         kernel = Exponential(0.3) if not isinstance(prediction, cb.Distribution) else Exponential(1.0) * Gaussian(1.0)
-        chance = Chance(None, np.random.default_rng(seed))
-        return located(entry.read(y, prediction), 6, kernel, chance)[1].rows
+        chance = Randomness(None, np.random.default_rng(seed))
+        return located(UCME.read(y, prediction), UCME.parse({"locations": 6, "kernel": kernel}), chance)[1].rows
 
     def predictions(self, rows):
-        if hasattr(rows, "law"):
-            return table_of(rows.distribution)[1]
+        if hasattr(rows, "distribution"):
+            return distribution_table(rows.distribution)[1]
         return rows.p if hasattr(rows, "p") else rows.P
 
     @pytest.mark.parametrize("name", PREDICTIONS)
@@ -221,7 +220,7 @@ RNG_LOCATIONS = np.random.default_rng(0)
 
 
 def scores(rows, places, kernel, chosen=None):
-    some = Chance(None, np.random.default_rng(0))
+    some = Randomness(None, np.random.default_rng(0))
     return location_scores(rows, Locations(places, chosen), kernel, some).of(rows.y)
 
 
@@ -248,7 +247,7 @@ def test_one_probability_is_two_columns():
 
 
 @pytest.mark.parametrize(
-    ("law", "places"),
+    ("distribution", "places"),
     [
         (Normal([0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), Normal([0.5, 0.0], [1.0, 3.0])),
         (Laplace([0.0, 1.0, 2.0], [1.0, 2.0, 0.5]), Laplace([0.5, 0.0], [1.0, 3.0])),
@@ -335,7 +334,7 @@ class TestRefusalsLocations:
     def test_another_distribution(self, refusal):
         rows, places = read_outcomes([0.0], Normal([0.0], 1.0)), read_outcomes([0.0], Laplace([0.0], 1.0))
         message = refusal(scores, rows, places, Exponential(1.0, "wasserstein") * Gaussian(1.0))
-        assert "a law like that of the prediction" in message
+        assert "a distribution like the prediction" in message
         assert "Normal" in message
         assert "Laplace" in message
 

@@ -113,7 +113,7 @@ class TestProbabilities:
 
 class TestDistributions:
     @pytest.mark.parametrize(
-        ("law", "distance", "target"),
+        ("distribution", "distance", "target"),
         [
             (NORMAL, "wasserstein", Gaussian),
             (Laplace([0.0], 1.0), "wasserstein", Exponential),

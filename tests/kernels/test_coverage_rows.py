@@ -25,7 +25,7 @@ from calibrant import (
 )
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.rows import read_judged
-from calibrant.kernels.coverage_rows import CoverageRows
+from calibrant.kernels.kernel_rows import CoverageRows
 
 RNG = np.random.default_rng(0)
 n = 24
@@ -144,7 +144,6 @@ class TestRows:
         points, e = seen(name)
         np.testing.assert_array_equal(rows.points, np.stack(points, axis=1))
         np.testing.assert_allclose(rows.e, np.column_stack(e), rtol=1e-15)
-        assert rows.y is rows.e
         assert rows.n == n
         assert is_unit(rows.w)
 

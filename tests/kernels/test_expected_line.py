@@ -30,7 +30,7 @@ ROWS, COLUMNS = np.arange(6)[:, None], np.arange(6)[None, :]
 CASES = [(distribution, kernel) for distribution in (Normal, Laplace) for kernel in (Gaussian, Exponential)]
 
 
-@pytest.mark.parametrize(("law", "kernel"), CASES)
+@pytest.mark.parametrize(("distribution", "kernel"), CASES)
 def test_tiles_and_pairs_agree(distribution, kernel):
     means = target_means(distribution(CENTRE, SPREAD), kernel(1.7))
     assert isinstance(means, LineMeans)
@@ -48,7 +48,7 @@ def test_tiles_and_pairs_agree(distribution, kernel):
     np.testing.assert_allclose(means.single(np.arange(6), t), np.diag(single), rtol=1e-13)
 
 
-@pytest.mark.parametrize(("law", "kernel"), CASES)
+@pytest.mark.parametrize(("distribution", "kernel"), CASES)
 def test_units_and_origin_do_not_matter(distribution, kernel):
     means = target_means(distribution(CENTRE, SPREAD), kernel(1.7))
     moved = target_means(distribution(8 * CENTRE + 64, 8 * SPREAD), kernel(8 * 1.7))
@@ -58,7 +58,7 @@ def test_units_and_origin_do_not_matter(distribution, kernel):
     )
 
 
-@pytest.mark.parametrize(("law", "kernel"), CASES)
+@pytest.mark.parametrize(("distribution", "kernel"), CASES)
 def test_embeddings_are_positive_semidefinite(distribution, kernel):
     tile = target_means(distribution(CENTRE, SPREAD), kernel(1.7)).double(ROWS, COLUMNS)
     assert np.linalg.eigvalsh(tile).min() > -1e-15
@@ -73,7 +73,7 @@ def test_any_magnitude(case, place, spread, length):
         assert ((value >= 0) & (value <= 1 + 1e-15)).all()
 
 
-@pytest.mark.parametrize(("law", "kernel"), CASES)
+@pytest.mark.parametrize(("distribution", "kernel"), CASES)
 def test_against_draws(distribution, kernel):
     row = distribution(CENTRE[:2], SPREAD[:2])
     means = target_means(row, kernel(1.7))

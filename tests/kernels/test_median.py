@@ -9,7 +9,7 @@ import calibrant as cb
 from calibrant import Exponential, Gaussian, Normal
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
-from calibrant.kernel_errors.fitted import Chance, resolved
+from calibrant.kernel_errors.fitted import Randomness, resolved
 from calibrant.kernels import median
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.median import distance_quantiles, median_lengthscale, median_points, median_rows
@@ -89,7 +89,7 @@ def test_a_subsample_is_repeatable_through_the_verb(monkeypatch):
 
 class TestResolved:
     def of(self, rows, kernel=None):
-        return resolved(rows, kernel, Chance(None, rng()))
+        return resolved(rows, kernel, Randomness(None, rng()))
 
     def test_one_probability(self):
         found = self.of(read_probabilities([0, 1, 1, 0], [0.0, 0.1, 0.3, 1.0]))

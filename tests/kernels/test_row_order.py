@@ -13,12 +13,10 @@ from calibrant import (
     Normal,
     Samples,
     ScipyDistribution,
-    SummaryError,
 )
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
-from calibrant.kernels.coverage_rows import CoverageRows
-from calibrant.kernels.row_order import canonical_order, distribution_of, joined, table_of
+from calibrant.kernels.kernel_rows import canonical_order
 
 RNG = np.random.default_rng(0)
 n = 40
@@ -116,123 +114,6 @@ def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
 
 def test_coverage_by_points_then_weight_then_hits():
     intervals = Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
-    first, second = (
-        CoverageRows.of(read_judged(y, intervals, weights=[2, 1, 1, 2])) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4)
-    )
+    first, second = (read_judged(y, intervals, weights=[2, 1, 1, 2]) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4))
     assert canonical_order(first).tolist() == canonical_order(second).tolist() == [2, 0, 3, 1]
     assert canonical_order(first, with_outcomes=True).tolist() == [2, 3, 0, 1]
-
-
-RNG_COLUMNS = np.random.default_rng(0)
-A = RNG_COLUMNS.normal(size=(5, 3, 3))
-DISTRIBUTIONS_COLUMNS = {
-    "Normal": Normal(RNG_COLUMNS.normal(size=5), RNG_COLUMNS.uniform(1, 2, 5)),
-    "Laplace": Laplace(RNG_COLUMNS.normal(size=5), RNG_COLUMNS.uniform(1, 2, 5)),
-    "MvNormal": MvNormal(RNG_COLUMNS.normal(size=(5, 3)), A @ A.transpose(0, 2, 1) + np.eye(3)),
-    "MvNormal shared": MvNormal(RNG_COLUMNS.normal(size=(5, 2)), [[1.0, 0.3], [0.3, 1.0]]),
-    "Samples": Samples(RNG_COLUMNS.normal(size=(5, 4))),
-    "Samples of vectors": Samples(RNG_COLUMNS.normal(size=(5, 4, 2))),
-    "Samples with densities": Samples(RNG_COLUMNS.normal(size=(5, 4)), RNG_COLUMNS.normal(size=(5, 4))),
-    "Samples of vectors with densities": Samples(RNG_COLUMNS.normal(size=(5, 4, 2)), RNG_COLUMNS.normal(size=(5, 4))),
-    "Mixture": Mixture(
-        [Normal(RNG_COLUMNS.normal(size=5), 1.0), Laplace(RNG_COLUMNS.normal(size=5), 2.0)],
-        RNG_COLUMNS.dirichlet([1, 1], 5),
-    ),
-    "Mixture of vectors": Mixture(
-        [
-            MvNormal(RNG_COLUMNS.normal(size=(5, 2)), np.eye(2)),
-            MvNormal(RNG_COLUMNS.normal(size=(5, 2)), 2 * np.eye(2)),
-        ],
-        [0.25, 0.75],
-    ),
-    "Mixture of mixtures": Mixture(
-        [
-            Mixture([Normal(RNG_COLUMNS.normal(size=5), 1.0), Normal(np.zeros(5), 2.0)], [0.5, 0.5]),
-            Normal(np.ones(5), 3.0),
-        ],
-        [0.25, 0.75],
-    ),
-}
-
-
-def arrays(distribution):
-    """Return every array that a law holds, with its name."""
-    if isinstance(distribution, Mixture):
-        inner = [pair for component in distribution.components for pair in arrays(component)]
-        return [("weights", distribution.weights), *inner]
-    names = ("mean", "std", "loc", "scale", "cov", "draws", "log_densities")
-    return [(name, getattr(distribution, name)) for name in names if getattr(distribution, name, None) is not None]
-
-
-def assert_same(found, expected):
-    assert type(found) is type(expected)
-    assert (found.n, found.shape) == (expected.n, expected.shape)
-    pairs = arrays(found), arrays(expected)
-    assert [name for name, _ in pairs[0]] == [name for name, _ in pairs[1]]
-    for (_, a), (_, b) in zip(*pairs, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("name", DISTRIBUTIONS_COLUMNS)
-def test_there_and_back(name):
-    distribution = DISTRIBUTIONS_COLUMNS[name]
-    kind, columns = table_of(distribution)
-    assert isinstance(kind, str)
-    assert columns.shape[0] == 5
-    assert_same(distribution_of(kind, columns), distribution)
-
-
-@pytest.mark.parametrize("name", DISTRIBUTIONS_COLUMNS)
-def test_joined(name):
-    distribution = DISTRIBUTIONS_COLUMNS[name]
-    for cut in (1, 4):
-        assert_same(joined(distribution.take(slice(cut)), distribution.take(slice(cut, None))), distribution)
-
-
-def test_kinds_do_not_mix(refusal):
-    message = refusal(joined, DISTRIBUTIONS_COLUMNS["Normal"], DISTRIBUTIONS_COLUMNS["Laplace"], error=SummaryError)
-    assert message == "rows of Normal do not merge with rows of Laplace"
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("MvNormal", "MvNormal shared"),
-        ("Samples", "Samples of vectors"),
-        ("Samples", "Samples with densities"),
-        ("Mixture", "Mixture of mixtures"),
-    ],
-)
-def test_shapes_do_not_mix(first, second, refusal):
-    assert "do not merge" in refusal(
-        joined, DISTRIBUTIONS_COLUMNS[first], DISTRIBUTIONS_COLUMNS[second], error=SummaryError
-    )
-
-
-def test_other_numbers_of_draws_do_not_mix(refusal):
-    other = Samples(np.zeros((5, 3)))
-    message = refusal(joined, DISTRIBUTIONS_COLUMNS["Samples"], other, error=SummaryError)
-    assert "Samples [4] False" in message
-    assert "Samples [3] False" in message
-
-
-class Own(Distribution):
-    @property
-    def n(self):
-        return 1
-
-    def take(self, rows):
-        return self
-
-
-@pytest.mark.parametrize(
-    "law", [Own(), ScipyDistribution(stats.gamma([2.0, 3.0])), Mixture([Own(), Own()], [0.5, 0.5])]
-)
-def test_no_table(distribution, refusal):
-    message = refusal(table_of, distribution, error=SummaryError)
-    assert "has no table of parameters" in message
-    assert "pass all rows in one call" in message
-
-
-def test_a_foreign_kind(refusal):
-    assert "unknown kind Gumbel" in refusal(distribution_of, '["Gumbel"]', np.zeros((1, 2)), error=SummaryError)

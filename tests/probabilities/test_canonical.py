@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calibrant import SummaryError, consistency_test, ece, mce, summarize
+from calibrant.core.kept_rows import KeptRows
 from calibrant.inputs.probabilities import two_columns
-from calibrant.kernels.kept import Kept
 from calibrant.probabilities.canonical import MedianVariance, median_variance_bins
 from calibrant.probabilities.simplex_cells import SimplexCells, bin_numbers, distinct
 
@@ -320,7 +320,7 @@ class TestRefusals:
 class TestSummaries:
     def test_kinds(self):
         assert type(summarize("ece", Y, P, notion="canonical")) is SimplexCells
-        assert type(summarize("ece", Y, P, notion="canonical", bins=MedianVariance())) is Kept
+        assert type(summarize("ece", Y, P, notion="canonical", bins=MedianVariance())) is KeptRows
         assert type(summarize("ece", [0], [0.5], notion="canonical")) is SimplexCells
 
     @pytest.mark.parametrize("bins", [15, MedianVariance(1)])
@@ -340,7 +340,7 @@ class TestSummaries:
         message = refusal(canonical, cells, None, bins=MedianVariance(), error=SummaryError)
         assert "needs all rows; this summary is of kind SimplexCells" in message
         kept = summarize("ece", Y, P, notion="canonical", bins=MedianVariance())
-        assert "this summary holds Kept" in refusal(canonical, kept, None, error=SummaryError)
+        assert "this summary holds KeptRows" in refusal(canonical, kept, None, error=SummaryError)
 
     def test_rows_may_arrive_until_there_are_enough(self):
         option = {"notion": "canonical", "bins": MedianVariance(minsize=3)}

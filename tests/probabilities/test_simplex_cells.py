@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calibrant import Summary, SummaryError
+from calibrant.core.kept_rows import KeptRows
 from calibrant.inputs.probabilities import read_probabilities, two_columns
-from calibrant.kernels.kept import Kept
 from calibrant.probabilities import simplex_cells
 from calibrant.probabilities.simplex_cells import SimplexCells, added_cells, bin_numbers, distinct, sums_by_cell
 
@@ -94,8 +94,8 @@ def test_other_cells_do_not_merge(refusal):
     assert message == "cells of 2 bins and 3 classes do not merge with cells of 3 bins and 3 classes"
     message = refusal(lambda: of(Y, P) + of([0], [0.5]), error=SummaryError)
     assert message == "cells of 2 bins and 3 classes do not merge with cells of 2 bins and 2 classes"
-    message = refusal(lambda: of(Y, P) + Kept.of(read_probabilities(Y, P)), error=SummaryError)
-    assert "SimplexCells and Kept" in message
+    message = refusal(lambda: of(Y, P) + KeptRows.of(read_probabilities(Y, P)), error=SummaryError)
+    assert "SimplexCells and KeptRows" in message
 
 
 def test_columns_belong_together(refusal):

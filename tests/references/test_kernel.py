@@ -11,7 +11,7 @@ from scipy.special import fdtrc, ndtr, ndtri
 import calibrant as cb
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors.cme_test import statistic
-from calibrant.kernel_errors.fitted import Chance, form_of, wasserstein
+from calibrant.kernel_errors.fitted import Randomness, form_of, wasserstein
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, replicates_of, unbiased_pvalue
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernel_errors.ucme import Locations, location_scores
@@ -89,7 +89,7 @@ def close(vector, expected=None):
 def rows_and_form(vector):
     y, p = rows_of(vector)
     rows = read_probabilities(y, p)
-    return rows, form_of(rows, kernel_of(vector), Chance(None, np.random.default_rng(0)))
+    return rows, form_of(rows, kernel_of(vector), Randomness(None, np.random.default_rng(0)))
 
 
 @vectors(
@@ -205,7 +205,7 @@ def test_largest_h(vector):
 def test_bootstrap_statistic(vector):
     y, prediction = rows_of(vector)
     kernel, n = kernel_of(vector), len(y)
-    T, _ = bootstrapped(cb.summarize("skce", y, prediction), kernel, 1, Chance(None, np.random.default_rng(0)))
+    T, _ = bootstrapped(cb.summarize("skce", y, prediction), kernel, 1, Randomness(None, np.random.default_rng(0)))
     assert close(vector, vector["expected"][0]) == T
     biased = cb.skce(y, prediction, kernel=kernel, unbiased=False)
     assert T / (n - 1) - biased == close(vector, vector["expected"][1])
@@ -265,7 +265,7 @@ def test_cme(vector):
     assert result.estimate == close(vector, expected["ucme"])
     assert result.statistic == close(vector, expected["statistic"])
     rows, at = read_probabilities(y, prediction), read_probabilities(places["y"], places["prediction"])
-    Z = location_scores(rows, Locations(at), kernel_of(vector), Chance(None, np.random.default_rng(0))).of(rows.y)
+    Z = location_scores(rows, Locations(at), kernel_of(vector), Randomness(None, np.random.default_rng(0))).of(rows.y)
     Q, r = statistic(Z)
     assert (Q, r) == (close(vector, expected["statistic"]), 2)
     assert fdtrc(r, n - r, (n - r) / (r * (n - 1)) * Q) == close(vector, expected["pvalue_F"])

@@ -159,6 +159,12 @@ class TestDistributions:
     def test_an_outcome_outside_the_support(self):
         assert log_score([0.5, 2.0], ScipyDistribution(stats.uniform(loc=[0.0, 0.0]))) == math.inf
 
+    def test_whole_numbers_have_probabilities(self):
+        frozen = stats.poisson([3.0, 0.5])
+        expected = -np.log([3.0**2 * math.exp(-3) / 2, math.exp(-0.5)]).mean()
+        assert log_score([2.0, 0.0], ScipyDistribution(frozen)) == pytest.approx(expected, rel=1e-13)
+        assert log_score([2.5, 0.0], ScipyDistribution(frozen)) == math.inf  # no whole number
+
     def test_climatology_and_the_truth(self):
         rng = np.random.default_rng(0)
         mean = rng.normal(size=20_000)

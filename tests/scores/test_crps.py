@@ -87,7 +87,7 @@ class TestDraws:
         rng = np.random.default_rng(0)
         y, x = rng.normal(size=40), rng.normal(size=(40, 5))
         whole = crps(y, Samples(x))
-        monkeypatch.setattr(module, "BLOCK", 16)
+        monkeypatch.setattr(module, "DRAWS_AT_ONCE", 16)
         assert crps(y, Samples(x)) == pytest.approx(whole, rel=1e-14)
 
     def test_vectors_are_scored_by_coordinate(self):
@@ -103,7 +103,7 @@ class TestDraws:
 class TestDistributions:
     @pytest.mark.parametrize("y", [-2.5, 0.0, 0.3, 6.0])
     @pytest.mark.parametrize(
-        "law",
+        "distribution",
         [
             Normal([0.5], 1.3),
             Laplace([0.0], 0.7),
@@ -155,11 +155,53 @@ def test_batches_add_up():
     assert crps(sum(parts), fair=True) == pytest.approx(crps(y, Samples(x), fair=True), rel=1e-14)
 
 
+class TestWholeNumbers:
+    @pytest.mark.parametrize("y", [0.0, 2.0, 3.4, 7.0, -2.5, 400.0])
+    @pytest.mark.parametrize(
+        "frozen",
+        [
+            stats.poisson(3.0),
+            stats.poisson(3.0, loc=0.25),
+            stats.binom(10, 0.3),
+            stats.nbinom(2, 0.2),
+            stats.geom(0.4),
+            stats.skellam(4.0, 2.0),
+            stats.bernoulli(0.0),
+        ],
+        ids=lambda frozen: frozen.dist.name,
+    )
+    def test_is_the_mean_of_distances(self, frozen, y):
+        # E|X - y| - E|X - X'| / 2 by sums over the probabilities.
+        x = np.arange(-200, 400) + frozen.ppf(0.5)
+        p = frozen.pmf(x)
+        assert p.sum() == pytest.approx(1)
+        expected = p @ np.abs(x - y) - p @ np.abs(x[:, None] - x) @ p / 2
+        assert crps([y], ScipyDistribution(frozen)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+    def test_rows_of_very_different_width(self, monkeypatch):
+        mu = np.array([0.1, 5e4, 3.0, 200.0, 0.1])
+        y = mu + np.array([0.0, 100.0, -1.0, 7.5, 2.0])
+        alone = [crps(y[[k]], ScipyDistribution(stats.poisson(mu[[k]]))) for k in range(5)]
+        for block in (1, 100, 1 << 20):
+            monkeypatch.setattr(module, "DRAWS_AT_ONCE", block)
+            assert crps(y, ScipyDistribution(stats.poisson(mu))) == pytest.approx(np.mean(alone), rel=1e-12)
+
+    def test_the_true_distribution_scores_best(self):
+        y = stats.poisson(4.0).rvs(4000, random_state=0).astype(float)
+        scores = [crps(y, ScipyDistribution(stats.poisson(np.full(4000, mu)))) for mu in (4.0, 3.0, 5.0)]
+        assert np.argmin(scores) == 0
+
+    def test_too_many_values(self, refusal):
+        message = refusal(crps, [1.0, 1.0], ScipyDistribution(stats.zipf([4.0, 1.2])), error=NotApplicableError)
+        assert "row 1 has inf" in message
+        assert "Samples" in message
+
+
 class TestRefusals:
     def test_other_families_are_named_with_the_package_that_has_them(self, refusal):
         message = refusal(crps, [1.0], ScipyDistribution(stats.gamma(a=[2.0])), error=NotApplicableError)
         assert "got ScipyDistribution of gamma" in message
-        for word in ("scoringrules", "logistic", "GEV", "negative binomial", "Samples(law.sample(1000, rng))"):
+        for word in ("scoringrules", "logistic", "GEV", "censored", "Samples(distribution.sample(1000, rng))"):
             assert word in message
 
     def test_mixtures_of_them(self, refusal):

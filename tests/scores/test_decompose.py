@@ -25,9 +25,9 @@ from calibrant import (
     reliability_curve,
     summarize,
 )
-from calibrant.core.catalogue import find
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
 from calibrant.scores.crps import crps
+from calibrant.scores.decompose import DECOMPOSE
 
 rows = st.lists(
     st.tuples(
@@ -173,7 +173,7 @@ class TestGrid:
         assert (found.unc, found.mcb) == (0.25, 0.0)
         assert found.dsc == pytest.approx(0.25 - (0.501**2 + 0.497**2) / 2, rel=1e-12)
         assert (exact.mcb, exact.dsc) == (exact.score, 0.25)
-        rounding = find("decompose").rounding(grid, **find("decompose").completed({}))
+        rounding = DECOMPOSE.rounding(grid, DECOMPOSE.usual)
         assert rounding == {"score": 0.0, "mcb": 0.5, "dsc": 0.5, "unc": 0.0, "within": 0.0}
 
     @given(
@@ -185,7 +185,7 @@ class TestGrid:
         p = 0.4955 + k * step  # many rows to a cell, ties among them
         grid = summarize("ece", y, p, weights=w)
         found, exact = decompose(grid), decompose(y, p, weights=w)
-        rounding = find("decompose").rounding(grid, **find("decompose").completed({}))
+        rounding = DECOMPOSE.rounding(grid, DECOMPOSE.usual)
         for part in ("mcb", "dsc"):
             more = getattr(exact, part) - getattr(found, part)
             assert -1e-12 <= more <= rounding[part] + 1e-12
@@ -309,18 +309,18 @@ class TestRefusals:
             ({"strategy": "mass"}, "strategy= is for probabilities; got 'mass' with Quantiles"),
             ({"method": "bins"}, "method must be one of 'isotonic'"),
             ({"method": "hersbach"}, "method must be one of 'isotonic'"),
-            ({"levels": [0.5]}, "levels= is for laws"),
+            ({"levels": [0.5]}, "levels= is for distributions"),
         ],
     )
     def test_options_of_others(self, refusal, options, words):
         assert words in refusal(decompose, Y, Quantiles(Y, 0.5), **options)
 
     def test_probabilities_have_no_levels(self, refusal):
-        assert "levels= is for laws" in refusal(decompose, [0, 1], [0.2, 0.7], levels=[0.5])
+        assert "levels= is for distributions" in refusal(decompose, [0, 1], [0.2, 0.7], levels=[0.5])
 
     def test_other_summaries(self, refusal):
         other = summarize("brier_score", [0, 1], [0.2, 0.7])
-        assert "Ordered or KeptQuantiles or KeptDistributions" in refusal(decompose, other, error=SummaryError)
+        assert "Ordered or KeptRows or Grid" in refusal(decompose, other, error=SummaryError)
 
 
 ensembles = st.integers(1, 5).flatmap(

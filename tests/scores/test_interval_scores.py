@@ -1,5 +1,7 @@
 """Interval score: parts that add up, infinite bounds, and its identity with the quantile score."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,14 +10,15 @@ from hypothesis import strategies as st
 from calibrant import Intervals, Normal, Quantiles, SummaryError, summarize
 from calibrant.core.catalogue import find
 from calibrant.scores.interval_scores import (
-    PARTS,
-    PARTS_WEIGHTED_INTERVAL_SCORE,
+    Part,
+    WisPart,
     interval_score,
     quantile_score,
     weighted_interval_score,
 )
 
 inf = np.inf
+PARTS, WIS_PARTS = get_args(Part), get_args(WisPart)
 NUMBERS = st.floats(-50, 50)
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, st.integers(1, 4)), min_size=1, max_size=12)
 LEVELS = st.sampled_from([0.1, 0.5, 0.8, 0.9, 0.99])
@@ -204,11 +207,11 @@ class TestByHandWeightedIntervalScore:
     INTERVALS = Intervals([[0.0]], [[4.0]], [0.5])
 
     def test_parts(self):
-        found = [weighted_interval_score([5.0], self.QUANTILES, part=part) for part in PARTS_WEIGHTED_INTERVAL_SCORE]
+        found = [weighted_interval_score([5.0], self.QUANTILES, part=part) for part in WIS_PARTS]
         assert found == pytest.approx([3.5 / 1.5, 1 / 1.5, 0.0, 2.5 / 1.5])
 
     def test_intervals_with_a_median(self):
-        for part in PARTS_WEIGHTED_INTERVAL_SCORE:
+        for part in WIS_PARTS:
             found = weighted_interval_score([5.0], self.INTERVALS, median=[2.0], part=part)
             assert found == pytest.approx(weighted_interval_score([5.0], self.QUANTILES, part=part))
 
@@ -226,13 +229,13 @@ class TestByHandWeightedIntervalScore:
     def test_rows(self):
         entry = find(weighted_interval_score)
         rows = entry.read([5.0, 1.0], Intervals([[0.0], [0.0]], [[4.0], [4.0]], [0.5]))
-        assert entry.row_scores(rows, median=[2.0, 2.0], part="total") == pytest.approx([3.5 / 1.5, 1.5 / 1.5])
+        assert entry.row_scores(rows, entry.parse({"median": [2.0, 2.0]})) == pytest.approx([3.5 / 1.5, 1.5 / 1.5])
 
 
 class TestInfiniteWeightedIntervalScore:
     def test_a_width(self):
         quantiles = Quantiles([[-inf_weighted_interval_score, 0.0, 1.0]], [0.1, 0.5, 0.9])
-        found = {part: weighted_interval_score([2.0], quantiles, part=part) for part in PARTS_WEIGHTED_INTERVAL_SCORE}
+        found = {part: weighted_interval_score([2.0], quantiles, part=part) for part in WIS_PARTS}
         assert found["total"] == found["dispersion"] == inf_weighted_interval_score
         assert np.isfinite([found["below"], found["above"]]).all()
 
@@ -241,7 +244,7 @@ class TestInfiniteWeightedIntervalScore:
     )
     def test_all_quantiles_at_one_infinity(self, q, side):
         quantiles = Quantiles([[q, q, q]], [0.1, 0.5, 0.9])
-        found = {part: weighted_interval_score([2.0], quantiles, part=part) for part in PARTS_WEIGHTED_INTERVAL_SCORE}
+        found = {part: weighted_interval_score([2.0], quantiles, part=part) for part in WIS_PARTS}
         expected = {"total": inf_weighted_interval_score, "dispersion": 0.0, "below": 0.0, "above": 0.0}
         assert found == {**expected, side: inf_weighted_interval_score}
 
@@ -257,7 +260,7 @@ def test_twice_the_mean_quantile_score(rows, levels):
 @given(ROWS_WEIGHTED_INTERVAL_SCORE, GRIDS)
 def test_a_shift_changes_nothing(rows, levels):
     y, values, _ = drawn_weighted_interval_score(rows, levels)
-    for part in PARTS_WEIGHTED_INTERVAL_SCORE:
+    for part in WIS_PARTS:
         found = weighted_interval_score(y, Quantiles(values, levels), part=part)
         moved = weighted_interval_score(y + 100, Quantiles(values + 100, levels), part=part)
         assert moved == pytest.approx(found, rel=1e-10, abs=1e-10)
@@ -266,10 +269,7 @@ def test_a_shift_changes_nothing(rows, levels):
 @given(ROWS_WEIGHTED_INTERVAL_SCORE, GRIDS)
 def test_parts_add_up_and_mirror(rows, levels):
     y, values, w = drawn_weighted_interval_score(rows, levels)
-    total, *parts = (
-        weighted_interval_score(y, Quantiles(values, levels), weights=w, part=part)
-        for part in PARTS_WEIGHTED_INTERVAL_SCORE
-    )
+    total, *parts = (weighted_interval_score(y, Quantiles(values, levels), weights=w, part=part) for part in WIS_PARTS)
     assert sum(parts) == pytest.approx(total, rel=1e-12, abs=1e-12)
     mirror = Quantiles(-values[:, ::-1], levels)
     below = weighted_interval_score(-y, mirror, weights=w, part="below")

@@ -21,7 +21,6 @@ from calibrant.core.mean_interval import (
     student,
 )
 from calibrant.core.moments import Moments
-from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import ConfidenceInterval
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
@@ -69,7 +68,7 @@ def interval(
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; of distributions from 100 rows on
-    `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - z s) over blocks; the upper end is inf
+    `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - t s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
     =================================  ================================================================================
 
@@ -194,12 +193,15 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
 
 def _of_blocks(summary: Summary, level: float, options: Any) -> ConfidenceInterval:
     """Return the lower bound that block statistics give, under the conditions of the block test."""
+    from scipy.special import stdtrit
+
     if not isinstance(summary, Blocks):
         raise SummaryError("interval of skce reads sums of blocks; make them with summarize('skce', ..., blocksize=2)")
     made_with = {name: getattr(options, name) for name in ("kernel", "unbiased", "blocksize")}
     found = skce_test(summary, method="block", **made_with)
-    low = max(0.0, found.estimate - normal_quantile(level) * found.details["standard_error"])
-    return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, normal limit", found.n)
+    t = float(stdtrit(found.details["blocks"] - 1, level))
+    low = max(0.0, found.estimate - t * found.details["standard_error"])
+    return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, Student's t", found.n)
 
 
 def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> ConfidenceInterval:

@@ -23,7 +23,7 @@ from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.skce_test import MOST_BINARY, in_blocks
+from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks
 from calibrant.probabilities.consistency_test import Redrawn, redrawn_metrics
 from calibrant.regions.audit_tables import MOST_LEVELS, at_level
 
@@ -102,9 +102,10 @@ class CountedPairs:
         """Return what a verb finds; one that needs more than there is does not apply."""
         if entry.name in self.parts:
             return entry.finish(self.parts[entry.name], entry.usual)
-        if entry.name == KERNEL and self.ordered.n > MOST_BINARY:
+        if entry.name == KERNEL and self.ordered.n > REDRAWN_BINARY_ROWS:
             raise NotApplicableError(
-                f"above {MOST_BINARY:,} rows it takes blocks of rows in random order, and these came in an unknown one"
+                f"above {REDRAWN_BINARY_ROWS:,} rows it takes blocks of rows in random order, and these came in an "
+                "unknown one"
             )
         if not self.pooled:
             return entry.finish(self.ordered, entry.usual)

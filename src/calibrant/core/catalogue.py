@@ -15,7 +15,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.kinds import AnyRows, read, read_alone
+from calibrant.core.kept_rows import KeptRows
+from calibrant.core.kinds import KINDS, AnyRows, listed, read, read_alone
 from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, did_you_mean, shown
@@ -203,6 +204,10 @@ class Entry(Generic[OptionsT, R]):
             )
         if summary.n == 0:
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
+        if isinstance(summary, KeptRows) and summary.kind not in self.predictions:
+            raise SummaryError(
+                f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind]}"
+            )
         return self.finish(summary, options)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.catalogue import find
+from calibrant.core.kept_rows import KeptRows
 from calibrant.dask.cross_sums import cross_sum, own_sum, point_cross_sum
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows, tables_of
 from calibrant.engines.batches import Table
@@ -21,14 +22,12 @@ from calibrant.inputs.arrays import FloatArray, pair_weight
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_choice, seed_of
-from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, Judged
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, resolved
-from calibrant.kernel_errors.skce import ALONE, check_options, check_rows
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import DistributionRows
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, resolved
+from calibrant.kernel_errors.skce import LEAST_PAIR_SHARE, SkceOptions, check_rows
 from calibrant.kernels.composed import distribution_kernel
-from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.expectations import exact_means
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, kept
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
 from calibrant.kernels.pair_sums import pair_sum
@@ -36,8 +35,6 @@ from calibrant.kernels.point_kernels import PointKernel, point_kernel
 from calibrant.points.inputs import check_names, read_points
 from calibrant.points.mmd import mmd_of_sums
 from calibrant.points.sums import pair_sums
-
-Rows = Kept | KeptDistributions | KeptCoverage
 
 
 def skce(
@@ -53,7 +50,7 @@ def skce(
 ) -> float:
     """Squared kernel calibration error over all pairs of rows, as `calibrant.skce` finds it in memory.
 
-    Every pair of partitions is a task. Rows stay with the workers, and a number comes back.
+    Every pair of partitions is a task. KeptRows stay with the workers, and a number comes back.
 
     Parameters
     ----------
@@ -89,7 +86,7 @@ def skce(
     >>> skce(da.from_array([0, 1], chunks=1), P, kernel=Exponential(1.0))  # 1 apart, both wrong: -2 exp(-1)
     -0.7357588823428847
     """
-    check_options(kernel=kernel, unbiased=unbiased, shuffle=False, draws=None)
+    SkceOptions(kernel, unbiased, None, False, None, rng)
     partitions = (
         Partitions.of((y, prediction, weights))
         if frame is None
@@ -127,7 +124,7 @@ def _value(blocks: list[Within], between: float, weight_between: float, unbiased
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
     w = fsum(block.w for block in blocks)
     weight = fsum([*(block.pair_weight for block in blocks), weight_between])
-    if unbiased and weight < ALONE * w * w:
+    if unbiased and weight < LEAST_PAIR_SHARE * w * w:
         raise NotApplicableError("one row carries all the weight, so pairs of rows have none; use unbiased=False")
     terms = [2 * between, *(2 * block.pairs for block in blocks)]
     value = fsum(terms) / weight if unbiased else fsum([*terms, *(block.own for block in blocks)]) / (w * w)
@@ -143,16 +140,15 @@ class _ReadRows:
     labels: Mapping[str, Any]
     unbiased: bool
 
-    def __call__(self, batch: Batch) -> Rows:
+    def __call__(self, batch: Batch) -> KeptRows:
         rows = find("skce").read(batch.y, batch.prediction, weights=batch.weights, **self.labels)
         if isinstance(rows, Binary):
             raise NotApplicableError(
                 "pairs of partitions are for class probabilities and predictive distributions. One probability per row "
                 'is sorted instead, which is exact and much quicker: measure("skce", ..., exact=True)'
             )
-        judged: Classes | DistributionRows | CoverageRows = CoverageRows.of(rows) if isinstance(rows, Judged) else rows
-        check_rows(judged, self.unbiased)
-        return kept(judged)
+        check_rows(rows, self.unbiased)
+        return KeptRows.of(rows)
 
 
 @dataclass(frozen=True)
@@ -162,15 +158,15 @@ class _FindRowKernel:
     kernel: AnyKernel
     rng: int
 
-    def __call__(self, few: list[Rows]) -> Product | JointKernel:
+    def __call__(self, few: list[KeptRows]) -> Product | JointKernel:
         rows = reduce(add, few).rows
-        chance = Chance(None, np.random.default_rng(self.rng))
+        random = Randomness(None, np.random.default_rng(self.rng))
         if isinstance(rows, DistributionRows):
             product = distribution_kernel(self.kernel, rows.distribution)
-            alone = resolved(rows, Product(product.prediction.with_lengthscale(1.0), product.target), chance)
+            alone = resolved(rows, Product(product.prediction.with_lengthscale(1.0), product.target), random)
             assert isinstance(alone, Product)
             _check_closed_form(rows.distribution, alone.target)
-        return resolved(rows, self.kernel, chance)
+        return resolved(rows, self.kernel, random)
 
 
 def _check_closed_form(distribution: Distribution, target: Kernel) -> None:
@@ -182,23 +178,23 @@ def _check_closed_form(distribution: Distribution, target: Kernel) -> None:
         )
 
 
-def _take_rows(block: Rows, rows: NDArray[np.intp]) -> Rows:
-    return kept(block.rows.take(rows))
+def _take_rows(block: KeptRows, rows: NDArray[np.intp]) -> KeptRows:
+    return KeptRows.of(block.rows.take(rows))
 
 
-NO_CHANCE = Chance(None, np.random.default_rng(0))  # the kernel is resolved, and nothing is drawn
+NOTHING_DRAWN = Randomness(None, np.random.default_rng(0))  # the kernel is resolved, and nothing is drawn
 
 
-def _within_rows(block: Rows, kernel: Product | JointKernel) -> Within:
+def _within_rows(block: KeptRows, kernel: Product | JointKernel) -> Within:
     rows = block.rows
-    form, w = form_of(rows, kernel, NO_CHANCE), np.asarray(rows.w)
+    form, w = form_of(rows, kernel, NOTHING_DRAWN), np.asarray(rows.w)
     pairs = pair_sum(form, rows.w) if rows.n > 1 else 0.0
     return Within(rows.n, float(w.sum()), pair_weight(w), pairs, float((w * w * form.diagonal()).sum()))
 
 
-def _between_rows(block: Rows, other: Rows, kernel: Product | JointKernel) -> float:
+def _between_rows(block: KeptRows, other: KeptRows, kernel: Product | JointKernel) -> float:
     rows = (block + other).rows
-    return cross_sum(form_of(rows, kernel, NO_CHANCE), rows.w, block.n)
+    return cross_sum(form_of(rows, kernel, NOTHING_DRAWN), rows.w, block.n)
 
 
 SETS = ("y", "points")

@@ -90,6 +90,20 @@ class ScipyDistribution(Distribution):
             raise NotApplicableError(f"ScipyDistribution of the discrete {self.dist.name} has no density")
         return self._asked("logpdf", self._points(x))
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether it has probabilities of single values in place of a density."""
+        return not hasattr(self.dist, "logpdf")
+
+    def spread(self) -> FloatArray:
+        """Return the standard deviation of each row, which may be infinite."""
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.sqrt(self.dist.stats(*self.args, **self.kwds, moments="v")), (self.n,))
+
+    def log_probability(self, x: Any) -> FloatArray:
+        """Return the natural logarithm of P(Y = x) of a discrete distribution."""
+        return self._asked("logpmf", self._points(x))
+
     def sample(self, size: int, rng: Any) -> FloatArray:
         """Return `size` independent draws of every row, of shape (n, size)."""
         shape = (self.n, check_count("size", size))

@@ -1,24 +1,25 @@
-"""Block statistics of the squared kernel calibration error: what a stream of rows leaves behind."""
+"""Sums of the squared kernel calibration error over blocks of rows: a summary of constant size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from math import hypot, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from calibrant.core import summary as codec
 from calibrant.core.dispatch import CHUNK_ROWS
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows
-from calibrant.kernel_errors.fitted import Chance, form_of
+from calibrant.inputs.rows import CdfRows, DistributionRows, Judged
+from calibrant.kernel_errors.fitted import Randomness, form_of
 from calibrant.kernel_errors.sums import block_sums
-from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, kept
 from calibrant.kernels.kernel import Delta, Exponential, JointKernel, Product
+from calibrant.kernels.kernel_rows import KernelRows
 from calibrant.kernels.point_kernels import kernel_of, text_of
 from calibrant.progress import steps
 
@@ -27,10 +28,11 @@ from calibrant.progress import steps
 class Blocks(Summary):
     """Number, mean and spread of the sums S_b = Σ w_i w_j h_ij over the pairs of rows within blocks of m rows.
 
-    `pairs` is the sum over blocks of (Σw)² - Σw² (of (Σw)² if not `unbiased`: then a row is paired with itself too),
-    `weight` is Σw of the rows used, `variance` Σw²v of their outcome variances v under calibration, `heaviest` the
-    largest weight. `left` holds the rows after the last full block, fewer than m of them: merged with those of another
-    summary they fill further blocks.
+    `spread` is √Σ(S_b - mean)²: a root, since squares of sums of large weights would overflow. `pairs` is the sum over
+    blocks of (Σw)² - Σw² (of (Σw)² if not `unbiased`: then a row is paired with itself too), `weight` is Σw of the rows
+    used, `variance` Σw²v of their outcome variances v under calibration, `heaviest` the largest weight. `left` keeps
+    the rows after the last full block, fewer than m of them: merged with those of another summary they fill further
+    blocks.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("m", "blocks")
@@ -40,7 +42,7 @@ class Blocks(Summary):
     m: int
     unbiased: bool
     draws: int | None
-    kind: str  # "binary", "3 classes", "law Normal", "coverage of Sets at 0.9"; "": no rows yet
+    kind: str  # "binary", "3 classes", "distribution Normal", "coverage of Sets at 0.9"; "": no rows yet
     blocks: int
     mean: float
     spread: float
@@ -48,19 +50,19 @@ class Blocks(Summary):
     weight: float
     variance: float
     heaviest: float
-    left: tuple[Summary, ...]
+    left: tuple[KeptRows, ...]
 
     @classmethod
-    def of(cls, rows: KernelRows, kernel: Product | JointKernel, m: int, unbiased: bool, chance: Chance) -> Self:
+    def of(cls, rows: KernelRows, kernel: Product | JointKernel, m: int, unbiased: bool, random: Randomness) -> Self:
         """Sum h over the blocks of these rows, for kernels whose length scales are numbers."""
         full = rows.n // m * m
         left = rows.take(np.arange(full, rows.n))
-        rest: tuple[Summary, ...] = (kept(left),) if left.n else ()
+        rest = (KeptRows.of(left),) if left.n else ()
         kind = _kind_of(rows)
-        total = replace(cls.zero(), kernel=kernel, m=m, unbiased=unbiased, draws=chance.draws, kind=kind)
+        total = replace(cls.zero(), kernel=kernel, m=m, unbiased=unbiased, draws=random.draws, kind=kind)
         size = max(m, CHUNK_ROWS // m * m)
         for start, stop in steps(full, size=size, label="summing blocks of rows"):
-            total = total._with(rows.take(np.arange(start, stop)), chance)
+            total = total._with(rows.take(np.arange(start, stop)), random)
         return replace(total, left=rest)
 
     @classmethod
@@ -85,7 +87,7 @@ class Blocks(Summary):
             )
         if self.draws is not None or other.draws is not None:
             raise SummaryError(
-                "blocks of a law whose means are taken over draws do not merge; pass all rows in one call"
+                "blocks of a distribution whose means are taken over draws do not merge; pass all rows in one call"
             )
         if self.kernel != other.kernel:
             raise SummaryError(
@@ -96,8 +98,9 @@ class Blocks(Summary):
         left = [*self.left, *other.left]
         if len(left) < 2:
             return replace(total, left=tuple(left))
-        rows = self._rows(left[0] + left[1])
-        more = type(self).of(rows, self.kernel, self.m, self.unbiased, Chance(None, np.random.default_rng(0)))
+        rows = (left[0] + left[1]).rows
+        assert not isinstance(rows, CdfRows)
+        more = type(self).of(rows, self.kernel, self.m, self.unbiased, Randomness(None, np.random.default_rng(0)))
         return replace(total._added(more), left=more.left)
 
     @property
@@ -118,10 +121,10 @@ class Blocks(Summary):
     @property
     def standard_error(self) -> float:
         """Standard error of the plain mean over blocks, in units of the mean."""
-        return float(np.sqrt(self.spread / (self.blocks * (self.blocks - 1))))
+        return float(self.spread / np.sqrt(self.blocks * (self.blocks - 1)))
 
-    def _with(self, rows: KernelRows, chance: Chance) -> Self:
-        form = form_of(rows, self.kernel, chance)
+    def _with(self, rows: KernelRows, random: Randomness) -> Self:
+        form = form_of(rows, self.kernel, random)
         w = np.asarray(rows.w)
         S = 2 * block_sums(form, w, self.m)
         by_block = w.reshape(-1, self.m)
@@ -137,7 +140,7 @@ class Blocks(Summary):
                 self,
                 blocks=S.size,
                 mean=float(S.mean()),
-                spread=float(np.square(S - S.mean()).sum()),
+                spread=_norm(S - S.mean()),
                 pairs=float(pairs.sum()),
                 weight=float(w.sum()),
                 variance=float((w * w * outcome_variance(rows)).sum()),
@@ -155,21 +158,15 @@ class Blocks(Summary):
             self,
             blocks=blocks,
             mean=self.mean + apart * other.blocks / blocks,
-            spread=self.spread + other.spread + apart * apart * self.blocks * other.blocks / blocks,
+            spread=hypot(self.spread, other.spread, apart * sqrt(self.blocks * other.blocks / blocks)),
             pairs=self.pairs + other.pairs,
             weight=self.weight + other.weight,
             variance=self.variance + other.variance,
             heaviest=max(self.heaviest, other.heaviest),
         )
 
-    def _rows(self, left: Summary) -> KernelRows:
-        assert isinstance(left, (Kept, KeptDistributions, KeptCoverage))
-        if isinstance(left, Kept) and self.kind == "binary":
-            return Binary(left.y.astype(np.uint8), left.P[:, 1], left.w)
-        return left.rows
-
     def to_bytes(self) -> bytes:
-        """Return bytes that `from_bytes` reads back; kernels of one's own are refused."""
+        """Return bytes that `from_bytes` reads back; kernels of your own are refused."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return codec.encode(type(self).__name__, {**values, "kernel": text_of(self.kernel)})
 
@@ -188,30 +185,38 @@ class Blocks(Summary):
             or not all(type(value) is float and np.isfinite(value) for value in sums)
             or (type(found.unbiased), type(found.kind)) != (bool, str)
         ):
-            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: its values are no such numbers")
+            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: its values are not legal numbers")
         return found
+
+
+def _norm(values: FloatArray) -> float:
+    """Return √Σv², scaled by a power of two: no square overflows or vanishes."""
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    return float(np.ldexp(np.sqrt(np.square(np.ldexp(values, -exponent)).sum()), exponent))
 
 
 def _kind_of(rows: KernelRows) -> str:
     if isinstance(rows, Classes):
         return f"{rows.K} classes"
-    if isinstance(rows, CoverageRows):
-        return f"coverage of {rows.kind} at {', '.join(f'{level:.10g}' for level in rows.levels)}"
+    if isinstance(rows, Judged):
+        prediction = rows.prediction
+        return f"coverage of {type(prediction).__name__} at {', '.join(f'{k:.10g}' for k in prediction.levels)}"
     if isinstance(rows, DistributionRows):
-        return f"law {type(rows.distribution).__name__}{list(rows.distribution.shape) or ''}"
+        return f"distribution {type(rows.distribution).__name__}{list(rows.distribution.shape) or ''}"
     return "binary"
 
 
 def outcome_variance(rows: KernelRows) -> FloatArray:
-    """Return the variance of each row's outcome if calibrated: p(1 - p), or half of 1 - Σp²; 1 for laws.
+    """Return the variance of each row's outcome if calibrated: p(1 - p), or half of 1 - Σp²; 1 for distributions.
 
-    For intervals, sets and quantiles that of a hit, in the mean over levels.
+    For intervals, sets and quantiles it is the variance of a hit, averaged over levels.
     """
     if isinstance(rows, Binary):
         p = rows.p.astype(np.float64)
         return np.asarray(p * (1 - p))
     if isinstance(rows, Classes):
         return np.asarray(0.5 * (1 - np.square(rows.P.astype(np.float64)).sum(axis=1)))
-    if isinstance(rows, CoverageRows):
-        return np.full(rows.n, float((rows.levels * (1 - rows.levels)).mean()))
+    if isinstance(rows, Judged):
+        levels = rows.prediction.levels
+        return np.full(rows.n, float((levels * (1 - levels)).mean()))
     return np.ones(rows.n)

@@ -3,51 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.decorators import calibration_test
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, redraw_rows, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
-from calibrant.core.summary import Summary
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count, generator
-from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.options import check_choice, check_count
+from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, DrawnRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, has_median_target, resolved
-from calibrant.kernel_errors.skce import check_distance, check_options
-from calibrant.kernel_errors.ucme import Locations, LocationScores, located, location_scores
-from calibrant.kernels.kept import Kept, KeptDistributions, kept
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, has_median_target, resolved
+from calibrant.kernel_errors.skce import check_distance
+from calibrant.kernel_errors.ucme import Locations, LocationScores, UcmeOptions, located, location_scores
 from calibrant.kernels.kernel import Product
-from calibrant.kernels.row_order import canonical_order
+from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps
 
-DROPPED = 1e-10  # eigenvalues of the covariance below this share of the largest
+DROPPED_EIGENVALUE = 1e-10  # of the largest eigenvalue of the covariance
 ROUNDING = 1e-14
 
 
-def _summarise(rows: DrawnRows, **_: Any) -> Summary:
-    return Ordered.of(rows) if isinstance(rows, Binary) else kept(rows)
-
-
-@calibration_test(
-    reads=(Ordered, Kept, KeptDistributions),
-    summarise=_summarise,
-    predictions=("binary", "classes", "distributions", "samples"),
-)
+@public
 def cme_test(
-    summary: Summary,
+    y: Outcomes,
+    prediction: ArrayLike | Distribution | None = None,
     *,
-    locations: Any = 10,
+    locations: int | tuple[ArrayLike | Distribution, ArrayLike] = 10,
     kernel: AnyKernel = None,
-    null: str = "monte-carlo",
+    null: Literal["monte-carlo"] = "monte-carlo",
     resamples: int = 999,
     draws: int | None = None,
-    rng: Any = 0,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
 ) -> TestResult:
     r"""Test calibration by the calibration mean embedding at J test locations.
 
@@ -63,7 +62,7 @@ def cme_test(
         As in `ucme`.
     null
         ``"monte-carlo"``: outcomes redrawn from the predictions, everything else fixed. Exact, and the only choice:
-        the limit laws do not hold their level.
+        the asymptotic distributions do not keep their level.
     resamples
         Number of redraws.
     rng
@@ -77,8 +76,9 @@ def cme_test(
     Notes
     -----
     The chi-square limit that other packages use rejects calibrated predictions up to 88 times in 100 (16 rows, 10
-    locations; Widmann, Lindsten and Zachariah 2021). Hotelling's F law is better but still rejects 23 in 100 with 1,024
-    uniform scores and 10 locations, and 8 in 100 with 10,000. Neither is offered. More rows than locations are needed.
+    locations; Widmann, Lindsten and Zachariah 2021). Hotelling's F distribution is better but still rejects 23 in 100
+    with 1,024 uniform scores and 10 locations, and 8 in 100 with 10,000. Neither is offered. More rows than locations
+    are needed.
 
     Examples
     --------
@@ -86,19 +86,45 @@ def cme_test(
     >>> cme_test(y, p, locations=2).pvalue
     0.001
     """
-    check_options(kernel=kernel, unbiased=True, shuffle=False, draws=draws)
-    check_distance(summary, kernel)
-    _check_null(null)
-    B, chance = check_count("resamples", resamples), Chance(draws, generator(rng))
+    options = CmeTestOptions(locations, kernel, draws, rng, null, resamples)
+    return CME_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class CmeTestOptions(UcmeOptions):
+    """The options of `cme_test`: those of `ucme`, and how the null distribution is found."""
+
+    null: Literal["monte-carlo"]
+    resamples: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: object = self.null
+        if isinstance(given, str) and given == "asymptotic":
+            raise InputError(
+                'null="asymptotic" is not offered: with 1,024 rows and 10 locations it rejects calibrated predictions '
+                '23 times in 100 at the 5 % level. Use null="monte-carlo", which is exact'
+            )
+        check_choice("null", self.null, "monte-carlo")
+        check_count("resamples", self.resamples)
+
+
+def _summarise(rows: DrawnRows, options: CmeTestOptions) -> Ordered | KeptRows:
+    return Ordered.of(rows) if isinstance(rows, Binary) else KeptRows.of(rows)
+
+
+def _finish(summary: Ordered | KeptRows, options: CmeTestOptions) -> TestResult:
+    check_distance(summary, options.kernel)
+    B, random = options.resamples, options.randomness
     rows = _rows(summary)
-    product, places = located(rows, locations, kernel, chance)
+    product, places = located(rows, options, random)
     if rows.n <= places.J:
         raise InputError(f"cme_test needs more rows than locations; got {rows.n} rows and {places.J} locations")
-    scores = location_scores(rows, places, product, chance)
+    scores = location_scores(rows, places, product, random)
     v = rows.w / rows.w.mean()
     Z = scores.of(rows.y) * v[:, None]
     Q, rank = statistic(Z)
-    replicates = _redraws(rows, places, product, scores, has_median_target(rows, kernel), B, chance)
+    replicates = _redraws(rows, places, product, scores, has_median_target(rows, options.kernel), B, random)
     redrawn = np.array([statistic(Z_b * v[:, None])[0] for Z_b in replicates])
     return TestResult(
         statistic=Q,
@@ -110,13 +136,17 @@ def cme_test(
     )
 
 
-def _check_null(null: Any) -> None:
-    if null == "asymptotic":
-        raise InputError(
-            'null="asymptotic" is not offered: with 1,024 rows and 10 locations it rejects calibrated predictions 23 '
-            'times in 100 at the 5 % level. Use null="monte-carlo", which is exact'
-        )
-    check_choice("null", null, "monte-carlo")
+CME_TEST = enter(
+    Entry(
+        cme_test,
+        CmeTestOptions,
+        _summarise,
+        _finish,
+        reads=(Ordered, KeptRows),
+        kind="test",
+        predictions=("binary", "classes", "distributions", "samples"),
+    )
+)
 
 
 def statistic(Z: FloatArray) -> tuple[float, int]:
@@ -126,7 +156,7 @@ def statistic(Z: FloatArray) -> tuple[float, int]:
     centred = Z - mean
     values, vectors = np.linalg.eigh(centred.T @ centred / (n - 1))
     # Rows that differ by rounding only have no covariance.
-    kept = (values > DROPPED * max(float(values[-1]), 0.0)) & (values > (ROUNDING * np.abs(Z).max()) ** 2)
+    kept = (values > DROPPED_EIGENVALUE * max(float(values[-1]), 0.0)) & (values > (ROUNDING * np.abs(Z).max()) ** 2)
     if not kept.any():
         return (0.0, 0) if not mean.any() else (np.inf, 0)
     projected = vectors[:, kept].T @ mean
@@ -140,29 +170,29 @@ def _redraws(
     scores: LocationScores,
     rescaled: bool,
     B: int,
-    chance: Chance,
+    random: Randomness,
 ) -> Iterator[FloatArray]:
-    """Yield Z for redrawn outcomes; where draws or the target's length scale change with them, all is computed anew."""
+    """Yield Z for redrawn outcomes; all is recomputed where draws or the target's length scale change with them."""
     anew = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
-    centre = redraw_centre(rows, chance.rng)
+    centre = redraw_centre(rows, random.rng)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
-        redrawn = redraw_rows(centre, chance.rng)
+        redrawn = redraw_rows(centre, random.rng)
         if anew or rescaled:
             found = product
             if rescaled:
                 fitted = resolved(
-                    redrawn, Product(product.prediction, product.target.with_lengthscale("median")), chance
+                    redrawn, Product(product.prediction, product.target.with_lengthscale("median")), random
                 )
                 assert isinstance(fitted, Product)
                 found = fitted
-            yield location_scores(redrawn, Locations(places.rows, places.chosen), found, chance).of(redrawn.y)
+            yield location_scores(redrawn, Locations(places.rows, places.chosen), found, random).of(redrawn.y)
         else:
             yield scores.of(redrawn.y)
 
 
-def _rows(summary: Summary) -> DrawnRows:
+def _rows(summary: Ordered | KeptRows) -> DrawnRows:
     if isinstance(summary, Ordered):
         return summary.rows_at(np.arange(summary.n))
-    assert isinstance(summary, (Kept, KeptDistributions))
-    rows: DrawnRows = summary.rows
+    rows = summary.rows
+    assert isinstance(rows, (Binary, Classes, DistributionRows))
     return rows.take(canonical_order(rows))

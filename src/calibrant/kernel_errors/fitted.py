@@ -12,7 +12,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
     Distance,
@@ -26,11 +26,11 @@ from calibrant.kernels.composed import (
     probability_kernel,
     target_matrix,
 )
-from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.expected_points import SampledMeans, quantile_points
 from calibrant.kernels.forms import DistributionForm, Form, JointForm, LineForm, MeanForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.kernel_rows import CoverageRows, KernelRows
 from calibrant.kernels.median import median_lengthscale, median_rows
 from calibrant.kernels.target_means import TargetMeans, squared_embedding_distance
 
@@ -102,29 +102,29 @@ def _roots(distribution: MvNormal) -> FloatArray:
 
 
 AnyKernel = Kernel | Product | JointKernel | None
-"""Rows whose predictions say how outcomes are drawn."""
+"""What the option `kernel` takes; None is the default for the kind of prediction."""
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
-    """Draws of a law without a closed form, and the one source of chance of a call."""
+class Randomness:
+    """The random numbers of a call, and how many draws replace a distribution whose means have no closed form."""
 
     draws: int | None
     rng: np.random.Generator
 
 
-def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | JointKernel:
+def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product | JointKernel:
     """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
     if isinstance(rows, DistributionRows):
-        return _resolved_for_distributions(rows, kernel, chance)
-    if isinstance(rows, CoverageRows):
-        return _resolved_for_coverage(rows, kernel, chance)
+        return _resolved_for_distributions(rows, kernel, random)
+    if isinstance(rows, Judged):
+        return _resolved_for_coverage(CoverageRows.of(rows), kernel, random)
     if isinstance(kernel, JointKernel):
         return kernel
     product = probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
     if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
         return product
-    few = rows.take(median_rows(rows.n, chance.rng))
+    few = rows.take(median_rows(rows.n, random.rng))
     points = few.p if isinstance(few, Binary) else few.P
     prediction = _with_median(
         product.prediction, distance_of_points(points.astype(np.float64), product.prediction.distance or "tv"), few.n
@@ -136,21 +136,21 @@ def resolved(rows: KernelRows, kernel: AnyKernel, chance: Chance) -> Product | J
 
 def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
     """Tell whether the length scale on targets is found from the outcomes, so that it changes with them."""
-    if isinstance(kernel, JointKernel) or isinstance(rows, CoverageRows):
+    if isinstance(kernel, JointKernel) or isinstance(rows, Judged):
         return False
     if isinstance(rows, DistributionRows):
         return distribution_kernel(kernel, rows.distribution).target.lengthscale == "median"
     return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K).target.lengthscale == "median"
 
 
-def form_of(rows: KernelRows, kernel: Product | JointKernel, chance: Chance) -> Form:
+def form_of(rows: KernelRows, kernel: Product | JointKernel, random: Randomness) -> Form:
     """Return h of these rows for resolved kernels."""
     if isinstance(rows, DistributionRows):
         assert isinstance(kernel, Product)
-        return _form_of_distributions(rows, kernel, chance)
-    if isinstance(rows, CoverageRows):
+        return _form_of_distributions(rows, kernel, random)
+    if isinstance(rows, Judged):
         assert isinstance(kernel, Product)
-        return _form_of_coverage(rows, kernel.prediction)
+        return _form_of_coverage(CoverageRows.of(rows), kernel.prediction)
     if isinstance(kernel, JointKernel):
         P = rows.P.astype(np.float64) if isinstance(rows, Classes) else two_columns(rows.p)
         joint = JointForm(P, rows.y.astype(np.intp), kernel)
@@ -168,28 +168,28 @@ def binary_factor(target: Kernel) -> float:
     return 2.0 if G is None else float(G[0, 0] - G[0, 1] - G[1, 0] + G[1, 1])
 
 
-def _resolved_for_distributions(rows: DistributionRows, kernel: AnyKernel, chance: Chance) -> Product:
+def _resolved_for_distributions(rows: DistributionRows, kernel: AnyKernel, random: Randomness) -> Product:
     product = distribution_kernel(kernel, rows.distribution)
     if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
         return product
-    few = rows.take(median_rows(rows.n, chance.rng))
+    few = rows.take(median_rows(rows.n, random.rng))
     outcomes = LineDistance(few.y) if few.y.ndim == 1 else VectorDistance(few.y, "euclidean")
     target = _with_median(product.target, outcomes, few.n, True)
     if product.prediction.lengthscale != "median":
         return Product(product.prediction, target)
-    form = _form_of_distributions(few, Product(product.prediction.with_lengthscale(1.0), target), chance)
+    form = _form_of_distributions(few, Product(product.prediction.with_lengthscale(1.0), target), random)
     forms = form.forms if isinstance(form, MeanForm) else (form,)
     distances = [part.distance for part in forms if isinstance(part, DistributionForm)]
     scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
     return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), target)
 
 
-def _resolved_for_coverage(rows: CoverageRows, kernel: AnyKernel, chance: Chance) -> Product:
+def _resolved_for_coverage(rows: CoverageRows, kernel: AnyKernel, random: Randomness) -> Product:
     """Return the kernels; the median distance is taken per level, and the mean of these."""
     product = coverage_kernel(kernel)
     if product.prediction.lengthscale != "median":
         return product
-    few = rows.take(median_rows(rows.n, chance.rng))
+    few = rows.take(median_rows(rows.n, random.rng))
     scales = [
         median_lengthscale(VectorDistance(few.points[:, k], "euclidean"), np.arange(few.n))
         for k in range(few.levels.size)
@@ -222,20 +222,20 @@ def _with_median(kernel: Kernel, distance: Distance, n: int, target: bool = Fals
     return kernel.with_lengthscale(median_lengthscale(distance, np.arange(n), what))
 
 
-def _form_of_distributions(rows: DistributionRows, kernel: Product, chance: Chance) -> Form:
+def _form_of_distributions(rows: DistributionRows, kernel: Product, random: Randomness) -> Form:
     if isinstance(rows.distribution, Samples):
         return _split(rows, rows.distribution, kernel)
-    means = target_means(rows.distribution, kernel.target, draws=chance.draws, rng=chance.rng)
-    distance = _distance(rows.distribution, kernel, means, chance)
+    means = target_means(rows.distribution, kernel.target, draws=random.draws, rng=random.rng)
+    distance = _distance(rows.distribution, kernel, means, random)
     return DistributionForm(rows.y, distance, kernel.prediction, kernel.target, means)
 
 
-def _distance(distribution: Distribution, kernel: Product, means: TargetMeans, chance: Chance) -> Distance:
+def _distance(distribution: Distribution, kernel: Product, means: TargetMeans, random: Randomness) -> Distance:
     if kernel.prediction.distance == "wasserstein":
         return wasserstein(distribution)
     if isinstance(means, SampledMeans):
         # The draws that enter k_P must not be those that enter h_Y.
-        other = Samples(distribution.sample(means.draws.shape[1], chance.rng))
+        other = Samples(distribution.sample(means.draws.shape[1], random.rng))
         return EmbeddingDistance(target_means(other, kernel.target))
     return EmbeddingDistance(means)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.catalogue import Shown
-from calibrant.core.decorators import metric
-from calibrant.core.kinds import AnyRows
+from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.ordered import Ordered
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -19,30 +19,19 @@ from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.kernel import Exponential
 
 BANDWIDTH = 0.2
-DEFAULT = Exponential(BANDWIDTH)
 
 
-def _summarise(rows: AnyRows, **_: Any) -> Ordered:
-    return Ordered.of(rows.top_label() if isinstance(rows, Classes) else cast(Binary, rows))
-
-
-def _of_events(summary: Ordered, events: NDArray[Any], kernel: Exponential = DEFAULT) -> FloatArray:
-    """Return the error for event counts (replicates, entries)."""
-    r, w, rows, _ = summary.pool
-    Q = kernel_sum(r, w * (events - rows * r), kernel)
-    return np.asarray(np.sqrt(np.maximum(Q, 0.0)) / summary.total_weight)
-
-
-@metric(
-    reads=(Ordered,),
-    summarise=_summarise,
-    predictions=("binary", "classes"),
-    range=(0.0, 1.0),
-    mean=True,
-    audit={"": Shown("maximum mean calibration error (MMCE), bandwidth 0.2", grows=True)},
-    redrawn=_of_events,
-)
-def mmce(summary: Ordered, *, bandwidth: float = BANDWIDTH, balanced: bool = False) -> float:
+@public
+def mmce(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    bandwidth: float = BANDWIDTH,
+    balanced: bool = False,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
     r"""Maximum mean calibration error: a kernel average of the residuals, without bins.
 
     With the probability r, the residual :math:`e = y - r` and :math:`k(r, r') = \exp(-|r - r'|/\text{bandwidth})`,
@@ -68,8 +57,8 @@ def mmce(summary: Ordered, *, bandwidth: float = BANDWIDTH, balanced: bool = Fal
 
     Notes
     -----
-    Exact in O(n log n) time: no n × n matrix is formed. Values of different bandwidths do not compare: 0.2 is that of
-    R's probcal, 0.4 that of Kumar's code and netcal, 1 that of CalibrationErrors.jl. A calibrated model has a value
+    Exact in O(n log n) time: no n × n matrix is formed. Values of different bandwidths cannot be compared: R's
+    probcal uses 0.2, Kumar's code and netcal 0.4, CalibrationErrors.jl 1. A calibrated model has a value
     above 0, of the order of n^(-1/2); compare with `skce_test` or ``consistency_test(metric="mmce")``. The biased
     `skce` with the kernel ``Exponential(bandwidth)`` is 2 · MMCE². Values near 0 are better compared as squares: the
     root turns 1e-17 into 3e-9.
@@ -86,15 +75,58 @@ def mmce(summary: Ordered, *, bandwidth: float = BANDWIDTH, balanced: bool = Fal
     >>> mmce([0, 1], [0.5, 0.5])
     0.0
     """
-    kernel = Exponential(check_positive("bandwidth", bandwidth, "such as 0.2"))
-    check_choice("balanced", balanced, False, True)
+    options = MmceOptions(bandwidth, balanced)
+    return MMCE(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class MmceOptions:
+    """The options of `mmce`."""
+
+    bandwidth: float
+    balanced: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bandwidth", check_positive("bandwidth", self.bandwidth, "such as 0.2"))
+        check_choice("balanced", self.balanced, False, True)
+
+
+def _summarise(rows: Binary | Classes, options: MmceOptions) -> Ordered:
+    return Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows)
+
+
+def _finish(summary: Ordered, options: MmceOptions) -> float:
+    kernel = Exponential(options.bandwidth)
     r, w, rows, events = summary.pool
-    if balanced:
-        right, wrong = (w * events).sum(), (w * (rows - events)).sum()
-        if not right > 0 or not wrong > 0:
-            raise NotApplicableError(
-                f"balanced=True divides by the weight of right and of wrong rows; got {right:g} and {wrong:g}"
-            )
-        a = w * (events * (1 - r) / right - (rows - events) * r / wrong)
-        return float(np.sqrt(max(0.0, float(kernel_sum(r, a, kernel)))))
-    return float(_of_events(summary, events[None], kernel)[0])
+    if not options.balanced:
+        return float(_of_events(summary, events[None], kernel)[0])
+    right, wrong = (w * events).sum(), (w * (rows - events)).sum()
+    if not right > 0 or not wrong > 0:
+        raise NotApplicableError(
+            f"balanced=True divides by the weight of right and of wrong rows; got {right:g} and {wrong:g}"
+        )
+    a = w * (events * (1 - r) / right - (rows - events) * r / wrong)
+    return float(np.sqrt(max(0.0, float(kernel_sum(r, a, kernel)))))
+
+
+def _of_events(summary: Ordered, events: NDArray[Any], kernel: Exponential) -> FloatArray:
+    """Return the error for event counts (replicates, entries)."""
+    r, w, rows, _ = summary.pool
+    Q = kernel_sum(r, w * (events - rows * r), kernel)
+    return np.asarray(np.sqrt(np.maximum(Q, 0.0)) / summary.total_weight)
+
+
+MMCE = enter(
+    Entry(
+        mmce,
+        MmceOptions,
+        _summarise,
+        _finish,
+        reads=(Ordered,),
+        predictions=("binary", "classes"),
+        range=(0.0, 1.0),
+        mean=True,
+        audit={"": Shown("maximum mean calibration error (MMCE), bandwidth 0.2", grows=True)},
+        redrawn=lambda summary, events: _of_events(summary, events, Exponential(BANDWIDTH)),
+    )
+)

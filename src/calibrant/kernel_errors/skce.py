@@ -3,30 +3,201 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.decorators import metric
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered, TwoColumns
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import pair_weight
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import MOST, check_choice, check_count, generator
 from calibrant.inputs.probabilities import Classes
-from calibrant.inputs.rows import DistributionRows, Judged
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.rows import CdfRows, DistributionRows, Judged
 from calibrant.inputs.samples import Samples
+from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, binary_factor, form_of, resolved
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, binary_factor, form_of, resolved
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
-from calibrant.kernels.coverage_rows import CoverageRows, KernelRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions, OneColumn, kept
 from calibrant.kernels.kernel import Delta, JointKernel, Kernel, Product
+from calibrant.kernels.kernel_rows import CoverageRows, KernelRows, canonical_order
 from calibrant.kernels.median import median_rows
 from calibrant.kernels.pair_sums import pair_sum
-from calibrant.kernels.row_order import canonical_order
+
+JUDGED_KINDS = ("binary", "classes", "distributions", "samples", "intervals", "sets", "quantiles")
+BIASED_DRAWS = 4  # draws per row that the biased estimate needs at least
+LEAST_PAIR_SHARE = 1e-8  # of (Σw)²: pairs of less weight drown in rounding
+
+Predictions = ArrayLike | Distribution | Intervals | Sets | Quantiles
+BlockSize = int | Callable[[int], int] | None
+
+
+@public
+def skce(
+    y: Outcomes,
+    prediction: Predictions | None = None,
+    *,
+    kernel: AnyKernel = None,
+    unbiased: bool = True,
+    blocksize: BlockSize = None,
+    shuffle: bool = False,
+    draws: int | None = None,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
+    r"""Squared kernel calibration error: miscalibration of the whole prediction, without bins.
+
+    For a kernel k on pairs (prediction, outcome), with Z drawn from p and Z' from p', independently,
+
+    .. math::
+
+        h\bigl((p, y), (p', y')\bigr) = k\bigl((p,y),(p',y')\bigr) - E\,k\bigl((p,Z),(p',y')\bigr)
+        - E\,k\bigl((p,y),(p',Z')\bigr) + E\,k\bigl((p,Z),(p',Z')\bigr)
+
+    has mean 0 over pairs of rows for every kernel if the predictions are calibrated, and a positive mean if they are
+    not and the kernel is characteristic (Widmann, Lindsten and Zachariah 2019, 2021). The estimate is the mean of h:
+
+    .. math::
+
+        \text{unbiased} = \frac{2}{n(n-1)} \sum_{i<j} h_{ij}, \qquad \text{biased} = \frac{1}{n^2} \sum_{i,j} h_{ij} .
+
+    Parameters
+    ----------
+    y
+        Outcomes: labels for probabilities as in `ece`, numbers (n,) or (n, D) for predictive distributions; or the
+        summary made by `summarize`.
+    prediction
+        P(y = 1) as a 1-D array, class probabilities (n, K), or a predictive distribution: `Normal`, `Laplace`,
+        `MvNormal`, `Mixture`, `Samples`, `ScipyDistribution`, or a subclass of `Distribution`. `Intervals`, `Sets` and
+        `Quantiles` carry no distribution. They are judged by their coverage given the prediction: h = 2 k(p, p') e e'
+        with e = 1 - level for a hit and -level for a miss, averaged over levels, and k on the bounds, the size or the
+        value.
+    kernel
+        A kernel on predictions times one on targets, such as ``Exponential(0.2) * Delta()``; one on predictions alone
+        is multiplied by the default on targets. Default: for probabilities ``Exponential("median", "tv") * Delta()``;
+        for distributions ``Exponential("median") * Gaussian("median")`` (`Laplace`: ``Exponential("median")`` on
+        targets), with the 2-Wasserstein distance in one dimension, and the embedding distance for mixtures and in
+        several dimensions.
+    unbiased
+        Whether the pairs of a row with itself are left out. The unbiased value may be negative.
+    blocksize
+        None for all pairs; m for the mean over blocks of m consecutive rows, in time O(nm); a function of n, such as
+        ``lambda n: max(2, int(n**0.5))``. Rows after the last full block are not used.
+    shuffle
+        With blocks: permute the rows first. Rows that are sorted by score or outcome must be permuted.
+    draws
+        Number of draws for distributions and kernels without a closed form.
+    rng
+        A Generator or a whole number: for draws, for the permutation, and for the 4,096 rows whose distances give the
+        ``"median"`` length scale of larger data.
+    weights
+        Importance weights: the sums of w w' h over (Σw)² - Σw² (unbiased) or (Σw)².
+    classes, pos_label
+        As in `ece`.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The size depends on the kernel: values of different kernels or length scales cannot be compared. `skce_test` says
+    whether a value is more than chance. For one probability per row the biased value is 2 · MMCE² with the same
+    kernel; it is computed exactly in O(n log n). For class vectors and distributions the cost is O(n²) time and O(n)
+    memory; use blocks beyond about 50,000 rows.
+
+    The draws of `Samples` are split, one half for the kernel on predictions and one for the target part, because the
+    same draws in both would make calibrated predictions look miscalibrated. Draws that are shared between rows (one
+    parameter draw pushed through all rows) make rows dependent, and how far the value varies by chance is then unknown.
+
+    CalibrationErrors.jl 0.6.4 leaves out pairs of components of mixtures; its values for mixtures differ from these.
+
+    Examples
+    --------
+    Two certain and wrong predictions, 1 apart: their kernel is exp(-1), and h = 2 · (-1) · 1 · exp(-1).
+
+    >>> from calibrant.kernels import Exponential
+    >>> skce([0, 1], [1.0, 0.0], kernel=Exponential(1.0))
+    -0.7357588823428847
+
+    Normal predictions that are right on average but ten times too wide:
+
+    >>> from calibrant import Normal
+    >>> from calibrant.kernels import Gaussian
+    >>> y = [-0.1, 0.0, 0.1, -0.05, 0.05]
+    >>> round(skce(y, Normal([0.0] * 5, 1.0), kernel=Exponential(1.0) * Gaussian(1.0)), 4)
+    0.1587
+    """
+    options = SkceOptions(kernel, unbiased, blocksize, shuffle, draws, rng)
+    return SKCE(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class SkceOptions:
+    """The options of `skce`."""
+
+    kernel: AnyKernel
+    unbiased: bool
+    blocksize: BlockSize
+    shuffle: bool
+    draws: int | None
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        check_kernel_option(self.kernel)
+        check_choice("unbiased", self.unbiased, True, False)
+        check_choice("shuffle", self.shuffle, False, True)
+        if self.draws is not None:
+            check_count("draws", self.draws, least=2)
+        if self.blocksize is not None and not callable(self.blocksize):
+            read_blocksize(self.blocksize, 0, unbiased=self.unbiased)
+        generator(self.rng)
+
+    @property
+    def randomness(self) -> Randomness:
+        """The random numbers of a call."""
+        return Randomness(self.draws, generator(self.rng))
+
+
+def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
+    """Sort one probability per row, sum blocks, or keep the rows."""
+    check_rows(rows, options.unbiased)
+    if options.blocksize is not None:
+        random = options.randomness
+        m = read_blocksize(options.blocksize, rows.n, unbiased=options.unbiased)
+        if options.shuffle:
+            rows = rows.take(random.rng.permutation(rows.n))
+        return Blocks.of(rows, resolved(rows, options.kernel, random), m, options.unbiased, random)
+    if isinstance(rows, (DistributionRows, Judged)) or isinstance(options.kernel, JointKernel):
+        return KeptRows.of(rows)
+    if isinstance(rows, Classes):
+        product = probability_kernel(options.kernel, rows.K)
+        if rows.K > 2 or product.prediction.distance != "tv":
+            return KeptRows.of(rows)
+        return TwoColumns.of(rows.one_vs_rest(1))  # the total variation distance of (1 - p, p) is |p - p'|
+    return Ordered.of(rows)
+
+
+def check_rows(rows: KernelRows, unbiased: bool) -> None:
+    """Refuse rows that no kernel error judges: infinite bounds, or draws too few for a biased estimate."""
+    if isinstance(rows, Judged):
+        CoverageRows.of(rows)
+    elif not unbiased and isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
+        M = rows.distribution.M
+        if M < BIASED_DRAWS:
+            raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {M}")
 
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
@@ -53,8 +224,38 @@ def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
     return m
 
 
-BIASED_DRAWS = 4
-ALONE = 1e-8  # share of Σ w w' below which rounding drowns the pairs
+def _finish(summary: Ordered | KeptRows | Blocks, options: SkceOptions) -> float:
+    check_made_with(summary, options.kernel, options.unbiased, options.blocksize)
+    check_distance(summary, options.kernel)
+    return estimate(summary, options.kernel, options.unbiased, options.randomness)
+
+
+def estimate(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel, unbiased: bool, random: Randomness) -> float:
+    """Return the mean of h over all pairs of rows, or over the pairs within blocks."""
+    if isinstance(summary, Blocks):
+        check_full_block(summary)
+        return summary.estimate
+    if unbiased and summary.n < 2:
+        raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
+    sums, w, pairs = kernel_sums_of(summary, kernel, random, own=not unbiased)
+    if unbiased and pairs < LEAST_PAIR_SHARE * w * w:
+        raise NotApplicableError("one row carries all the weight, so pairs of rows have none; use unbiased=False")
+    value = sums.pairs / pairs if unbiased else (sums.pairs + sums.own) / (w * w)
+    if not np.isfinite(value):
+        raise InputError("the kernel gave a value that is not a finite number; check its profile and distance")
+    return float(value)
+
+
+SKCE = enter(
+    Entry(
+        skce,
+        SkceOptions,
+        summarise,
+        _finish,
+        reads=(Ordered, KeptRows, Blocks),
+        predictions=JUDGED_KINDS,
+    )
+)
 
 
 class Sums(NamedTuple):
@@ -64,173 +265,35 @@ class Sums(NamedTuple):
     own: float
 
 
-def summarise(
-    rows: KernelRows | Judged,
-    *,
-    kernel: AnyKernel,
-    unbiased: bool,
-    blocksize: Any,
-    shuffle: bool,
-    draws: int | None,
-    rng: Any,
-    **_: Any,
-) -> Summary:
-    """Sort one probability per row, sum blocks, or keep the rows."""
-    check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
-    if isinstance(rows, Judged):
-        rows = CoverageRows.of(rows)
-    check_rows(rows, unbiased)
-    if blocksize is not None:
-        chance = Chance(draws, generator(rng))
-        m = read_blocksize(blocksize, rows.n, unbiased=unbiased)
-        if shuffle:
-            rows = rows.take(chance.rng.permutation(rows.n))
-        return Blocks.of(rows, resolved(rows, kernel, chance), m, unbiased, chance)
-    if isinstance(rows, (DistributionRows, CoverageRows)) or isinstance(kernel, JointKernel):
-        return kept(rows)
-    if isinstance(rows, Classes):
-        product = probability_kernel(kernel, rows.K)
-        if rows.K > 2 or product.prediction.distance != "tv":
-            return kept(rows)
-        return TwoColumns.of(rows.one_vs_rest(1))  # the total variation distance of (1 - p, p) is |p - p'|
-    return Ordered.of(rows)
-
-
-@metric(
-    reads=(Ordered, Kept, KeptDistributions, KeptCoverage, Blocks),
-    summarise=summarise,
-    predictions=("binary", "classes", "distributions", "samples", "intervals", "sets", "quantiles"),
-    perfect=0.0,
-)
-def skce(
-    summary: Summary,
-    *,
-    kernel: AnyKernel = None,
-    unbiased: bool = True,
-    blocksize: int | Callable[[int], int] | None = None,
-    shuffle: bool = False,
-    draws: int | None = None,
-    rng: Any = 0,
-) -> float:
-    r"""Squared kernel calibration error: miscalibration of the whole prediction, without bins.
-
-    For a kernel k on pairs (prediction, outcome), with Z drawn from p and Z' from p', independently,
-
-    .. math::
-
-        h\bigl((p, y), (p', y')\bigr) = k\bigl((p,y),(p',y')\bigr) - E\,k\bigl((p,Z),(p',y')\bigr)
-        - E\,k\bigl((p,y),(p',Z')\bigr) + E\,k\bigl((p,Z),(p',Z')\bigr)
-
-    has mean 0 over pairs of rows for every kernel if the predictions are calibrated, and a positive mean if they are
-    not and the kernel is characteristic (Widmann, Lindsten and Zachariah 2019, 2021). The estimate is the mean of h:
-
-    .. math::
-
-        \text{unbiased} = \frac{2}{n(n-1)} \sum_{i<j} h_{ij}, \qquad \text{biased} = \frac{1}{n^2} \sum_{i,j} h_{ij} .
-
-    Parameters
-    ----------
-    y
-        Outcomes: labels for probabilities as in `ece`, numbers (n,) or (n, D) for predictive laws; or the summary made
-        by `summarize`.
-    prediction
-        P(y = 1) as a 1-D array, class probabilities (n, K), or a law: `Normal`, `Laplace`, `MvNormal`, `Mixture`,
-        `Samples`, `ScipyDistribution`, or a subclass of `Distribution`. `Intervals`, `Sets` and `Quantiles` carry no
-        distribution: judged is coverage given the prediction, h = 2 k(p, p') e e' with e = 1 - level for a hit and
-        -level for a miss, in the mean over levels, and k on the bounds, the size or the value.
-    kernel
-        A kernel on predictions times one on targets, such as ``Exponential(0.2) * Delta()``; one on predictions alone
-        is multiplied by the default on targets. Default: for probabilities ``Exponential("median", "tv") * Delta()``;
-        for laws ``Exponential("median") * Gaussian("median")`` (`Laplace`: ``Exponential("median")`` on targets), on
-        the 2-Wasserstein distance in one dimension and the embedding distance for mixtures and in several dimensions.
-    unbiased
-        Whether the pairs of a row with itself are left out. The unbiased value may be negative.
-    blocksize
-        None for all pairs; m for the mean over blocks of m consecutive rows, in time O(nm); a function of n, such as
-        ``lambda n: max(2, int(n**0.5))``. Rows after the last full block are not used.
-    shuffle
-        With blocks: permute the rows first. Rows that are sorted by score or outcome must be permuted.
-    draws
-        Number of draws for laws and kernels without a closed form.
-    rng
-        A Generator or a whole number: for draws, for the permutation, and for the 4,096 rows whose distances give the
-        ``"median"`` length scale of larger data.
-    weights
-        Importance weights: the sums of w w' h over (Σw)² - Σw² (unbiased) or (Σw)².
-    classes, pos_label
-        As in `ece`.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    The size depends on the kernel: values of different kernels or length scales do not compare. Whether a value is
-    more than chance is what `skce_test` says. For one probability per row the biased value is 2 · MMCE² with the same
-    kernel; it is found exactly in O(n log n). For class vectors and laws the cost is O(n²) time and O(n) memory; use
-    blocks beyond about 50,000 rows.
-
-    The draws of `Samples` are split, one half for the kernel on predictions and one for the target part, because the
-    same draws in both would make calibrated predictions look miscalibrated. Draws that are shared between rows (one
-    parameter draw pushed through all rows) make rows dependent, and the value's chance unknown.
-
-    CalibrationErrors.jl 0.6.4 leaves out pairs of components of mixtures; its values for mixtures differ from these.
-
-    Examples
-    --------
-    Two certain and wrong predictions, 1 apart, so that their kernel is exp(-1): h = 2 · (-1) · 1 · exp(-1).
-
-    >>> from calibrant import Exponential
-    >>> skce([0, 1], [1.0, 0.0], kernel=Exponential(1.0))
-    -0.73575888...
-
-    Normal predictions that are right on average but ten times too wide:
-
-    >>> from calibrant import Gaussian, Normal
-    >>> y = [-0.1, 0.0, 0.1, -0.05, 0.05]
-    >>> round(skce(y, Normal([0.0] * 5, 1.0), kernel=Exponential(1.0) * Gaussian(1.0)), 4)
-    0.1587
-    """
-    check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
-    check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
-    check_distance(summary, kernel)
-    if isinstance(summary, Blocks):
-        check_full_block(summary)
-        return summary.estimate
-    if unbiased and summary.n < 2:
-        raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
-    sums, w, pairs = kernel_sums_of(summary, kernel, Chance(draws, generator(rng)), own=not unbiased)
-    if unbiased and pairs < ALONE * w * w:
-        raise NotApplicableError("one row carries all the weight, so that pairs of rows have none; use unbiased=False")
-    value = sums.pairs / pairs if unbiased else (sums.pairs + sums.own) / (w * w)
-    if not np.isfinite(value):
-        raise InputError("the kernel gave a value that is not a finite number; check its profile and distance")
-    return float(value)
-
-
-def kernel_sums_of(summary: Summary, kernel: AnyKernel, chance: Chance, *, own: bool) -> tuple[Sums, float, float]:
+def kernel_sums_of(
+    summary: Ordered | KeptRows, kernel: AnyKernel, random: Randomness, *, own: bool
+) -> tuple[Sums, float, float]:
     """Return the sums of w w' h (over rows with themselves if asked), Σw, and Σ w w' over pairs of different rows."""
     if isinstance(summary, Ordered):
-        sums = line_sums(summary, *line_kernel(summary, kernel, chance))
+        sums = line_sums(summary, *line_kernel(summary, kernel, random))
         return sums, summary.total_weight, pair_weight(summary.weight, summary.count)
-    assert isinstance(summary, (Kept, KeptDistributions, KeptCoverage))
-    rows: KernelRows = summary.rows
+    rows = kernel_rows_of(summary)
     rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
-    form = form_of(rows, resolved(rows, kernel, chance), chance)
+    form = form_of(rows, resolved(rows, kernel, random), random)
     w = np.asarray(rows.w)
     diagonal = float((w * w * form.diagonal()).sum()) if own else 0.0
     return Sums(2 * pair_sum(form, rows.w), diagonal), float(w.sum()), pair_weight(w)
 
 
-def line_kernel(summary: Ordered, kernel: AnyKernel, chance: Chance) -> tuple[Kernel, float]:
+def kernel_rows_of(summary: KeptRows) -> KernelRows:
+    """Return the kept rows, which hold a prediction that kernel errors judge."""
+    assert not isinstance(summary.rows, CdfRows)
+    return summary.rows
+
+
+def line_kernel(summary: Ordered, kernel: AnyKernel, random: Randomness) -> tuple[Kernel, float]:
     """Return the kernel of one probability per row, its length scale a number, and the factor of the target part."""
     if isinstance(kernel, JointKernel):
-        raise InputError("a kernel that is no product needs the rows themselves; pass y and prediction")
+        raise InputError("a kernel that is not a product needs the rows themselves; pass y and prediction")
     product = probability_kernel(kernel, 1)
     if "median" in (product.prediction.lengthscale, product.target.lengthscale):
-        few = summary.rows_at(median_rows(summary.n, chance.rng))
-        found = resolved(few, product, chance)
+        few = summary.rows_at(median_rows(summary.n, random.rng))
+        found = resolved(few, product, random)
         assert isinstance(found, Product)
         product = found
     return product.prediction, binary_factor(product.target)
@@ -244,16 +307,7 @@ def line_sums(summary: Ordered, kernel: Kernel, factor: float) -> Sums:
     return Sums(float(factor * (total - own)), float(factor * own))
 
 
-def check_options(*, kernel: Any, unbiased: Any, shuffle: Any, draws: Any) -> None:
-    """Refuse options that are none."""
-    check_kernel_option(kernel)
-    check_choice("unbiased", unbiased, True, False)
-    check_choice("shuffle", shuffle, False, True)
-    if draws is not None:
-        check_count("draws", draws, least=2)
-
-
-def check_made_with(summary: Summary, *, kernel: AnyKernel, unbiased: bool, blocksize: Any) -> None:
+def check_made_with(summary: Summary, kernel: AnyKernel, unbiased: bool, blocksize: BlockSize) -> None:
     """Refuse options that contradict those a summary was made with."""
     if not isinstance(summary, Blocks):
         if blocksize is not None:
@@ -271,20 +325,16 @@ def check_made_with(summary: Summary, *, kernel: AnyKernel, unbiased: bool, bloc
 
 
 def check_distance(summary: Summary, kernel: AnyKernel) -> None:
-    """Refuse a kernel whose distance the rows had, and what a summary holds of them has not."""
-    if isinstance(kernel, JointKernel) or not isinstance(summary, (TwoColumns, OneColumn)):
+    """Refuse a kernel whose distance of two columns differs from the distance of the one that a summary holds."""
+    if isinstance(kernel, JointKernel) or not isinstance(summary, TwoColumns):
         return
     prediction = kernel.prediction if isinstance(kernel, Product) else kernel
     if prediction is None or prediction.distance in (None, "tv"):
         return
-    came, held = (
-        ("two columns", "one probability per row")
-        if isinstance(summary, TwoColumns)
-        else ("one probability per row", "two columns")
-    )
     raise SummaryError(
-        f"this {type(summary).__name__} was made of {came} and holds {held}, whose distances agree for "
-        f"distance='tv' alone; got distance={shown(prediction.distance)}. Pass the kernel to summarize as well"
+        f"this {type(summary).__name__} was made of two columns and holds one probability per row, whose distances "
+        f"agree for distance='tv' alone; got distance={shown(prediction.distance)}. Pass the kernel to summarize as "
+        "well"
     )
 
 
@@ -314,11 +364,3 @@ def check_full_block(summary: Blocks) -> None:
         raise InputError(
             f"blocksize must be at most the number of rows; got blocksize {summary.m} for {summary.n} rows"
         )
-
-
-def check_rows(rows: KernelRows, unbiased: bool) -> None:
-    """Refuse draws too few for a biased estimate."""
-    if not unbiased and isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
-        M = rows.distribution.draws.shape[1]
-        if M < BIASED_DRAWS:
-            raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {M}")

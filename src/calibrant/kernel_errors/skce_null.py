@@ -1,4 +1,4 @@
-"""Redrawn outcomes as the null of the squared kernel calibration error: exact at any number of rows."""
+"""Null distributions of the squared kernel calibration error: redrawn outcomes, the bootstrap, and bounds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks, on_tiles, takes_fast_double_sum
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.null import (
     NOISE,
     reaches,
@@ -20,18 +21,16 @@ from calibrant.core.null import (
     redraw_rows,
 )
 from calibrant.core.ordered import Ordered
-from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.probabilities import Classes
+from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, has_median_target, resolved
-from calibrant.kernel_errors.skce import line_kernel, line_sums
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
+from calibrant.kernel_errors.skce import kernel_rows_of, line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
 from calibrant.kernels.composed import Rows
-from calibrant.kernels.coverage_rows import KernelRows
 from calibrant.kernels.forms import Form, LineForm, VectorForm
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.kernels.pair_sums import (
     ONE_THREAD,
     TILE,
@@ -41,7 +40,6 @@ from calibrant.kernels.pair_sums import (
     pair_sum,
     prediction_tile,
 )
-from calibrant.kernels.row_order import canonical_order
 from calibrant.progress import steps
 
 LabelArray = NDArray[np.integer[Any]]
@@ -188,24 +186,24 @@ def _compiled_for_targets() -> Any:
 LABEL = "redrawing outcomes for skce_test"
 
 
-def resampled(summary: Summary, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
+def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
     """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
     if isinstance(summary, Ordered):
-        return _of_line(summary, kernel, B, chance)
-    if isinstance(summary, KeptDistributions):
-        distributions = summary.rows
-        return _of_distributions(distributions.take(canonical_order(distributions)), kernel, B, chance)
-    assert isinstance(summary, Kept)  # coverage cannot be redrawn, and is refused before
+        return _of_line(summary, kernel, B, random)
     rows = summary.rows
-    return _of_classes(rows.take(canonical_order(rows)), kernel, B, chance)
+    assert isinstance(rows, (Binary, Classes, DistributionRows))  # coverage cannot be redrawn, and is refused before
+    rows = rows.take(canonical_order(rows))
+    if isinstance(rows, DistributionRows):
+        return _of_distributions(rows, kernel, B, random)
+    return _of_probabilities(rows, kernel, B, random)
 
 
-def _of_line(summary: Ordered, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
-    fitted, factor = line_kernel(summary, kernel, chance)
+def _of_line(summary: Ordered, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    fitted, factor = line_kernel(summary, kernel, random)
     T = line_sums(summary, fitted, factor).pairs
     size = abs(factor) * _size(summary, fitted)
     extreme = 0
-    for events in redraw_events(summary.pool, B, chance.rng):
+    for events in redraw_events(summary.pool, B, random.rng):
         extreme += int(np.count_nonzero(reaches(_line_replicates(summary, fitted, factor, events), T, size)))
     return T, extreme
 
@@ -225,43 +223,43 @@ def _size(summary: Ordered, kernel: Kernel) -> float:
     return float(kernel_sum(p, w * (events * (1 - p) + (rows - events) * p), kernel))
 
 
-def _of_classes(rows: Classes, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
-    product = resolved(rows, kernel, chance)
-    form = form_of(rows, product, chance)
+def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    product = resolved(rows, kernel, random)
+    form = form_of(rows, product, random)
     T = 2 * pair_sum(form, rows.w)
     size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
-    if isinstance(form, VectorForm) and not has_median_target(rows, kernel):
-        redrawn = redrawn_sums(form, redraw_labels(rows, B, chance.rng), rows.w)
+    if isinstance(rows, Classes) and isinstance(form, VectorForm) and not has_median_target(rows, kernel):
+        redrawn = redrawn_sums(form, redraw_labels(rows, B, random.rng), rows.w)
         return T, int(np.count_nonzero(reaches(redrawn, T, size)))
     extreme = 0
     for _ in steps(B, size=1, label=LABEL):
-        redrawn_rows = redraw_rows(rows, chance.rng)
+        redrawn_rows = redraw_rows(rows, random.rng)
         if has_median_target(rows, kernel):
-            product = resolved(redrawn_rows, kernel, chance)
-        anew = form_of(redrawn_rows, product, chance)
+            product = resolved(redrawn_rows, kernel, random)
+        anew = form_of(redrawn_rows, product, random)
         extreme += bool(reaches(np.asarray(2 * pair_sum(anew, rows.w)), T, size))
     return T, extreme
 
 
-def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
-    """Redraw outcomes from the laws: kernel values of the targets, and their median, are new each time."""
+def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    """Redraw outcomes from their distributions: kernel values of targets, and their median, are new each time."""
 
     def pairs(these: DistributionRows) -> float:
-        form = form_of(these, resolved(these, kernel, chance), chance)
+        form = form_of(these, resolved(these, kernel, random), random)
         return 2 * pair_sum(form, these.w)
 
     T = pairs(rows)
     size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
-    centre = redraw_centre(rows, chance.rng)
+    centre = redraw_centre(rows, random.rng)
     assert isinstance(centre, DistributionRows)
     extreme = sum(
-        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, chance.rng))), T, size))
+        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, random.rng))), T, size))
         for _ in steps(B, size=1, label=LABEL)
     )
     return T, extreme
 
 
-MOST_NUMBERS = 1 << 21
+BOOTSTRAP_NUMBERS_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,13 +283,13 @@ class WeightedForm:
         return np.asarray(self.v * self.v * self.form.diagonal())
 
 
-def bootstrapped(summary: Summary, kernel: AnyKernel, B: int, chance: Chance) -> tuple[float, int]:
+def bootstrapped(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
     """Return T = n · SKCE (unbiased) and how many of B bootstrap replicates reach it."""
-    form = _form(summary, kernel, chance)
+    form = _form(summary, kernel, random)
     if isinstance(form, LineForm):
-        T, replicates = _on_line(form, B, chance.rng)
+        T, replicates = _on_line(form, B, random.rng)
     else:
-        C = multinomial_counts(form.n, B, chance.rng)
+        C = multinomial_counts(form.n, B, random.rng)
         quadratic, rows = counted_sums(form, C)
         T = (rows.sum() - form.diagonal().sum()) / (form.n - 1)
         replicates = replicates_of(C, quadratic, rows, form.diagonal())
@@ -309,17 +307,16 @@ def replicates_of(C: NDArray[Any], quadratic: FloatArray, rows: FloatArray, diag
     return np.asarray((quadratic - linear + (n - 1) * rows.sum() / n) / n)
 
 
-def _form(summary: Summary, kernel: AnyKernel, chance: Chance) -> Form:
+def _form(summary: Ordered | KeptRows, kernel: AnyKernel, random: Randomness) -> Form:
     """Return h of the rows, weights folded in with mean 1, in an order that does not depend on theirs."""
     if isinstance(summary, Ordered):
-        fitted, factor = line_kernel(summary, kernel, chance)
+        fitted, factor = line_kernel(summary, kernel, random)
         rows = summary.rows_at(np.arange(summary.n))
         e = (rows.y - rows.p) * (rows.w / rows.w.mean())
         return LineForm(np.asarray(rows.p, dtype=np.float64), e, fitted, factor)
-    assert isinstance(summary, (Kept, KeptDistributions, KeptCoverage))
-    kept: KernelRows = summary.rows
+    kept = kernel_rows_of(summary)
     kept = kept.take(canonical_order(kept, with_outcomes=True))
-    form = form_of(kept, resolved(kept, kernel, chance), chance)
+    form = form_of(kept, resolved(kept, kernel, random), random)
     if is_unit(kept.w):
         return form
     v = kept.w / kept.w.mean()
@@ -334,7 +331,7 @@ def _on_line(form: LineForm, B: int, rng: np.random.Generator) -> tuple[float, F
     diagonal = form.diagonal()
     T = (rows.sum() - diagonal.sum()) / (n - 1)
     pieces = []
-    for start, stop in steps(B, size=max(1, MOST_NUMBERS // n), label="bootstrap of skce_test"):
+    for start, stop in steps(B, size=max(1, BOOTSTRAP_NUMBERS_AT_ONCE // n), label="bootstrap of skce_test"):
         C = multinomial_counts(n, stop - start, rng).astype(np.float64)
         pieces.append(replicates_of(C, form.factor * kernel_sum(x, C * e, form.kernel), rows, diagonal))
     return float(T), np.concatenate(pieces)

@@ -2,101 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.catalogue import Shown
-from calibrant.core.decorators import calibration_test
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, Shown, enter, public
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.null import NOISE, TIE, monte_carlo_words, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
-from calibrant.inputs.options import check_choice, check_count, check_positive, generator
-from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.options import check_choice, check_count, check_positive
+from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
-from calibrant.kernel_errors.fitted import AnyKernel, Chance
-from calibrant.kernel_errors.skce import check_distance, check_full_block, check_made_with, check_options, skce
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness
+from calibrant.kernel_errors.skce import (
+    JUDGED_KINDS,
+    BlockSize,
+    Predictions,
+    SkceOptions,
+    check_distance,
+    check_full_block,
+    check_made_with,
+    estimate,
+    kernel_rows_of,
+)
 from calibrant.kernel_errors.skce import summarise as summarise_error
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, resampled, unbiased_pvalue
 from calibrant.kernels.composed import coverage_kernel, distribution_kernel, probability_kernel
-from calibrant.kernels.coverage_rows import KernelRows
-from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.kernels.kernel import JointKernel
+from calibrant.kernels.kernel_rows import KernelRows
 
-METHODS = ("resample", "bootstrap", "block", "bound")
+Method = Literal["resample", "bootstrap", "block", "bound"]
+
 FEWEST_BLOCKS = 10
 BLOCK_VARIANCE, BOOTSTRAP_VARIANCE = 8.0, 20.0
-BOOTSTRAP_ROWS = 64  # of laws: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
-ROUNDING = 1e-12
-LEVEL = 0.95  # of the lower confidence bound that a block test reports
+BOOTSTRAP_ROWS = 64  # of distributions: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
+RELATIVE_ROUNDING = 1e-12
+CONFIDENCE = 0.95  # of the lower confidence bound that a block test reports
 LARGEST_BLOCK, PAIRS = 50, 10_000_000  # of the blocks of an audit: rows, and rows times block size
-MOST_BINARY, MOST_CLASSES = 100_000, 4_000  # rows up to which an audit redraws outcomes
+REDRAWN_BINARY_ROWS, REDRAWN_CLASS_ROWS = 100_000, 4_000  # up to which an audit redraws outcomes
 
 
-def summarise(
-    rows: KernelRows | Judged, *, method: str | None, blocksize: Any, unbiased: bool, **options: Any
-) -> Summary:
-    """Return the blocks for a block test, else what `skce` reads."""
-    chosen = _method(method, rows.n if isinstance(rows, DistributionRows) else None, isinstance(rows, Judged))
-    _check(chosen, blocksize, unbiased)
-    if chosen == "block" and blocksize is None:
-        blocksize = 2
-    return summarise_error(rows, blocksize=blocksize, unbiased=unbiased, **options)
-
-
-def _by_size(rows: KernelRows) -> Mapping[str, Any]:
-    """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows.
-
-    Larger blocks see more; they shrink with the number of rows so that the time stays about the same.
-    """
-    most = MOST_BINARY if isinstance(rows, Binary) else MOST_CLASSES
-    return {} if rows.n <= most else in_blocks(rows.n)
-
-
-def in_blocks(n: int) -> dict[str, Any]:
-    """Return the options of a block test of n rows in an audit."""
-    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // FEWEST_BLOCKS))}
-
-
-@calibration_test(
-    reads=(Ordered, Kept, KeptDistributions, KeptCoverage, Blocks),
-    summarise=summarise,
-    predictions=("binary", "classes", "distributions", "samples", "intervals", "sets", "quantiles"),
-    audit={"": Shown("squared kernel calibration error (SKCE)")},
-    audit_options=_by_size,
-)
+@public
 def skce_test(
-    summary: Summary,
+    y: Outcomes,
+    prediction: Predictions | None = None,
     *,
     kernel: AnyKernel = None,
-    method: str | None = None,
+    method: Method | None = None,
     unbiased: bool = True,
-    blocksize: int | Callable[[int], int] | None = None,
+    blocksize: BlockSize = None,
     shuffle: bool = False,
     resamples: int = 999,
     bound: float | None = None,
     draws: int | None = None,
-    rng: Any = 0,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
 ) -> TestResult:
     r"""Test calibration of the whole prediction by the squared kernel calibration error.
 
-    Large values of `skce` speak against calibration. Its law under calibration is found in one of four ways:
+    Large values of `skce` are evidence against calibration. Its null distribution is found in one of four ways:
 
     ``"resample"``
         Outcomes are redrawn from the predictions, which stay fixed; :math:`T = n \cdot \mathrm{SKCE}` (unbiased) is
         recomputed, and :math:`p = (1 + \#\{T^*_b \ge T\})/(B + 1)`. Exact at any n; the default for probabilities, and
-        for laws below 64 rows.
+        for distributions below 64 rows.
     ``"bootstrap"``
         The bootstrap of degenerate U-statistics (Arcones and Giné 1992); with multinomial counts C, the matrix H of h,
         its diagonal d, row means r and mean b,
-        :math:`T^*_b = [C H C - C d - 2(n-1) C r + n(n-1) b]/n`. The default for laws from 64 rows on.
+        :math:`T^*_b = [C H C - C d - 2(n-1) C r + n(n-1) b]/n`. The default for distributions from 64 rows on.
     ``"block"``
-        The mean over blocks of rows divided by its standard error is standard normal. O(n) for small blocks.
+        The mean over s blocks of rows divided by its standard error is compared with Student's t of s - 1 degrees of
+        freedom. O(n) for small blocks.
     ``"bound"``
         A distribution-free bound of the p-value: never too small, and seldom small.
 
@@ -111,7 +98,7 @@ def skce_test(
     blocksize
         Rows of a block, or a function of n: for ``"block"`` (default 2) and ``"bound"`` (default: no blocks).
     shuffle
-        With blocks: permute the rows first, as rows sorted by score or outcome must be.
+        With blocks: permute the rows first. Rows that are sorted by score or outcome must be permuted.
     resamples
         Number of redraws or bootstrap replicates, B.
     bound
@@ -123,18 +110,18 @@ def skce_test(
     Returns
     -------
     TestResult
-        `statistic` is T, the z-value of the blocks, or the bounded estimate. `estimate` is the unbiased `skce` (T/n,
+        `statistic` is T, the t-value of the blocks, or the bounded estimate. `estimate` is the unbiased `skce` (T/n,
         the mean over blocks) or the bounded estimate; with weights h is taken as w w' h / mean(w)², which differs a
         little from the ratio that `skce` returns. `n` counts the rows used. `details` has `resamples` (redraws,
         bootstrap), `bound`, or `blocks`, `blocksize`, `standard_error` and `lower_bound`, which the true error exceeds
-        with a confidence of 95 %; and, but for laws and bounds, `variance`: the outcome variance expected under
-        calibration, Σp(1-p) for one probability per row, in units of the largest squared weight.
+        with a confidence of 95 %. Except for distributions and bounds it also has `variance`, the outcome variance
+        expected under calibration: Σp(1-p) for one probability per row, in units of the largest squared weight.
 
     Notes
     -----
-    The limit laws need outcomes that vary, not only rows: with scores of 0.01 and 100 rows the bootstrap and the
-    blocks reject calibrated predictions 4 times in 10. They are refused if the variance is below 20 (bootstrap) or 8
-    (block), with fewer than 64 rows of laws, or with fewer than 10 blocks; ``"resample"`` always answers. Rows must be
+    The bootstrap and the blocks need outcomes that vary, not only many rows: with scores of 0.01 and 100 rows they
+    reject calibrated predictions 4 times in 10. They are refused if the variance is below 20 (bootstrap) or 8 (block),
+    with fewer than 64 rows of distributions, or with fewer than 10 blocks; ``"resample"`` always answers. Rows must be
     independent given the predictions. CalibrationTests.jl 0.6.3 reports a bootstrap p-value of #/B, which can be 0, and
     lowers the p-value of its bound for negative estimates.
 
@@ -144,48 +131,126 @@ def skce_test(
     >>> skce_test(y, p).pvalue
     0.001
     """
-    check_options(kernel=kernel, unbiased=unbiased, shuffle=shuffle, draws=draws)
+    options = SkceTestOptions(kernel, unbiased, blocksize, shuffle, draws, rng, method, resamples, bound)
+    return SKCE_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class SkceTestOptions(SkceOptions):
+    """The options of `skce_test`: those of `skce`, and how the null distribution is found."""
+
+    method: Method | None
+    resamples: int
+    bound: float | None
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, None, *get_args(Method))
+        super().__post_init__()
+        check_count("resamples", self.resamples)
+        if self.method is not None:
+            _check_belongs(self.method, self.blocksize)
+        if not self.unbiased and self.method != "bound":
+            raise InputError(
+                f'unbiased=False belongs to method="bound"; got method={self.method!r}, which uses the unbiased '
+                "estimator. Leave unbiased at True"
+            )
+        if self.bound is not None:
+            if self.method != "bound":
+                raise InputError(f'bound= belongs to method="bound"; got method={self.method!r}')
+            object.__setattr__(self, "bound", check_positive("bound", self.bound, "which |h| never exceeds"))
+
+
+def _check_belongs(method: Method, blocksize: BlockSize) -> None:
+    if blocksize is not None and method not in ("block", "bound"):
+        raise InputError(f'blocksize belongs to method="block" and "bound"; got method={method!r}')
+
+
+def _summarise(rows: KernelRows, options: SkceTestOptions) -> Summary:
+    """Return the blocks for a block test, else what `skce` reads."""
+    method = options.method or _default_method(rows)
+    _check_belongs(method, options.blocksize)
+    blocksize = 2 if method == "block" and options.blocksize is None else options.blocksize
+    same = options.kernel, options.unbiased, blocksize, options.shuffle, options.draws, options.rng
+    return summarise_error(rows, SkceOptions(*same))
+
+
+def _default_method(rows: KernelRows) -> Method:
+    """Return redraws where they are exact and quick, else the bootstrap."""
+    many_distributions = isinstance(rows, DistributionRows) and rows.n >= BOOTSTRAP_ROWS
+    return "bootstrap" if isinstance(rows, Judged) or many_distributions else "resample"
+
+
+def _finish(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions) -> TestResult:
+    kernel, random = options.kernel, options.randomness
     if isinstance(summary, Blocks):
-        method = method or "block"
-        check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
-    n = summary.n if isinstance(summary, KeptDistributions) else None
-    method = _method(method, n, isinstance(summary, KeptCoverage))
-    if not isinstance(summary, Blocks):
-        _check(method, blocksize, unbiased)
-        if blocksize is not None:
-            check_made_with(summary, kernel=kernel, unbiased=unbiased, blocksize=blocksize)
+        method: Method = options.method or "block"
+        check_made_with(summary, kernel, options.unbiased, options.blocksize)
+    else:
+        method = options.method or (
+            "resample" if isinstance(summary, Ordered) else _default_method(kernel_rows_of(summary))
+        )
+        _check_belongs(method, options.blocksize)
+        if options.blocksize is not None:
+            check_made_with(summary, kernel, options.unbiased, options.blocksize)
     check_distance(summary, kernel)
-    if bound is not None and method != "bound":
-        raise InputError(f'bound= belongs to method="bound"; got method={method!r}')
-    B = check_count("resamples", resamples)
-    chance = Chance(draws, generator(rng))
     if method == "block":
         return _block_test(summary)
     if method == "bound":
-        return _bound_test(summary, kernel, unbiased, bound, chance)
+        return _bound_test(summary, options, random)
     if isinstance(summary, Blocks):
         raise SummaryError(f'method={method!r} needs the rows; this summary holds sums of blocks, for method="block"')
     if summary.n < 2:
         raise NotApplicableError(f"skce_test needs at least 2 rows; got {summary.n}")
-    return _replicated(summary, kernel, method, B, chance)
+    return _replicated(summary, kernel, method, options.resamples, random)
 
 
-def _replicated(summary: Summary, kernel: AnyKernel, method: str, B: int, chance: Chance) -> TestResult:
+def _audit_options(rows: KernelRows) -> Mapping[str, Any]:
+    """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows.
+
+    Larger blocks have more power; they shrink with the number of rows to keep the time about the same.
+    """
+    redrawn = REDRAWN_BINARY_ROWS if isinstance(rows, Binary) else REDRAWN_CLASS_ROWS
+    return {} if rows.n <= redrawn else in_blocks(rows.n)
+
+
+def in_blocks(n: int) -> dict[str, Any]:
+    """Return the options of a block test of n rows in an audit."""
+    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // FEWEST_BLOCKS))}
+
+
+SKCE_TEST = enter(
+    Entry(
+        skce_test,
+        SkceTestOptions,
+        _summarise,
+        _finish,
+        reads=(Ordered, KeptRows, Blocks),
+        kind="test",
+        predictions=JUDGED_KINDS,
+        audit={"": Shown("squared kernel calibration error (SKCE)")},
+        audit_options=_audit_options,
+    )
+)
+
+
+def _replicated(
+    summary: Ordered | KeptRows, kernel: AnyKernel, method: Method, B: int, random: Randomness
+) -> TestResult:
     n, (w, variance) = summary.n, _variance(summary)
     if method == "resample":
-        if isinstance(summary, KeptCoverage):
+        if _holds(summary, Judged):
             raise NotApplicableError(
-                "intervals, sets and quantiles do not say how outcomes are drawn, so that they cannot be redrawn; "
+                "intervals, sets and quantiles do not say how outcomes are drawn, so these cannot be redrawn; "
                 'use method="bootstrap"'
             )
-        pairs, extreme = resampled(summary, kernel, B, chance)
+        pairs, extreme = resampled(summary, kernel, B, random)
         T = pairs / ((n - 1) * w * w)
     else:
         _check_bootstrap(summary, variance)
-        T, extreme = bootstrapped(summary, kernel, B, chance)
+        T, extreme = bootstrapped(summary, kernel, B, random)
     how = monte_carlo_words(B) if method == "resample" else f"{B} bootstrap replicates"
     details: dict[str, Any] = {"resamples": B}
-    if not isinstance(summary, KeptDistributions):
+    if not _holds(summary, DistributionRows):
         details["variance"] = variance
     return TestResult(
         statistic=float(T),
@@ -197,25 +262,25 @@ def _replicated(summary: Summary, kernel: AnyKernel, method: str, B: int, chance
     )
 
 
-def _variance(summary: Summary) -> tuple[float, float]:
+def _variance(summary: Ordered | KeptRows) -> tuple[float, float]:
     """Return the mean weight, and the outcome variance expected under calibration in units of the largest weight."""
     if isinstance(summary, Ordered):
         p, w, rows, _ = summary.pool
         return summary.total_weight / summary.n, float((w * w * rows * p * (1 - p)).sum()) / summary.weight_max**2
-    kept = _kept_rows(summary)
+    kept = kernel_rows_of(summary)
     weights = np.asarray(kept.w)
     return float(weights.mean()), float((weights**2 * outcome_variance(kept)).sum() / weights.max() ** 2)
 
 
-def _check_bootstrap(summary: Summary, variance: float) -> None:
-    if isinstance(summary, KeptDistributions):
+def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
+    if _holds(summary, DistributionRows):
         if summary.n < BOOTSTRAP_ROWS:
             raise NotApplicableError(
                 f'method="bootstrap" holds its level from {BOOTSTRAP_ROWS} rows on; got {summary.n}. '
                 'Use method="resample"'
             )
     elif variance < BOOTSTRAP_VARIANCE:
-        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, isinstance(summary, KeptCoverage))
+        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, _holds(summary, Judged))
 
 
 def _block_test(summary: Summary) -> TestResult:
@@ -224,57 +289,56 @@ def _block_test(summary: Summary) -> TestResult:
             'method="block" reads a summary of blocks; '
             'make it with summarize("skce_test", y, prediction, method="block")'
         )
-    if not summary.unbiased:
-        raise InputError('method="block" uses the unbiased estimator; leave unbiased at True')
     s, m = summary.blocks, summary.m
     check_full_block(summary)
     if s < FEWEST_BLOCKS:
         raise _too_few_blocks(s, m, summary.n, _is_coverage(summary))
     variance = summary.variance / summary.heaviest**2
-    if not summary.kind.startswith("law ") and variance < BLOCK_VARIANCE:
+    if not _is_distribution(summary) and variance < BLOCK_VARIANCE:
         raise _too_rare("block", BLOCK_VARIANCE, variance, _is_coverage(summary))
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
     if abs(mean) <= NOISE * TIE:  # nothing but rounding
         mean = 0.0
-    if se <= max(ROUNDING * abs(mean), NOISE * TIE):  # blocks that differ by rounding only
+    if se <= max(RELATIVE_ROUNDING * abs(mean), NOISE * TIE):  # blocks that differ by rounding only
         se = 0.0
     if se == 0 and mean > 0:
         raise NotApplicableError(
-            f"all {s} blocks have the same value, {mean:g}, so that it has no standard error; "
+            f"all {s} blocks have the same value, {mean:g}, so it has no standard error; "
             f"use {_instead(_is_coverage(summary))}"
         )
-    from scipy.special import ndtr, ndtri
+    from scipy.special import stdtr, stdtrit
 
-    z = mean / se if se > 0 else 0.0
+    t = mean / se if se > 0 else 0.0
     details = {
         "blocks": s,
         "blocksize": m,
         "standard_error": se,
-        "lower_bound": max(0.0, mean - float(ndtri(LEVEL)) * se),
+        "lower_bound": max(0.0, mean - float(stdtrit(s - 1, CONFIDENCE)) * se),
         "variance": variance,
     }
-    if summary.kind.startswith("law "):
+    if _is_distribution(summary):
         del details["variance"]
     return TestResult(
-        statistic=z,
-        pvalue=float(ndtr(-z)) if se > 0 else 1.0,
+        statistic=t,
+        pvalue=float(stdtr(s - 1, -t)) if se > 0 else 1.0,
         estimate=mean,
-        method=f"kernel test of calibration (SKCE); {s:,} blocks of {m} rows, normal limit",
+        method=f"kernel test of calibration (SKCE); {s:,} blocks of {m} rows, Student's t",
         n=summary.used,
         details=details,
     )
 
 
-def _bound_test(summary: Summary, kernel: AnyKernel, unbiased: bool, bound: Any, chance: Chance) -> TestResult:
+def _bound_test(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions, random: Randomness) -> TestResult:
+    kernel, unbiased = options.kernel, options.unbiased
     if not _has_equal_weights(summary):
         raise InputError('method="bound" has no form with weights; leave weights out or use method="resample"')
     blocks = isinstance(summary, Blocks)
     if blocks and not unbiased:
         raise InputError("the bound of the biased estimator is for all pairs; leave blocksize out")
-    Bd = _largest(summary, kernel) if bound is None else check_positive("bound", bound, "which |h| never exceeds")
-    t = skce(summary, kernel=kernel, unbiased=unbiased, draws=chance.draws, rng=chance.rng)
+    Bd = options.bound or _largest(summary, kernel)
+    t = estimate(summary, kernel, unbiased, random)
     n = summary.used if isinstance(summary, Blocks) else summary.n
     m = summary.m if isinstance(summary, Blocks) else n
     pvalue = unbiased_pvalue(t, n=n, m=m, bound=Bd) if unbiased else biased_pvalue(t, n=n, bound=Bd)
@@ -288,50 +352,40 @@ def _bound_test(summary: Summary, kernel: AnyKernel, unbiased: bool, bound: Any,
     )
 
 
-def _largest(summary: Summary, kernel: AnyKernel) -> float:
+def _largest(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel) -> float:
     if isinstance(summary, Blocks):
         return largest_h(summary.kernel)
     if isinstance(kernel, JointKernel):
         return largest_h(kernel)
-    if isinstance(summary, KeptDistributions):
-        return largest_h(distribution_kernel(kernel, summary.rows.distribution))
-    if isinstance(summary, KeptCoverage):
+    if isinstance(summary, Ordered):
+        return largest_h(probability_kernel(kernel, 1))
+    rows = kernel_rows_of(summary)
+    if isinstance(rows, DistributionRows):
+        return largest_h(distribution_kernel(kernel, rows.distribution))
+    if isinstance(rows, Judged):
         return largest_h(coverage_kernel(kernel))
-    return largest_h(probability_kernel(kernel, summary.K if isinstance(summary, Kept) else 1))
+    return largest_h(probability_kernel(kernel, rows.K if isinstance(rows, Classes) else 1))
 
 
-def _has_equal_weights(summary: Summary) -> bool:
+def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:
     if isinstance(summary, Ordered):
         return summary.has_equal_weights
     if isinstance(summary, Blocks):
         return bool(np.isclose(summary.weight, summary.heaviest * summary.used, rtol=1e-12))
-    w = _kept_rows(summary).w
+    w = summary.rows.w
     return is_unit(w) or bool(w.min() == w.max())
 
 
-def _kept_rows(summary: Summary) -> KernelRows:
-    assert isinstance(summary, (Kept, KeptDistributions, KeptCoverage))  # what else is read has been dealt with
-    return summary.rows
-
-
-def _method(method: Any, rows_of_distributions: int | None, judged: bool) -> str:
-    """Return the method, by default redraws where they are exact and quick, else the bootstrap."""
-    check_choice("method", method, None, *METHODS)
-    if method is not None:
-        return str(method)
-    many_distributions = rows_of_distributions is not None and rows_of_distributions >= BOOTSTRAP_ROWS
-    return "bootstrap" if judged or many_distributions else "resample"
-
-
-def _check(method: str, blocksize: Any, unbiased: bool) -> None:
-    if blocksize is not None and method not in ("block", "bound"):
-        raise InputError(f'blocksize belongs to method="block" and "bound"; got method={method!r}')
-    if unbiased is False and method != "bound":
-        raise InputError(f"method={method!r} uses the unbiased estimator; leave unbiased at True")
+def _holds(summary: Ordered | KeptRows, kind: type[Judged] | type[DistributionRows]) -> bool:
+    return isinstance(summary, KeptRows) and isinstance(summary.rows, kind)
 
 
 def _is_coverage(summary: Blocks) -> bool:
     return summary.kind.startswith("coverage ")
+
+
+def _is_distribution(summary: Blocks) -> bool:
+    return summary.kind.startswith("distribution ")
 
 
 def _instead(coverage: bool) -> str:

@@ -1,4 +1,4 @@
-"""Unnormalised calibration mean embedding."""
+"""Unnormalised calibration mean embedding: kernel errors seen from a few test locations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import metric
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import chunks
+from calibrant.core.kept_rows import distribution_table, joined
 from calibrant.core.moments import Moments
 from calibrant.core.null import redraw_rows
 from calibrant.errors import InputError, SummaryError, shown
@@ -20,12 +22,139 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.rows import DistributionRows, DrawnRows, read_outcomes
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.fitted import AnyKernel, Chance, form_of, resolved
-from calibrant.kernel_errors.skce import check_options
-from calibrant.kernels.composed import target_matrix
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, resolved
+from calibrant.kernels.composed import check_kernel_option, target_matrix
 from calibrant.kernels.forms import DistributionForm, LineForm, MeanForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Product
-from calibrant.kernels.row_order import canonical_order, joined, table_of
+from calibrant.kernels.kernel_rows import canonical_order
+
+
+@public
+def ucme(
+    y: Outcomes,
+    prediction: ArrayLike | Distribution | None = None,
+    *,
+    locations: int | tuple[ArrayLike | Distribution, ArrayLike] = 10,
+    kernel: AnyKernel = None,
+    draws: int | None = None,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
+    r"""Unnormalised calibration mean embedding: the kernel calibration error seen from J test locations.
+
+    For locations :math:`T_j = (t_j, u_j)`, a prediction and a target each,
+
+    .. math::
+
+        Z_{ij} = k_P(p_i, t_j) \bigl[k_Y(y_i, u_j) - E\,k_Y(Z_i, u_j)\bigr], \qquad
+        \mathrm{UCME} = \frac{1}{J} \sum_j \Bigl(\frac{1}{n} \sum_i Z_{ij}\Bigr)^2 ,
+
+    the mean square of the row means (Widmann, Lindsten and Zachariah 2021). It costs O(nJ).
+
+    Parameters
+    ----------
+    y, prediction, kernel, draws, weights, classes, pos_label
+        As in `skce`.
+    locations
+        A pair ``(prediction, y)`` of the same kind as the data, chosen without looking at the outcomes, with targets as
+        0 and 1 or column numbers; or a whole number J for J rows of the data, drawn with `rng`, each with a target
+        drawn from its own prediction.
+    rng
+        A Generator or a whole number: for draws, locations, and the rows that give a ``"median"`` length scale.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The value is a square and depends on kernel and locations; it is above 0 for calibrated predictions too. `cme_test`
+    says whether it is more than chance.
+
+    Locations given as a number depend on `rng` and on the predictions and weights of the rows in the call, but not on
+    their order and not on the outcomes. A part of the rows has other locations than the whole, and so has a batch.
+    Batches therefore need locations given as a pair, and a kernel with numbers for length scales; their value is then
+    that of all rows.
+
+    Examples
+    --------
+    One location at p = 0.5, y = 1, the kernel there exp(-0.5) for both rows; residuals 1 - 0 and 1 - 1:
+    (exp(-0.5) · (1 + 0) / 2)².
+
+    >>> from calibrant.kernels import Exponential
+    >>> round(ucme([1, 1], [0.0, 1.0], locations=([0.5], [1]), kernel=Exponential(1.0)), 6)
+    0.09197
+    """
+    options = UcmeOptions(locations, kernel, draws, rng)
+    return UCME(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class UcmeOptions:
+    """The options of `ucme`."""
+
+    locations: int | tuple[ArrayLike | Distribution, ArrayLike]
+    kernel: AnyKernel
+    draws: int | None
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        check_kernel_option(self.kernel)
+        if isinstance(self.kernel, JointKernel):
+            raise InputError("test locations need a product of kernels, such as Exponential() * Delta()")
+        if self.draws is not None:
+            check_count("draws", self.draws, least=2)
+        generator(self.rng)
+        if isinstance(self.locations, tuple) and len(self.locations) == 2:
+            return
+        if isinstance(self.locations, (tuple, str)) or np.ndim(self.locations):
+            raise InputError(
+                "locations must be a whole number J or a pair (prediction, y) of test predictions and targets; "
+                f"got {shown(self.locations)}"
+            )
+        check_count("locations", self.locations)
+
+    @property
+    def randomness(self) -> Randomness:
+        """The random numbers of a call."""
+        return Randomness(self.draws, generator(self.rng))
+
+
+def _summarise(rows: DrawnRows, options: UcmeOptions) -> Moments:
+    """Return the moments of the row scores Z_j of each location."""
+    random = options.randomness
+    product, places = located(rows, options, random)
+    name = f"ucme[{places.digest(product)}]"
+    total = Moments.zero()
+    parts = chunks(rows.n) if places.chosen is None else [slice(0, rows.n)]
+    for part in parts:
+        piece = rows.take(np.arange(part.start, part.stop))
+        Z = location_scores(piece, places, product, random).of(piece.y)
+        total += Moments.of({f"{name}.{j}": Z[:, j] for j in range(places.J)}, piece.w)
+    return total
+
+
+def _finish(summary: Moments, options: UcmeOptions) -> float:
+    names = [name for name in summary.names if name.startswith("ucme[")]
+    if not names:
+        summary.mean_of("ucme")  # refuses, and says what the summary holds
+    return float(np.mean([summary.mean_of(name) ** 2 for name in names]))
+
+
+UCME = enter(
+    Entry(
+        ucme,
+        UcmeOptions,
+        _summarise,
+        _finish,
+        reads=(Moments,),
+        predictions=("binary", "classes", "distributions", "samples"),
+        range=(0.0, np.inf),
+        mean=True,
+    )
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +170,7 @@ class Locations:
         return self.rows.n
 
     def digest(self, kernel: Product) -> str:
-        """Return a short name of these locations with this kernel, so that only like is merged with like."""
+        """Return a short name of these locations with this kernel, by which only equal ones are merged."""
         rows = self.rows
         parts: list[Any] = [rows.y]
         if isinstance(rows, Binary):
@@ -55,12 +184,12 @@ class Locations:
 
 
 def _bytes_of(distribution: Distribution) -> NDArray[np.uint8]:
-    """Return bytes that differ where laws do; a law of one's own is known by its representation only."""
+    """Return bytes that differ where distributions do; one of the user's own is known by its `repr` only."""
     try:
-        kind, columns = table_of(distribution)
+        kind, columns = distribution_table(distribution)
     except SummaryError:
         return np.frombuffer(repr(distribution).encode(), np.uint8)
-    return np.frombuffer(kind.encode() + np.ascontiguousarray(columns).tobytes(), np.uint8)
+    return np.frombuffer(repr(kind).encode() + np.ascontiguousarray(columns).tobytes(), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +219,10 @@ class LocationScores:
         return self.product.target.of_distance(np.abs(gap) if y.ndim == 1 else np.sqrt(np.square(gap).sum(axis=-1)))
 
 
-def location_scores(rows: DrawnRows, locations: Locations, kernel: Product, chance: Chance) -> LocationScores:
+def location_scores(rows: DrawnRows, locations: Locations, kernel: Product, random: Randomness) -> LocationScores:
     """Compare rows with locations, for kernels whose length scales are numbers."""
     n, J = rows.n, locations.J
-    form = form_of(_together(rows, locations), kernel, chance)
+    form = form_of(_together(rows, locations), kernel, random)
     i, j = np.arange(n)[:, None], np.arange(n, n + J)[None, :]
     u = locations.rows.y
     if isinstance(form, (LineForm, VectorForm)):
@@ -128,7 +257,7 @@ def _together(rows: DrawnRows, locations: Locations) -> DrawnRows:
         try:
             return DistributionRows(y, joined(_draws_alone(rows.distribution), _draws_alone(others.distribution)), w)
         except SummaryError as problem:
-            raise InputError(f"locations must be a law like that of the prediction: {problem}") from None
+            raise InputError(f"locations must be a distribution like the prediction: {problem}") from None
     raise InputError("locations must be of the same kind as the prediction: a pair (prediction, y)")
 
 
@@ -137,94 +266,14 @@ def _draws_alone(distribution: Distribution) -> Distribution:
     return Samples(distribution.draws) if isinstance(distribution, Samples) else distribution
 
 
-def summarise(rows: DrawnRows, *, locations: Any, kernel: AnyKernel, draws: int | None, rng: Any, **_: Any) -> Moments:
-    """Return the moments of the row scores Z_j of each location."""
-    check_options(kernel=kernel, unbiased=True, shuffle=False, draws=draws)
-    chance = Chance(draws, generator(rng))
-    product, places = located(rows, locations, kernel, chance)
-    name = f"ucme[{places.digest(product)}]"
-    total = Moments.zero()
-    parts = chunks(rows.n) if places.chosen is None else [slice(0, rows.n)]
-    for part in parts:
-        piece = rows.take(np.arange(part.start, part.stop))
-        Z = location_scores(piece, places, product, chance).of(piece.y)
-        total += Moments.of({f"{name}.{j}": Z[:, j] for j in range(places.J)}, piece.w)
-    return total
-
-
-@metric(
-    reads=(Moments,),
-    summarise=summarise,
-    predictions=("binary", "classes", "distributions", "samples"),
-    range=(0.0, np.inf),
-    mean=True,
-)
-def ucme(
-    summary: Moments,
-    *,
-    locations: Any = 10,
-    kernel: AnyKernel = None,
-    draws: int | None = None,
-    rng: Any = 0,
-) -> float:
-    r"""Unnormalised calibration mean embedding: the kernel calibration error seen from J test locations.
-
-    For locations :math:`T_j = (t_j, u_j)`, a prediction and a target each,
-
-    .. math::
-
-        Z_{ij} = k_P(p_i, t_j) \bigl[k_Y(y_i, u_j) - E\,k_Y(Z_i, u_j)\bigr], \qquad
-        \mathrm{UCME} = \frac{1}{J} \sum_j \Bigl(\frac{1}{n} \sum_i Z_{ij}\Bigr)^2 ,
-
-    the mean square of the row means (Widmann, Lindsten and Zachariah 2021). It costs O(nJ).
-
-    Parameters
-    ----------
-    y, prediction, kernel, draws, weights, classes, pos_label
-        As in `skce`.
-    locations
-        A pair ``(prediction, y)`` of the same kind, chosen without a look at the outcomes, targets as 0 and 1 or
-        column numbers; or a whole number J: J rows drawn with `rng`, each with a target drawn from its own prediction.
-    rng
-        A Generator or a whole number.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    The value is a square and depends on kernel and locations; it is above 0 for calibrated predictions too. `cme_test`
-    says whether it is more than chance.
-
-    Examples
-    --------
-    One location at p = 0.5, y = 1, the kernel there exp(-0.5) for both rows; residuals 1 - 0 and 1 - 1:
-    (exp(-0.5) · (1 + 0) / 2)².
-
-    >>> from calibrant import Exponential
-    >>> round(ucme([1, 1], [0.0, 1.0], locations=([0.5], [1]), kernel=Exponential(1.0)), 6)
-    0.09197
-    """
-    names = [name for name in summary.names if name.startswith("ucme[")]
-    if not names:
-        summary.mean_of("ucme")  # refuses, and says what the summary holds
-    return float(np.mean([summary.mean_of(name) ** 2 for name in names]))
-
-
-def located(rows: DrawnRows, locations: Any, kernel: AnyKernel, chance: Chance) -> tuple[Product, Locations]:
+def located(rows: DrawnRows, options: UcmeOptions, random: Randomness) -> tuple[Product, Locations]:
     """Return the kernels with numbers for length scales, and the locations."""
-    if isinstance(kernel, JointKernel):
-        raise InputError("test locations need a product of kernels, such as Exponential() * Delta()")
-    product = resolved(rows, kernel, chance)
+    product = resolved(rows, options.kernel, random)
     assert isinstance(product, Product)
-    if not isinstance(locations, tuple):
-        J = check_count("locations", locations) if _is_number(locations) else _refuse(locations)
-        return product, _drawn(rows, J, chance.rng)
-    if len(locations) != 2:
-        _refuse(locations)
+    if not isinstance(options.locations, tuple):
+        return product, _drawn(rows, options.locations, random.rng)
     try:
-        return product, Locations(_read_like(rows, *locations))
+        return product, Locations(_read_like(rows, *options.locations))
     except InputError as problem:
         raise InputError(f"locations must be a pair (prediction, y) like the data, y as numbers: {problem}") from None
 
@@ -245,7 +294,8 @@ def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
     if isinstance(rows, DistributionRows):
         if not isinstance(prediction, Distribution):
             raise InputError(
-                f"locations must hold a law like the prediction, {type(rows.distribution).__name__}, and targets"
+                f"locations must hold a distribution like the prediction, {type(rows.distribution).__name__}, and "
+                "targets"
             )
         return read_outcomes(y, prediction)
     if isinstance(rows, Binary):
@@ -254,14 +304,3 @@ def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
     if not isinstance(read, Classes) or read.K != rows.K:
         raise InputError(f"locations must hold class probabilities with {rows.K} columns, like the prediction")
     return replace(read, w=unit_weights(read.n))
-
-
-def _is_number(locations: Any) -> bool:
-    return np.ndim(locations) == 0 and not isinstance(locations, str)
-
-
-def _refuse(locations: Any) -> int:
-    raise InputError(
-        "locations must be a whole number J or a pair (prediction, y) of test predictions and targets; "
-        f"got {shown(locations)}"
-    )

@@ -14,6 +14,7 @@ from calibrant.core.binned import BinOptions, Bins, LabelBins, Strategy, bin_tab
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.grid import Grid
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Direction
 from calibrant.core.several import PerLabel
@@ -22,7 +23,6 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.kernels.kept import Kept
 from calibrant.probabilities.canonical import (
     Distance,
     MedianVariance,
@@ -219,7 +219,7 @@ def _reduced(rows: Binary | Classes, bins: Bins, strategy: Strategy, notion: str
 def _error(summary: Summary, options: EceOptions) -> float:
     if options.notion == "canonical":
         return canonical_error(summary, cast(int | MedianVariance, options.bins), options.distance)
-    if isinstance(summary, (SimplexCells, Kept)):
+    if isinstance(summary, (SimplexCells, KeptRows)):
         raise SummaryError(f"a {type(summary).__name__} is for notion='canonical'; got notion={options.notion!r}")
     if isinstance(summary, (LabelBins, PerLabel)):
         return _averaged(_tables(summary, options), options)
@@ -287,7 +287,7 @@ ECE = enter(
         EceOptions,
         _summarise,
         _error,
-        reads=(Grid, Ordered, LabelBins, PerLabel, SimplexCells, Kept),
+        reads=(Grid, Ordered, LabelBins, PerLabel, SimplexCells, KeptRows),
         predictions=("binary", "classes"),
         range=(0.0, 1.0),
         mean=True,

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import IndexArray
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice, check_count
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.kernels.kept import Kept, kept
 from calibrant.probabilities.simplex_cells import CellSums, SimplexCells, sums_by_cell
 
 
@@ -187,7 +187,7 @@ def check_canonical(bins: Any, distance: Any, **others: Any) -> None:
 
 def summarise_canonical(rows: Binary | Classes, bins: int | MedianVariance) -> Summary:
     """Return cells of width bins, or all rows where the bins depend on all of them."""
-    return kept(rows) if isinstance(bins, MedianVariance) else SimplexCells.of(rows, int(bins))
+    return KeptRows.of(rows) if isinstance(bins, MedianVariance) else SimplexCells.of(rows, int(bins))
 
 
 def canonical_error(summary: Summary, bins: int | MedianVariance, distance: Any) -> float:
@@ -208,7 +208,7 @@ def _width_cells(summary: Summary, bins: int) -> CellSums:
 
 
 def _median_variance_cells(summary: Summary, bins: MedianVariance) -> CellSums:
-    if not isinstance(summary, Kept):
+    if not isinstance(summary, KeptRows):
         raise SummaryError(
             f"bins={bins} needs all rows; this summary is of kind {type(summary).__name__}. "
             f"Make it with summarize('ece', y, prediction, notion='canonical', bins={bins})"
@@ -219,9 +219,14 @@ def _median_variance_cells(summary: Summary, bins: MedianVariance) -> CellSums:
             f"Use MedianVariance(minsize={summary.n}) or fewer"
         )
     # Two columns are judged by the second, as one probability per row is: rounding of the first decides nothing.
-    P = two_columns(summary.P[:, 1]) if summary.K == 2 else summary.P
+    rows = summary.rows
+    assert isinstance(rows, (Binary, Classes))
+    if isinstance(rows, Classes) and rows.K > 2:
+        P = rows.P.astype(np.float64, copy=False)
+    else:
+        P = two_columns(rows.p if isinstance(rows, Binary) else rows.P[:, 1])
     place = median_variance_bins(P, bins.minsize, bins.maxbins)
-    return sums_by_cell(place, int(place.max()) + 1, summary.y, P, summary.w)
+    return sums_by_cell(place, int(place.max()) + 1, rows.y, P, rows.w)
 
 
 def _distances(cells: CellSums, distance: Any) -> FloatArray:

@@ -22,7 +22,7 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, read_probabilities
 from calibrant.inputs.rows import DistributionRows, DrawnRows, Judged, read_outcomes
-from calibrant.kernels.row_order import canonical_order
+from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps
 
 Measure = Callable[[DrawnRows], float]

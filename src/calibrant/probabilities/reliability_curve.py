@@ -14,9 +14,9 @@ from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import grouped, isotonic_fit, isotonic_quantile, ranked
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.core.ordered import Ordered
-from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
@@ -153,12 +153,12 @@ class ReliabilityOptions:
             raise InputError('strategy="isotonic" has no method= and no simultaneous=; leave them out')
 
 
-def _summarise(rows: Binary | QuantileRows, options: ReliabilityOptions) -> Ordered | KeptQuantiles:
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
+def _summarise(rows: Binary | QuantileRows, options: ReliabilityOptions) -> Ordered | KeptRows:
+    return KeptRows.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
 
 
-def _curve(summary: Ordered | KeptQuantiles | Grid, options: ReliabilityOptions) -> Curve:
-    if isinstance(summary, KeptQuantiles):
+def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> Curve:
+    if isinstance(summary, KeptRows):
         _refuse_options(options)
         return _of_quantiles(summary)
     if options.strategy != "isotonic":
@@ -180,13 +180,15 @@ def _refuse_options(options: ReliabilityOptions) -> None:
             )
 
 
-def _of_quantiles(summary: KeptQuantiles) -> Curve:
+def _of_quantiles(summary: KeptRows) -> Curve:
     """Return the recalibrated quantiles of each different forecast, level by level."""
-    outcomes = ranked(summary.y)
+    rows = summary.rows
+    assert isinstance(rows, QuantileRows)
+    outcomes = ranked(rows.y)
     tables = []
-    for values, level in zip(summary.values.T, summary.levels.tolist(), strict=True):
+    for values, level in zip(rows.prediction.values.T, rows.prediction.levels.tolist(), strict=True):
         forecasts = grouped(values)
-        low, high = (isotonic_quantile(outcomes, summary.w, forecasts, level, upper=side) for side in (False, True))
+        low, high = (isotonic_quantile(outcomes, rows.w, forecasts, level, upper=side) for side in (False, True))
         tables.append((np.full(low.size, level), forecasts.value, low, high, forecasts.rows))
     names = ("level", "forecast", "recalibrated_low", "recalibrated_high", "count")
     return Curve(
@@ -278,7 +280,7 @@ RELIABILITY_CURVE = enter(
         ReliabilityOptions,
         _summarise,
         _curve,
-        reads=(Ordered, KeptQuantiles, Grid),
+        reads=(Ordered, KeptRows, Grid),
         kind="curve",
         predictions=("binary", "quantiles"),
         on_grid=lambda options: on_grid(bins=options.bins, strategy=options.strategy),

@@ -20,6 +20,7 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 
 @public
@@ -38,7 +39,7 @@ def brier_score(
         \qquad\text{or}\qquad
         \frac{1}{W} \sum_i w_i \sum_k (1\{y_i = k\} - P_{ik})^2
 
-    for one probability per row (0 to 1), and for class probabilities (the sum over classes, 0 to 2). So a
+    for one probability per row (0 to 1), and for class probabilities (the sum over classes, 0 to 2). A
     two-column prediction has twice the value of its second column.
 
     Parameters
@@ -46,7 +47,7 @@ def brier_score(
     y, prediction, weights, classes, pos_label
         As in `ece`.
     half
-        Halve the value for class probabilities, so that it lies in 0 to 1.
+        Halve the value for class probabilities, which then lies in 0 to 1.
 
     Returns
     -------
@@ -130,12 +131,13 @@ def log_score(
 
     .. math:: -\frac{1}{W} \sum_i w_i \ln P_i(y_i)
 
-    with the density of the predictive law in place of P for laws.
+    with the density in place of P for continuous predictive distributions.
 
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`; or outcomes and a law that has a density, such as `Normal` or `MvNormal`.
+        As in `ece`; or outcomes and a predictive distribution that has a density, such as `Normal` or `MvNormal`, or a
+        discrete `ScipyDistribution`, which has probabilities.
     clip
         Limit probabilities to [clip, 1 - clip] first, 0 < clip < 0.5. None leaves them as they are. For probabilities
         only.
@@ -144,12 +146,12 @@ def log_score(
     -------
     float
         In nats, lower is better. Infinite if an outcome happened that was given probability or density 0. At least 0
-        for probabilities; densities have no largest value, so that of laws may be negative.
+        for probabilities; densities have no largest value, so their score may be negative.
 
     Notes
     -----
-    The value for a law depends on the units of y: differences between two laws of the same outcomes do not. Draws have
-    no density and are refused; `crps` and `energy_score` judge them.
+    The value of a density depends on the units of y; differences between two distributions of the same outcomes do
+    not. Draws have no density and are refused; `crps` and `energy_score` judge them.
 
     Infinity is the right answer for a prediction that ruled out what happened: other packages clip silently and
     return a number that depends on the precision of the machine (scikit-learn: 2⁻⁵² for float64).
@@ -163,7 +165,7 @@ def log_score(
     >>> log_score([1, 1], [0.0, 0.5])
     inf
 
-    A standard normal law at its mean, ln √(2π):
+    A standard normal distribution at its mean, ln √(2π):
 
     >>> from calibrant import Normal
     >>> round(log_score([0.0], Normal(0.0, 1.0)), 6)
@@ -203,12 +205,15 @@ def _negative_logarithms(rows: Rows | DistributionRows, options: LogScoreOptions
 
 
 def _of_distribution(rows: DistributionRows) -> FloatArray:
-    score: FloatArray = -rows.distribution.log_density(rows.y)
+    distribution = rows.distribution
+    if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
+        return np.asarray(-distribution.log_probability(rows.y) + 0.0)
+    score: FloatArray = -distribution.log_density(rows.y)
     endless = np.isneginf(score)
     if endless.any():
         value = rows.y[int(np.argmax(endless))]
         raise NotApplicableError(
-            f"the density of {type(rows.distribution).__name__} at the outcome {shown(value)} is infinite, which "
+            f"the density of {type(distribution).__name__} at the outcome {shown(value)} is infinite, which "
             "makes every score minus infinity. Use crps, or drop such rows"
         )
     return score + 0.0

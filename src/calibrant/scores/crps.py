@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.decorators import mean_metric
+from calibrant.core.annotations import Outcomes
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
+from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
@@ -22,12 +26,216 @@ from calibrant.kernels.expected_line import normal_exponential
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 NEARLY_EQUAL = 1e-5  # of the sum of two scales: the quotient loses five digits here, the limit's error is below 1e-10
+DRAWS_AT_ONCE = 1 << 20
+TAIL = 1e-10  # probability beyond which values of a discrete distribution are left out, on either side
+LARGEST_SPREAD = 1_000_000  # standard deviation of a discrete distribution, whose values are summed one by one
+ELSEWHERE = (
+    "The scoringrules package scores other families (logistic, t, gamma, lognormal, GEV, GPD, truncated and censored "
+    "ones); or pass draws, crps(y, Samples(distribution.sample(1000, rng)), fair=True)"
+)
+
+
+@public
+def crps(
+    y: Outcomes,
+    prediction: Distribution | None = None,
+    *,
+    fair: bool = False,
+    weights: ArrayLike | None = None,
+) -> float | FloatArray:
+    r"""Mean squared distance between the predicted distribution function and the step at the outcome.
+
+    .. math:: \int \bigl(F(x) - 1\{y \le x\}\bigr)^2 dx = \mathrm{E}|X - y| - \tfrac12 \mathrm{E}|X - X'|
+
+    with X, X' independent draws of F. For M draws :math:`x_{(1)} \le \dots \le x_{(M)}` of a row
+
+    .. math:: \frac1M \sum_m |x_m - y| - \frac{1}{M^2} \sum_m (2m - M - 1)\, x_{(m)} .
+
+    Parameters
+    ----------
+    y, weights
+        As in `coverage`; or the summary made by `summarize`. Vectors for draws of vectors.
+    prediction
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Normal`, `Laplace`, a `Mixture` of
+        these two, or a `ScipyDistribution` of whole numbers such as ``scipy.stats.poisson(mu)``.
+    fair
+        Divide the second sum by M(M - 1) in place of M². That is unbiased for the distribution behind the draws (Ferro
+        2014), and ensembles of different size can be compared. Needs two draws or more.
+
+    Returns
+    -------
+    float or ndarray
+        In the units of y, lower is better. Draws of vectors are scored coordinate by coordinate: an array (D,).
+
+    Notes
+    -----
+    A proper score: it rewards calibration and sharpness together, and `decompose` splits it. One draw gives the
+    absolute error. The plain score of M draws is too high by about 1/M of its spread part, which favours large
+    ensembles; the fair one may be negative. Elsewhere the fair form is also called "pwm", and the plain one "qd",
+    "nrg" or "ecdf". `energy_score` also judges the dependence
+    between coordinates.
+
+    For a distribution of whole numbers the integral is a sum, of which values beyond the quantiles 1e-10 and 1 - 1e-10
+    are left out. The relative error is of the order of 1e-10.
+
+    Examples
+    --------
+    Draws 1 and 3 for the outcome 2: mean distance 1, and half the mean distance of two draws is (0 + 2 + 2 + 0)/8.
+
+    >>> from calibrant import Normal, Samples
+    >>> crps([2.0], Samples([[1.0, 3.0]]))
+    0.5
+    >>> crps([2.0], Samples([[1.0, 3.0]]), fair=True)
+    0.0
+
+    A normal distribution that is right scores σ/√π on average; at its own mean (√2 - 1)σ/√π:
+
+    >>> round(crps([0.0], Normal(0.0, 1.0)), 6)
+    0.233695
+
+    A fair coin, 0 or 1: F is 1/2 between them, and (1/2)² is what the outcome 1 costs.
+
+    >>> from scipy import stats
+    >>> from calibrant import ScipyDistribution
+    >>> round(crps([1.0], ScipyDistribution(stats.bernoulli(0.5))), 12)
+    0.25
+    """
+    return CRPS(y, prediction, CrpsOptions(fair), weights=weights)
+
+
+@dataclass(frozen=True)
+class CrpsOptions:
+    """The options of `crps`."""
+
+    fair: bool
+
+    def __post_init__(self) -> None:
+        check_choice("fair", self.fair, False, True)
+
+
+def _row_scores(rows: DistributionRows, options: CrpsOptions) -> FloatArray:
+    if isinstance(rows.distribution, Samples):
+        return _of_draws(rows.y, rows.distribution, options.fair)
+    if options.fair:
+        raise InputError(f"fair=True is for Samples; the CRPS of {type(rows.distribution).__name__} needs no estimate")
+    return distribution_crps(rows.distribution, rows.y)
+
+
+CRPS = enter_mean(
+    crps,
+    CrpsOptions,
+    _row_scores,
+    predictions=("samples", "distributions"),
+    range=(0.0, np.inf),
+    instead={"quantiles": "weighted_interval_score is the CRPS of quantiles"},
+)
+
+
+def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
+    r"""Return the CRPS of each row, in closed form or as a sum over whole numbers.
+
+    Normal: :math:`A(y - \mu, \sigma) - \sigma/\sqrt\pi`. Laplace: :math:`|d| + b e^{-|d|/b} - \tfrac34 b`. Mixture:
+    :math:`\sum_k w_k \mathrm{E}|X_k - y| - \tfrac12 \sum_{kl} w_k w_l \mathrm{E}|X_k - X_l|`.
+    """
+    if distribution.shape:
+        raise NotApplicableError(
+            f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
+            "Use energy_score(y, Samples(distribution.sample(1000, rng)))"
+        )
+    if isinstance(distribution, Normal):
+        return np.asarray(normal_mean(y - distribution.mean, distribution.std) - distribution.std / math.sqrt(math.pi))
+    if isinstance(distribution, Laplace):
+        return np.asarray(from_point(distribution, y) - 0.75 * distribution.scale)
+    if isinstance(distribution, Mixture) and all(
+        isinstance(part, (Normal, Laplace)) for part in distribution.components
+    ):
+        return _of_mixture(distribution, y)
+    if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
+        return _of_whole_numbers(distribution, y)
+    raise NotApplicableError(
+        "crps judges Normal, Laplace, mixtures of these, and SciPy's distributions of whole numbers; got "
+        f"{_named(distribution)}. {ELSEWHERE}"
+    )
+
+
+def _of_mixture(distribution: Mixture, y: FloatArray) -> FloatArray:
+    score = np.zeros(distribution.n)
+    for k, (component, weight) in enumerate(zip(distribution.components, distribution.weights.T, strict=True)):
+        score += weight * from_point(component, y)
+        score -= 0.5 * weight * weight * between(component, component)
+        for other in range(k):
+            score -= weight * distribution.weights[:, other] * between(component, distribution.components[other])
+    return score
+
+
+def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatArray:
+    """Return ∫ (F(x) - 1{y <= x})² dx, where F is constant between neighbouring values of the distribution."""
+    n = distribution.n
+    wide = ~(distribution.spread() < LARGEST_SPREAD)
+    if wide.any():
+        raise NotApplicableError(
+            f"crps sums over the values of {distribution.dist.name} one by one, and needs a standard deviation below "
+            f"{LARGEST_SPREAD:,}; row {int(np.argmax(wide))} has {distribution.spread()[wide][0]:g}. Pass draws of it "
+            "as Samples"
+        )
+    first, last = distribution.ppf(np.full(n, TAIL)), distribution.isf(np.full(n, TAIL))
+    # Beyond the values that are summed F is 0 or 1: all that counts there is how far away y is.
+    score = np.maximum(first - y, 0.0) + np.maximum(y - last, 0.0)
+    by_width = np.argsort(last - first, kind="stable")
+    start = 0
+    while start < n:
+        rows = by_width[start : start + 1]
+        width = int(last[rows[0]] - first[rows[0]])
+        most = max(1, DRAWS_AT_ONCE // max(width, 1))
+        rows = by_width[start : start + most]
+        rows = rows[last[rows] - first[rows] <= 2 * width + 1]
+        steps = np.arange(int((last[rows] - first[rows]).max()))
+        x = first[rows, None] + steps
+        inside = x < last[rows, None]
+        part = distribution.take(rows)
+        below = np.clip(y[rows, None] - x, 0.0, 1.0)  # how much of the step from x to x + 1 lies below y
+        terms = part.cdf(x) ** 2 * below + part.sf(x) ** 2 * (1 - below)
+        score[rows] += np.where(inside, terms, 0.0).sum(axis=1)
+        start += rows.size
+    return score
+
+
+def _of_draws(y: FloatArray, distribution: Samples, fair: bool) -> FloatArray:
+    M = distribution.M
+    if fair and M < 2:
+        raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the absolute error")
+    if distribution.shape:
+        coordinates = [_scores(y[:, d], distribution.draws[:, :, d], fair) for d in range(distribution.shape[0])]
+        return np.stack(coordinates, axis=1)
+    return _scores(y, distribution.draws, fair)
+
+
+def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
+    n, M = draws.shape
+    place = 2 * np.arange(1, M + 1) - M - 1  # of the m-th draw, from the middle
+    score = np.empty(n)
+    for part in chunks(n, max(1, DRAWS_AT_ONCE // M)):
+        z = draws[part] - y[part, None]  # centred first: sums of large numbers would cancel
+        z.sort(axis=1)
+        spread = np.einsum("im,m->i", z, place) / (M * (M - 1) if fair else M * M)
+        score[part] = np.abs(z, out=z).mean(axis=1) - spread
+    return score if fair else np.maximum(score, 0.0)
+
+
+def _named(distribution: Distribution) -> str:
+    if isinstance(distribution, Mixture):
+        return f"a Mixture of {', '.join(sorted({type(part).__name__ for part in distribution.components}))}"
+    return (
+        f"ScipyDistribution of {distribution.dist.name}"
+        if isinstance(distribution, ScipyDistribution)
+        else type(distribution).__name__
+    )
 
 
 def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
     r"""Return E|X - y| of each row.
 
-    With d = y - centre: :math:`A(d, \sigma)` for a normal law, :math:`|d| + b e^{-|d|/b}` for a Laplace law.
+    With d = y - centre: :math:`A(d, \sigma)` for `Normal`, :math:`|d| + b e^{-|d|/b}` for `Laplace`.
 
     >>> from_point(Laplace([0.0, 0.0], 1.0), np.array([0.0, np.log(2)])).round(4)
     array([1.    , 1.1931])
@@ -41,14 +249,14 @@ def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
 
 
 def between(first: Distribution, second: Distribution) -> FloatArray:
-    r"""Return E|X - X'| of two independent laws, row by row.
+    r"""Return E|X - X'| of two independent distributions, row by row.
 
-    With m the difference of the centres: :math:`A(m, \sqrt{s^2 + s'^2})` for two normal laws (Grimit et al. 2006),
+    With m the difference of the centres: :math:`A(m, \sqrt{s^2 + s'^2})` for two of `Normal` (Grimit et al. 2006),
 
     .. math:: |m| + \frac{b^3 e^{-|m|/b} - c^3 e^{-|m|/c}}{b^2 - c^2}
 
-    for two Laplace laws, :math:`|m| + e^{-|m|/b}(3b + |m|)/2` if b = c, and
-    :math:`A(m, s) + b\,\mathrm{E} e^{-|D|/b}` with D ~ Normal(m, s) for a normal and a Laplace law.
+    for two of `Laplace`, :math:`|m| + e^{-|m|/b}(3b + |m|)/2` if b = c, and
+    :math:`A(m, s) + b\,\mathrm{E} e^{-|D|/b}` with D ~ Normal(m, s) for `Normal` and `Laplace`.
 
     >>> between(Normal(0.0, 3.0), Normal(0.0, 4.0)) / np.sqrt(2 / np.pi)
     array([5.])
@@ -84,7 +292,7 @@ def _laplace_laplace(m: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     close = b - c <= NEARLY_EQUAL * (b + c)
     middle = b / 2 + c / 2
     limit = _decay(m, middle) * (3 * middle + m) / 2
-    r = np.where(close, 0.5, c / b)  # in units of b, so that no cube leaves the range of float64
+    r = np.where(close, 0.5, c / b)  # in units of b: no cube leaves the range of float64
     quotient = b * (_decay(m, b) - r**3 * _decay(m, c)) / ((1 - r) * (1 + r))
     return np.asarray(m + np.where(close, limit, quotient))
 
@@ -103,138 +311,4 @@ def _unknown(distribution: Distribution) -> NotApplicableError:
     return NotApplicableError(
         f"the expected absolute difference of {type(distribution).__name__} has no closed form here; Normal and "
         f"Laplace have one"
-    )
-
-
-BLOCK = 1 << 20  # draws that are sorted at a time
-ELSEWHERE = (
-    "The scoringrules package scores other families (logistic, t, gamma, lognormal, GEV, GPD, Poisson, negative "
-    "binomial, truncated and censored ones); or pass draws, crps(y, Samples(law.sample(1000, rng)), fair=True)"
-)
-
-
-@mean_metric(
-    predictions=("samples", "distributions"),
-    range=(0.0, np.inf),
-    returns="float | FloatArray",
-    instead={"quantiles": "weighted_interval_score is the CRPS of quantiles"},
-)
-def crps(rows: DistributionRows, *, fair: bool = False) -> FloatArray:
-    r"""Mean squared distance between the predicted distribution function and the step at the outcome.
-
-    .. math:: \int \bigl(F(x) - 1\{y \le x\}\bigr)^2 dx = \mathrm{E}|X - y| - \tfrac12 \mathrm{E}|X - X'|
-
-    with X, X' independent draws of F. For M draws :math:`x_{(1)} \le \dots \le x_{(M)}` of a row
-
-    .. math:: \frac1M \sum_m |x_m - y| - \frac{1}{M^2} \sum_m (2m - M - 1)\, x_{(m)} .
-
-    Parameters
-    ----------
-    y, weights
-        As in `coverage`; or the summary made by `summarize`. Vectors for draws of vectors.
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Normal`, `Laplace`, or a `Mixture` of
-        normal and Laplace laws.
-    fair
-        Divide the second sum by M(M - 1) in place of M²: unbiased for the law behind the draws (Ferro 2014), so that
-        ensembles of different size can be compared. Needs two draws or more.
-
-    Returns
-    -------
-    float or ndarray
-        In the units of y, lower is better. Draws of vectors are scored coordinate by coordinate: an array (D,).
-
-    Notes
-    -----
-    A proper score: it rewards calibration and sharpness together, and `decompose` splits it. One draw gives the
-    absolute error. The plain score of M draws is too high by about 1/M of its spread part, which favours large
-    ensembles; the fair one may be negative. Elsewhere the fair form is also called "pwm", and the plain one "qd",
-    "nrg" or "ecdf". The dependence between coordinates is seen by `energy_score`.
-
-    Examples
-    --------
-    Draws 1 and 3 for the outcome 2: mean distance 1, and half the mean distance of two draws is (0 + 2 + 2 + 0)/8.
-
-    >>> from calibrant import Normal, Samples
-    >>> crps([2.0], Samples([[1.0, 3.0]]))
-    0.5
-    >>> crps([2.0], Samples([[1.0, 3.0]]), fair=True)
-    0.0
-
-    A normal law that is right scores σ/√π on average; at its own mean (√2 - 1)σ/√π:
-
-    >>> round(crps([0.0], Normal(0.0, 1.0)), 6)
-    0.233695
-    """
-    check_choice("fair", fair, False, True)
-    if isinstance(rows.distribution, Samples):
-        return _of_draws(rows.y, rows.distribution, fair)
-    if fair:
-        raise InputError(f"fair=True is for Samples; the CRPS of {type(rows.distribution).__name__} needs no estimate")
-    return distribution_crps(rows.distribution, rows.y)
-
-
-def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
-    r"""Return the CRPS of each row in closed form.
-
-    Normal: :math:`A(y - \mu, \sigma) - \sigma/\sqrt\pi`. Laplace: :math:`|d| + b e^{-|d|/b} - \tfrac34 b`. Mixture:
-    :math:`\sum_k w_k \mathrm{E}|X_k - y| - \tfrac12 \sum_{kl} w_k w_l \mathrm{E}|X_k - X_l|`.
-    """
-    if distribution.shape:
-        raise NotApplicableError(
-            f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
-            "Use energy_score(y, Samples(law.sample(1000, rng)))"
-        )
-    if isinstance(distribution, Normal):
-        return np.asarray(normal_mean(y - distribution.mean, distribution.std) - distribution.std / math.sqrt(math.pi))
-    if isinstance(distribution, Laplace):
-        return np.asarray(from_point(distribution, y) - 0.75 * distribution.scale)
-    if isinstance(distribution, Mixture) and all(
-        isinstance(part, (Normal, Laplace)) for part in distribution.components
-    ):
-        return _of_mixture(distribution, y)
-    raise NotApplicableError(
-        f"crps has closed forms for Normal, Laplace and mixtures of these; got {_named(distribution)}. {ELSEWHERE}"
-    )
-
-
-def _of_mixture(distribution: Mixture, y: FloatArray) -> FloatArray:
-    score = np.zeros(distribution.n)
-    for k, (component, weight) in enumerate(zip(distribution.components, distribution.weights.T, strict=True)):
-        score += weight * from_point(component, y)
-        score -= 0.5 * weight * weight * between(component, component)
-        for other in range(k):
-            score -= weight * distribution.weights[:, other] * between(component, distribution.components[other])
-    return score
-
-
-def _of_draws(y: FloatArray, distribution: Samples, fair: bool) -> FloatArray:
-    M = distribution.M
-    if fair and M < 2:
-        raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the absolute error")
-    if distribution.shape:
-        coordinates = [_scores(y[:, d], distribution.draws[:, :, d], fair) for d in range(distribution.shape[0])]
-        return np.stack(coordinates, axis=1)
-    return _scores(y, distribution.draws, fair)
-
-
-def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
-    n, M = draws.shape
-    place = 2 * np.arange(1, M + 1) - M - 1  # of the m-th draw, from the middle
-    score = np.empty(n)
-    for part in chunks(n, max(1, BLOCK // M)):
-        z = draws[part] - y[part, None]  # centred first: sums of large numbers would cancel
-        z.sort(axis=1)
-        spread = np.einsum("im,m->i", z, place) / (M * (M - 1) if fair else M * M)
-        score[part] = np.abs(z, out=z).mean(axis=1) - spread
-    return score if fair else np.maximum(score, 0.0)
-
-
-def _named(distribution: Distribution) -> str:
-    if isinstance(distribution, Mixture):
-        return f"a Mixture of {', '.join(sorted({type(part).__name__ for part in distribution.components}))}"
-    return (
-        f"ScipyDistribution of {distribution.dist.name}"
-        if isinstance(distribution, ScipyDistribution)
-        else type(distribution).__name__
     )

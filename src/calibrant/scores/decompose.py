@@ -2,45 +2,287 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.binned import bin_table, on_grid
-from calibrant.core.catalogue import Shown, find
-from calibrant.core.decorators import metric
+from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import Ranked, grouped, isotonic_blocks, isotonic_quantile, lower_quantile, ranked
-from calibrant.core.kinds import AnyRows
+from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
-from calibrant.core.quantile_rows import KeptQuantiles
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_bins, check_choice, read_levels
 from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernels.kept import KeptDistributions
+from calibrant.scores.brier_and_log import BRIER_SCORE
 from calibrant.scores.crps import distribution_crps
 
+Score = Literal["brier", "log"]
+Method = Literal["isotonic", "bins", "hersbach"]
+BinRule = Literal["cube-root", "sweep"]
+Strategy = Literal["width", "mass"]
+Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
 
-def decompose_quantiles(summary: KeptQuantiles, *, method: str, levels: Any) -> QuantileDecomposition:
-    """Split the quantile score of each level; see `decompose`."""
-    check_choice("method", method, "isotonic")
-    if levels is not None:
-        raise InputError("levels= is for laws; Quantiles have their own. Select some with .at(level)")
-    outcomes = ranked(summary.y)
-    columns = zip(summary.values.T, summary.levels, strict=True)
-    parts = np.array([level_parts(outcomes, q, summary.w, float(level)) for q, level in columns])
+DEFAULT_LEVELS = 99  # at which the quantiles of a distribution are taken
+DEFAULTS_OF_PROBABILITIES = {"score": "brier", "bins": 15, "strategy": "width"}  # no meaning for other predictions
+
+
+@public
+def decompose(
+    y: Outcomes,
+    prediction: ArrayLike | Quantiles | Distribution | None = None,
+    *,
+    score: Score = "brier",
+    method: Method = "isotonic",
+    bins: int | BinRule = 15,
+    strategy: Strategy = "width",
+    levels: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> Decomposition | QuantileDecomposition | CrpsDecomposition:
+    r"""Split a mean score into miscalibration, discrimination and uncertainty (CORP).
+
+    With S(f) the mean score of a forecast f, :math:`\hat y` the isotonic regression of the outcomes on the forecasts,
+    and :math:`\bar y` the best constant forecast (the base rate, or a quantile of the outcomes),
+
+    .. math:: \mathrm{mcb} = S(p) - S(\hat y), \quad \mathrm{dsc} = S(\bar y) - S(\hat y), \quad
+              \mathrm{unc} = S(\bar y), \qquad S(p) = \mathrm{mcb} - \mathrm{dsc} + \mathrm{unc}.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`, one probability per row; or outcomes and `Quantiles`, `Samples` or a predictive
+        distribution.
+    score
+        ``"brier"`` or ``"log"``, for probabilities. For quantiles the quantile scores are split, for draws and
+        distributions the CRPS.
+    method
+        ``"isotonic"`` (Dimitriadis, Gneiting and Jordan 2021; Gneiting et al. 2023 for quantiles).
+        Probabilities have also ``"bins"`` (Murphy 1973, Brier score only): mcb = Σ f(ȳ_b - p̄_b)²,
+        dsc = Σ f(ȳ_b - ȳ)², unc = ȳ(1 - ȳ), and `within` is the rest: score = mcb - dsc + unc + within exactly.
+        Draws have also ``"hersbach"`` (Hersbach 2000), without weights.
+    bins, strategy
+        The bins of ``method="bins"``, as in `ece`.
+    levels
+        The levels at which the quantiles of a distribution are taken; default (m - ½)/99 for m = 1..99. Draws are
+        their own quantiles, at (m - ½)/M.
+
+    Returns
+    -------
+    Decomposition
+        `score`, `mcb`, `dsc`, `unc`, `within`.
+    QuantileDecomposition
+        For quantiles: `score`, `mcb`, `dsc`, `unc` of each level, and `wis`, twice their means.
+    CrpsDecomposition
+        For draws and distributions: `score`, `mcb`, `dsc`, `unc`, and `discretisation`, the part of the score that the
+        levels of a distribution do not account for.
+
+    Notes
+    -----
+    mcb of isotonic fits is never negative and is biased up in samples: for a calibrated model with 200 uniform scores
+    its mean is 0.015. ``consistency_test(y, p, metric="decompose")`` gives its p-value. An outcome that was given
+    probability 0 makes the log score and its mcb infinite, and an infinite quantile does the same to the quantile
+    score; dsc and unc stay finite.
+
+    A `Grid` has score, unc and the parts of up to 100 width bins exactly. Its isotonic fit gives rows of one cell one
+    value; mcb and dsc are then too small, by at most the largest share of a cell times its √(ȳ(1 - ȳ)). A grid does not
+    hold the log score.
+
+    The isotonic fit of a quantile is the same quantile of the outcomes of a stretch of neighbouring forecasts, and
+    not a mean of quantiles. The CRPS of M draws is exactly 2/M times the sum of the quantile scores of its order
+    statistics, and its parts are sums of theirs. Hersbach's parts compare, between neighbouring order statistics, how
+    often the outcome lies below with the i/M expected; that dsc may be negative.
+
+    Examples
+    --------
+    Scores 0.2, 0.2, 0.8, 0.8 with frequencies 1/2 and 1: the fit is 0.5, 0.5, 1, 1 with S = (0.25 + 0.25)/4 = 0.125,
+    and the base rate 3/4 has S = 0.1875.
+
+    >>> parts = decompose([0, 1, 1, 1], [0.2, 0.2, 0.8, 0.8])
+    >>> round(parts.score, 6), round(parts.mcb, 6), parts.dsc, parts.unc
+    (0.19, 0.065, 0.0625, 0.1875)
+
+    Medians that are the outcomes shifted by 1 lose that 1/2 to miscalibration and discriminate fully:
+
+    >>> from calibrant import Quantiles
+    >>> parts = decompose([0.0, 1.0, 2.0, 5.0], Quantiles([1.0, 2.0, 3.0, 6.0], 0.5))
+    >>> parts.score, parts.mcb, parts.dsc, parts.unc
+    (0.5, 0.5, 0.75, 0.75)
+    """
+    options = DecomposeOptions(score, method, bins, strategy, levels)
+    return DECOMPOSE(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class DecomposeOptions:
+    """The options of `decompose`."""
+
+    score: Score
+    method: Method
+    bins: int | BinRule
+    strategy: Strategy
+    levels: Any  # array_like or None when given; then a tuple of numbers, or None
+
+    def __post_init__(self) -> None:
+        check_choice("score", self.score, *get_args(Score))
+        check_choice("method", self.method, *get_args(Method))
+        check_bins(self.bins, self.strategy)
+        if self.method == "bins" and self.score != "brier":
+            raise InputError('method="bins" splits the Brier score only; use method="isotonic" for the log score')
+        if self.levels is not None:
+            object.__setattr__(self, "levels", tuple(read_levels(self.levels, "levels")[0].tolist()))
+
+
+def _summarise(rows: Binary | QuantileRows | DistributionRows, options: DecomposeOptions) -> Ordered | KeptRows:
+    return Ordered.of(rows) if isinstance(rows, Binary) else KeptRows.of(rows)
+
+
+def _finish(
+    summary: Ordered | Grid | KeptRows, options: DecomposeOptions
+) -> Decomposition | QuantileDecomposition | CrpsDecomposition:
+    if isinstance(summary, (Ordered, Grid)):
+        return _of_probabilities(summary, options)
+    rows = summary.rows
+    assert isinstance(rows, (QuantileRows, DistributionRows))
+    prediction = rows.prediction if isinstance(rows, QuantileRows) else rows.distribution
+    for name, default in DEFAULTS_OF_PROBABILITIES.items():
+        value = getattr(options, name)
+        if value != default:
+            kind = type(prediction).__name__
+            raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
+    return _of_quantiles(rows, options) if isinstance(rows, QuantileRows) else _of_distributions(rows, options)
+
+
+def _on_grid(options: DecomposeOptions) -> bool:
+    """Tell whether a `Grid` has the parts of the Brier score: of width bins exactly, of isotonic fits nearly."""
+    exact = on_grid(bins=options.bins, strategy=options.strategy)
+    return options.score == "brier" and (options.method == "isotonic" or exact)
+
+
+def _rounding(grid: Grid, options: DecomposeOptions) -> float | dict[str, float]:
+    """Return by how much a fit to the rows may lie below the fit to their cells, never above.
+
+    Let the fit f to the rows rise by d_c in cell c; Σ d_c <= 1. Its mean f̄_c per cell is monotone too, and in a cell
+    of weight W_c Σw(y - f)² >= Σw(y - f̄_c)² - 2Σw(y - ȳ_c)(f - f̄_c), of which the last term is at most W_c d_c times
+    the standard deviation of y (Cauchy-Schwarz; that of f is d_c/2 at most). So what is gained within cells is at most
+    the largest W_c √(ȳ_c(1 - ȳ_c)).
+    """
+    if options.method == "bins":
+        return 0.0
+    cells = grid.cells()
+    y = np.nan_to_num(cells.mean_observed)
+    most = float((cells.share * np.sqrt(np.maximum(y * (1 - y), 0))).max())
+    return {"score": 0.0, "mcb": most, "dsc": most, "unc": 0.0, "within": 0.0}
+
+
+DECOMPOSE = enter(
+    Entry(
+        decompose,
+        DecomposeOptions,
+        _summarise,
+        _finish,
+        reads=(Ordered, KeptRows, Grid),
+        on_grid=_on_grid,
+        rounding=_rounding,
+        predictions=("binary", "quantiles", "samples", "distributions"),
+        mean=True,
+        audit={
+            "mcb": Shown("miscalibration part of the Brier score", grows=True),
+            "dsc": Shown("discrimination part of the Brier score"),
+        },
+    )
+)
+
+
+def _of_probabilities(summary: Ordered | Grid, options: DecomposeOptions) -> Decomposition:
+    check_choice("method", options.method, "isotonic", "bins")
+    if options.levels is not None:
+        raise InputError("levels= is for distributions; leave it out for probabilities")
+    if options.method == "bins":
+        return _by_bins(summary, options.bins, options.strategy)
+    if options.score == "log" and isinstance(summary, Grid):
+        raise SummaryError(
+            'a Grid does not have the log score; use score="brier", or pass the rows or their Ordered summary'
+        )
+    w, e = _weights(summary)
+    rule = _brier if options.score == "brier" else _log
+    blocks = isotonic_blocks(e, w)
+    total, events = w.sum(keepdims=True), e.sum(keepdims=True)
+    of_p, of_fit = _score_of(summary, rule), _mean_score(rule, blocks.fit, blocks.weight, blocks.event_weight)
+    unc = _mean_score(rule, events / total, total, events)
+    # p and a constant are monotone fits too: a fit above them is one by rounding, or by the width of a cell
+    of_fit = min(of_fit, of_p, unc)
+    return Decomposition(score=of_p, mcb=of_p - of_fit, dsc=unc - of_fit, unc=unc)
+
+
+def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return weight and weight of events of each different score, or of each cell in use."""
+    if isinstance(summary, Ordered):
+        return summary.weight_by_score, summary.event_weight_by_score
+    cells = summary.cells()
+    return cells.w[cells.count > 0], cells.wy[cells.count > 0]
+
+
+def _score_of(summary: Ordered | Grid, rule: Rule) -> float:
+    """Return the mean score of the predictions; of a grid the Brier score."""
+    if isinstance(summary, Grid):
+        return float(BRIER_SCORE.finish(summary, BRIER_SCORE.usual))
+    return _mean_score(rule, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
+
+
+def _by_bins(summary: Ordered | Grid, bins: int | str, strategy: str) -> Decomposition:
+    table = bin_table(summary, bins=bins, strategy=strategy)
+    base = float(table.wy.sum() / table.w.sum())
+    rel = float(np.dot(table.share, table.gap**2))
+    res = float(np.nansum(table.share * (table.mean_observed - base) ** 2))
+    unc = base * (1 - base)
+    total = _score_of(summary, _brier)
+    return Decomposition(score=total, mcb=rel, dsc=res, unc=unc, within=total - rel + res - unc)
+
+
+def _mean_score(rule: Rule, f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
+    """Return the mean score of forecasts f for weights w with event weights e."""
+    parts = (float(rule(f[part], w[part], e[part]).sum()) for part in chunks(f.size))
+    return sum(parts) / float(w.sum()) + 0.0
+
+
+def _brier(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
+    return np.asarray(e * (1 - f) ** 2 + (w - e) * f**2)
+
+
+def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
+    """Return the log scores; 0 ln 0 = 0."""
+    from scipy.special import xlog1py, xlogy
+
+    return np.asarray(-(xlogy(e, f) + xlog1py(w - e, -f)))
+
+
+def _of_quantiles(rows: QuantileRows, options: DecomposeOptions) -> QuantileDecomposition:
+    """Split the quantile score of each level."""
+    check_choice("method", options.method, "isotonic")
+    if options.levels is not None:
+        raise InputError("levels= is for distributions; Quantiles have their own. Select some with .at(level)")
+    prediction = rows.prediction
+    outcomes = ranked(rows.y)
+    columns = zip(prediction.values.T, prediction.levels, strict=True)
+    parts = np.array([level_parts(outcomes, q, rows.w, float(level)) for q, level in columns])
     with np.errstate(invalid="ignore"):
         wis = 2 * parts.mean(axis=0)
-    found = (summary.levels, *parts.T)
-    level, score, mcb, dsc, unc = (float(part[0]) if summary.single else part for part in found)
+    found = (prediction.levels, *parts.T)
+    level, score, mcb, dsc, unc = (float(part[0]) if prediction.single else part for part in found)
     return QuantileDecomposition(level, score, mcb, dsc, unc, Decomposition(*wis.tolist()))
 
 
@@ -51,23 +293,20 @@ def level_parts(outcomes: Ranked, q: FloatArray, w: FloatArray, level: float) ->
     fit[forecasts.order] = np.repeat(isotonic_quantile(outcomes, w, forecasts, level), forecasts.rows)
     y = outcomes.values[outcomes.place]
     constant = np.full(1, lower_quantile(outcomes, w, level))
-    score, best, unc = (_mean_score_decompose_quantiles(y, f, w, level) for f in (q, fit, constant))
+    score, best, unc = (_mean_quantile_score(y, f, w, level) for f in (q, fit, constant))
     return score, max(score - best, 0.0), max(unc - best, 0.0), unc
 
 
-def _mean_score_decompose_quantiles(y: FloatArray, q: FloatArray, w: FloatArray, level: float) -> float:
+def _mean_quantile_score(y: FloatArray, q: FloatArray, w: FloatArray, level: float) -> float:
     """Return the mean of ρ(y, q) = max(τ(y - q), (1 - τ)(q - y))."""
     error = y - q
     return float((w * np.maximum(level * error, (level - 1) * error)).sum() / w.sum())
 
 
-LEVELS = 99
-
-
-def decompose_crps(summary: KeptDistributions, *, method: str, levels: Any) -> CrpsDecomposition:
-    """Split the CRPS of draws or laws; see `decompose`."""
+def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> CrpsDecomposition:
+    """Split the CRPS of draws or distributions."""
+    method, levels = options.method, options.levels
     check_choice("method", method, "isotonic", "hersbach")
-    rows = summary.rows
     distribution = rows.distribution
     if distribution.shape:
         raise InputError(
@@ -76,10 +315,10 @@ def decompose_crps(summary: KeptDistributions, *, method: str, levels: Any) -> C
         )
     if isinstance(distribution, Samples):
         if levels is not None:
-            raise InputError("levels= is for laws; draws are their own quantiles. Leave it out for Samples")
-        if method == "hersbach":
-            return hersbach(rows, distribution)
-        return _isotonic(rows, _order_statistics(distribution))
+            raise InputError("levels= is for distributions; draws are their own quantiles. Leave it out for Samples")
+        return (
+            hersbach(rows, distribution) if method == "hersbach" else _isotonic(rows, _order_statistics(distribution))
+        )
     if method == "hersbach":
         raise InputError(f'method="hersbach" is for Samples; got {type(distribution).__name__}. Use method="isotonic"')
     score = distribution_crps(distribution, rows.y)
@@ -101,10 +340,9 @@ def _order_statistics(distribution: Samples) -> Iterator[tuple[float, FloatArray
         yield (m + 0.5) / distribution.M, ordered[:, m]
 
 
-def _read_at(distribution: Distribution, levels: Any) -> Iterator[tuple[float, FloatArray]]:
-    """Yield the quantiles of one level after the other, so that memory does not grow with their number."""
-    found = (np.arange(LEVELS) + 0.5) / LEVELS if levels is None else read_levels(levels, "levels")[0]
-    for level in found.tolist():
+def _read_at(distribution: Distribution, levels: tuple[float, ...] | None) -> Iterator[tuple[float, FloatArray]]:
+    """Yield the quantiles of one level after the other: memory does not grow with the number of levels."""
+    for level in levels or ((np.arange(DEFAULT_LEVELS) + 0.5) / DEFAULT_LEVELS).tolist():
         yield level, distribution.ppf(np.full(distribution.n, level))
 
 
@@ -137,212 +375,7 @@ def hersbach(rows: DistributionRows, distribution: Samples) -> CrpsDecomposition
 
 
 def _uncertainty(y: FloatArray) -> float:
-    """Return Σ_ij |y_i - y_j| / 2n², the CRPS of the outcomes' own law."""
+    """Return Σ_ij |y_i - y_j| / 2n², the CRPS of the outcomes' own distribution."""
     n = y.size
     z = np.sort(y - y.mean())
     return float(((2 * np.arange(1, n + 1) - n - 1) * z).sum() / n**2)
-
-
-Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
-
-OF_PROBABILITIES = {"score": "brier", "bins": 15, "strategy": "width"}  # what has no meaning for other predictions
-
-
-def decomposed_rows(rows: AnyRows, **_: Any) -> Ordered | KeptQuantiles | KeptDistributions:
-    """Return the summary of rows that holds what their decomposition needs, which is all of them."""
-    if isinstance(rows, DistributionRows):
-        return KeptDistributions.of(rows)
-    return KeptQuantiles.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(cast(Binary, rows))
-
-
-def _on_grid(options: Mapping[str, Any]) -> bool:
-    """Tell whether a `Grid` has the parts of the Brier score: of width bins exactly, of isotonic fits nearly."""
-    return options["score"] == "brier" and (options["method"] == "isotonic" or on_grid(**options))
-
-
-def _rounding(grid: Grid, *, method: str, **_: Any) -> float | dict[str, float]:
-    """Return by how much a fit to the rows may lie below the fit to their cells, never above.
-
-    Let the fit f to the rows rise by d_c in cell c; Σ d_c <= 1. Its mean f̄_c per cell is monotone too, and in a cell
-    of weight W_c Σw(y - f)² >= Σw(y - f̄_c)² - 2Σw(y - ȳ_c)(f - f̄_c), of which the last term is at most W_c d_c times
-    the standard deviation of y (Cauchy-Schwarz; that of f is d_c/2 at most). So what is gained within cells is at most
-    the largest W_c √(ȳ_c(1 - ȳ_c)).
-    """
-    if method == "bins":
-        return 0.0
-    cells = grid.cells()
-    y = np.nan_to_num(cells.mean_observed)
-    most = float((cells.share * np.sqrt(np.maximum(y * (1 - y), 0))).max())
-    return {"score": 0.0, "mcb": most, "dsc": most, "unc": 0.0, "within": 0.0}
-
-
-@metric(
-    reads=(Ordered, KeptQuantiles, KeptDistributions, Grid),
-    summarise=decomposed_rows,
-    on_grid=_on_grid,
-    rounding=_rounding,
-    predictions=("binary", "quantiles", "samples", "distributions"),
-    mean=True,
-    audit={
-        "mcb": Shown("miscalibration part of the Brier score", grows=True),
-        "dsc": Shown("discrimination part of the Brier score"),
-    },
-)
-def decompose(
-    summary: Ordered | KeptQuantiles | KeptDistributions | Grid,
-    *,
-    score: str = "brier",
-    method: str = "isotonic",
-    bins: int | str = 15,
-    strategy: str = "width",
-    levels: Any = None,
-) -> Decomposition | QuantileDecomposition | CrpsDecomposition:
-    r"""Split a mean score into miscalibration, discrimination and uncertainty (CORP).
-
-    With S(f) the mean score of a forecast f, :math:`\hat y` the isotonic regression of the outcomes on the forecasts,
-    and :math:`\bar y` the best constant forecast (the base rate, or a quantile of the outcomes),
-
-    .. math:: \mathrm{mcb} = S(p) - S(\hat y), \quad \mathrm{dsc} = S(\bar y) - S(\hat y), \quad
-              \mathrm{unc} = S(\bar y), \qquad S(p) = \mathrm{mcb} - \mathrm{dsc} + \mathrm{unc}.
-
-    Parameters
-    ----------
-    y, prediction, weights, classes, pos_label
-        As in `ece`, one probability per row; or outcomes and `Quantiles`, `Samples` or a law.
-    score
-        ``"brier"`` or ``"log"``, for probabilities. Quantiles are split by their quantile scores, draws and laws by
-        their CRPS.
-    method
-        ``"isotonic"`` (Dimitriadis, Gneiting and Jordan 2021; Gneiting et al. 2023 for quantiles).
-        Probabilities have also ``"bins"`` (Murphy 1973, Brier score only): mcb = Σ f(ȳ_b - p̄_b)²,
-        dsc = Σ f(ȳ_b - ȳ)², unc = ȳ(1 - ȳ), and `within` is what is left, so that score = mcb - dsc + unc + within
-        exactly. Draws have also ``"hersbach"`` (Hersbach 2000), without weights.
-    bins, strategy
-        The bins of ``method="bins"``, as in `ece`.
-    levels
-        At which levels a law is read; default (m - ½)/99 for m = 1..99. Draws are their own quantiles, at (m - ½)/M.
-
-    Returns
-    -------
-    Decomposition
-        `score`, `mcb`, `dsc`, `unc`, `within`.
-    QuantileDecomposition
-        For quantiles: `score`, `mcb`, `dsc`, `unc` of each level, and `wis`, twice their means.
-    CrpsDecomposition
-        For draws and laws: `score`, `mcb`, `dsc`, `unc`, and `discretisation`, what the levels of a law leave over.
-
-    Notes
-    -----
-    mcb of isotonic fits is never negative and is biased up in samples: for a calibrated model with 200 uniform scores
-    its mean is 0.015. ``consistency_test(y, p, metric="decompose")`` gives its p-value. An outcome that was given
-    probability 0 makes the log score and its mcb infinite, and so does an infinite quantile to the quantile score; dsc
-    and unc stay finite.
-
-    A `Grid` has score, unc and the parts of up to 100 width bins exactly. Its isotonic fit gives rows of one cell one
-    value, so that mcb and dsc are too small, by at most the largest share of a cell times its √(ȳ(1 - ȳ)). Of the log
-    score a grid knows nothing.
-
-    The isotonic fit of a quantile is the same quantile of the outcomes of a stretch of neighbouring forecasts, and
-    never a mean of quantiles. The CRPS of M draws is exactly 2/M times the sum of the quantile scores of its order
-    statistics, and its parts are sums of theirs. Hersbach's parts compare, between neighbouring order statistics, how
-    often the outcome lies below with the i/M expected; that dsc may be negative.
-
-    Examples
-    --------
-    Scores 0.2, 0.2, 0.8, 0.8 with frequencies 1/2 and 1: the fit is 0.5, 0.5, 1, 1 with S = (0.25 + 0.25)/4 = 0.125,
-    and the base rate 3/4 has S = 0.1875.
-
-    >>> parts = decompose([0, 1, 1, 1], [0.2, 0.2, 0.8, 0.8])
-    >>> round(parts.score, 6), round(parts.mcb, 6), parts.dsc, parts.unc
-    (0.19, 0.065, 0.0625, 0.1875)
-
-    Medians that are the outcomes shifted by 1 lose that 1/2 to miscalibration and discriminate fully:
-
-    >>> from calibrant import Quantiles
-    >>> parts = decompose([0.0, 1.0, 2.0, 5.0], Quantiles([1.0, 2.0, 3.0, 6.0], 0.5))
-    >>> parts.score, parts.mcb, parts.dsc, parts.unc
-    (0.5, 0.5, 0.75, 0.75)
-    """
-    if not isinstance(summary, (Ordered, Grid)):
-        _refuse_options(summary, score=score, bins=bins, strategy=strategy)
-        if isinstance(summary, KeptQuantiles):
-            return decompose_quantiles(summary, method=method, levels=levels)
-        return decompose_crps(summary, method=method, levels=levels)
-    if levels is not None:
-        raise InputError("levels= is for laws; leave it out for probabilities")
-    return _of_probabilities(summary, score, method, bins, strategy)
-
-
-def _refuse_options(summary: KeptQuantiles | KeptDistributions, **given: Any) -> None:
-    for name, value in given.items():
-        if value != OF_PROBABILITIES[name]:
-            kind = "Quantiles" if isinstance(summary, KeptQuantiles) else type(summary.distribution).__name__
-            raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
-
-
-def _of_probabilities(
-    summary: Ordered | Grid, score: str, method: str, bins: int | str, strategy: str
-) -> Decomposition:
-    check_choice("score", score, "brier", "log")
-    check_choice("method", method, "isotonic", "bins")
-    check_bins(bins, strategy)
-    if method == "bins":
-        if score != "brier":
-            raise InputError('method="bins" splits the Brier score only; use method="isotonic" for the log score')
-        return _by_bins(summary, bins, strategy)
-    if score == "log" and isinstance(summary, Grid):
-        raise SummaryError(
-            'a Grid does not have the log score; use score="brier", or pass the rows or their Ordered summary'
-        )
-    w, e = _weights(summary)
-    rule = _brier if score == "brier" else _log
-    blocks = isotonic_blocks(e, w)
-    total, events = w.sum(keepdims=True), e.sum(keepdims=True)
-    of_p, of_fit = _score_of(summary, rule), _mean_score(rule, blocks.fit, blocks.weight, blocks.event_weight)
-    unc = _mean_score(rule, events / total, total, events)
-    of_fit = min(
-        of_fit, of_p, unc
-    )  # p and a constant are monotone fits too; what is above them is rounding, or a cell's
-    return Decomposition(score=of_p, mcb=of_p - of_fit, dsc=unc - of_fit, unc=unc)
-
-
-def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return weight and weight of events of each different score, or of each cell in use."""
-    if isinstance(summary, Ordered):
-        return summary.weight_by_score, summary.event_weight_by_score
-    cells = summary.cells()
-    return cells.w[cells.count > 0], cells.wy[cells.count > 0]
-
-
-def _score_of(summary: Ordered | Grid, rule: Rule) -> float:
-    """Return the mean score of the predictions; of a grid the Brier score."""
-    if isinstance(summary, Grid):
-        return float(find("brier_score").finish(summary, find("brier_score").usual))
-    return _mean_score(rule, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
-
-
-def _by_bins(summary: Ordered | Grid, bins: int | str, strategy: str) -> Decomposition:
-    table = bin_table(summary, bins=bins, strategy=strategy)
-    base = float(table.wy.sum() / table.w.sum())
-    rel = float(np.dot(table.share, table.gap**2))
-    res = float(np.nansum(table.share * (table.mean_observed - base) ** 2))
-    unc = base * (1 - base)
-    total = _score_of(summary, _brier)
-    return Decomposition(score=total, mcb=rel, dsc=res, unc=unc, within=total - rel + res - unc)
-
-
-def _mean_score(rule: Rule, f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> float:
-    """Return the mean score of forecasts f for weights w with event weights e."""
-    parts = (float(rule(f[part], w[part], e[part]).sum()) for part in chunks(f.size))
-    return sum(parts) / float(w.sum()) + 0.0
-
-
-def _brier(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
-    return np.asarray(e * (1 - f) ** 2 + (w - e) * f**2)
-
-
-def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
-    """Return the log scores; 0 ln 0 = 0."""
-    from scipy.special import xlog1py, xlogy
-
-    return np.asarray(-(xlogy(e, f) + xlog1py(w - e, -f)))

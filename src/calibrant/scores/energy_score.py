@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import mean_metric
+from calibrant.core.annotations import Outcomes
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
+from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number, check_choice
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 
-BLOCK = 1 << 18  # numbers among the draws of the rows that are looked at together
-MOST_EXPONENT = 450  # squares of numbers up to 2**±450 stay in range, and so do their sums
+NUMBERS_AT_ONCE = 1 << 18  # among the draws of the rows that are scored together
+SAFE_EXPONENT = 450  # squares of numbers up to 2**±450 stay in range, and so do their sums
 
 
-@mean_metric(
-    predictions=("samples",),
-    range=(0.0, np.inf),
-    instead={"distributions": "Pass draws of it, Samples(law.sample(1000, rng))"},
-)
-def energy_score(rows: DistributionRows, *, fair: bool = False, beta: float = 1.0) -> FloatArray:
+@public
+def energy_score(
+    y: Outcomes,
+    prediction: Samples | None = None,
+    *,
+    fair: bool = False,
+    beta: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> float:
     r"""Score of draws of vectors: the CRPS with distances of vectors in place of differences.
 
     .. math:: \frac1M \sum_m \lVert x_m - y \rVert^\beta
@@ -37,7 +43,7 @@ def energy_score(rows: DistributionRows, *, fair: bool = False, beta: float = 1.
     prediction
         `Samples`: draws (n, M, D), those of row i in ``draws[i]``.
     fair
-        Divide the second sum by 2M(M - 1): unbiased for the law behind the draws. Needs two draws or more.
+        Divide the second sum by 2M(M - 1): unbiased for the distribution behind the draws. Needs two draws or more.
     beta
         Power of the distances, 0 < beta < 2.
 
@@ -48,9 +54,9 @@ def energy_score(rows: DistributionRows, *, fair: bool = False, beta: float = 1.
 
     Notes
     -----
-    A proper score of the joint law (Gneiting and Raftery 2007). Coordinates are not rescaled, so that one with large
-    units decides: divide draws and outcomes by a scale first if they are to count alike. It is strong on location and
-    weak on the dependence between coordinates. beta = 2 would see the mean alone and is refused. It costs M²D/2
+    A proper score of the joint distribution (Gneiting and Raftery 2007). Coordinates are not rescaled, and one with
+    large units decides: divide draws and outcomes by a scale first if all are to count alike. It is strong on location
+    and weak on the dependence between coordinates. beta = 2 would judge the mean alone and is refused. It costs M²D/2
     operations per row; no array of M² numbers is held.
 
     Examples
@@ -61,17 +67,45 @@ def energy_score(rows: DistributionRows, *, fair: bool = False, beta: float = 1.
     >>> energy_score([[0.0, 0.0]], Samples([[[3.0, 4.0], [0.0, 0.0]]]))
     1.25
     """
-    check_choice("fair", fair, False, True)
-    power = _power(beta)
+    return ENERGY_SCORE(y, prediction, EnergyScoreOptions(fair, beta), weights=weights)
+
+
+@dataclass(frozen=True)
+class EnergyScoreOptions:
+    """The options of `energy_score`."""
+
+    fair: bool
+    beta: float
+
+    def __post_init__(self) -> None:
+        check_choice("fair", self.fair, False, True)
+        power = as_number(self.beta)
+        if not 0 < power < 2:
+            raise InputError(f"beta must lie strictly between 0 and 2; got {shown(self.beta)}")
+        object.__setattr__(self, "beta", power)
+
+
+def _row_scores(rows: DistributionRows, options: EnergyScoreOptions) -> FloatArray:
     distribution = rows.distribution
     assert isinstance(distribution, Samples)  # the only kind this verb reads
-    if fair and distribution.M < 2:
+    if options.fair and distribution.M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the distance itself")
-    size = max(1, BLOCK // distribution.draws[0].size) if rows.n else 1
+    size = max(1, NUMBERS_AT_ONCE // distribution.draws[0].size) if rows.n else 1
     score = np.empty(rows.n)
     for part in chunks(rows.n, size):
-        score[part] = _scores(_columns(rows.y[part, None]), _columns(distribution.draws[part]), power, fair)
+        y, draws = _columns(rows.y[part, None]), _columns(distribution.draws[part])
+        score[part] = _scores(y, draws, options.beta, options.fair)
     return score
+
+
+ENERGY_SCORE = enter_mean(
+    energy_score,
+    EnergyScoreOptions,
+    _row_scores,
+    predictions=("samples",),
+    range=(0.0, np.inf),
+    instead={"distributions": "Pass draws of it, Samples(distribution.sample(1000, rng))"},
+)
 
 
 def _scores(y: FloatArray, x: FloatArray, power: float, fair: bool) -> FloatArray:
@@ -96,7 +130,7 @@ def _in_range(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, NDA
         far = np.minimum(np.abs(x - y).max(axis=(0, 1)), np.finfo(np.float64).max)
     largest = np.maximum(np.abs(x).max(axis=(0, 1)), np.abs(y).max(axis=(0, 1)))
     of_far, of_largest = (np.frexp(v)[1].astype(np.int64) for v in (far, largest))
-    exponent = np.where(np.abs(of_far) > MOST_EXPONENT, np.maximum(of_far, of_largest - MOST_EXPONENT), 0)
+    exponent = np.where(np.abs(of_far) > SAFE_EXPONENT, np.maximum(of_far, of_largest - SAFE_EXPONENT), 0)
     if not exponent.any():
         return x, y, exponent
     return np.ldexp(x, -exponent), np.ldexp(y, -exponent), exponent
@@ -114,13 +148,6 @@ def _distances(x: FloatArray, z: FloatArray, power: float) -> FloatArray:
 
 
 def _columns(points: NDArray[Any]) -> FloatArray:
-    """Return points (r, M) or (r, M, D) as (D, M, r), rows last so that they are added up together."""
+    """Return points (r, M) or (r, M, D) as (D, M, r), rows last, to be added up together."""
     cube = points[..., None] if points.ndim == 2 else points
     return np.ascontiguousarray(cube.transpose(2, 1, 0))
-
-
-def _power(beta: Any) -> float:
-    power = as_number(beta)
-    if not 0 < power < 2:
-        raise InputError(f"beta must lie strictly between 0 and 2; got {shown(beta)}")
-    return power

@@ -1,41 +1,38 @@
-"""Interval score."""
+"""Scores of intervals and quantiles: interval score, quantile score, and the weighted interval score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.decorators import mean_metric, metric
+from calibrant.core.annotations import Outcomes
+from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.interval_sums import IntervalSums, Terms, interval_sums, sums_in_one_pass, sums_of_levels
-from calibrant.core.means import column_names, moments_of
+from calibrant.core.means import column_names, enter_mean, moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, read_numbers
 from calibrant.inputs.distribution import Selection
-from calibrant.inputs.intervals import read_bounds, taken
+from calibrant.inputs.intervals import Intervals, read_bounds, taken
 from calibrant.inputs.options import DIGITS, check_choice
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, Judged, QuantileRows
 
-PARTS = ("total", "width", "below", "above")
+Part = Literal["total", "width", "below", "above"]
+WisPart = Literal["total", "dispersion", "below", "above"]
 
 
-def fused(rows: IntervalRows, *, part: str) -> list[IntervalSums]:
-    """Return the sums of many row scores in one pass."""
-    check_choice("part", part, *PARTS)
-    return sums_of_levels(rows, *(PARTS[1:] if part == "total" else (part,)))
-
-
-@mean_metric(
-    predictions=("intervals",),
-    range=(0.0, np.inf),
-    returns="float | FloatArray",
-    fused=fused,
-    instead=AS_INTERVALS,
-)
-def interval_score(rows: IntervalRows, *, part: str = "total") -> FloatArray:
+@public
+def interval_score(
+    y: Outcomes,
+    prediction: Intervals | None = None,
+    *,
+    part: Part = "total",
+    weights: ArrayLike | None = None,
+) -> float | FloatArray:
     r"""Width of an interval plus a penalty for outcomes outside of it; lower is better.
 
     With :math:`\alpha` = 1 - level,
@@ -64,10 +61,10 @@ def interval_score(rows: IntervalRows, *, part: str = "total") -> FloatArray:
 
     Notes
     -----
-    A proper score: on average the central interval of the true law at this level scores best, so that neither wide
+    A proper score: on average the central interval of the true distribution at this level scores best. Neither wide
     intervals that cover everything nor narrow ones that miss gain by it. It has the unit of the outcome: compare
-    models on the same rows and at the same level, not values of different data. In terms of the `quantile_score`
-    :math:`\rho` it is :math:`(2/\alpha)\,[\rho_{\alpha/2}(y, l) + \rho_{1 - \alpha/2}(y, u)]`.
+    models on the same rows and at the same level, not values of different data. In terms of the
+    `quantile_score` :math:`\rho` it is :math:`(2/\alpha)\,[\rho_{\alpha/2}(y, l) + \rho_{1 - \alpha/2}(y, u)]`.
 
     Examples
     --------
@@ -80,7 +77,21 @@ def interval_score(rows: IntervalRows, *, part: str = "total") -> FloatArray:
     >>> interval_score([1.0, 4.0], forecast, part="above")
     2.0
     """
-    check_choice("part", part, *PARTS)
+    return INTERVAL_SCORE(y, prediction, IntervalScoreOptions(part), weights=weights)
+
+
+@dataclass(frozen=True)
+class IntervalScoreOptions:
+    """The options of `interval_score`."""
+
+    part: Part
+
+    def __post_init__(self) -> None:
+        check_choice("part", self.part, *get_args(Part))
+
+
+def _interval_scores(rows: IntervalRows, options: IntervalScoreOptions) -> FloatArray:
+    part = options.part
     if part == "width":
         return rows.sizes
     y, lower, upper = rows.y[:, None], rows.prediction.lower, rows.prediction.upper
@@ -93,27 +104,25 @@ def interval_score(rows: IntervalRows, *, part: str = "total") -> FloatArray:
         return outside + rows.sizes if part == "total" else outside
 
 
-INSTEAD = {"distributions": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"}
+def _sums_of_intervals(rows: IntervalRows, options: IntervalScoreOptions) -> list[IntervalSums]:
+    return sums_of_levels(rows, *(get_args(Part)[1:] if options.part == "total" else (options.part,)))
 
 
-def fused_quantile_score(rows: QuantileRows) -> list[IntervalSums]:
-    """Return the sums of many row scores in one pass: those of an interval from q to q."""
-    found = []
-    for k, tau in enumerate(rows.prediction.levels):
-        q = rows.prediction.values[:, k : k + 1]
-        terms = Terms(q, q, width=np.zeros(1), below=np.array([1 - tau]), above=np.array([tau]))
-        found.append(interval_sums(rows.y, terms))
-    return found
-
-
-@mean_metric(
-    predictions=("quantiles",),
+INTERVAL_SCORE = enter_mean(
+    interval_score,
+    IntervalScoreOptions,
+    _interval_scores,
+    sums=_sums_of_intervals,
+    predictions=("intervals",),
     range=(0.0, np.inf),
-    returns="float | FloatArray",
-    fused=fused_quantile_score,
-    instead=INSTEAD,
+    instead=AS_INTERVALS,
 )
-def quantile_score(rows: QuantileRows) -> FloatArray:
+
+
+@public
+def quantile_score(
+    y: Outcomes, prediction: Quantiles | None = None, *, weights: ArrayLike | None = None
+) -> float | FloatArray:
     r"""Pinball loss of quantile forecasts; lower is better.
 
     .. math:: \rho_\tau(y, q) = \max\{\tau (y - q),\; (1 - \tau)(q - y)\},
@@ -136,9 +145,9 @@ def quantile_score(rows: QuantileRows) -> FloatArray:
 
     Notes
     -----
-    A proper score: the quantile of the true law has the best mean. At level 0.5 it is half the mean absolute error.
-    Values of different levels do not compare; `weighted_interval_score` puts them into one number, and `coverage` tells
-    whether outcomes stay at or below the quantile as often as they should.
+    A proper score: the quantile of the true distribution has the best mean. At level 0.5 it is half the mean absolute
+    error. Values of different levels cannot be compared; `weighted_interval_score` puts them into one number, and
+    `coverage` tells whether outcomes stay at or below the quantile as often as they should.
 
     Examples
     --------
@@ -148,62 +157,46 @@ def quantile_score(rows: QuantileRows) -> FloatArray:
     >>> quantile_score([4.0, 1.0], Quantiles([2.0, 2.0], 0.75))
     0.875
     """
+    return QUANTILE_SCORE(y, prediction, NoOptions(), weights=weights)
+
+
+def _quantile_scores(rows: QuantileRows, options: NoOptions) -> FloatArray:
     tau = rows.prediction.levels
     with np.errstate(over="ignore"):
         above = rows.y[:, None] - rows.prediction.values  # y is finite and τ is not 0: no inf - inf, no 0 * inf
         return np.maximum(tau * above, (tau - 1) * above)
 
 
-PARTS_WEIGHTED_INTERVAL_SCORE = ("total", "dispersion", "below", "above")
+def _sums_of_quantiles(rows: QuantileRows, options: NoOptions) -> list[IntervalSums]:
+    """Return the sums of an interval from q to q, for each level."""
+    found = []
+    for k, tau in enumerate(rows.prediction.levels):
+        q = rows.prediction.values[:, k : k + 1]
+        terms = Terms(q, q, width=np.zeros(1), below=np.array([1 - tau]), above=np.array([tau]))
+        found.append(interval_sums(rows.y, terms))
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class Centred:
-    """Central intervals between quantiles τ and 1 - τ, and a median where there is one."""
-
-    lower: FloatArray  # (n, K)
-    upper: FloatArray  # (n, K)
-    tau: FloatArray  # (K,), below 0.5
-    median: FloatArray | None  # (n,)
-    name: str
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.lower)
-
-    def take(self, rows: Selection) -> Centred:
-        """Return these rows alone; a slice shares memory."""
-        median = None if self.median is None else self.median[rows]
-        return Centred(taken(self.lower, rows), taken(self.upper, rows), self.tau, median, self.name)
-
-
-def row_scores(rows: IntervalRows | QuantileRows, *, median: Any = None, part: str = "total") -> FloatArray:
-    """Return the score of each row, (n,)."""
-    check_choice("part", part, *PARTS_WEIGHTED_INTERVAL_SCORE)
-    return _scores(_centred(rows, median), part)
-
-
-def summarise(rows: IntervalRows | QuantileRows, *, median: Any, part: str) -> Moments:
-    """Return the moments of the row scores."""
-    check_choice("part", part, *PARTS_WEIGHTED_INTERVAL_SCORE)
-    centred = _centred(rows, median)
-    name = f"{_name(part)}{centred.prediction.name}"
-    if sums_in_one_pass(rows.n, rows.w):
-        return Moments.of_sums([name], [interval_sums(centred.y, _terms(centred.prediction, part))])
-    return moments_of(centred, lambda piece: {name: _scores(piece, part)})
-
-
-@metric(
-    reads=(Moments,),
-    summarise=summarise,
-    predictions=("intervals", "quantiles"),
+QUANTILE_SCORE = enter_mean(
+    quantile_score,
+    NoOptions,
+    _quantile_scores,
+    sums=_sums_of_quantiles,
+    predictions=("quantiles",),
     range=(0.0, np.inf),
-    mean=True,
-    row_scores=row_scores,
-    instead={"distributions": "crps judges it whole", "samples": "crps judges them whole"},
+    instead={"distributions": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"},
 )
-def weighted_interval_score(summary: Moments, *, median: Any = None, part: str = "total") -> float:
+
+
+@public
+def weighted_interval_score(
+    y: Outcomes,
+    prediction: Intervals | Quantiles | None = None,
+    *,
+    median: ArrayLike | None = None,
+    part: WisPart = "total",
+    weights: ArrayLike | None = None,
+) -> float:
     r"""Interval scores of several levels in one number; lower is better.
 
     With K central intervals :math:`[l_k, u_k]` of level :math:`1 - \alpha_k` and the median m,
@@ -236,7 +229,7 @@ def weighted_interval_score(summary: Moments, *, median: Any = None, part: str =
     Notes
     -----
     A proper score, and an approximation of the CRPS that needs quantiles only, better the more levels there are. Values
-    for different sets of levels do not compare. It has the unit of the outcome.
+    for different sets of levels cannot be compared. It has the unit of the outcome.
 
     Examples
     --------
@@ -249,29 +242,94 @@ def weighted_interval_score(summary: Moments, *, median: Any = None, part: str =
     >>> round(weighted_interval_score([5.0], Intervals([0.0], [4.0], 0.5), median=[2.0]), 4)
     2.3333
     """
-    check_choice("part", part, *PARTS_WEIGHTED_INTERVAL_SCORE)
-    if median is not None and not any("median" in name for name in summary.names):
+    return WEIGHTED_INTERVAL_SCORE(y, prediction, WisOptions(median, part), weights=weights)
+
+
+@dataclass(frozen=True)
+class WisOptions:
+    """The options of `weighted_interval_score`."""
+
+    median: ArrayLike | None
+    part: WisPart
+
+    def __post_init__(self) -> None:
+        check_choice("part", self.part, *get_args(WisPart))
+
+    @property
+    def column(self) -> str:
+        """The name of the scores in a summary."""
+        return "weighted_interval_score" + ("" if self.part == "total" else f"(part={self.part!r})")
+
+
+def _wis_rows(rows: IntervalRows | QuantileRows, options: WisOptions) -> FloatArray:
+    """Return the score of each row, (n,)."""
+    return _scores(_centred(rows, options.median), options.part)
+
+
+def _wis_summary(rows: IntervalRows | QuantileRows, options: WisOptions) -> Moments:
+    centred = _centred(rows, options.median)
+    name = f"{options.column}{centred.prediction.name}"
+    if sums_in_one_pass(rows.n, rows.w):
+        return Moments.of_sums([name], [interval_sums(centred.y, _terms(centred.prediction, options.part))])
+    return moments_of(centred, lambda piece: {name: _scores(piece, options.part)})
+
+
+def _wis(summary: Moments, options: WisOptions) -> float:
+    if options.median is not None and not any("median" in name for name in summary.names):
         raise SummaryError("median cannot be given with a summary that was made without one")
-    held = [name for name in summary.names if name.startswith(f"{_name(part)}[")]
-    return summary.mean_of(held[0] if held else _name(part))
+    held = [name for name in summary.names if name.startswith(f"{options.column}[")]
+    return summary.mean_of(held[0] if held else options.column)
 
 
-def _name(part: str) -> str:
-    return "weighted_interval_score" + ("" if part == "total" else f"(part={part!r})")
+WEIGHTED_INTERVAL_SCORE = enter(
+    Entry(
+        weighted_interval_score,
+        WisOptions,
+        _wis_summary,
+        _wis,
+        reads=(Moments,),
+        predictions=("intervals", "quantiles"),
+        range=(0.0, np.inf),
+        mean=True,
+        row_scores=_wis_rows,
+        instead={"distributions": "crps judges it whole", "samples": "crps judges them whole"},
+    )
+)
 
 
-def _terms(given: Centred, part: str) -> Terms:
+@dataclass(frozen=True, eq=False)
+class Centred:
+    """Central intervals between quantiles τ and 1 - τ, and a median where there is one."""
+
+    lower: FloatArray  # (n, K)
+    upper: FloatArray  # (n, K)
+    tau: FloatArray  # (K,), below 0.5
+    median: FloatArray | None  # (n,)
+    name: str
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.lower)
+
+    def take(self, rows: Selection) -> Centred:
+        """Return these rows alone; a slice shares memory."""
+        median = None if self.median is None else self.median[rows]
+        return Centred(taken(self.lower, rows), taken(self.upper, rows), self.tau, median, self.name)
+
+
+def _terms(given: Centred, part: WisPart) -> Terms:
     """Return the score as terms τ(u - l) + (l - y)₊ + (y - u)₊, with τ = α/2, the median weighing one half."""
     divisor = given.tau.size + (0.0 if given.median is None else 0.5)
     one = np.ones(given.tau.size) / divisor
-    width, below, above = (float(part in ("total", name)) for name in PARTS_WEIGHTED_INTERVAL_SCORE[1:])
+    width, below, above = (float(part in ("total", name)) for name in get_args(WisPart)[1:])
     terms = Terms(given.lower, given.upper, width * one * given.tau, below * one, above * one)
     if given.median is None:
         return terms
     return terms._replace(median=given.median, of_median=(below / 2 / divisor, above / 2 / divisor))
 
 
-def _scores(rows: Judged, part: str) -> FloatArray:
+def _scores(rows: Judged, part: WisPart) -> FloatArray:
     """Return the scores of the rows, (n,)."""
     y, terms = rows.y, _terms(rows.prediction, part)
     total = np.zeros(rows.n)
@@ -292,7 +350,7 @@ def _scores(rows: Judged, part: str) -> FloatArray:
     return total
 
 
-def _centred(rows: IntervalRows | QuantileRows, median: Any) -> Judged:
+def _centred(rows: IntervalRows | QuantileRows, median: ArrayLike | None) -> Judged:
     """Return the rows with their intervals and medians side by side."""
     name = column_names(rows, None)[0]
     if isinstance(rows, QuantileRows):
@@ -315,13 +373,13 @@ def _of_quantiles(quantiles: Quantiles, name: str) -> Centred:
             f"every level but 0.5 needs its mirror, as 0.1 has 0.9; without one: {', '.join(alone)}. "
             "Leave these levels out, or use quantile_score, which takes any"
         )
-    # All levels are paired and in order, so that the lower ones come first and their mirrors last.
+    # All levels are paired and in order: the lower ones come first and their mirrors last.
     K, values = len(pairs), quantiles.values
     median = values[:, middle[0]] if middle.size else None
     return Centred(values[:, :K], values[:, ::-1][:, :K], levels[:K], median, name)
 
 
-def _read_median(median: Any, rows: IntervalRows) -> FloatArray:
+def _read_median(median: ArrayLike, rows: IntervalRows) -> FloatArray:
     array = read_numbers(median, "median")
     n = rows.n if rows.keep is None else rows.keep.size
     if array.shape != (n,):

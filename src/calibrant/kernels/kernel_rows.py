@@ -1,0 +1,104 @@
+"""Rows as kernels see them: coverage in place of intervals, sets and quantiles, and an order of their own.
+
+Intervals, sets and quantiles carry no distribution; what is judged is coverage given the prediction. With
+e = 1{y in C} - level, h = 2 k_P e e', and for several levels h is the mean over the levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.kept_rows import distribution_table
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inputs.arrays import FloatArray, take_weights
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import DistributionRows, DrawnRows, IntervalRows, Judged, QuantileRows, SetRows
+
+KernelRows = DrawnRows | Judged
+"""Rows of the predictions that kernel errors judge."""
+
+ORDERING_COLUMNS = 8  # parameters of a distribution by which its rows are ordered
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageRows:
+    """Points of the predictions (n, L, c), residuals e of the hits (n, L), the levels (L,), and weights (n,)."""
+
+    points: FloatArray
+    e: FloatArray
+    levels: FloatArray
+    w: FloatArray
+
+    @classmethod
+    def of(cls, rows: Judged) -> Self:
+        """Return what a kernel sees of these rows."""
+        prediction = rows.prediction
+        if prediction.levels is None:
+            raise InputError("Sets without a level cannot be compared with one; pass Sets(mask, level)")
+        assert isinstance(rows, (IntervalRows, SetRows, QuantileRows))
+        points = _points(rows)
+        bad = ~np.isfinite(points)
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            raise InputError(
+                "a kernel on {kind} measures distances between them, so they must be finite; {row} of those with "
+                "a weight is infinite. Leave such rows out, or use coverage_hsic",
+                kind=type(prediction).__name__,
+                row=row,
+            )
+        return cls(points, rows.covered - prediction.levels, prediction.levels, rows.w)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.e)
+
+    def take(self, rows: NDArray[np.intp]) -> CoverageRows:
+        """Return these rows alone."""
+        return CoverageRows(self.points[rows], self.e[rows], self.levels, take_weights(self.w, rows))
+
+
+def _points(rows: IntervalRows | SetRows | QuantileRows) -> FloatArray:
+    """Return where each prediction lies, (n, L, c): both bounds, the size of the set, or the quantile."""
+    prediction: Any = rows.prediction
+    if isinstance(prediction, Intervals):
+        return np.stack([prediction.lower, prediction.upper], axis=2)
+    return rows.sizes[:, :, None] if isinstance(rows, SetRows) else prediction.values[:, :, None]
+
+
+def canonical_order(rows: KernelRows, *, with_outcomes: bool = False) -> NDArray[np.intp]:
+    """Return an order of the rows that does not depend on the one they came in: by prediction, weight, and outcome.
+
+    Outcomes count only if asked for: which rows are drawn for something must not depend on them.
+    """
+    if isinstance(rows, DistributionRows):
+        outcomes = _columns(rows.y) if with_outcomes else []
+        return np.lexsort([*outcomes, rows.w, *_of_distribution(rows.distribution)[::-1]])
+    if isinstance(rows, Judged):
+        coverage = CoverageRows.of(rows)
+        hits = list(coverage.e.T) if with_outcomes else []
+        return np.lexsort([*hits, rows.w, *coverage.points.reshape(rows.n, -1).T[::-1]])
+    last = [rows.y] if with_outcomes else []
+    return np.lexsort([*last, rows.w, *_columns(rows.p if isinstance(rows, Binary) else rows.P)])
+
+
+def _columns(array: NDArray[Any]) -> list[NDArray[Any]]:
+    return [array] if array.ndim == 1 else list(array.T)
+
+
+def _of_distribution(distribution: Distribution) -> list[NDArray[Any]]:
+    """Return a few columns that tell the predictions apart: parameters, or quantiles, or nothing."""
+    try:
+        return list(distribution_table(distribution)[1].T[:ORDERING_COLUMNS])
+    except SummaryError:
+        pass
+    try:
+        return list(distribution.ppf(np.broadcast_to([0.1, 0.5, 0.9], (distribution.n, 3))).T)
+    except NotApplicableError:
+        return []
