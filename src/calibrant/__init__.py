@@ -75,9 +75,11 @@ from calibrant.probabilities.ece import ece, mce
 from calibrant.probabilities.reliability_curve import reliability_curve
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
+from calibrant.ranking.covariates import rank_permutation_test, rank_score_test
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.edf_tests import rank_cauchy_test, rank_edf_test
 from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.exchange_test import rank_exchange_test
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.explain import explain
 from calibrant.ranking.explain_words import Explanation
@@ -86,9 +88,9 @@ from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction, z_scores
-from calibrant.ranking.summary import GroupedRanks, Ranks
+from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import tarp_ranks
-from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test
 from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
 from calibrant.regions.coverage_curve import coverage_curve
 from calibrant.regions.coverage_hsic import coverage_hsic
@@ -118,13 +120,11 @@ __all__ = [
     "DensityCoverage",
     "Direction",
     "Distribution",
-    "ExchangedRanks",
     "Explanation",
     "Exponential",
     "Gaussian",
     "Grid",
     "GroupCells",
-    "GroupedRanks",
     "HitTable",
     "Hits",
     "InputError",
@@ -135,7 +135,6 @@ __all__ = [
     "KeptCoverage",
     "KeptDistributions",
     "KeptQuantiles",
-    "KeptRanks",
     "Kernel",
     "LabelsSeen",
     "Laplace",
@@ -156,7 +155,6 @@ __all__ = [
     "Product",
     "QuantileDecomposition",
     "Quantiles",
-    "RankCovariates",
     "Ranks",
     "RationalQuadratic",
     "Relabelled",
@@ -216,7 +214,14 @@ __all__ = [
     "pit",
     "pit_histogram",
     "quantile_score",
+    "rank_cauchy_test",
+    "rank_chi2_test",
+    "rank_edf_test",
+    "rank_exchange_test",
     "rank_histogram",
+    "rank_permutation_test",
+    "rank_score_test",
+    "rank_smooth_test",
     "ranks",
     "reliability_curve",
     "scan",

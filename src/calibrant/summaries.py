@@ -12,8 +12,7 @@ from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
-from calibrant.ranking.summary import GroupedRanks, Ranks
+from calibrant.ranking.summary import Ranks
 from calibrant.regions.coverage import IntervalMoments
 from calibrant.regions.hits import Hits, HitTable
 from calibrant.regions.sizes import Sizes
@@ -22,10 +21,8 @@ from calibrant.regions.width import SizeWeights
 __all__ = [
     "BinTable",
     "Blocks",
-    "ExchangedRanks",
     "Grid",
     "GroupCells",
-    "GroupedRanks",
     "HitTable",
     "Hits",
     "IntervalMoments",
@@ -33,14 +30,12 @@ __all__ = [
     "KeptCoverage",
     "KeptDistributions",
     "KeptQuantiles",
-    "KeptRanks",
     "LabelsSeen",
     "Moments",
     "Ordered",
     "PerLabel",
     "PointBlocks",
     "PointMoments",
-    "RankCovariates",
     "Ranks",
     "Several",
     "SimplexCells",

@@ -4,7 +4,7 @@ import json
 import pickle
 import struct
 import zlib
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
@@ -34,6 +34,8 @@ from calibrant.kernel_errors.fitted import Chance
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.row_order import table_of
 from calibrant.points.inputs import PointSets
+from calibrant.ranking.covariates import RankRows
+from calibrant.ranking.summary import ExchangedCounts
 
 rows = st.lists(
     st.tuples(
@@ -139,21 +141,21 @@ def ranks(y, p, w):
 
 def grouped_ranks(y, p, w):
     labels = ["low" if score < 0.5 else "high" for score in p]
-    return summaries.GroupedRanks.of(np.asarray(y), 3, labels, weights=w)
+    return summaries.Ranks.of(np.asarray(y), 3, groups=labels, weights=w)
 
 
 def rank_covariates(y, p, w):
-    return summaries.RankCovariates.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+    return summaries.Ranks.of(np.asarray(y), 3, covariates=np.stack([p, w], axis=1))
 
 
-def kept_ranks(y, p, w):
-    return summaries.KeptRanks.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+def rank_rows(y, p, w):
+    return RankRows.of(np.asarray(y), 3, np.stack([p, w], axis=1))
 
 
 def exchanged_ranks(y, p, w):
-    """Return tables without a trace of their chance, which would not merge with themselves."""
+    """Return tables without a trace of their random stream, which would not merge with themselves."""
     own = summaries.Ranks.of(np.asarray(y), 3)
-    return summaries.ExchangedRanks((own,), np.stack([own.counts, own.counts[::-1]]), ())
+    return replace(own, exchanged=(ExchangedCounts(np.stack([own.counts, own.counts[::-1]]), ()),))
 
 
 def point_moments(y, p, w):
@@ -198,7 +200,7 @@ MAKERS = [
     ranks,
     grouped_ranks,
     rank_covariates,
-    kept_ranks,
+    rank_rows,
     exchanged_ranks,
     point_moments,
     point_blocks,
