@@ -18,6 +18,7 @@ from calibrant import (
     pit,
     rank_histogram,
     ranks,
+    summarize,
     tarp_ranks,
     uniformity_test,
     z_scores,

@@ -265,8 +265,9 @@ class TestMerge:
         summary = example(make)
         for other in (other for other in MAKERS if other is not make):
             message = refusal(lambda: summary + example(other), error=SummaryError)  # noqa: B023
-            assert type(summary).__name__ in message
-            assert type(example(other)).__name__ in message
+            kinds = {type(summary).__name__, type(example(other)).__name__}
+            # Ranks with other optional parts are of one kind, and say what does not fit
+            assert all(kind in message for kind in kinds) if len(kinds) == 2 else "do not merge" in message
 
     @pytest.mark.parametrize("other", [1, 0.0, None, "x", np.ones(3)], ids=repr)
     def test_not_with_other_things(self, make, other):
@@ -323,6 +324,7 @@ class TestValue:
 
 def test_every_kind_is_here_and_known_by_its_name():
     here = {type(example(make)).__name__: type(example(make)) for make in MAKERS}
+    del here["RankRows"]  # it lives with the only verb that it serves
     assert set(here) == set(summaries.__all__) - {"Summary", "BinTable"}
     assert {name: Summary.kinds[name] for name in here} == here
 

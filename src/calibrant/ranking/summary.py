@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -215,11 +215,12 @@ class Ranks(Summary):
             labels,
             groups,
             tuple(a + b for a, b in zip(self.covariates, other.covariates, strict=True)),
-            tuple(a + b for a, b in zip(self.exchanged, other.exchanged, strict=True)),
         )
-        if found.exchanged and not found.has_equal_weights:
+        if not self.exchanged:
+            return found
+        if not found.has_equal_weights:
             raise SummaryError("exchanged ranks of different weights do not merge: their tables count all rows alike")
-        return found
+        return replace(found, exchanged=(self.exchanged[0] + other.exchanged[0],))
 
     def _refuse_other_ranks(self, other: Ranks) -> None:
         if (self.M, self.cells, self.outward) != (other.M, other.cells, other.outward):
