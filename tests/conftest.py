@@ -198,6 +198,7 @@ CONTRACT_OPTIONS = {
     "skce_test": {"resamples": 19},
     "coverage_width_criterion": {"variant": "jensen"},
     **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
+    **{name: {"rng": 0} for name in ("rank_cauchy_test", "rank_chi2_test", "rank_edf_test", "rank_smooth_test")},
 }
 BY_GROUP = {
     "coverage_curve": [{}],
@@ -261,6 +262,8 @@ def _wanted(name, grouped):
             continue
         if entry.name in ("cme_test", "ucme") and name != "binary":
             continue  # locations of others are drawn
+        if entry.name == "rank_exchange_test":
+            continue  # batches are exchanged with other random numbers than the whole
         if kind in ("quantiles", "cdf"):  # chance decides between the ends of a jump, row by row
             chosen = [options for options in chosen if "rng" not in options]
         yield from ((entry, options) for options in chosen)

@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +28,8 @@ from benchmarks.validity.sample_designs import CALIBRATED, TRUTHS, FloatArray, I
 from scipy.stats import binom, kstest
 
 import calibrant as cb
-from calibrant import GroupedRanks, KeptRanks, RankCovariates, Ranks, Samples, summarize, uniformity_test
+from calibrant import Ranks, Samples, summarize, uniformity_test
+from calibrant.ranking.covariates import RankRows
 
 LEVEL, SMALL = 0.05, 0.01
 RANGE = 0.999  # of the binomial law around the level
@@ -41,6 +43,15 @@ VERBS, BANDS, POWER, FAMILY, EXCHANGE, GROUPED = "rank verbs", "bands", "power",
 WEIGHTED, EXPLAIN, WHERE, FEW_ROWS = "weighted pit", "explain", "references", "few rows"
 
 METHODS = ("band", "smooth", "chi2", "ks", "cvm", "ad")
+TESTS: dict[str, Callable[..., cb.TestResult]] = {
+    "band": uniformity_test,
+    "smooth": cb.rank_smooth_test,
+    "chi2": cb.rank_chi2_test,
+    **{method: partial(cb.rank_edf_test, method=method) for method in ("ks", "cvm", "ad")},
+    "piet": cb.rank_cauchy_test,
+    "score": cb.rank_score_test,
+    "permutation": cb.rank_permutation_test,
+}
 CAUCHY_METHODS = ("piet",)
 JUDGED_BY = ("band", "smooth")
 JOINT = ("mean_distance", "band_depth", "average")
@@ -159,9 +170,9 @@ def draws_of(cell: Cell) -> int:
     return int(cell.design.rpartition("M = ")[2])
 
 
-def rejects(*given: Any, at: float = LEVEL, **options: Any) -> int:
+def rejects(*given: Any, at: float = LEVEL, method: str = "band", **options: Any) -> int:
     """Tell whether the least p-value, adjusted for columns, rejects."""
-    return int(np.min(uniformity_test(*given, **options).pvalue) <= at)
+    return int(np.min(TESTS[method](*given, **options).pvalue) <= at)
 
 
 # Uniform ranks.
@@ -176,7 +187,7 @@ def sizes(cell: Cell, rng: Rng) -> Counts:
 def cauchy_rules(cell: Cell, rng: Rng) -> Counts:
     M = draws_of(cell)
     ranks = Ranks.of(designs.uniform_ranks(rng, cell.n, M), M)
-    found = {method: uniformity_test(ranks, method=method, rng=rng).pvalue for method in CAUCHY_METHODS}
+    found = {method: TESTS[method](ranks, rng=rng).pvalue for method in CAUCHY_METHODS}
     at_small = {f"{method}, {SMALL:g}": int(p <= SMALL) for method, p in found.items()}
     return {**{method: int(p <= LEVEL) for method, p in found.items()}, **at_small}
 
@@ -197,11 +208,12 @@ def covariate_rows(cell: Cell, rng: Rng) -> tuple[IntArray, int, FloatArray]:
 
 
 def score(cell: Cell, rng: Rng) -> Counts:
-    return {COVARIATES: rejects(RankCovariates.of(*covariate_rows(cell, rng)))}
+    rank, M, x = covariate_rows(cell, rng)
+    return {COVARIATES: rejects(Ranks.of(rank, M, covariates=x), method="score")}
 
 
 def permutation(cell: Cell, rng: Rng) -> Counts:
-    kept = KeptRanks.of(*covariate_rows(cell, rng))
+    kept = RankRows.of(*covariate_rows(cell, rng))
     return {PERMUTED: rejects(kept, method="permutation", resamples=RESAMPLES, rng=rng)}
 
 
@@ -209,7 +221,7 @@ def columns(cell: Cell, rng: Rng) -> Counts:
     """Columns that depend on each other: a family is in error if one of them is rejected."""
     C, rho = FAMILY_DESIGNS[cell.design]
     ranks = Ranks.of(designs.correlated_ranks(rng, cell.n, FAMILY_DRAWS, C, rho), FAMILY_DRAWS)
-    found = {method: uniformity_test(ranks, method=method) for method in JUDGED_BY}
+    found = {method: TESTS[method](ranks) for method in JUDGED_BY}
     curve = cb.ecdf_difference(ranks)
     outside = (curve.v < curve.lower[:, None]) | (curve.v > curve.upper[:, None])
     return {
@@ -222,7 +234,7 @@ def columns(cell: Cell, rng: Rng) -> Counts:
 def groups(cell: Cell, rng: Rng) -> Counts:
     M = draws_of(cell)
     rank, label = designs.uniform_ranks(rng, cell.n, M), rng.integers(GROUPS, size=cell.n)
-    found = uniformity_test(GroupedRanks.of(rank, M, label))
+    found = uniformity_test(Ranks.of(rank, M, groups=label))
     return {GROUPED: int(np.nanmin(found.pvalue) <= LEVEL)}  # a group with too few rows has none
 
 
@@ -230,8 +242,11 @@ def exchange(cell: Cell, rng: Rng) -> Counts:
     rho, M = EXCHANGE_DESIGNS[cell.design]
     members = designs.gaussian_noise(rng, (cell.n, M + 1, 5), rho)
     rows = members[:, 0], Samples(members[:, 1:])
-    options = {"multiplicity": "exchange", "resamples": RESAMPLES, "rng": rng}
-    return {method: rejects(*rows, method=method, **options) for method in ("band", "smooth", "chi2")}
+    found = {
+        method: cb.rank_exchange_test(*rows, method=method, resamples=RESAMPLES, rng=rng)
+        for method in ("band", "smooth", "chi2")
+    }
+    return {method: int(np.min(result.pvalue) <= LEVEL) for method, result in found.items()}
 
 
 # Draws of vectors.
@@ -261,7 +276,7 @@ def rejections(data: Vectors, rng: Rng, verbs: tuple[str, ...]) -> Counts:
         for name, ranks in summaries(data, rng, verbs)
         for method in JUDGED_BY
     }
-    return {**found, f"{AGAINST}, smooth": rejects(data.y, data.samples, covariates=data.x)}
+    return {**found, f"{AGAINST}, smooth": rejects(data.y, data.samples, covariates=data.x, method="score")}
 
 
 def verbs_of(n: int, M: int) -> tuple[str, ...]:
@@ -513,7 +528,7 @@ class Found:
 
 
 def show_sizes(report: Report, found: Found) -> None:
-    report.section("Level of uniformity_test: share of rejections at 5 %, uniform ranks")
+    report.section("Level of tests of ranks: share of rejections at 5 %, uniform ranks")
     rows = []
     for M, n in product(DRAWS, ROWS):
         cell, _ = found.cell(SIZES, f"M = {M}", n)
@@ -540,11 +555,11 @@ def show_naive(report: Report, found: Found) -> None:
         for name, quoted in QUOTED_NAIVE.items():
             row += [found.rate(NAIVE, f"M = {M}", n, name).shown(), f"{quoted[k]:.2f}"]
         rows.append(row)
-    report.table(["", "n", "method='ks'", "r/M", "quoted", "(r + 1/2)/(M + 1)", "quoted"], rows)
+    report.table(["", "n", "rank_edf_test", "r/M", "quoted", "(r + 1/2)/(M + 1)", "quoted"], rows)
 
 
 def show_covariates(report: Report, found: Found) -> None:
-    report.section("Level of uniformity_test(covariates=...): share of rejections at 5 %")
+    report.section("Level of tests of ranks against covariates: share of rejections at 5 %")
     rows = []
     for design in COVARIATE_DESIGNS:
         rates = [found.rate(COVARIATES, design, n, COVARIATES).shown() for n in (50, *ROWS)]

@@ -72,9 +72,11 @@ from calibrant.probabilities.cumulative import cumulative_differences, kolmogoro
 from calibrant.probabilities.reliability_curve import reliability_curve
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
+from calibrant.ranking.covariates import rank_permutation_test, rank_score_test
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.edf_tests import rank_cauchy_test, rank_edf_test
 from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.exchange_test import rank_exchange_test
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.explain import explain
 from calibrant.ranking.explain_words import Explanation
@@ -83,9 +85,9 @@ from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction, z_scores
-from calibrant.ranking.summary import GroupedRanks, Ranks
+from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import tarp_ranks
-from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test
 from calibrant.regions.christoffersen_test import christoffersen_test
 from calibrant.regions.coverage import coverage, coverage_gap, coverage_width_criterion
 from calibrant.regions.coverage_curve import coverage_curve
@@ -116,18 +118,15 @@ __all__ = [
     "DensityCoverage",
     "Direction",
     "Distribution",
-    "ExchangedRanks",
     "Explanation",
     "Exponential",
     "Gaussian",
     "Grid",
     "GroupCells",
-    "GroupedRanks",
     "HitTable",
     "InputError",
     "Intervals",
     "JointKernel",
-    "KeptRanks",
     "KeptRows",
     "Kernel",
     "LabelsSeen",
@@ -149,7 +148,6 @@ __all__ = [
     "Product",
     "QuantileDecomposition",
     "Quantiles",
-    "RankCovariates",
     "Ranks",
     "RationalQuadratic",
     "Relabelled",
@@ -212,7 +210,14 @@ __all__ = [
     "pit",
     "pit_histogram",
     "quantile_score",
+    "rank_cauchy_test",
+    "rank_chi2_test",
+    "rank_edf_test",
+    "rank_exchange_test",
     "rank_histogram",
+    "rank_permutation_test",
+    "rank_score_test",
+    "rank_smooth_test",
     "ranks",
     "reliability_curve",
     "scan",

@@ -12,20 +12,16 @@ from calibrant.kernel_errors.blocks import Blocks
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
-from calibrant.ranking.summary import GroupedRanks, Ranks
+from calibrant.ranking.summary import Ranks
 from calibrant.regions.hits import HitTable
 from calibrant.regions.sizes import Sizes
 
 __all__ = [
     "BinTable",
     "Blocks",
-    "ExchangedRanks",
     "Grid",
     "GroupCells",
-    "GroupedRanks",
     "HitTable",
-    "KeptRanks",
     "KeptRows",
     "LabelBins",
     "LabelsSeen",
@@ -34,7 +30,6 @@ __all__ = [
     "PerLabel",
     "PointBlocks",
     "PointMoments",
-    "RankCovariates",
     "Ranks",
     "Several",
     "SimplexCells",

@@ -75,7 +75,7 @@ class TestNumbers:
         audit = cb.audit(Y, climate, covariates=MEAN, resamples=19)
         assert audit.verdict.status == "miscalibrated"
         assert "not used well" in audit.verdict.sentences[0]
-        assert table(audit)["uniformity_test.score"].pvalue < 1e-6
+        assert table(audit)["rank_score_test"].pvalue < 1e-6
         assert table(audit)["tarp_ranks"].pvalue < 1e-6
         right = cb.audit(Y, ensemble(), covariates=MEAN, resamples=19)
         assert right.verdict.status == "no evidence"

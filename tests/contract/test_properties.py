@@ -22,6 +22,16 @@ WITHOUT_LAW = ("binary", "classes", *SEVERAL_LEVELS, *ONE_LEVEL)
 OF_SETS = ("sets", "one set", "sets without level")
 OF_COUNTS = ("christoffersen_test", "coverage_test", "kupiec_test", "multinomial_coverage_test")
 
+RANK_TESTS = (
+    "rank_cauchy_test",
+    "rank_chi2_test",
+    "rank_edf_test",
+    "rank_permutation_test",
+    "rank_score_test",
+    "rank_smooth_test",
+    "uniformity_test",
+)
+RANKED = ("ecdf_difference", "expected_coverage", "rank_histogram", *RANK_TESTS)
 # As few redraws as will do. The number of locations is the default, written out so that it can be exempted.
 DEFAULTS = {
     "cme_test": {"locations": 10, "resamples": 19},
@@ -31,7 +41,10 @@ DEFAULTS = {
     "christoffersen_test": {"method": "conditional"},
     "coverage_width_criterion": {"variant": "jensen"},
     "width": {"statistic": "mean"},
-    **{name: {"rng": 0} for name in ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")},
+    **{name: {"rng": 0} for name in RANKED},
+    "rank_score_test": {"rng": 0, "covariates": COVARIATES},
+    "rank_permutation_test": {"rng": 0, "covariates": COVARIATES, "resamples": 99},
+    "rank_exchange_test": {"rng": 0, "resamples": 99},
 }
 # Options, and the names of data they are for; without names all data of the kinds that the verb judges.
 VARIANTS = [
@@ -99,12 +112,10 @@ VARIANTS = [
     ("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": "none"}),
     ("ecdf_difference", {"rng": 0, "points": 3}),
     ("expected_coverage", {"rng": 0, "levels": [0.5, 0.9]}),
-    *(("uniformity_test", {"rng": 0, "method": m}) for m in ("smooth", "chi2", "ks", "cvm", "ad", "piet")),
-    ("uniformity_test", {"rng": 0, "method": "chi2", "bins": 3}),
+    *(("rank_edf_test", {"rng": 0, "method": m}) for m in ("cvm", "ad")),
+    ("rank_chi2_test", {"rng": 0, "bins": 3}),
     ("uniformity_test", {"rng": 0, "groups": GROUPS}),
-    ("uniformity_test", {"rng": 0, "covariates": COVARIATES}),
-    ("uniformity_test", {"rng": 0, "covariates": COVARIATES, "method": "permutation", "resamples": 99}),
-    ("uniformity_test", {"rng": 0, "multiplicity": "exchange", "resamples": 99}, "samples", "vectors"),
+    *(("rank_exchange_test", {"rng": 0, "resamples": 99, "method": m}) for m in ("smooth", "chi2")),
     ("uniformity_test", {"rng": 0, "multiplicity": "bonferroni"}, "vectors"),
     ("uniformity_test", {"rng": 0, "multiplicity": "none"}, "vectors"),
     ("skce", {"unbiased": False, "kernel": Exponential(0.25)}),
@@ -166,8 +177,8 @@ BLOCKS = "blocks are rows that follow each other; how chunks of them add up is i
 IN_ORDER = "it tests how rows follow each other"
 LEAVES_A_GAP = "rows that follow each other would not, and it is refused"
 ONE_LABEL = "a certain set has one label"
-RANKED = ("ecdf_difference", "expected_coverage", "rank_histogram", "uniformity_test")
 BY_CHANCE = "chance decides between the ends of a jump, row by row"
+RANDOM_RANKS = "what is certain has a rank that is drawn at random, and the statistic may be a p-value"
 SHARE_OF_GOOD = "a share that is 1 if all is well"
 
 # Properties that a verb lacks for a reason, by the verb, the circumstance, and the property. A circumstance is an
@@ -213,8 +224,8 @@ EXEMPT = {
     ("skce_test", "method=block", ORDER): BLOCKS,
     ("skce_test", "method=block", CHUNKS): BLOCKS,
     ("cme_test", "locations=10", CERTAIN): TOO_FEW_ROWS,
-    ("uniformity_test", "always", CERTAIN): "what is certain has no rank but by chance, and the statistic is a p-value",
-    ("uniformity_test", "multiplicity=exchange", CHUNKS): "chunks that are exchanged by the same chance are refused",
+    **{(verb, "always", CERTAIN): RANDOM_RANKS for verb in (*RANK_TESTS, "rank_exchange_test")},
+    ("rank_exchange_test", "always", CHUNKS): "chunks that are exchanged with the same random numbers are refused",
     ("ucme", "locations=10", CERTAIN): TOO_FEW_ROWS,
     ("ucme", "locations=10", COPIES): DRAWN_LOCATIONS,
     ("ucme", "locations=10", CHUNKS): DRAWN_LOCATIONS,
@@ -230,8 +241,8 @@ for verb in RANKED:
 
 
 def takes_equal_weights_only(name, options):
-    if name in (*OF_COUNTS, "coverage_hsic_test", *RANKED):
-        return options.get("method") != "smooth"
+    if name in (*OF_COUNTS, "coverage_hsic_test", "rank_exchange_test", *RANKED):
+        return name != "rank_smooth_test"
     return options.get("method") in ("hersbach", "clopper-pearson", "bound")
 
 

@@ -18,15 +18,15 @@ from calibrant import (
     pit,
     rank_histogram,
     ranks,
+    summarize,
     tarp_ranks,
     uniformity_test,
     z_scores,
 )
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.inputs.rows import read_outcomes
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
-from calibrant.ranking.summary import GroupedRanks
+from calibrant.ranking.covariates import RankRows, rank_permutation_test, rank_score_test
+from calibrant.ranking.exchange_test import rank_exchange_test
 
 RNG = np.random.default_rng(0)
 N, M = 40, 9
@@ -71,7 +71,7 @@ class TestTypes:
         assert ranks(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]])).tolist() == [1, 1]
         samples = Samples([[0.0, 1.0]], log_density=[[-1e300, 0.2]])
         assert energy_ranks([0.0], samples, log_density_y=np.float32([0.1])).tolist() == [1]
-        found = uniformity_test(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]]), multiplicity="exchange")
+        found = rank_exchange_test(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]]))
         assert 0 < found.pvalue <= 1
 
     def test_but_not_where_distances_count(self, refusal):
@@ -132,19 +132,19 @@ class TestSizes:
 
     @pytest.mark.parametrize("factor", [1e-310, 1e-160, 1e160, 1e307])
     def test_covariates_that_are_permuted_have_no_unit(self, factor):
-        found = uniformity_test(Y, Samples(DRAWS), covariates=X * factor, method="permutation", resamples=99)
-        expected = uniformity_test(Y, Samples(DRAWS), covariates=X, method="permutation", resamples=99)
+        found = rank_permutation_test(Y, Samples(DRAWS), covariates=X * factor, resamples=99)
+        expected = rank_permutation_test(Y, Samples(DRAWS), covariates=X, resamples=99)
         assert found.pvalue == expected.pvalue
         assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
 
     def test_covariates_whose_squares_lose_digits(self, refusal):
-        assert "too small" in refusal(uniformity_test, Y, Samples(DRAWS), covariates=X * 1e-160)
+        assert "too small" in refusal(rank_score_test, Y, Samples(DRAWS), covariates=X * 1e-160)
 
     def test_batches_of_covariates_that_are_too_far_apart(self):
-        near, far = (RankCovariates.of([0, 1, 2], 3, [a, b, 0.0]) for a, b in ((1e150, 2e150), (1e153, 2e153)))
-        assert np.isfinite((near + far).spread).all()
+        near, far = (Ranks.of([0, 1, 2], 3, covariates=[a, b, 0.0]) for a, b in ((1e150, 2e150), (1e153, 2e153)))
+        assert np.isfinite((near + far).covariates[0].spread).all()
         with pytest.raises(SummaryError, match="divide covariates"):
-            near + RankCovariates.of([0, 1, 2], 3, [1e200, 1e200, 1e200])
+            near + Ranks.of([0, 1, 2], 3, covariates=[1e200, 1e200, 1e200])
 
     def test_no_pvalue_is_zero(self):
         curve = rank_histogram(Ranks.of([9] * 200, 9))
@@ -216,9 +216,10 @@ class TestBytes:
             Ranks(one.astype(int), one, one, ("",), True, np.zeros(1, int), False, False)
 
     def test_kin(self):
-        kept, moments = (kind.of([0, 1, 2], 3, [1.0, 2.0, 3.0]) for kind in (KeptRanks, RankCovariates))
-        grouped = GroupedRanks.of([0, 1, 2], 3, ["a", "a", "b"])
-        exchanged = ExchangedRanks.of(read_outcomes(Y, Samples(DRAWS)), 9, 0)
+        kept = RankRows.of([0, 1, 2], 3, [1.0, 2.0, 3.0])
+        (moments,) = Ranks.of([0, 1, 2], 3, covariates=[1.0, 2.0, 3.0]).covariates
+        grouped = Ranks.of([0, 1, 2], 3, groups=["a", "a", "b"])
+        (exchanged,) = summarize(rank_exchange_test, Y, Samples(DRAWS), resamples=9).exchanged
         for summary, values in (
             (kept, {"rank": np.array([[0], [7], [-2]])}),
             (kept, {"x": np.array([[0.0], [np.nan], [1.0]])}),
@@ -226,7 +227,7 @@ class TestBytes:
             (moments, {"cross": moments.cross * np.nan}),
             (grouped, {"tied": np.array([1, 2, 3])}),
             (grouped, {"tied": np.array([4])}),
-            (exchanged, {"tables": exchanged.tables * 2}),
+            (exchanged, {"tables": exchanged.tables * np.arange(1, 10)[:, None, None]}),
             (exchanged, {"tables": -exchanged.tables}),
         ):
             assert edited(summary) == summary
@@ -235,7 +236,7 @@ class TestBytes:
 
     def test_two_parts_where_there_is_one(self):
         with pytest.raises(SummaryError):
-            KeptRanks((COUNTED, COUNTED), np.zeros((2 * N, 1), int), np.zeros((2 * N, 1)))
+            RankRows((COUNTED, COUNTED), np.zeros((2 * N, 1), int), np.zeros((2 * N, 1)))
 
 
 class TestAudit:

@@ -40,7 +40,7 @@ def counts_below(ranks, M):
 
 
 class Exact:
-    """The law of γ for N ranks 0..M in whole numbers: everything in units of (M + 1)^-N."""
+    """The distribution of γ for N ranks 0..M in whole numbers: everything in units of (M + 1)^-N."""
 
     def __init__(self, N, M):
         self.N, self.m, self.all = N, M + 1, (M + 1) ** N
@@ -64,7 +64,7 @@ class Exact:
         return self.all - sum(ways.values())
 
     def band(self, level):
-        """Return the largest g with P(γ >= g) >= level, and that probability, from the law of γ."""
+        """Return the largest g with P(γ >= g) >= level, and that probability, from the distribution of γ."""
         attained = sorted({v for row in self.values for v in row})
         for below, g in reversed(list(zip([0, *attained], attained, strict=False))):
             inside = self.all - self.at_most(below)
@@ -255,7 +255,7 @@ def test_long_walks_end_earlier():
     t = np.arange(1, 50) / 50
     exact = {g: gamma_pvalue(g, 500, t) for g in (0.2, 0.001, 1e-6, 1e-12)}
     module._pvalue.cache_clear()
-    with mock.patch.object(module, "LONG", 0):
+    with mock.patch.object(module, "MOST_PRODUCTS", 0):
         quick = {g: gamma_pvalue(g, 500, t) for g in exact}
     module._pvalue.cache_clear()
     assert quick.pop(1e-12) == 49 * 1e-12 > exact[1e-12]

@@ -256,7 +256,7 @@ def test_cells_are_closed_on_the_right():
     assert found.rank.dtype == np.int64
 
 
-@pytest.mark.parametrize("law", [Normal, Laplace])
+@pytest.mark.parametrize("distribution", [Normal, Laplace])
 def test_distributions(distribution):
     made = distribution(np.zeros(4), 1.0)
     u = np.array([0.0004, 0.2995, 0.5005, 0.9996])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Ranks, Samples, Summary, summarize
 from calibrant.core.pvalues import holm
-from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, read_points
+from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, rank_places
 
 REFERENCES = Path(__file__).parents[1] / "references"
 VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -254,7 +254,7 @@ class TestRefusals:
         y, samples = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
         words = refusal(ecdf_difference, y, samples, weights=np.arange(30) + 1.0)
         assert "refuses unequal weights" in words
-        assert 'uniformity_test(method="smooth")' in words
+        assert "rank_smooth_test" in words
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -264,7 +264,7 @@ class TestRefusals:
             ({"points": 0}, "points must be at least 1"),
             ({"points": [2.0]}, "strictly between 0 and 1"),
             ({"multiplicity": "holm"}, "multiplicity must be one of"),
-            ({"multiplicity": "exchange"}, 'uniformity_test(y, samples, multiplicity="exchange")'),
+            ({"multiplicity": "exchange"}, "rank_exchange_test(y, samples)"),
         ],
     )
     def test_options(self, refusal, options, words):
@@ -471,7 +471,7 @@ class TestSummariesRankHistogram:
         ({"bins": 5}, "at most 4"),
         ({"bins": 2.0}, "bins must be a whole number"),
         ({"level": 1}, "level must lie"),
-        ({"multiplicity": "exchange"}, "uniformity_test"),
+        ({"multiplicity": "exchange"}, "rank_exchange_test"),
     ],
 )
 def test_refusals(refusal, options, words):
@@ -511,7 +511,7 @@ def test_the_ends():
     ],
 )
 def test_points(points, M, expected):
-    assert read_points(points, M).tolist() == expected
+    assert rank_places(points, M).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -529,4 +529,37 @@ def test_points(points, M, expected):
     ],
 )
 def test_refusals_attainable(refusal, points, words):
-    assert words in refusal(read_points, points, 9)
+    assert words in refusal(rank_places, points, 9)
+
+
+EXTREME = (1e-300, 1e-12, 1 - 1e-13, 1 - 2.0**-53)
+
+
+@pytest.mark.parametrize("verb", [ecdf_difference, rank_histogram])
+def test_levels_without_a_band_are_refused(verb, refusal):
+    for level in EXTREME:
+        assert "level must lie between 1e-6 and 1 - 1e-12" in refusal(
+            verb, Ranks.of(np.arange(50) % 10, 9), level=level
+        )
+
+
+@pytest.mark.parametrize("verb", [ecdf_difference, rank_histogram])
+@pytest.mark.parametrize("level", [1e-6, 1 - 1e-12])
+def test_the_outermost_levels_have_a_band(verb, level):
+    for n, M in ((1, 39), (2, 3), (50, 9), (300, 99)):
+        curve = verb(Ranks.of(np.arange(n) % (M + 1), M), level=level)
+        assert curve.details["coverage"] >= level - 1e-12
+        assert (curve.lower <= curve.upper).all()
+    several = verb(Ranks.of(np.zeros((30, 20), int) + np.arange(30)[:, None] % 10, 9), level=level)
+    assert several.details["coverage"] >= level - 1e-12
+
+
+@pytest.mark.parametrize("M", [39, 399])
+def test_one_row(M):
+    """Of one row only the outermost ranks are outside: 2 of M + 1 make exactly 5 % for M = 39."""
+    for rank, p in ((0, 2 / (M + 1)), (M, 2 / (M + 1)), (M // 2, 1.0)):
+        curve = ecdf_difference(Ranks.of([rank], M))
+        assert curve.details["pvalue"] == pytest.approx(p, rel=1e-9)
+        assert curve.details["coverage"] >= 0.95 - 1e-12
+        inside = (curve.v >= curve.lower - 1e-12) & (curve.v <= curve.upper + 1e-12)
+        assert inside.all() == (p > 0.05 + 1e-12)

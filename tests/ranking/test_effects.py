@@ -11,23 +11,24 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from calibrant import Ranks
+from calibrant.ranking.counting import legendre
 from calibrant.ranking.effects import (
     Found,
     adjusted,
     band_test,
     below,
     bin_counts,
+    check_bins,
     chi2,
     default_bins,
     is_large,
-    legendre,
+    number_of_bins,
     own_stream,
     pearson,
     rank_bins,
     rank_effect,
     rank_result,
     ranks_in_words,
-    read_bins,
     shaped,
 )
 
@@ -288,7 +289,7 @@ def test_bins_that_do_not_divide_the_ranks():
     ],
 )
 def test_default(n, M, bins):
-    assert default_bins(n, M) == read_bins(None, n, M) == bins
+    assert default_bins(n, M) == number_of_bins(None, n, M) == bins
 
 
 @given(n=st.integers(1, 10**5), M=st.integers(1, 500))
@@ -299,9 +300,9 @@ def test_default_divides_where_it_can(n, M):
 
 
 def test_bins_that_are_refused(refusal):
-    assert "at most 10" in refusal(read_bins, 11, 100, 9)
-    assert "at least 2" in refusal(read_bins, 1, 100, 9)
-    assert "whole number" in refusal(read_bins, 2.5, 100, 9)
+    assert "at most 10" in refusal(number_of_bins, 11, 100, 9)
+    assert "at least 2" in refusal(check_bins, 1)
+    assert "whole number" in refusal(check_bins, 2.5)
 
 
 def test_few_expected_rows_are_simulated():

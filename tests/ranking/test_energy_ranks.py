@@ -103,7 +103,7 @@ class TestSamples:
 
 class TestDistributions:
     def test_closed_forms(self):
-        # P(|Z| < 0.6745) = 0.5; a Laplace law has mass 1 - 1/2 within log 2; chi-square (2) at 2 log 2 is 1/2.
+        # P(|Z| < 0.6745) = 0.5; a Laplace distribution has mass 1 - 1/2 within log 2; chi-square (2) at 2 log 2 is 1/2.
         np.testing.assert_array_equal(energy_ranks([-0.6744, 0.6746], Normal([0.0, 0.0], 1.0)), [499, 500])
         np.testing.assert_array_equal(energy_ranks([0.6931, -0.6932], Laplace([0.0, 0.0], 1.0)), [499, 500])
         y = np.sqrt(2 * np.log(2)) * np.array([[1 - 1e-6, 0.0], [0.0, -1 - 1e-6]])
@@ -180,7 +180,7 @@ class TestRefusals:
         assert "row 0, draw 1 is inf" in refusal(energy_ranks, [0.0], samples, log_density_y=[0.0])
 
     def test_options_that_have_no_use(self, refusal):
-        assert "tells its density itself" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), log_density_y=[0.0])
+        assert "has its own density" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), log_density_y=[0.0])
         assert "has a closed form" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), draws=9)
         assert "2 draws already" in refusal(energy_ranks, [0.0], self.SAMPLES, log_density_y=[0.0], draws=9)
 
@@ -188,6 +188,9 @@ class TestRefusals:
         message = refusal(energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]))
         assert "no closed form for Mixture" in message
         assert "rng=" in message
+        assert "draws must be at most 10,000,000, which take 80 MB" in refusal(
+            energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]), draws=10**9, rng=0
+        )
         assert "draws must be at least 1" in refusal(
             energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]), draws=0, rng=0
         )
@@ -211,7 +214,7 @@ class TestRefusals:
             def log_density(self, x):
                 return np.where(np.arange(3)[:, None] == 2, np.nan, 0.0) + x
 
-        assert "row 2 has one that is nan" in refusal(energy_ranks, np.zeros(3), Broken(), draws=2, rng=0)
+        assert "it is nan in row 2" in refusal(energy_ranks, np.zeros(3), Broken(), draws=2, rng=0)
 
     def test_other_predictions(self, refusal):
         assert "energy_ranks judges" in refusal(energy_ranks, [0.0], Quantiles([[0.0]], [0.5]))
@@ -252,6 +255,6 @@ def test_far_away():
     assert density_level(MvNormal(np.zeros((1, 2)), np.eye(2)), np.array([[1e200, 0.0]])).tolist() == [1.0]
 
 
-@pytest.mark.parametrize("law", [Mixture([Normal([0.0], 1.0)], [1.0]), Samples([[1.0, 2.0]])])
+@pytest.mark.parametrize("distribution", [Mixture([Normal([0.0], 1.0)], [1.0]), Samples([[1.0, 2.0]])])
 def test_others_have_no_form(distribution):
     assert density_level(distribution, np.zeros(1)) is None

@@ -237,7 +237,7 @@ class TestRefusals:
             ({"levels": []}, "levels must be a number or a list"),
             ({"confidence": 0}, "confidence must lie"),
             ({"level": 0.9}, "has no option level. Did you mean levels=?"),
-            ({"multiplicity": "exchange"}, "uniformity_test"),
+            ({"multiplicity": "exchange"}, "rank_exchange_test"),
         ],
     )
     def test_options(self, refusal, options, words):
@@ -245,3 +245,11 @@ class TestRefusals:
 
     def test_intervals(self, refusal):
         assert "coverage_curve" in refusal(expected_coverage, [0.0], Intervals([0.0], [1.0], 0.9))
+
+
+def test_levels_without_a_band_are_refused(refusal):
+    for confidence in (1e-300, 1e-12, 1 - 2.0**-53):
+        message = refusal(expected_coverage, Ranks.of(np.arange(50) % 10, 9), confidence=confidence)
+        assert "confidence must lie between 1e-6 and 1 - 1e-12" in message
+    for confidence in (1e-6, 1 - 1e-12):
+        assert expected_coverage(Ranks.of(np.arange(50) % 10, 9), confidence=confidence).details["attained"] > 0

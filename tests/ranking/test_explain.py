@@ -108,8 +108,8 @@ class TestTableOfFailures:
         ideal, climatology = explain(y, Normal(mu, 1.0)), explain(y, Normal(np.zeros(1000), np.sqrt(2)))
         assert ideal.failure == "none"
         assert climatology.failure == "uninformative"
-        assert "calibrated, but no sharper than the marginal law" in climatology.sentence
-        assert "marginal law" not in ideal.sentence
+        assert "calibrated, but no sharper than the marginal distribution" in climatology.sentence
+        assert "marginal distribution" not in ideal.sentence
 
 
 class TestEffects:
@@ -230,7 +230,7 @@ class TestInputs:
         assert explain(summarize(ranks, y, draws)).joint_pvalue is None
 
     def test_what_takes_long_is_left_to_the_caller(self, monkeypatch):
-        monkeypatch.setattr(inspect.getmodule(explain), "CHEAP", 300 * 19 * 2 - 1)
+        monkeypatch.setattr(inspect.getmodule(explain), "MOST_NUMBERS", 300 * 19 * 2 - 1)
         rng = np.random.default_rng(4)
         found = explain(rng.normal(size=(300, 2)), Samples(rng.normal(size=(300, 19, 2))))
         assert found.joint_pvalue is None
@@ -250,6 +250,9 @@ class TestInputs:
 
     def test_one_row(self):
         assert explain([0.0], Samples([[1.0, 2.0, 3.0]])).failure == "none"
+        for M in (39, 399):
+            assert explain(Ranks.of([M // 2], M)).failure == "none"
+            assert explain(Ranks.of([0], M)).pvalue == pytest.approx(2 / (M + 1), rel=1e-9)
 
     def test_few_draws_have_the_levels_that_they_have(self):
         # M = 4: intervals of (5 - 2a)/5
@@ -310,4 +313,6 @@ class TestRefusals:
 
     def test_options(self, refusal):
         assert "level must lie strictly between 0 and 1" in refusal(explain, Ranks.of([0], 1), level=95)
+        for level in (1e-300, 1e-12, 1 - 2.0**-53):
+            assert "level must lie between 1e-6 and 1 - 1e-12" in refusal(explain, Ranks.of([0, 1], 1), level=level)
         assert "outward must be one of" in refusal(explain, Ranks.of([0], 1), outward="yes")

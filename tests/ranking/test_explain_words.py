@@ -29,23 +29,23 @@ class TestSentences:
 
     def test_uninformative(self):
         assert said(kinds.UNINFORMATIVE, pvalue=0.43, contraction=-0.014) == (
-            "No departure beyond chance (joint 95 %; p = 0.43): calibrated, but no sharper than the marginal law. The "
-            "predictive variance is 1.01 times that of all outcomes together (contraction -0.01)."
+            "No departure beyond chance (joint 95 %; p = 0.43): calibrated, but no sharper than the marginal "
+            "distribution. The predictive variance is 1.01 times that of all outcomes together (contraction -0.01)."
         )
 
     def test_too_narrow_says_that_bias_may_look_the_same(self):
         assert said(kinds.NARROW) == (
-            "Too narrow (over-confident): a 90 % interval holds the outcome 76 % of the time; multiply the spread by "
-            "about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the same: split them "
-            "by a covariate. Exact p = 0.002."
+            "Too narrow (over-confident): a 90 % interval contains the outcome 76 % of the time; multiply the spread "
+            "by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the same: split "
+            "them by a covariate. Exact p = 0.002."
         )
 
     def test_several_errors(self):
         assert said(kinds.HIGH, kinds.NARROW) == (
             "Predictions sit above the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to "
-            "0.50); a 90 % interval holds the outcome 76 % of the time. Predictions are also too narrow: multiply the "
-            "spread by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the same: "
-            "split them by a covariate. Exact p = 0.002."
+            "0.50); a 90 % interval contains the outcome 76 % of the time. Predictions are also too narrow: multiply "
+            "the spread by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the "
+            "same: split them by a covariate. Exact p = 0.002."
         )
 
     def test_a_negative_shift_is_told_by_its_size(self):
@@ -69,7 +69,7 @@ class TestSentences:
 
     def test_tails_too_long(self):
         assert (
-            "the core of the predictions is too narrow and their tails are too long. 50 % intervals hold 36 % of "
+            "the core of the predictions is too narrow and their tails are too long. 50 % intervals contain 36 % of "
             in (said(kinds.HEAVY))
         )
         wide = ERRORS._replace(parts=np.array([0.0, -0.2]))
@@ -104,11 +104,13 @@ class TestSentences:
         assert "At 100 rows a shift under 0.3 predictive" in said(kinds.NONE, **alone)
 
     def test_many_rows_have_a_decimal(self):
-        assert "holds the outcome 76.4 % of the time" in said(kinds.NARROW, counts=COUNTS * 10, coverage={0.9: 0.7642})
+        assert "contains the outcome 76.4 % of the time" in said(
+            kinds.NARROW, counts=COUNTS * 10, coverage={0.9: 0.7642}
+        )
 
     def test_outward_ranks_have_regions_and_no_direction(self):
         found = said(kinds.OUTWARD_HIGH, outward=True)
-        assert "biased in a direction that these ranks do not show; a 90 % region holds the outcome 76 %" in found
+        assert "biased in a direction that these ranks do not show; a 90 % region contains the outcome 76 %" in found
         assert said(kinds.WIDE, outward=True).startswith("Too wide: outcomes lie in probable places too often; a 90 %")
         assert said(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (joint 95 %; p = 0.3)."
 
@@ -132,7 +134,7 @@ class TestJoint:
     def test_marginal_errors_come_first(self):
         failure, words = joint_sentence(1e-9, 0.95, alone=False)
         assert failure == "other"
-        assert "mend these first" in words
+        assert "correct these first" in words
 
     def test_none(self):
         assert joint_sentence(0.2, 0.95, alone=True) == (

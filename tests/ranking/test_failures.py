@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import Ranks
-from calibrant.ranking.effects import band_test, legendre, rank_effect
+from calibrant.ranking.counting import legendre
+from calibrant.ranking.effects import band_test, rank_effect
 from calibrant.ranking.failures import failures_of, normal_errors, outward_failure, shrinkage, smallest_effects
 
 RNG = np.random.default_rng(0)

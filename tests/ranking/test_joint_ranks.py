@@ -13,7 +13,9 @@ from scipy.spatial.distance import cdist
 from calibrant import MvNormal, NotApplicableError, Samples, summarize
 from calibrant.ranking import joint_ranks as module
 from calibrant.ranking.joint_ranks import (
-    WORDS,
+    METHODS as METHOD_NAMES,
+)
+from calibrant.ranking.joint_ranks import (
     average,
     band_depth,
     distance_sums,
@@ -29,7 +31,7 @@ from calibrant.ranking.joint_ranks import (
 from calibrant.ranking.members import Members
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
-METHODS = list(WORDS)
+METHODS = list(METHOD_NAMES)
 CASES = [("y", name) for name in ("calibrated", "overdispersed", "biased")]
 CASES += [("y_shape", name) for name in ("skewed", "heavy_tailed")]
 
@@ -172,7 +174,7 @@ class TestRefusals:
         ("options", "words"),
         [
             ({"method": "depth"}, "method must be one of 'mean_distance'"),
-            ({"scale": "sd"}, "scale must be \"pooled\", None or an array of shape (2,); got 'sd'"),
+            ({"scale": "sd"}, "scale must be \"pooled\", None or an array of shape (D,); got 'sd'"),
             ({"scale": [1.0]}, "shape (2,); got shape (1,)"),
             ({"scale": [1.0, 0.0]}, "coordinate 1 is 0.0"),
             ({"scale": [np.nan, 1.0]}, "coordinate 0 is nan"),
@@ -197,7 +199,7 @@ class TestRefusals:
 
     def test_distributions(self, refusal):
         message = refusal(joint_ranks, self.Y, MvNormal(self.Y, np.eye(2)))
-        assert message.endswith("Pass draws of it, Samples(law.sample(999, rng))")
+        assert message.endswith("Pass draws of it, Samples(distribution.sample(999, rng))")
 
     def test_numbers_beyond_float32(self, refusal):
         y = np.array([[0.0, 0.0], [1e39, 0.0]])

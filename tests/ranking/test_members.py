@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from calibrant import Samples
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking import members as module
-from calibrant.ranking.members import Members, coordinate_scale, member_ranks, outcome_counts, tie_broken
+from calibrant.ranking.members import Members, check_scale, coordinate_scale, member_ranks, outcome_counts, tie_broken
 
 
 def of(y, draws):
@@ -138,7 +138,6 @@ def test_given_scales():
 @pytest.mark.parametrize(
     ("scale", "words"),
     [
-        ("std", 'scale must be "pooled", None or an array of shape (2,)'),
         (2.0, "got shape ()"),
         ([1.0, -1.0], "coordinate 1 is -1.0"),
         ([np.inf, 1.0], "coordinate 0 is inf"),
@@ -146,4 +145,5 @@ def test_given_scales():
     ],
 )
 def test_refusals(refusal, scale, words):
+    assert 'scale must be "pooled", None or an array' in refusal(check_scale, "std")
     assert words in refusal(coordinate_scale, scale, of_coordinate_scale(np.zeros((1, 2, 2))))

@@ -74,7 +74,7 @@ class TestWeightedDraws:
         assert 0.498 < u.max() <= 0.5
 
     def test_importance_weights_are_uniform(self):
-        # Draws of Normal(0, 1) weighted to Normal(0.5, 1), the law of the outcomes.
+        # Draws of Normal(0, 1) weighted to Normal(0.5, 1), the distribution of the outcomes.
         rng = np.random.default_rng(2)
         y, x = rng.normal(0.5, size=20_000), rng.normal(size=(20_000, 9))
         weigh = lambda z: np.exp(0.5 * z - 0.125)  # noqa: E731

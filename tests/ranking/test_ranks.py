@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
-from calibrant.ranking.ranks import ranks, read_quantities, takes_covariates, values_of
+from calibrant.ranking.ranks import check_quantities, quantities_by_name, ranks, takes_covariates, values_of
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 Y = np.array([[0.0, 3.0], [1.0, -1.0], [0.5, 0.5]])
@@ -255,14 +255,14 @@ class Scaled:
 
 class TestReading:
     def test_names(self):
-        assert read_quantities(norm) == {"norm": norm}
-        assert list(read_quantities(lambda z: z)) == [""]
-        assert list(read_quantities(Scaled())) == [""]
-        assert list(read_quantities({"b": norm, "a": norm})) == ["b", "a"]
+        assert quantities_by_name(norm) == {"norm": norm}
+        assert list(quantities_by_name(lambda z: z)) == [""]
+        assert list(quantities_by_name(Scaled())) == [""]
+        assert list(quantities_by_name({"b": norm, "a": norm})) == ["b", "a"]
 
     @pytest.mark.parametrize("given", [None, 3, [norm], {}, "norm"])
     def test_others_are_refused(self, refusal, given):
-        assert "quantity must be a function" in refusal(read_quantities, given)
+        assert "quantity must be a function" in refusal(check_quantities, given)
 
     @pytest.mark.parametrize(
         ("f", "takes"),

@@ -1,4 +1,4 @@
-"""How narrow predictive laws are."""
+"""How narrow predictive distributions are."""
 
 import numpy as np
 import pytest
@@ -119,6 +119,23 @@ def test_batches_add_up(options):
     parts = [summarize(sharpness, None, Samples(draws[rows]), **options) for rows in (slice(0, 2), slice(2, 6))]
     back = Summary.from_bytes(sum(parts).to_bytes())
     np.testing.assert_allclose(sharpness(back, **options), sharpness(Samples(draws), **options), rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-140, 1e140, 1e200, 1e307])
+def test_root_mean_squares_beyond_the_range_of_squares(scale):
+    """Standard deviations 1 and 7 have the root mean square 5, in every unit."""
+    assert sharpness(Normal([0.0, 3.0], [scale, 7 * scale]), statistic="rms") == pytest.approx(5 * scale, rel=1e-13)
+    draws = np.array([[-1.0, 1.0], [-7.0, 7.0]]) * scale / np.sqrt(2)
+    assert sharpness(Samples(draws), statistic="rms") == pytest.approx(5 * scale, rel=1e-13)
+    parts = [summarize(sharpness, None, Normal([0.0], [s]), statistic="rms") for s in (scale, 7 * scale)]
+    assert sharpness(parts[0] + parts[1], statistic="rms") == pytest.approx(5 * scale, rel=1e-13)
+
+
+def test_root_mean_squares_of_rows_of_all_sizes():
+    assert sharpness(Normal([0.0] * 4, [1e-200, 0.0 + 1e-300, 1.0, 3.0]), statistic="rms") == np.sqrt(10 / 4)
+    assert sharpness(Normal([0.0] * 2, [1.0, 2e200]), statistic="rms") == pytest.approx(np.sqrt(2) * 1e200)
+    found = sharpness(Samples(DRAWS * [1e200, 1e-200]), statistic="rms")
+    np.testing.assert_allclose(found, sharpness(Samples(DRAWS), statistic="rms") * [1e200, 1e-200], rtol=1e-12)
 
 
 class TestRefusals:

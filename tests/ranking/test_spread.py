@@ -226,7 +226,7 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize("law", NUMBERS, ids=lambda distribution: type(distribution).__name__)
+@pytest.mark.parametrize("distribution", NUMBERS, ids=lambda distribution: type(distribution).__name__)
 def test_numbers(distribution):
     draws = distribution.sample(200_000, 0)
     np.testing.assert_allclose(mean_of(distribution), draws.mean(axis=1), atol=0.03)
@@ -234,7 +234,7 @@ def test_numbers(distribution):
     np.testing.assert_allclose(covariance_of(distribution), variance_of(distribution)[:, None, None], rtol=1e-13)
 
 
-@pytest.mark.parametrize("law", VECTORS, ids=lambda distribution: type(distribution).__name__)
+@pytest.mark.parametrize("distribution", VECTORS, ids=lambda distribution: type(distribution).__name__)
 def test_vectors(distribution):
     draws = distribution.sample(100_000, 0)
     np.testing.assert_allclose(mean_of(distribution), draws.mean(axis=1), atol=0.03)

@@ -1,18 +1,18 @@
 """Counts of ranks."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Ranks as RanksGroupedRanks
-from calibrant import Ranks as RanksWithRanks
 from calibrant import Summary, SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.groups import read_row_labels
-from calibrant.ranking.counting import CELLS, Ranked, cells
-from calibrant.ranking.covariates import KeptRanks, RankCovariates
-from calibrant.ranking.summary import GroupedRanks, Ranks, WithRanks, rank_points
+from calibrant.ranking.counting import CELLS, Ranked, cells, legendre
+from calibrant.ranking.summary import CovariateMoments, ExchangedCounts, Ranks, covariate_columns, rank_points
 
 TWO = [[0, 3], [1, 3], [3, 2]]
 
@@ -104,7 +104,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("ranks", "words"),
         [
-            ([0.5, 1.0], "Ranks divided by M are no ranks any more"),
+            ([0.5, 1.0], "Ranks divided by M are not ranks"),
             ([[[0]]], "shape (1, 1, 1)"),
             ([], "whole numbers"),
             ([0, 4], "between 0 and M = 3; row 1 is 4"),
@@ -134,42 +134,22 @@ class TestRefusals:
             assert refusal(lambda given=broken: Ranks(*given), error=SummaryError)
 
 
-def test_ranks_and_rows_are_those_of_all_parts():
-    parts = (RanksWithRanks.of([0, 1], 3), RanksWithRanks.of([3], 3))
-    found = WithRanks(parts)
-    assert found.n == 3
-    assert found.ranks == RanksWithRanks.of([0, 1, 3], 3)
-    assert WithRanks(()).n == 0
-    assert WithRanks(()).ranks == RanksWithRanks.zero()
-
-
-def test_only_ranks_are_parts(refusal):
-    assert "must be Ranks" in refusal(WithRanks, (3,), error=SummaryError)
-
-
-def test_bytes_with_parts_of_another_kind_are_refused(refusal):
-    inner = GroupedRanks.of([0], 3, ["a"])
-    foreign = KeptRanks.of([0], 3, [1.0])
-    data = inner.to_bytes().replace(b"GroupedRanks", b"KeptRanks")
-    assert refusal(RankCovariates.from_bytes, foreign.to_bytes(), error=SummaryError)
-    assert refusal(GroupedRanks.from_bytes, data, error=SummaryError)
-
-
 M = 4
 rows = st.lists(st.tuples(st.integers(0, M), st.sampled_from("abc")), min_size=1, max_size=12)
 
 
 def grouped(rows, **options):
     ranks, labels = zip(*rows, strict=True)
-    return GroupedRanks.of(ranks, M, list(labels), **options)
+    return Ranks.of(ranks, M, groups=list(labels), **options)
 
 
 def test_each_group_has_its_ranks():
-    summary = GroupedRanks.of([[0, 1], [3, 3], [1, 0]], 3, ["x", "y", "x"])
+    summary = Ranks.of([[0, 1], [3, 3], [1, 0]], 3, groups=["x", "y", "x"])
     assert summary.labels == ("x", "y")
-    assert summary.parts[0] == RanksGroupedRanks.of([[0, 1], [1, 0]], 3)
-    assert summary.parts[1] == RanksGroupedRanks.of([[3, 3]], 3)
-    assert summary.ranks == RanksGroupedRanks.of([[0, 1], [3, 3], [1, 0]], 3)
+    assert summary.groups[0] == Ranks.of([[0, 1], [1, 0]], 3)
+    assert summary.groups[1] == Ranks.of([[3, 3]], 3)
+    assert summary.take([0, 1]) == Ranks.of([[0, 1], [3, 3], [1, 0]], 3)
+    assert repr(summary) == "Ranks(n=3, M=3, 2 columns, 2 groups)"
 
 
 @given(a=rows, b=rows)
@@ -182,65 +162,186 @@ def test_merged_is_that_of_all_rows(a, b):
 def test_merging_is_associative_and_has_a_zero(a, b, c):
     a, b, c = map(grouped, (a, b, c))
     assert (a + b) + c == a + (b + c)
-    assert GroupedRanks.zero() + a == a + GroupedRanks.zero() == sum([a])
+    assert Ranks.zero() + a == a + Ranks.zero() == sum([a])
 
 
 @given(rows)
 def test_bytes_bring_it_back(a):
     summary = grouped(a)
     assert Summary.from_bytes(summary.to_bytes()) == summary
-    assert GroupedRanks.from_bytes(GroupedRanks.zero().to_bytes()) == GroupedRanks.zero()
+    assert Ranks.from_bytes(Ranks.zero().to_bytes()) == Ranks.zero()
 
 
 @pytest.mark.parametrize("labels", [[2, 10, 1], [True, False, True], [0.5, -1.0, 0.5], ["b", "a", "b"]], ids=str)
 def test_labels_stay_what_they_are_and_ascend(labels):
-    summary = GroupedRanks.of([0, 1, 2], M, labels)
+    summary = Ranks.of([0, 1, 2], M, groups=labels)
     assert list(summary.labels) == sorted(set(labels))
     assert Summary.from_bytes(summary.to_bytes()).labels == summary.labels
 
 
 def test_weight_0_is_an_absent_row():
-    found = GroupedRanks.of([0, 1, 2], M, ["a", "b", "a"], weights=[1, 0, 1])
-    assert found == GroupedRanks.of([0, 2], M, ["a", "a"])
+    found = Ranks.of([0, 1, 2], M, groups=["a", "b", "a"], weights=[1, 0, 1])
+    assert found == Ranks.of([0, 2], M, groups=["a", "a"])
 
 
 def test_ties_are_counted_over_all_groups():
     u = np.array([[0.1], [0.2], [0.3]])
     found = cells(u, np.array([[True], [False], [True]]))
-    summary = GroupedRanks.of_ranked(found, unit_weights(3), read_row_labels(["a", "b", "b"], 3))
+    summary = Ranks.of_ranked(found, unit_weights(3), labels=read_row_labels(["a", "b", "b"], 3))
     assert summary.tied.tolist() == [2]
     assert (summary + summary).tied.tolist() == [4]
-    assert summary.ranks.M == CELLS - 1
-    assert summary.ranks.cells
+    assert summary.M == CELLS - 1
+    assert summary.cells
 
 
-class TestRefusal:
+class TestGroupRefusals:
     def test_other_M_or_names(self, refusal):
         one = grouped([(0, "a")])
-        assert "among 5 draws" in refusal(lambda: one + GroupedRanks.of([0], 5, ["b"]), error=SummaryError)
-        assert "merge" in refusal(lambda: one + GroupedRanks.of([0], M, ["b"], names="x"), error=SummaryError)
+        assert "among 5 draws" in refusal(lambda: one + Ranks.of([0], 5, groups=["b"]), error=SummaryError)
+        assert "merge" in refusal(lambda: one + Ranks.of([0], M, groups=["b"], names="x"), error=SummaryError)
 
-    def test_another_kind(self, refusal):
-        assert "GroupedRanks and Ranks" in refusal(
-            lambda: grouped([(0, "a")]) + RanksGroupedRanks.of([0], M), error=SummaryError
-        )
+    def test_ranks_without_groups(self, refusal):
+        message = refusal(lambda: grouped([(0, "a")]) + Ranks.of([0], M), error=SummaryError)
+        assert "ranks with groups do not merge with ranks without" in message
 
     def test_groups_that_do_not_fit(self, refusal):
-        assert "one label per row" in refusal(GroupedRanks.of, [0, 1], M, ["a"])
+        assert "one label per row" in refusal(Ranks.of, [0, 1], M, groups=["a"])
 
     def test_rows_without_a_group_are_one(self):
-        found = GroupedRanks.of([0, 1], M, ["a", None])
-        assert found.to_bytes() == GroupedRanks.of([0, 1], M, ["a", "(missing)"]).to_bytes()
+        found = Ranks.of([0, 1], M, groups=["a", None])
+        assert found.to_bytes() == Ranks.of([0, 1], M, groups=["a", "(missing)"]).to_bytes()
 
     def test_illegal_ranks(self, refusal):
-        assert "row 1 is 5" in refusal(GroupedRanks.of, [0, 5], M, ["a", "b"])
+        assert "row 1 is 5" in refusal(Ranks.of, [0, 5], M, groups=["a", "b"])
 
     def test_parts_that_do_not_fit(self, refusal):
-        one, other = RanksGroupedRanks.of([0], 3), RanksGroupedRanks.of([0], 4)
-        tied = np.zeros(1, np.int64)
-        assert "merge" in refusal(GroupedRanks, (one, other), ("a", "b"), tied, error=SummaryError)
-        assert "one label per part" in refusal(GroupedRanks, (one, one), ("a", "a"), tied, error=SummaryError)
-        assert "must be Ranks" in refusal(GroupedRanks, (1,), ("a",), tied, error=SummaryError)
+        one, other = Ranks.of([0], 3), Ranks.of([0], 4)
+        both = Ranks.of([0, 0], 3)
+
+        def joined(groups, labels):
+            return replace(both, groups=groups, labels=labels)
+
+        assert joined((one, one), ("a", "b")).groups == (one, one)
+        assert "merge" in refusal(joined, (one, other), ("a", "b"), error=SummaryError)
+        assert "one label per group" in refusal(joined, (one, one), ("a", "a"), error=SummaryError)
+        assert "must be Ranks" in refusal(joined, (1,), ("a",), error=SummaryError)
+        assert "rows of all ranks" in refusal(joined, (one,), ("a",), error=SummaryError)
+
+
+KEEP = np.array([True, False, True])
+
+
+class TestCovariateColumns:
+    def test_numbers(self):
+        assert covariate_columns([1, 2, 3], 3, None).tolist() == [[1.0], [2.0], [3.0]]
+        frame = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, np.nan, 1.5]})
+        assert covariate_columns(frame, 2, KEEP).tolist() == [[1.0, 0.5], [3.0, 1.5]]
+
+    @pytest.mark.parametrize(
+        ("x", "words"),
+        [
+            ([1.0, 2.0], "expected 3 rows, got shape (2,)"),
+            (np.zeros((3, 2, 2)), "(n,) or (n, q)"),
+            (np.zeros((3, 0)), "(n,) or (n, q)"),
+            ([[1.0], [2.0], [np.inf]], "row 2, column 0 is inf"),
+            (["a", "b", "c"], "real numbers"),
+        ],
+    )
+    def test_refusals(self, refusal, x, words):
+        assert words in refusal(covariate_columns, x, 3, None)
+
+
+covariate_rows = st.lists(
+    st.tuples(st.integers(0, M), st.integers(0, M), st.floats(-5, 5), st.floats(1e6, 1e6 + 5)), min_size=1, max_size=12
+)
+
+
+def with_covariates(rows):
+    table = np.array(rows)
+    return Ranks.of(table[:, :2].astype(int), M, covariates=table[:, 2:])
+
+
+def close(a, b):
+    assert np.array_equal(a.counts, b.counts)
+    for name in ("mean", "mean_phi", "spread", "cross"):
+        ours, theirs = (getattr(ranks.covariates[0], name) for ranks in (a, b))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-6)
+
+
+class TestCovariateMoments:
+    def test_by_hand(self):
+        found = Ranks.of([0, 1], 1, covariates=[3.0, 5.0])
+        (moments,) = found.covariates
+        assert moments.mean.tolist() == [4.0]
+        assert moments.spread.tolist() == [[2.0]]
+        assert moments.cross.tolist() == [[[2.0]]]  # (-1)(-1) + 1 · 1, φ_1 = -1, 1
+        assert replace(found, covariates=()) == Ranks.of([0, 1], 1)
+
+    def test_are_those_of_the_rows(self):
+        rng = np.random.default_rng(0)
+        rank, x = rng.integers(0, M + 1, (50, 3)), rng.normal(size=(50, 2)) + 7
+        (found,) = Ranks.of(rank, M, covariates=x).covariates
+        step = x - x.mean(axis=0)
+        phi = legendre(M)[:2]
+        for q in range(2):
+            for k in range(2):
+                for c in range(3):
+                    assert found.cross[q, k, c] == pytest.approx((step[:, q] * phi[k][rank[:, c]]).sum(), rel=1e-10)
+        np.testing.assert_allclose(found.spread, 49 * np.cov(x.T))
+
+    @given(a=covariate_rows, b=covariate_rows)
+    def test_merged_is_that_of_all_rows(self, a, b):
+        close(with_covariates(a) + with_covariates(b), with_covariates([*a, *b]))
+
+    @given(a=covariate_rows, b=covariate_rows, c=covariate_rows)
+    def test_merging_is_associative_and_has_a_zero(self, a, b, c):
+        a, b, c = map(with_covariates, (a, b, c))
+        close((a + b) + c, a + (b + c))
+        assert Ranks.zero() + a == a + Ranks.zero() == sum([a])
+
+    @given(covariate_rows)
+    def test_bytes_bring_it_back(self, a):
+        summary = with_covariates(a)
+        assert Summary.from_bytes(summary.to_bytes()) == summary
+
+    def test_rows_of_weight_0_are_absent(self):
+        found = Ranks.of([0, 1, 2], M, covariates=[1.0, np.nan, 3.0], weights=[1, 0, 1])
+        assert found == Ranks.of([0, 2], M, covariates=[1.0, 3.0])
+
+    def test_a_large_offset_loses_no_digits(self):
+        rng = np.random.default_rng(0)
+        rank, x = rng.integers(0, M + 1, 400), rng.integers(0, 1000, 400) / 4
+        near, far = (Ranks.of(rank, M, covariates=x + offset).covariates[0] for offset in (0.0, 2.0**40))
+        np.testing.assert_allclose(far.spread, near.spread, rtol=1e-9)
+        np.testing.assert_allclose(far.cross, near.cross, rtol=1e-6)
+
+    def test_what_does_not_fit(self, refusal):
+        one, two = (Ranks.of([0], M, covariates=x) for x in ([1.0], [[1.0, 2.0]]))
+        assert "1 covariates do not merge with ranks with 2" in refusal(lambda: one + two, error=SummaryError)
+        five = Ranks.of([0], 5, covariates=[1.0])
+        assert "among 5 draws" in refusal(lambda: one + five, error=SummaryError)
+        assert "expected 2 rows" in refusal(Ranks.of, [0, 1], M, covariates=[1.0])
+        assert "row 1" in refusal(Ranks.of, [0, 1], M, covariates=[1.0, np.nan])
+        assert "too large" in refusal(Ranks.of, [0, 1], M, covariates=[1e200, -1e200])
+        message = refusal(lambda: one + Ranks.of([0], M), error=SummaryError)
+        assert "ranks with covariates do not merge" in message
+        shapes = (1, np.zeros(2), np.zeros((2, 1)), np.zeros((2, 2)), np.zeros((2, 2, 2)))
+        assert "do not fit" in refusal(CovariateMoments, *shapes, error=SummaryError)
+        for moments in (five.covariates, two.covariates * 2):
+            assert refusal(replace, Ranks.of([0, 1], M), covariates=moments, error=SummaryError)
+
+
+def test_exchanged_counts_that_do_not_fit(refusal):
+    own = Ranks.of([0, 1], 3)
+    fits = ExchangedCounts(np.stack([own.counts, own.counts[::-1]]), (1,))
+    assert replace(own, exchanged=(fits,)).exchanged[0].n == 2
+    assert Summary.from_bytes(replace(own, exchanged=(fits,)).to_bytes()) == replace(own, exchanged=(fits,))
+    for broken in (np.concatenate([fits.tables, 0 * fits.tables], axis=1), 2 * fits.tables):
+        other = (ExchangedCounts(broken, (1,)),)
+        assert "same rows and columns" in refusal(replace, own, exchanged=other, error=SummaryError)
+    uneven = fits.tables * np.array([1, 2])[:, None, None]
+    for broken in (-fits.tables, uneven):
+        assert "tables of the same rows" in refusal(ExchangedCounts, broken, (1,), error=SummaryError)
 
 
 @pytest.mark.parametrize("M", [1, 2, 99, 999])

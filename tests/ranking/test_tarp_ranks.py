@@ -145,7 +145,7 @@ class TestRefusals:
         assert "6 rows or more for 1 covariates; got 3" in message
 
     def test_distributions_and_infinite_draws(self, refusal):
-        assert "Samples(law.sample(999, rng))" in refusal(tarp_ranks, [0.0], Normal(0.0, 1.0), rng=0)
+        assert "Samples(distribution.sample(999, rng))" in refusal(tarp_ranks, [0.0], Normal(0.0, 1.0), rng=0)
         assert "row 0, draw 0 is inf" in refusal(tarp_ranks, [0.0], Samples([[np.inf]]), references=[1.0])
 
 

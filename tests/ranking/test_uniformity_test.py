@@ -1,16 +1,18 @@
-"""Tests of uniform ranks: reference values, options that go together, what is seen and what is refused."""
+"""Tests of uniform ranks: reference values, levels by simulation, what is seen and what is refused."""
 
+import itertools
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from calibrant import (
     CdfValues,
-    InputError,
     Intervals,
     MvNormal,
     Normal,
@@ -19,13 +21,23 @@ from calibrant import (
     Ranks,
     Samples,
     SummaryError,
+    rank_cauchy_test,
+    rank_edf_test,
+    rank_exchange_test,
+    rank_permutation_test,
+    rank_score_test,
 )
 from calibrant.core.pvalues import holm
 from calibrant.core.summarizing import summarize
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
-from calibrant.ranking.summary import GroupedRanks
-from calibrant.ranking.uniformity_methods import CONTINUOUS, METHODS
-from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.ranking.covariates import RankRows
+from calibrant.ranking.effects import band_test
+from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test
+
+CONTINUOUS = {method: partial(rank_edf_test, method=method) for method in ("ks", "cvm", "ad")} | {
+    "piet": rank_cauchy_test
+}
+ON_COUNTS = {"band": uniformity_test, "smooth": rank_smooth_test, "chi2": rank_chi2_test}
+TESTS = ON_COUNTS | CONTINUOUS
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = [
@@ -83,7 +95,7 @@ class TestReference:
 
     @referenced("components/")
     def test_smooth(self, value):
-        found, expected = uniformity_test(counted(value), method="smooth"), value["value"]
+        found, expected = rank_smooth_test(counted(value)), value["value"]
         np.testing.assert_allclose(np.atleast_1d(found.statistic), expected["S4"], rtol=value["rtol"])
         np.testing.assert_allclose(np.atleast_1d(found.details["pvalue_each"]), expected["pvalue"], rtol=value["rtol"])
         np.testing.assert_allclose(np.atleast_2d(found.details["Z"].T), expected["Z"], rtol=1e-9, atol=1e-12)
@@ -93,22 +105,24 @@ class TestReference:
     @referenced("groups/")
     def test_groups(self, value):
         ranks, groups = (ARRAYS[name] for name in value["inputs"])
-        found = uniformity_test(GroupedRanks.of(ranks, counted(value).M, groups))
+        found = uniformity_test(Ranks.of(ranks, counted(value).M, groups=groups))
         raw = found.details["pvalue_each"].reshape(len(value["value"]), -1)
+        assert list(found.details["groups"]) == [group["group"] for group in value["value"]]
+        assert found.details["rows"].tolist() == [group["n"] for group in value["value"]]
         np.testing.assert_allclose(raw, [group["pvalue"] for group in value["value"]], rtol=value["rtol"])
         np.testing.assert_allclose(found.pvalue.ravel(), holm(raw.ravel()))
 
     @referenced("covariates/")
     def test_covariates(self, value):
         ranks, x = (ARRAYS[name] for name in value["inputs"])
-        found = uniformity_test(RankCovariates.of(ranks, counted(value).M, x))
+        found = rank_score_test(Ranks.of(ranks, counted(value).M, covariates=x))
         np.testing.assert_allclose(np.atleast_1d(found.statistic), value["value"]["statistic"], rtol=value["rtol"])
         raw = np.atleast_1d(found.details["pvalue_each"])
         np.testing.assert_allclose(raw, value["value"]["pvalue"], rtol=value["rtol"])
         assert found.details["dof"] == value["value"]["dof"]
 
     def test_every_id_is_checked(self):
-        """Those of ks, cvm, ad and the Cauchy rules give V or mid-ranks: see test_rank_randomised, test_rank_cauchy."""
+        """Those of ks, cvm, ad and the Cauchy rules give V or mid-ranks: see test_edf_tests."""
         here = ("band/", "components/", "groups/", "covariates/")
         there = ("ks/", "cvm/", "ad/", "dependent/")
         assert all(value["id"].startswith((*here, *there)) for value in BOOK)
@@ -117,20 +131,19 @@ class TestReference:
     def test_outcomes_and_samples_give_what_their_ranks_give(self, kind):
         y, samples = case(kind)
         ranks = Ranks.of(ARRAYS[f"ranks_{kind}"], 99)
-        for options in ({}, {"method": "smooth"}, {"method": "chi2", "bins": 20}):
-            assert uniformity_test(y, samples, **options) == uniformity_test(ranks, **options)
+        for test in (uniformity_test, rank_smooth_test, partial(rank_chi2_test, bins=20)):
+            assert test(y, samples) == test(ranks)
         x, groups = ARRAYS["mu"], ARRAYS["groups"]
-        whole, parts = uniformity_test(y, samples, covariates=x), RankCovariates.of(ARRAYS[f"ranks_{kind}"], 99, x)
-        assert whole == uniformity_test(parts)
-        grouped = GroupedRanks.of(ARRAYS[f"ranks_{kind}"], 99, groups)
-        assert uniformity_test(y, samples, groups=groups) == uniformity_test(grouped)
+        both = Ranks.of(ARRAYS[f"ranks_{kind}"], 99, covariates=x, groups=groups)
+        assert rank_score_test(y, samples, covariates=x) == rank_score_test(both)
+        assert uniformity_test(y, samples, groups=groups) == uniformity_test(both)
 
 
 class TestShape:
-    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("method", TESTS)
     def test_one_coordinate_gives_numbers(self, method):
-        found = uniformity_test(*case(D=0), method=method, rng=0)
-        whole = uniformity_test(*case(), method=method, rng=0)
+        found = TESTS[method](*case(D=0), rng=0)
+        whole = TESTS[method](*case(), rng=0)
         assert [type(v) for v in (found.statistic, found.pvalue, *found.estimate)] == [float] * 4
         assert type(found.n) is int
         assert (found.pvalue, found.details["names"]) == (found.details["pvalue_each"], ("",))
@@ -145,10 +158,10 @@ class TestShape:
         found = uniformity_test(Ranks.of([[0, 1], [3, 2]], 3, names=["low", "high"]))
         assert found.details["names"] == ("low", "high")
 
-    @pytest.mark.parametrize("method", [None, "permutation"])
-    def test_covariates(self, method):
+    @pytest.mark.parametrize("test", [rank_score_test, partial(rank_permutation_test, resamples=99)])
+    def test_covariates(self, test):
         y, samples = case(D=1)
-        found = uniformity_test(y, samples, covariates=ARRAYS["mu"][:, 1], method=method, resamples=99)
+        found = test(y, samples, covariates=ARRAYS["mu"][:, 1])
         assert type(found.statistic) is float
         assert found.details["dof"] == 2
         assert np.isfinite(found.estimate).all()
@@ -168,25 +181,6 @@ class TestMultiplicity:
         np.testing.assert_allclose(found.pvalue, np.minimum(1, 3 * raw.pvalue))
         assert "Bonferroni" in found.method
         assert "not adjusted" in raw.method
-
-    def test_exchange(self):
-        found = uniformity_test(*case("overdispersed"), multiplicity="exchange", resamples=199)
-        np.testing.assert_array_equal(found.statistic, uniformity_test(*case("overdispersed")).statistic)
-        assert (found.pvalue >= 1 / 200).all()
-        assert np.isin(np.rint(found.pvalue * 200) / 200, found.pvalue).all()
-        assert "199 exchanged sets" in found.method
-
-    def test_exchange_of_one_column_says_so(self):
-        found = uniformity_test(*case(D=0), multiplicity="exchange", resamples=99)
-        assert "99 exchanged sets" in found.method
-        assert found.pvalue == pytest.approx(found.details["pvalue_each"], abs=0.12)
-
-    def test_exchange_repeats_itself(self):
-        one, same, other = (
-            uniformity_test(*drawn(), multiplicity="exchange", resamples=99, rng=rng).pvalue for rng in (None, 0, 7)
-        )
-        np.testing.assert_array_equal(one, same)
-        assert (one != other).any()
 
 
 class TestPredictions:
@@ -246,14 +240,13 @@ class TestSeen:
 
     def test_passes_all_marginal_tests(self):
         y, samples, _ = self.climatology()
-        for method in METHODS:
-            assert uniformity_test(y, samples, method=method, rng=0).pvalue > 0.01
+        for test in TESTS.values():
+            assert test(y, samples, rng=0).pvalue > 0.01
 
-    @pytest.mark.parametrize("method", [None, "score", "permutation"])
-    def test_fails_against_what_it_ignores(self, method):
+    def test_fails_against_what_it_ignores(self):
         y, samples, mu = self.climatology()
-        found = uniformity_test(y, samples, covariates=mu, method=method, resamples=199)
-        assert found.pvalue <= (1 / 200 if method == "permutation" else 1e-10)
+        assert rank_score_test(y, samples, covariates=mu).pvalue <= 1e-10
+        assert rank_permutation_test(y, samples, covariates=mu, resamples=199).pvalue <= 1 / 200
 
     def test_fails_in_groups(self):
         y, samples, mu = self.climatology()
@@ -264,17 +257,27 @@ class TestSeen:
 
     def test_power_against_climatology(self):
         rejected = [
-            uniformity_test(y, s, covariates=mu).pvalue <= 0.05 for y, s, mu in map(self.climatology, [200] * 20)
+            rank_score_test(y, s, covariates=mu).pvalue <= 0.05 for y, s, mu in map(self.climatology, [200] * 20)
         ]
         assert all(rejected)
 
-    @pytest.mark.parametrize("method", [m for m in METHODS if m != "piet"])
+    @pytest.mark.parametrize("method", [m for m in TESTS if m != "piet"])
     def test_ranks_that_end_in_the_middle(self, method):
-        assert uniformity_test(Ranks.of(np.arange(500), M=1000), method=method, rng=0).pvalue < 1e-20
+        """Ranks are judged by the number of draws, not by the highest rank seen."""
+        assert TESTS[method](Ranks.of(np.arange(500), M=1000), rng=0).pvalue < 1e-20
 
-    @pytest.mark.parametrize("method", METHODS)
+    def test_what_piet_sees(self):
+        """Of single values alone the ends of the range count."""
+        assert rank_cauchy_test(Ranks.of(np.zeros(500, int), M=10_000), rng=0).pvalue < 1e-3
+
+    @pytest.mark.parametrize("method", ON_COUNTS)
+    def test_too_narrow_predictions(self, method):
+        rank = np.random.default_rng(0).binomial(1, 0.5, (300, 1)) * 9
+        assert TESTS[method](Ranks.of(rank, 9)).pvalue[0] < 1e-20
+
+    @pytest.mark.parametrize("method", TESTS)
     def test_no_pvalue_is_0(self, method):
-        found = uniformity_test(Ranks.of(np.zeros(20_000, int), M=1000), method=method, rng=0)
+        found = TESTS[method](Ranks.of(np.zeros(20_000, int), M=1000), rng=0)
         assert found.pvalue > 0
         assert found.details["pvalue_each"] > 0
 
@@ -287,55 +290,64 @@ class TestDistributions:
     @given(st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=5, max_size=40), st.sampled_from(["band", "smooth"]))
     def test_mirrored_ranks(self, rows, method):
         rank = np.array(rows)
-        found, mirrored = (uniformity_test(Ranks.of(r, 9), method=method) for r in (rank, 9 - rank))
+        found, mirrored = (TESTS[method](Ranks.of(r, 9)) for r in (rank, 9 - rank))
         np.testing.assert_allclose(mirrored.pvalue, found.pvalue, rtol=1e-9)
         np.testing.assert_allclose(mirrored.estimate[0], -found.estimate[0], atol=1e-12)
 
-    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("method", TESTS)
     def test_batches_and_order_of_rows(self, method):
         y, samples = case()
         order = np.random.default_rng(0).permutation(200)
-        whole = uniformity_test(y, samples, method=method, rng=0)
-        assert uniformity_test(y[order], samples.take(order), method=method, rng=0) == whole
+        test = TESTS[method]
+        whole = test(y, samples, rng=0)
+        assert test(y[order], samples.take(order), rng=0) == whole
         parts = sum(summarize("ranks", y[part], samples.take(part)) for part in np.array_split(order, 7))
-        assert uniformity_test(parts, method=method, rng=0) == whole
+        assert test(parts, rng=0) == whole
 
-    @pytest.mark.parametrize("options", [{"groups": "g"}, {"covariates": "x"}, {"method": "permutation"}], ids=str)
-    def test_batches_with_groups_and_covariates(self, options):
+    @pytest.mark.parametrize("verb", [uniformity_test, rank_score_test, rank_permutation_test])
+    def test_batches_with_groups_and_covariates(self, verb):
         y, samples = drawn()
         rng = np.random.default_rng(0)
-        given = {"groups": rng.integers(0, 2, 60)} if "groups" in options else {"covariates": rng.normal(size=60)}
-        fixed = {name: value for name, value in options.items() if name == "method"} | {"resamples": 99}
-        whole = uniformity_test(y, samples, **given, **fixed)
+        given = {"groups": rng.integers(0, 2, 60)} if verb is uniformity_test else {"covariates": rng.normal(size=60)}
+        fixed = {"resamples": 99} if verb is rank_permutation_test else {}
+        whole = verb(y, samples, **given, **fixed)
         parts = [
-            summarize(uniformity_test, y[rows], samples.take(rows), **fixed, **{k: v[rows] for k, v in given.items()})
+            summarize(verb, y[rows], samples.take(rows), **fixed, **{k: v[rows] for k, v in given.items()})
             for rows in np.array_split(rng.permutation(60), 5)
         ]
-        found = uniformity_test(sum(parts), **fixed)
+        found = verb(sum(parts), **fixed)
         np.testing.assert_allclose(found.statistic, whole.statistic, rtol=1e-9)
         np.testing.assert_allclose(found.pvalue, whole.pvalue, rtol=1e-9)
 
     def test_equal_weights_are_no_weights(self):
         y, samples = drawn()
-        for options in ({}, {"groups": np.arange(60) % 2}, {"covariates": y}, {"method": "chi2"}):
-            weighted = uniformity_test(y, samples, weights=np.full(60, 3.0), **options)
-            np.testing.assert_allclose(weighted.pvalue, uniformity_test(y, samples, **options).pvalue)
+        for verb, options in (
+            (uniformity_test, {}),
+            (uniformity_test, {"groups": np.arange(60) % 2}),
+            (rank_score_test, {"covariates": y}),
+            (rank_chi2_test, {}),
+        ):
+            weighted = verb(y, samples, weights=np.full(60, 3.0), **options)
+            np.testing.assert_allclose(weighted.pvalue, verb(y, samples, **options).pvalue)
 
     def test_rows_of_weight_0_are_absent(self):
         y, samples = drawn()
         w = np.minimum(np.arange(60) % 3, 1)
         here = np.flatnonzero(w)
-        for name, column in (("groups", np.arange(60) % 2), ("covariates", y[:, 0] ** 2), ("weights", w)):
-            given = {name: column, "weights": w}
-            left = {} if name == "weights" else {name: column[here]}
-            found, expected = uniformity_test(y, samples, **given), uniformity_test(y[here], samples.take(here), **left)
+        for verb, options in (
+            (uniformity_test, {"groups": np.arange(60) % 2}),
+            (rank_score_test, {"covariates": y[:, 0] ** 2}),
+            (uniformity_test, {}),
+        ):
+            left = {name: column[here] for name, column in options.items()}
+            found, expected = verb(y, samples, **options, weights=w), verb(y[here], samples.take(here), **left)
             np.testing.assert_allclose(found.pvalue, expected.pvalue)
             assert found.n == 40
 
     def test_smooth_takes_weights(self):
         y, samples = drawn(n=200)
-        found = uniformity_test(y, samples, method="smooth", weights=np.linspace(1, 2, 200))
-        assert (found.pvalue != uniformity_test(y, samples, method="smooth").pvalue).all()
+        found = rank_smooth_test(y, samples, weights=np.linspace(1, 2, 200))
+        assert (found.pvalue != rank_smooth_test(y, samples).pvalue).all()
 
     def test_float32_and_float64_agree(self):
         y, draws = (np.round(a * 64) / 64 for a in (drawn()[0], drawn()[1].held))
@@ -345,100 +357,216 @@ class TestDistributions:
     def test_inputs_stay_what_they_are(self):
         y, draws, x = np.zeros((20, 1)) + 0.5, np.random.default_rng(0).normal(size=(20, 4, 1)), np.arange(20.0)
         before = y.copy(), draws.copy(), x.copy()
-        uniformity_test(y, Samples(draws), covariates=x)
-        uniformity_test(y, Samples(draws), multiplicity="exchange", resamples=9)
+        rank_score_test(y, Samples(draws), covariates=x)
+        rank_exchange_test(y, Samples(draws), resamples=9)
         for now, then in zip((y, draws, x), before, strict=True):
             np.testing.assert_array_equal(now, then)
 
 
 class TestRefusal:
     @pytest.mark.parametrize(
-        ("options", "words"),
+        ("verb", "options", "words"),
         [
-            ({"method": "kuiper"}, "method must be one of"),
-            ({"multiplicity": "fdr"}, "multiplicity must be one of"),
-            ({"resamples": 0}, "resamples must be at least 1"),
-            ({"method": "chi2", "bins": 11}, "bins must be at most 10"),
-            ({"bins": 5}, 'bins= belongs to method="chi2"'),
-            ({"method": "score"}, "needs covariates="),
-            ({"method": "permutation"}, "needs covariates="),
-            ({"method": "band", "covariates": np.zeros(60)}, "covariates= belongs to"),
-            ({"method": "smooth", "groups": np.zeros(60)}, 'groups= belongs to method="band"'),
-            ({"groups": np.zeros(60), "covariates": np.zeros(60)}, "one call with each"),
-            ({"multiplicity": "exchange", "method": "ks", "rng": 0}, "got method='ks'"),
-            ({"multiplicity": "exchange", "groups": np.zeros(60)}, "got groups="),
-            ({"multiplicity": "exchange", "covariates": np.zeros(60)}, "got covariates="),
-            ({"groups": np.zeros(59)}, "expected 60 rows"),
-            ({"covariates": np.zeros(59)}, "expected 60 rows"),
-            ({"covariates": np.where(np.arange(60) == 17, np.nan, 1.0)}, "row 17"),
-            ({"groups": [None if i == 17 else "a" for i in range(60)]}, "row 17"),
-            ({"weights": np.linspace(1, 2, 60)}, "refuses unequal weights"),
-            ({"weights": np.linspace(1, 2, 60), "method": "smooth", "multiplicity": "exchange"}, "unequal weights"),
-            ({"rng": "seed", "method": "ks"}, "rng must be"),
+            (uniformity_test, {"multiplicity": "fdr"}, "multiplicity must be one of"),
+            (uniformity_test, {"multiplicity": np.array(["holm", "none"])}, "multiplicity must be one of"),
+            (uniformity_test, {"method": "chi2"}, "uniformity_test has no option method"),
+            (uniformity_test, {"groups": np.zeros(59)}, "expected 60 rows"),
+            (uniformity_test, {"groups": [None if i == 17 else "a" for i in range(60)]}, "row 17"),
+            (uniformity_test, {"weights": np.linspace(1, 2, 60)}, "refuses unequal weights"),
+            (rank_edf_test, {"method": "kuiper"}, "method must be one of 'ks', 'cvm', 'ad'"),
+            (rank_edf_test, {"rng": "seed"}, "rng must be"),
+            (rank_edf_test, {"weights": np.linspace(1, 2, 60), "rng": 0}, "refuses unequal weights"),
+            (rank_smooth_test, {"resamples": 0}, "resamples must be at least 1"),
+            (rank_smooth_test, {"resamples": np.array([9, 99])}, "resamples must be a whole number"),
+            (rank_chi2_test, {"bins": 11}, "bins must be at most 10"),
+            (rank_chi2_test, {"bins": [2, 3]}, "bins must be a whole number"),
+            (rank_chi2_test, {"weights": np.linspace(1, 2, 60)}, "refuses unequal weights"),
+            (rank_score_test, {}, "needs covariates="),
+            (rank_score_test, {"covariates": np.zeros(59)}, "expected 60 rows"),
+            (rank_score_test, {"covariates": np.where(np.arange(60) == 17, np.nan, 1.0)}, "row 17"),
+            (rank_permutation_test, {}, "needs covariates="),
+            (rank_permutation_test, {"covariates": np.arange(60), "resamples": 0}, "resamples must be at least 1"),
         ],
         ids=lambda given: given if isinstance(given, str) else None,
     )
-    def test_options(self, options, words, refusal):
-        assert words in refusal(uniformity_test, *drawn(), **options)
+    def test_options(self, verb, options, words, refusal):
+        assert words in refusal(verb, *drawn(), **options)
 
     @pytest.mark.parametrize("method", CONTINUOUS)
-    def test_chance_is_asked_for(self, method, refusal):
-        assert "pass rng=" in refusal(uniformity_test, *drawn(), method=method)
+    def test_random_numbers_are_asked_for(self, method, refusal):
+        message = refusal(CONTINUOUS[method], *drawn())
+        assert "pass rng=" in message
+        assert "uniformity_test" in message
 
     def test_other_predictions(self, refusal):
         assert "Use coverage_test" in refusal(uniformity_test, [0.5], Intervals([0.0], [1.0], 0.9))
         assert "judges Quantiles, Samples, a law" in refusal(uniformity_test, [0.5], [0.5])
 
     def test_constant_covariates(self, refusal):
-        message = refusal(uniformity_test, *drawn(), covariates=np.ones(60), error=NotApplicableError)
+        message = refusal(rank_score_test, *drawn(), covariates=np.ones(60), error=NotApplicableError)
         assert "no covariate varies" in message
 
     def test_small_groups_alone(self, refusal):
         message = refusal(uniformity_test, *drawn(), groups=np.arange(60) // 15, error=NotApplicableError)
         assert "20 rows" in message
-
-    def test_exchange_needs_draws(self, refusal):
-        assert "needs Samples" in refusal(
-            uniformity_test, [0.0], Normal([0.0], 1.0), multiplicity="exchange", error=InputError
-        )
-        ranks = Ranks.of([0, 1], 3)
-        assert "needs the draws" in refusal(uniformity_test, ranks, multiplicity="exchange", error=SummaryError)
+        assert "has 15" in message
 
     def test_options_that_ranks_do_not_tell(self, refusal):
         ranks = Ranks.of([0, 1], 3)
-        assert "GroupedRanks.of" in refusal(uniformity_test, ranks, groups=["a", "b"])
-        assert "RankCovariates.of" in refusal(uniformity_test, ranks, covariates=[1.0, 2.0])
-        assert "does not hold" in refusal(uniformity_test, ranks, method="score", error=SummaryError)
-
-    @pytest.mark.parametrize(
-        ("summary", "options"),
-        [
-            (GroupedRanks.of([0, 1], 3, ["a", "b"]), {"method": "smooth"}),
-            (GroupedRanks.of([0, 1], 3, ["a", "b"]), {"multiplicity": "exchange"}),
-            (RankCovariates.of([0, 1], 3, [1.0, 2.0]), {"method": "permutation"}),
-            (RankCovariates.of([0, 1], 3, [1.0, 2.0]), {"method": "band"}),
-            (KeptRanks.of([0, 1], 3, [1.0, 2.0]), {"method": "score"}),
-            (KeptRanks.of([0, 1], 3, [1.0, 2.0]), {"multiplicity": "exchange"}),
-        ],
-    )
-    def test_summaries_that_hold_something_else(self, summary, options, refusal):
-        message = refusal(uniformity_test, summary, **options, error=SummaryError)
-        assert type(summary).__name__ in message
-        assert "summarize" in message
+        assert "Ranks.of(ranks, M, groups=...)" in refusal(uniformity_test, ranks, groups=["a", "b"])
+        assert "Ranks.of(ranks, M, covariates=...)" in refusal(rank_score_test, ranks, covariates=[1.0, 2.0])
+        assert "covariates" in refusal(rank_score_test, ranks, error=SummaryError)
+        assert "RankRows" in refusal(rank_permutation_test, ranks, error=SummaryError)
+        kept = RankRows.of([0, 1], 3, [1.0, 2.0])
+        assert "summarize" in refusal(rank_score_test, kept, error=SummaryError)
 
     def test_weights_of_batches_that_differ(self, refusal):
         y, samples = drawn()
         x = {"covariates": y[:, 0]}
-        for options in ({}, {"groups": np.arange(60) % 2}, x, {"method": "permutation", **x}):
-            parts = [summarize(uniformity_test, y, samples, weights=np.full(60, w), **options) for w in (1.0, 2.0)]
-            assert "unequal weights" in refusal(uniformity_test, parts[0] + parts[1])
-
-    def test_exchange_with_the_same_chance_in_two_batches(self, refusal):
-        parts = [summarize(uniformity_test, *drawn(seed=seed), multiplicity="exchange") for seed in (0, 1)]
-        assert isinstance(parts[0], ExchangedRanks)
-        assert "same chance" in refusal(lambda: parts[0] + parts[1], error=SummaryError)
+        for verb, options in (
+            (uniformity_test, {}),
+            (uniformity_test, {"groups": np.arange(60) % 2}),
+            (rank_score_test, x),
+            (rank_permutation_test, x),
+        ):
+            parts = [summarize(verb, y, samples, weights=np.full(60, w), **options) for w in (1.0, 2.0)]
+            assert "unequal weights" in refusal(verb, parts[0] + parts[1])
 
     def test_sum_of_nothing(self, refusal):
         assert "no rows" in refusal(uniformity_test, sum([]))
         assert "no rows" in refusal(uniformity_test, Ranks.zero())
-        assert "no rows" in refusal(uniformity_test, GroupedRanks.zero())
+        assert "no rows" in refusal(rank_permutation_test, RankRows.zero())
+
+
+def raw(verb, ranks, **options):
+    """Return the p-values of the columns, not adjusted."""
+    return verb(ranks, **options).details["pvalue_each"]
+
+
+def calibrated(n, M, columns=300, seed=0):
+    return Ranks.of(np.random.default_rng(seed).integers(0, M + 1, (n, columns)), M)
+
+
+class TestLevel:
+    """Of hundreds of calibrated columns about 5 % are rejected at 5 %."""
+
+    @pytest.mark.parametrize("M", [4, 9, 20, 99, 1000])
+    @pytest.mark.parametrize("method", TESTS)
+    def test_hundred_rows(self, method, M):
+        p = raw(TESTS[method], calibrated(100, M, columns=200 if M == 1000 else 300), rng=0)
+        assert 0.005 < np.mean(p <= 0.05) < 0.1
+        assert np.mean(p <= 0.5) < 0.62
+
+    @pytest.mark.parametrize("method", ON_COUNTS)
+    def test_very_few_rows(self, method):
+        options = {} if method == "band" else {"resamples": 499}
+        p = raw(TESTS[method], calibrated(6, 3, columns=600), **options)
+        assert np.mean(p <= 0.05) < 0.085
+        assert p.min() > 0
+
+
+class TestSmooth:
+    def test_one_draw_by_hand(self):
+        result = rank_smooth_test(Ranks.of(np.repeat([0, 1], [40, 60]), M=1))
+        assert result.statistic == pytest.approx(20**2 / 100)
+        assert result.pvalue == pytest.approx(chi2.sf(4, 1))
+        assert result.details["dof"] == 1
+
+    def test_is_the_sum_of_squares(self):
+        result = rank_smooth_test(calibrated(200, 9, columns=3))
+        np.testing.assert_allclose(result.statistic, (result.details["Z"] ** 2).sum(axis=0))
+        np.testing.assert_allclose(result.details["pvalue_each"], chi2.sf(result.statistic, 4))
+
+    def test_few_rows_are_simulated(self):
+        """All 27 rank vectors of three rows, against the distribution of their own statistic."""
+        every = np.array(list(itertools.product(range(3), repeat=3))).T
+        result = rank_smooth_test(Ranks.of(every, 2), resamples=20_000)
+        exact = [np.mean(result.statistic >= s - 1e-9) for s in result.statistic]
+        np.testing.assert_allclose(result.details["pvalue_each"], exact, atol=0.02)
+        assert "simulated" in result.method
+
+    def test_simulation_repeats_itself(self):
+        ranks = calibrated(30, 9, columns=2)
+        one, same, other = (raw(rank_smooth_test, ranks, rng=rng) for rng in (None, 0, 1))
+        np.testing.assert_array_equal(one, same)
+        assert (one != other).any()
+
+    def test_blocks_of_simulated_sets(self, monkeypatch):
+        expected = raw(rank_smooth_test, calibrated(30, 9, columns=300), resamples=499)
+        monkeypatch.setattr("calibrant.ranking.uniformity_test.BLOCK", 100)
+        found = raw(rank_smooth_test, calibrated(30, 9, columns=300), resamples=499)
+        np.testing.assert_array_equal(found, expected)
+        assert 0.01 < np.mean(found <= 0.05) < 0.1
+
+    def test_weights_give_components_of_variance_1(self):
+        rng = np.random.default_rng(0)
+        rank, w = rng.integers(0, 10, (300, 500)), rng.uniform(0.1, 5, 300)
+        result = rank_smooth_test(Ranks.of(rank, 9, weights=w))
+        np.testing.assert_allclose((result.details["Z"] ** 2).mean(axis=1), 1, atol=0.3)
+        assert 0.02 < np.mean(result.details["pvalue_each"] <= 0.05) < 0.09
+
+    def test_few_weighted_rows_are_said(self):
+        words = rank_smooth_test(Ranks.of([0, 3, 5], 9, weights=[1, 2, 3])).method
+        assert "worth only 2.57 equal rows" in words  # 36/14
+
+
+class TestChi2:
+    def test_by_hand(self):
+        result = rank_chi2_test(Ranks.of(np.repeat([0, 1, 2, 3], [30, 10, 30, 30]), M=3), bins=2)
+        assert result.statistic == pytest.approx(10**2 / 50 * 2)
+        assert result.pvalue == pytest.approx(chi2.sf(4, 1))
+        assert result.details["bins"] == 2
+        assert result.details["counts"].tolist() == [40, 60]
+        assert result.details["expected"].tolist() == [50, 50]
+
+    def test_few_rows_are_simulated(self):
+        found = rank_chi2_test(calibrated(20, 9, columns=1), bins=10, resamples=499)
+        assert "499 simulated sets" in found.method
+
+    def test_blocks_of_simulated_sets(self, monkeypatch):
+        ranks = calibrated(20, 9, columns=5)
+        expected = raw(rank_chi2_test, ranks, bins=10)
+        monkeypatch.setattr("calibrant.ranking.effects.BLOCK", 100)
+        np.testing.assert_array_equal(raw(rank_chi2_test, ranks, bins=10), expected)
+
+
+def grouped(sizes, C=2, M=9, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return Ranks.of(rng.integers(0, M + 1, (labels.size, C)), M, groups=labels)
+
+
+class TestGroups:
+    def test_holm_counts_all_cells(self):
+        found = uniformity_test(grouped([40, 30, 50]))
+        each, adjusted = found.details["pvalue_each"], found.pvalue
+        assert each.shape == adjusted.shape == found.statistic.shape == (3, 2)
+        assert adjusted.min() == pytest.approx(min(1, 6 * each.min()))
+        assert (adjusted >= each).all()
+        bonferroni = uniformity_test(grouped([40, 30, 50]), multiplicity="bonferroni")
+        np.testing.assert_allclose(bonferroni.pvalue, np.minimum(1, 6 * each))
+        np.testing.assert_array_equal(uniformity_test(grouped([40, 30, 50]), multiplicity="none").pvalue, each)
+
+    def test_small_groups_are_listed_and_not_tested(self):
+        found = uniformity_test(grouped([40, 19, 20]), multiplicity="bonferroni")
+        assert found.details["rows"].tolist() == [40, 19, 20]
+        assert np.isnan(found.pvalue).tolist() == [[False] * 2, [True] * 2, [False] * 2]
+        assert np.isnan(found.statistic[1]).all()
+        assert np.isfinite(np.stack(found.estimate)).all()
+        np.testing.assert_allclose(found.pvalue[0], np.minimum(1, 4 * found.details["pvalue_each"][0]))
+        assert "1 of them too small" in found.method
+        assert "4 p-values" in found.method
+        assert found.n == 79
+
+    def test_one_column_without_an_axis(self):
+        rank, labels = np.arange(60) % 10, np.arange(60) % 2
+        found = uniformity_test(Ranks.of(rank, 9, groups=labels))
+        assert found.pvalue.shape == found.estimate[0].shape == (2,)
+        assert found.details["pvalue_each"][1] == pytest.approx(band_test(Ranks.of(rank[1::2], 9)).pvalue[0])
+        assert found.details["tied"] == 0
+
+    def test_errors_that_cancel_are_seen(self):
+        rng = np.random.default_rng(0)
+        high = rng.random(400) < 0.5
+        rank = np.where(high, rng.integers(3, 10, 400), rng.integers(0, 7, 400))
+        assert uniformity_test(Ranks.of(rank, 9, groups=high)).pvalue.max() < 1e-6

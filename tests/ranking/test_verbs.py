@@ -1,11 +1,14 @@
 """Verbs that return ranks: how they are made, found and called."""
 
 import inspect
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
 from calibrant import Samples, ece, summarize
+from calibrant.core.catalogue import RANKINGS, find
 from calibrant.inputs.arrays import unit_weights
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.energy_ranks import energy_ranks
@@ -13,19 +16,30 @@ from calibrant.ranking.joint_ranks import joint_ranks
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import tarp_ranks
-from calibrant.ranking.verbs import RANKINGS, find_ranking, rank_verb
+from calibrant.ranking.verbs import enter_ranks, public_ranks
 
 Y, SAMPLES = [0.5, 2.5, 9.0], Samples([[1.0, 2.0, 3.0]] * 3)
 VERBS = {"ranks": ranks, "energy_ranks": energy_ranks, "joint_ranks": joint_ranks, "tarp_ranks": tarp_ranks}
 
 
+@dataclass(frozen=True)
+class ConstantOptions:
+    place: int
+    rng: Any
+
+
 @pytest.fixture
 def constant_ranks():
-    @rank_verb(predictions=("samples",), instead={"distributions": "Draw from it"})
-    def constant_ranks(rows, *, place, rng=None):
+    @public_ranks
+    def constant_ranks(y, prediction=None, *, place, rng=None):
         """Rank all rows alike."""
-        return Ranked(np.full(rows.n, place), rows.distribution.M, ("",), np.array([0]))
+        return entry(y, prediction, ConstantOptions(place, rng))
 
+    def ranked(rows, options):
+        return Ranked(np.full(rows.n, options.place), rows.distribution.M, ("",), np.array([0]))
+
+    instead = {"distributions": "Draw from it"}
+    entry = enter_ranks(constant_ranks, ConstantOptions, ranked, predictions=("samples",), instead=instead)
     yield constant_ranks
     del RANKINGS["constant_ranks"]
 
@@ -34,7 +48,7 @@ def constant_ranks():
 class TestEveryVerb:
     def test_is_known(self, name):
         assert RANKINGS[name].verb is VERBS[name]
-        assert find_ranking(name) is find_ranking(VERBS[name]) is RANKINGS[name]
+        assert find(name, ranks=True) is find(VERBS[name], ranks=True) is RANKINGS[name]
         assert VERBS[name].__name__ == name
 
     def test_signature(self, name):
@@ -64,17 +78,18 @@ class TestEveryVerb:
         assert "no longer holds the single rows" in refusal(VERBS[name], Ranks.of([0], M=3))
 
 
-def test_functions_of_the_same_name_are_others():
+def test_functions_of_the_same_name_are_others(refusal):
     def ranks(y):
         return y
 
-    for other in (ranks, "rank", None, 3, ece, []):
-        assert find_ranking(other) is None
+    for other in (ranks, "rank", None, 3, []):
+        assert "expected a verb of calibrant" in refusal(find, other, ranks=True)
+    assert "expected a verb of calibrant" in refusal(find, "ranks")
+    assert find(ece, ranks=True).name == "ece"
 
 
 def test_options_without_default(constant_ranks, refusal):
     assert constant_ranks(Y, SAMPLES, place=2).tolist() == [2, 2, 2]
-    assert refusal(constant_ranks, Y, SAMPLES) == "constant_ranks needs the option place=, which has no default"
     assert "needs the option place=" in refusal(summarize, constant_ranks, Y, SAMPLES)
 
 

@@ -18,9 +18,9 @@ from calibrant.inputs.labels import read_classes
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, SetRows
-from calibrant.ranking.covariates import covariate_columns
 from calibrant.ranking.energy_ranks import read_log_density_y
 from calibrant.ranking.looks import judged_by_ranks
+from calibrant.ranking.summary import covariate_columns
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
 from calibrant.version import __version__

@@ -1,4 +1,7 @@
-"""Exact simultaneous bands for the counts of uniform numbers, and the exact p-value of a curve of counts."""
+"""Exact simultaneous bands for the counts of uniform numbers, and the exact p-value of a curve of counts.
+
+`ecdf_band` is the band of a curve, `histogram_band` that of bars, `counts_test` the test of a curve.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import as_number
 from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, fast_length, is_mirrored, poisson_pmf
-
-CountsCountLimits = NDArray[np.int64]
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
 
@@ -21,7 +24,7 @@ SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when ro
 class Side(NamedTuple):
     """Limits on one side, as counts from its end: the smallest c with 2 P(B <= c) >= g."""
 
-    c: CountsCountLimits
+    c: Counts
     at: FloatArray  # 2 P(B <= c), g or more
     below: FloatArray  # 2 P(B <= c - 1), less than g
 
@@ -33,12 +36,12 @@ class Limits(NamedTuple):
     sides: tuple[Side, Side]
 
     @property
-    def lower(self) -> CountsCountLimits:
+    def lower(self) -> Counts:
         """The smallest c with 2 P(B_j <= c) >= g."""
         return self.sides[0].c
 
     @property
-    def upper(self) -> CountsCountLimits:
+    def upper(self) -> Counts:
         """The largest c with 2 P(B_j >= c) >= g."""
         return np.asarray(self.N - self.sides[1].c)
 
@@ -103,8 +106,8 @@ def _side(least: float, N: int, t: FloatArray, end: int, outer: Side | None, inn
     return Side(good, at_good, at_bad)
 
 
-def _guess(least: float, N: int, t: FloatArray) -> CountsCountLimits:
-    """Return about the quantile least/2, by the normal law and its first correction for skewness."""
+def _guess(least: float, N: int, t: FloatArray) -> Counts:
+    """Return about the quantile least/2, by the normal distribution and its first correction for skewness."""
     from scipy.special import ndtri
 
     z = float(np.clip(ndtri(min(least / 2, 1.0)), -40, 40))
@@ -112,7 +115,7 @@ def _guess(least: float, N: int, t: FloatArray) -> CountsCountLimits:
     return np.floor(np.clip(c, 0, N)).astype(np.int64)
 
 
-def doubled_tail(c: CountsCountLimits, N: int, t: FloatArray, end: int) -> FloatArray:
+def doubled_tail(c: Counts, N: int, t: FloatArray, end: int) -> FloatArray:
     """Return 2 P(B <= c), or from the other end 2 P(B >= N - c)."""
     from scipy.special import betainc, betaincc
 
@@ -122,8 +125,23 @@ def doubled_tail(c: CountsCountLimits, N: int, t: FloatArray, end: int) -> Float
 
 
 ROUNDING = 1e-12  # of probabilities that equal the level in exact arithmetic
-FARTHEST = 30.0  # factor by which g changes at a time
-BEYOND = 1.1  # factor that lets a step end on the other side
+LARGEST_STEP = 30.0  # factor by which g changes at a time
+OVERSHOOT = 1.1  # factor that lets a step end on the other side
+MOST_TRIES = 1000  # of g; some 20 are usual
+LEVELS = (1e-6, 1 - 1e-12)  # between which bands are found
+
+
+def check_band_level(name: str, value: object) -> float:
+    """Return a confidence level for which there is a band."""
+    level = as_number(value)
+    if not 0 < level < 1:
+        raise InputError(f"{name} must lie strictly between 0 and 1, such as 0.95; got {shown(value)}")
+    if not LEVELS[0] <= level <= LEVELS[1]:
+        raise InputError(
+            f"{name} must lie between 1e-6 and 1 - 1e-12, where limits can be told apart; got {shown(value)}"
+        )
+    return level
+
 
 FindLimits = Callable[[float, Limits | None, Limits | None], Limits]
 
@@ -141,36 +159,35 @@ def largest_gamma(
     """
     wide: Limits | None = None  # at the largest g that is accepted
     narrow: Limits | None = None  # at the smallest that is rejected
-    at_wide = at_narrow = 0.0
-    found, tries, g = 0.0, 0, guess
-    while True:
+    at_wide = at_narrow = found = 0.0
+    g = guess
+    for tries in range(MOST_TRIES):
         limits = find(g, wide, narrow)
         p = outside(limits)
         excess = math.log(max(p, 1e-300) / tail)
         if p <= tail + min(ROUNDING, tail / 100):
-            wide, at_wide, found = limits, excess, p
+            wide, at_wide, found = limits, min(excess, 0.0), p
         else:
             narrow, at_narrow = limits, excess
-        if wide is None or narrow is None:
-            g = _across(g, excess) if narrow is None else min(_across(g, excess), narrow.next_below)
-            continue
-        low, high = wide.reached, narrow.next_below
-        if low >= high * (1 - SLACK):
-            return wide, found
-        tries += 1
-        share = 0.5 if tries % 3 == 0 else min(0.9, max(0.1, at_wide / (at_wide - at_narrow)))
-        g = min(high, max(low * (1 + 2 * SLACK), low * (high / low) ** share))
+        factor = math.exp(min(abs(excess), math.log(LARGEST_STEP))) * OVERSHOOT  # P(outside) grows about as g
+        if narrow is None:
+            g *= factor
+        elif wide is None:
+            g = min(g / factor, narrow.next_below)
+        else:
+            low, high = wide.reached, narrow.next_below
+            if low >= high * (1 - SLACK):
+                break
+            share = 0.5 if tries % 3 == 0 else min(0.9, max(0.1, at_wide / (at_wide - at_narrow)))
+            g = min(high, max(low * (1 + 2 * SLACK), low * (high / low) ** share))
+    if wide is None:
+        raise NotApplicableError(f"no band of level {1 - tail:.10g} was found for these counts; use a lower level")
+    return wide, found
 
 
-def _across(g: float, excess: float) -> float:
-    """Return a g that is probably on the other side, as P(outside) grows about as g."""
-    factor = math.exp(min(abs(excess), math.log(FARTHEST))) * BEYOND
-    return g / factor if excess > 0 else g * factor
-
-
-RARE = 1e-9  # probabilities of leaving a band from which 1 - P(inside) has too few digits
-LONG = 10**10  # products of a p-value that would take more than a second
-SMALLEST = 1e-200  # binomial tails below may have lost their digits, or be 0
+RARE = 1e-9  # probabilities of leaving a band below which 1 - P(inside) has too few digits
+MOST_PRODUCTS = 10**10  # of a p-value; more would take over a second
+SMALLEST_TAIL = 1e-200  # binomial tails below may have lost their digits, or be 0
 
 
 class Band(NamedTuple):
@@ -186,7 +203,7 @@ def ecdf_band(N: int, t: ArrayLike, level: float) -> Band:
     r"""Return the band that the counts c_j = #{u <= t_j} of N uniform numbers keep to with probability `level`.
 
     The limits are those of B_j ~ Binomial(N, t_j) at the largest g (Säilynoja, Bürkner and Vehtari 2022), by the exact
-    law of all c_j:
+    distribution of all c_j:
 
     .. math:: l_j = \min\{c : 2 P(B_j \le c) \ge g\}, \quad u_j = \max\{c : 2 P(B_j \ge c) \ge g\}, \quad
               γ = \max\{g : P(l_j \le c_j \le u_j \text{ for all } j) \ge \text{level}\}
@@ -203,7 +220,7 @@ def ecdf_band(N: int, t: ArrayLike, level: float) -> Band:
 
 
 def observed_gamma(counts: ArrayLike, N: int, t: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
-    r"""Return how far each column of counts, (T,) or (T, C), is from its law, (C,), and at which t, (C,).
+    r"""Return how far each column of counts, (T,) or (T, C), is from its null distribution, (C,), and at which t, (C,).
 
     .. math:: γ = 2 \min_j \min\{P(B_j \le c_j), P(B_j \ge c_j)\}
 
@@ -266,14 +283,17 @@ def _band(N: int, points: bytes, level: float) -> Band:
 @lru_cache(maxsize=1024)
 def _pvalue(gamma: float, N: int, points: bytes) -> float:
     t = np.frombuffer(points)
-    bound = min(1.0, t.size * max(gamma, SMALLEST))
-    if gamma < SMALLEST:
+    bound = min(1.0, t.size * max(gamma, SMALLEST_TAIL))
+    if gamma < SMALLEST_TAIL:
         return bound
     limits = count_limits(gamma, N, t, mirrored=is_mirrored(t), strict=True)
     lower, upper = limits.lower, limits.upper
     # P(outside) is gamma/2 or more; T kernels of total mass 1 are divided by P(N jumps), about 1/sqrt(2πN)
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE * gamma / (t.size * np.sqrt(2 * np.pi * N)))
-    if sum(kernel.mass.size * int(room) for kernel, room in zip(walk.kernels, upper - lower, strict=True)) <= LONG:
+    if (
+        sum(kernel.mass.size * int(room) for kernel, room in zip(walk.kernels, upper - lower, strict=True))
+        <= MOST_PRODUCTS
+    ):
         return walk.outside(lower, upper)
     p = 1 - walk.inside(lower, upper)
     return p if p > 10 * RARE else bound
@@ -298,13 +318,13 @@ def histogram_band(N: int, shares: ArrayLike, level: float) -> Band:
     >>> band.lower, band.upper, round(band.coverage, 12)
     (array([1, 1]), array([1, 1]), 0.5)
     """
-    return _band_histogram_band(int(N), np.asarray(shares, np.float64).tobytes(), float(level))
+    return _histogram_band(int(N), np.asarray(shares, np.float64).tobytes(), float(level))
 
 
 def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, upper: Counts) -> float:
     r"""Return P(lower_k <= n_k <= upper_k for all bins) of multinomial counts n, where bins_k bins have share_k.
 
-    Counts of a multinomial law are independent Poisson counts, given that they add up to N: the N-th entry of the
+    Multinomial counts are independent Poisson counts, given that they add up to N: the N-th entry of the
     convolution over bins, each restricted to its limits, divided by the Poisson probability of N.
 
     >>> one = np.array([1])
@@ -322,14 +342,16 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
 
 
 @lru_cache(maxsize=64)
-def _band_histogram_band(N: int, shares: bytes, level: float) -> Band:
+def _histogram_band(N: int, shares: bytes, level: float) -> Band:
     different, which, bins = np.unique(np.frombuffer(shares), return_inverse=True, return_counts=True)
 
     def find(g: float, wide: Limits | None, narrow: Limits | None) -> Limits:
         return count_limits(g, N, different, wide=wide, narrow=narrow)
 
     def outside(limits: Limits) -> float:
-        return 1 - probability_inside(N, different, bins, limits.lower, limits.upper)
+        p = 1 - probability_inside(N, different, bins, limits.lower, limits.upper)
+        # bars rarely leave the band two at a time: the sum of their tails has the digits that 1 - P(inside) lacks
+        return p if p > RARE else float(sum(bins @ side.below for side in limits.sides) / 2)
 
     tail = 1 - level
     limits, p = largest_gamma(find, outside, tail=tail, guess=tail / which.size)

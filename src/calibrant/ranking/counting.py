@@ -1,8 +1,8 @@
-"""Integer ranks of outcomes among what was predicted for them."""
+"""Integer ranks of outcomes among what was predicted for them, and orthonormal polynomials of ranks."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,24 @@ from calibrant.core.bins import bin_of, width_edges
 from calibrant.core.dispatch import on_threads, takes_fast_body
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import generator
 from calibrant.inputs.parametric import MvNormal, Normal
+from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 Counts = NDArray[np.int64]
+JUDGED = ("samples", "distributions", "quantiles", "cdf")
+Forecast: TypeAlias = Distribution | Quantiles | CdfValues
+"""What has a rank or a cell for the outcome of each row; `Samples` are a `Distribution`."""
 
 BLOCK = 1 << 18  # draws that are compared at a time: they and the comparisons stay in the cache
-FEW = 255  # draws whose number fits into a byte
+BYTE_DRAWS = 255  # draws whose number fits into a byte
+POLYNOMIALS = 4
 
 
 def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
@@ -64,8 +70,8 @@ def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, 
     lines = np.ascontiguousarray(members.transpose(0, 2, 1))  # sums along memory are quicker
     for out, compare in ((less, np.less), (equal, np.equal)):
         out[...] = 0
-        for start in range(0, lines.shape[2], FEW):
-            holds = compare(lines[:, :, start : start + FEW], points[:, :, None])
+        for start in range(0, lines.shape[2], BYTE_DRAWS):
+            holds = compare(lines[:, :, start : start + BYTE_DRAWS], points[:, :, None])
             out[...] += np.add.reduce(holds.view(np.uint8), axis=2, dtype=np.uint8)
 
 
@@ -78,8 +84,8 @@ def _fast() -> Any:
 class Ranked(NamedTuple):
     """Ranks 0 to M: one column, (n,), or several, (n, C).
 
-    `names` are those of the columns, `tied` is the number of rows of each column whose rank chance has decided, and
-    `cells` tells that the ranks are cells of values in [0, 1], and `outward` that high ones are outlying outcomes.
+    `names` are the names of the columns. `tied` is the number of rows of each column whose rank was drawn at random.
+    `cells` says that the ranks are cells of values in [0, 1], `outward` that high ranks are outlying outcomes.
     """
 
     rank: NDArray[np.int64]
@@ -97,7 +103,7 @@ def ranked(less: Counts, equal: Counts, rng: Any, *, names: tuple[str, ...] | No
     3
     >>> ranked(np.array([3, 0]), np.array([0, 2]), rng=None, M=4)
     Traceback (most recent call last):
-    calibrant.errors.InputError: the outcome equals draws in 1 of 2 ranks, and chance decides its place among them; ...
+    calibrant.errors.InputError: the outcome equals draws in 1 of 2 ranks, and its place among them is drawn at ...
     """
     ties = equal > 0
     tied = np.atleast_1d(np.count_nonzero(ties, axis=0)).astype(np.int64)
@@ -105,8 +111,8 @@ def ranked(less: Counts, equal: Counts, rng: Any, *, names: tuple[str, ...] | No
     if ties.any():
         if rng is None:
             raise InputError(
-                f"the outcome equals draws in {int(tied.sum()):,} of {less.size:,} ranks, and chance decides its place "
-                "among them; pass rng=, a numpy Generator or a whole number"
+                f"the outcome equals draws in {int(tied.sum()):,} of {less.size:,} ranks, and its place among them is "
+                "drawn at random; pass rng=, a numpy Generator or a whole number"
             )
         rank[ties] += generator(rng).integers(0, equal[ties], endpoint=True)
     return Ranked(rank, M, names or column_names(rank), tied)
@@ -153,7 +159,7 @@ def _of_quantiles(rows: QuantileRows) -> Bounds:
 
 
 def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
-    """Return F(y-) and F(y) of the law itself; a law of one's own is taken to have no jumps."""
+    """Return F(y-) and F(y) of the distribution itself; a user's own distribution is taken to have no jumps."""
     if isinstance(distribution, Samples):
         less, equal = rank_counts(y, distribution.held, distribution.held.dtype)
         return less / distribution.M, (less + equal) / distribution.M
@@ -191,7 +197,7 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
     array([2])
     """
     if rng is not None:
-        generator(rng)  # refuses what is none, whether it is needed or not
+        generator(rng)  # refuses what is not a generator, even where none is needed
     if isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
         less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
         return ranked(less, equal, rng, M=rows.distribution.M)
@@ -202,7 +208,7 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
     if rng is None:
         raise InputError(
             f"the distribution function jumps at the outcome in {np.count_nonzero(wide):,} of {wide.size:,} values, "
-            "and chance decides between its ends; pass rng=, a numpy Generator or a whole number"
+            "and a value between its ends is drawn at random; pass rng=, a numpy Generator or a whole number"
         )
     return cells(low + generator(rng).random(low.shape) * (high - low), wide)
 
@@ -210,8 +216,35 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
 def cells(u: FloatArray, drawn: Any) -> Ranked:
     """Return values of [0, 1] as ranks with M = 999: their cells of width 1/1000, right-closed, 0 in the first.
 
-    `drawn` tells which of them chance has decided.
+    `drawn` says which of them were drawn at random.
     """
     rank = bin_of(u.ravel(), width_edges(CELLS)).reshape(u.shape).astype(np.int64)
     tied = np.atleast_1d(np.count_nonzero(drawn, axis=0)).astype(np.int64)
     return Ranked(rank, CELLS - 1, column_names(rank), tied, cells=True)
+
+
+def legendre(M: int) -> FloatArray:
+    r"""Return φ_1 to φ_4 (fewer if M < 4) at the ranks 0 to M: shape (degrees, M + 1).
+
+    Discrete Legendre polynomials of x = r - M/2, positive at r = M. If the rank is uniform each has mean 0 and variance
+    1 exactly, and they are uncorrelated. The first sees a shift, the second spread, the third skewness, the fourth
+    tails.
+
+    >>> legendre(1)
+    array([[-1.,  1.]])
+    >>> bool(np.allclose(legendre(9) @ legendre(9).T / 10, np.eye(4)))
+    True
+    """
+    m = M + 1
+    x = np.arange(m) - M / 2
+    s = x * x
+    q = float(m) ** 2
+    found = np.stack(
+        [
+            x,
+            s - (q - 1) / 12,
+            x * (s - (3 * q - 7) / 20),
+            s * s - s * (3 * q - 13) / 14 + 3 * (q - 1) * (q - 9) / 560,
+        ]
+    )[: min(POLYNOMIALS, M)]
+    return np.asarray(found / np.sqrt(np.mean(found * found, axis=1, keepdims=True)))

@@ -1,4 +1,4 @@
-"""What predictions were made from: one value, vector or array per row."""
+"""Ranks against what the predictions were made from: the score test and the permutation test."""
 
 from __future__ import annotations
 
@@ -6,80 +6,287 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.dispatch import chunks
-from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray, as_array, read_numbers, refuse_where
-from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Counts, Ranked, as_compared, marginal_ranks
-from calibrant.ranking.effects import legendre, own_stream
-from calibrant.ranking.summary import Ranks, WithRanks
+from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.null import reaches, resampled_pvalue
+from calibrant.core.results import TestResult
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.inputs.arrays import FloatArray, as_array
+from calibrant.inputs.options import check_count
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
+from calibrant.ranking.counting import JUDGED, Forecast, Ranked, legendre, marginal_ranks
+from calibrant.ranking.effects import (
+    Found,
+    Multiplicity,
+    RankTestOptions,
+    adjusted_result,
+    own_stream,
+    refuse_unequal_weights,
+)
+from calibrant.ranking.summary import COVARIATE_POLYNOMIALS, Ranks, check_covariate_rows, covariate_columns
+from calibrant.ranking.uniformity_test import INSTEAD
+
+CONSTANT_SCALE = 8 * np.finfo(np.float64).eps  # of a mean: a standard deviation this small is that of a constant
+SMALLEST_SCALE = 1e-145  # root of a sum of squares that is still exact in float64
+INDEPENDENT_SHARE = 1e-10  # of the largest eigenvalue of the correlations: less is a covariate that others determine
 
 
-def read_covariates(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return the covariates of the n rows that stayed at the boundary, read-only and otherwise as they came.
+@public
+def rank_score_test(
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    covariates: ArrayLike | None = None,
+    multiplicity: Multiplicity = "holm",
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
+) -> TestResult:
+    r"""Test whether ranks are uniform and unrelated to what the predictions were made from.
 
-    `keep` marks which of the caller's rows these are.
+    .. math:: T = \sum_{k=1,2} |\varphi_k(r)^\top Q|^2
+
+    with orthonormal polynomials φ of the rank, for shift and spread, and an orthonormal basis Q of the centred
+    covariates. If predictions are calibrated T is chi-square with 2q degrees of freedom, q the rank of the covariates.
+
+    Parameters
+    ----------
+    y, prediction, multiplicity, weights
+        As in `uniformity_test`; a summary is ``Ranks.of(ranks, M, covariates=x)``.
+    covariates
+        Numbers (n,) or (n, q) that the predictions were made from. Needed, except with a summary.
+    rng
+        Generator or seed; needed for ties between outcome and draws, and for jumps of a distribution function.
+
+    Returns
+    -------
+    TestResult
+        As that of `uniformity_test`; `details` has `dof` and no `where`.
+
+    Notes
+    -----
+    It finds forecasts that ignore what they could have known, such as climatology, which passes every test of ranks
+    alone. `rank_permutation_test` tests "unrelated" alone, also where the ranks are not uniform.
+
+    Examples
+    --------
+    Ranks that follow the covariate:
+
+    >>> import numpy as np
+    >>> from calibrant import Ranks
+    >>> x = np.linspace(-1, 1, 100)
+    >>> rank_score_test(Ranks.of((x > 0).astype(int), M=1, covariates=x)).pvalue < 1e-15
+    True
     """
-    array = as_array(covariates, name="covariates")
-    _check_rows(array, n, keep)
-    found: NDArray[Any] = array.view() if keep is None else array[keep]
-    found.flags.writeable = False
-    return found
+    return SCORE_TEST(y, prediction, ScoreOptions(multiplicity, rng, covariates), weights=weights)
 
 
-def covariate_columns(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> FloatArray:
-    """Return covariates as finite numbers (n, q).
+@dataclass(frozen=True)
+class ScoreOptions(RankTestOptions):
+    """The options of `rank_score_test`."""
 
-    >>> covariate_columns([1, 2, 3], 2, np.array([True, False, True]))
-    array([[1.],
-           [3.]])
-    """
-    array = read_numbers(covariates, "covariates")
-    _check_rows(array, n, keep)
-    if array.ndim > 2 or array.size == 0:
-        raise InputError(f"covariates must have shape (n,) or (n, q), numbers for each row; got shape {array.shape}")
-    with np.errstate(over="ignore"):
-        columns = array.reshape(len(array), -1).astype(np.float64)
-    bad = ~np.isfinite(columns) if keep is None else ~np.isfinite(columns) & keep[:, None]
-    refuse_where(bad, columns, "covariates must be finite", "Drop or repair such rows", axes=("row", "column"))
-    return columns if keep is None else columns[keep]
+    covariates: ArrayLike | None
 
 
-def _check_rows(array: NDArray[Any], n: int, keep: NDArray[np.bool_] | None) -> None:
-    expected = n if keep is None else keep.size
-    if array.ndim == 0 or len(array) != expected:
+def _count_with_covariates(rows: DistributionRows | QuantileRows | CdfRows, options: ScoreOptions) -> Ranks:
+    x = _needed_covariates("rank_score_test", options.covariates, rows)
+    return Ranks.of_ranked(marginal_ranks(rows, options.rng), rows.w, x=x)
+
+
+def _needed_covariates(verb: str, covariates: Any, rows: DistributionRows | QuantileRows | CdfRows) -> FloatArray:
+    if covariates is None:
         raise InputError(
-            f"covariates must have one value or vector per row: expected {expected} rows, got shape {array.shape}. "
-            "Take outcomes, predictions and covariates from the same table"
+            "{verb} needs {covariates=}, what the predictions were made from", verb=verb, option="covariates"
         )
+    return covariate_columns(covariates, rows.n, rows.keep)
+
+
+def _score_result(ranks: Ranks, options: ScoreOptions) -> TestResult:
+    if not ranks.covariates:
+        kind = InputError if options.covariates is not None else SummaryError
+        raise kind(
+            "rank_score_test needs Ranks that were counted with their covariates; pass "
+            "Ranks.of(ranks, M, covariates=...), or outcomes, predictions and covariates="
+        )
+    refuse_unequal_weights("rank_score_test", ranks)
+    return adjusted_result(ranks, score_found(ranks), options.multiplicity)
+
+
+def score_found(ranks: Ranks) -> Found:
+    """Return T and its p-value for each column.
+
+    From moments: with S = Σ(x - x̄)(x - x̄)' and c_k = Σ(x - x̄) φ_k(r), T = Σ_k c_k' S⁻¹ c_k.
+    """
+    from scipy.special import chdtrc
+
+    (moments,) = ranks.covariates
+    c = moments.cross  # (q, K, C)
+    basis = _basis(moments.spread, moments.mean, moments.rows)  # (q, rank)
+    T = (np.tensordot(basis, c, axes=(0, 0)) ** 2).sum(axis=(0, 1))
+    dof = basis.shape[1] * c.shape[1]
+    words = f"ranks against covariates; chi-square limit with {dof} degree{'s' if dof > 1 else ''} of freedom"
+    return Found(T, np.asarray(chdtrc(dof, T)), words, {}, {"dof": dof})
+
+
+def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
+    """Return A (q, rank) with A' S A = I: (x - x̄) A is orthonormal. Constant and dependent covariates add nothing."""
+    scale = np.sqrt(np.diagonal(spread))
+    if ((scale > 0) & (scale < SMALLEST_SCALE)).any():
+        raise InputError("covariates are too small for their squares; divide them by their largest value")
+    varies = scale > CONSTANT_SCALE * np.abs(mean) * np.sqrt(n)
+    if not varies.any():
+        raise NotApplicableError(
+            "no covariate varies between rows, so ranks cannot vary with them; divide tiny covariates by their largest "
+            "value"
+        )
+    scale = scale[varies]
+    values, vectors = np.linalg.eigh(spread[np.ix_(varies, varies)] / np.outer(scale, scale))
+    kept = values > INDEPENDENT_SHARE * values[-1]
+    A = np.zeros((len(spread), int(np.count_nonzero(kept))))
+    A[varies] = vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None]
+    return A
+
+
+SCORE_TEST = enter(
+    Entry(
+        rank_score_test,
+        ScoreOptions,
+        _count_with_covariates,
+        _score_result,
+        reads=(Ranks,),
+        kind="test",
+        predictions=JUDGED,
+        instead=INSTEAD,
+    )
+)
+
+
+@public
+def rank_permutation_test(
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    covariates: ArrayLike | None = None,
+    multiplicity: Multiplicity = "holm",
+    resamples: int = 999,
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
+) -> TestResult:
+    """Test whether ranks are unrelated to what the predictions were made from, by permutations of the rows.
+
+    The statistic is that of `rank_score_test`. Ranks are permuted against covariates, which tests "unrelated" alone:
+    ranks need not be uniform.
+
+    Parameters
+    ----------
+    y, prediction, multiplicity, weights
+        As in `uniformity_test`.
+    covariates
+        Numbers (n,) or (n, q) that the predictions were made from. Needed, except with a summary.
+    resamples
+        Number of permutations.
+    rng
+        Generator or seed; needed for ties between outcome and draws. Permutations without it start from 0.
+
+    Returns
+    -------
+    TestResult
+        As that of `uniformity_test`; `details` has `dof` and no `where`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import Samples
+    >>> x = np.linspace(-1, 1, 100)
+    >>> found = rank_permutation_test(x, Samples(np.zeros((100, 1))), covariates=x)
+    >>> found.pvalue
+    0.001
+    """
+    options = PermutationOptions(multiplicity, rng, covariates, resamples)
+    return PERMUTATION_TEST(y, prediction, options, weights=weights)
+
+
+@dataclass(frozen=True)
+class PermutationOptions(RankTestOptions):
+    """The options of `rank_permutation_test`."""
+
+    covariates: ArrayLike | None
+    resamples: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("resamples", self.resamples)
+
+
+def _keep_rows(rows: DistributionRows | QuantileRows | CdfRows, options: PermutationOptions) -> RankRows:
+    x = _needed_covariates("rank_permutation_test", options.covariates, rows)
+    return RankRows.of_ranked(marginal_ranks(rows, options.rng), rows.w, x)
+
+
+def _permutation_result(summary: RankRows, options: PermutationOptions) -> TestResult:
+    (ranks,) = summary.counted
+    refuse_unequal_weights("rank_permutation_test", ranks)
+    found = permutation_found(summary, options.resamples, own_stream(options.rng))
+    return adjusted_result(ranks, found, options.multiplicity)
+
+
+def permutation_found(summary: RankRows, resamples: int, rng: np.random.Generator) -> Found:
+    """Return T, and its p-value if the ranks of a row are equally likely to belong to any covariates."""
+    rank, x = summary.ordered()
+    largest = np.abs(x).max(axis=0)
+    x = x / np.where(largest > 0, largest, 1.0)  # sums and squares stay in float64
+    step = x - x.mean(axis=0)
+    basis = _basis(step.T @ step, x.mean(axis=0), len(x))
+    Q = step @ basis  # (n, rank)
+    phi = legendre(summary.counted[0].M)[:COVARIATE_POLYNOMIALS][:, rank]  # (K, n, C)
+    K, n, C = phi.shape
+    columns = np.ascontiguousarray(phi.transpose(1, 0, 2).reshape(n, K * C))
+
+    def statistic(order: Any) -> FloatArray:
+        return np.asarray(((Q.T @ columns[order]) ** 2).reshape(-1, K, C).sum(axis=(0, 1)))
+
+    T = statistic(slice(None))
+    extreme = np.zeros(C, np.int64)
+    for _ in range(resamples):
+        extreme += reaches(statistic(rng.permutation(n)), T)
+    p = resampled_pvalue(extreme, resamples)
+    return Found(T, p, f"ranks against covariates; {resamples:,} permutations", {}, {"dof": basis.shape[1] * K})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KeptRanks(WithRanks):
-    """Counts of ranks, the ranks (n, C) of each row and its covariates x (n, q). It grows with the rows."""
+class RankRows(Summary):
+    """The ranks (n, C) and covariates x (n, q) of each row, beside the counts of the ranks. It grows with the rows."""
 
+    counted: tuple[Ranks, ...]  # one, or none if there are no rows yet
     rank: NDArray[np.int64]
     x: FloatArray
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.parts and (self.rank.shape != (self.n, self.parts[0].C) or len(self.x) != self.n or self.x.ndim != 2):
-            raise SummaryError("the columns of KeptRanks must belong to the same rows")
-        if not self.fits or (self.parts and ((self.rank < 0) | (self.rank > self.parts[0].M)).any()):
-            raise SummaryError("the ranks of KeptRanks must lie between 0 and M")
+        if len(self.counted) > 1 or not all(isinstance(ranks, Ranks) for ranks in self.counted):
+            raise SummaryError("the counts of RankRows must be one Ranks")
+        for ranks in self.counted:
+            if self.rank.shape != (ranks.n, ranks.C) or self.x.ndim != 2 or len(self.x) != ranks.n:
+                raise SummaryError("the columns of RankRows must belong to the same rows")
+            if ((self.rank < 0) | (self.rank > ranks.M)).any():
+                raise SummaryError("the ranks of RankRows must lie between 0 and M")
         if not np.isfinite(self.x).all():
-            raise SummaryError("the covariates of KeptRanks must be finite")
+            raise SummaryError("the covariates of RankRows must be finite")
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.rank)
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return True
 
     @classmethod
-    def of(cls, ranks: Any, M: int, covariates: Any, *, names: Any = None) -> Self:
+    def of(cls, ranks: ArrayLike, M: int, covariates: ArrayLike, *, names: Any = None) -> Self:
         """Keep ranks 0 to M, (n,) or (n, C), and covariates, (n,) or (n, q), of the same rows."""
         counted = Ranks.of(ranks, M, names=names)
         rank = as_array(ranks, name="ranks").astype(np.int64)
@@ -95,15 +302,21 @@ class KeptRanks(WithRanks):
         """Return no rows, of no covariates."""
         return cls((), np.zeros((0, 0), np.int64), np.zeros((0, 0)))
 
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        """Build from decoded values, reading the counts."""
+        counted = tuple(Ranks.from_bytes(part) for part in values.get("counted", ()))
+        return super()._checked({**values, "counted": counted})
+
     def merged(self, other: Self) -> Self:
         """Return the rows of both, one after the other."""
-        if not self.parts or not other.parts:
-            return other if not self.parts else self
+        if not self.counted or not other.counted:
+            return other if not self.counted else self
         q, theirs = self.x.shape[1], other.x.shape[1]
         if q != theirs:
             raise SummaryError(f"ranks with {q} covariates do not merge with ranks with {theirs}")
-        ranks = self.parts[0] + other.parts[0]
-        return type(self)((ranks,), np.concatenate([self.rank, other.rank]), np.concatenate([self.x, other.x]))
+        counted = (self.counted[0] + other.counted[0],)
+        return type(self)(counted, np.concatenate([self.rank, other.rank]), np.concatenate([self.x, other.x]))
 
     def ordered(self) -> tuple[NDArray[np.int64], FloatArray]:
         """Return ranks and covariates in an order that depends on their values alone."""
@@ -111,189 +324,27 @@ class KeptRanks(WithRanks):
         return self.rank[order], self.x[order]
 
 
-DEGREES = 2  # a shift and a spread that depend on covariates
+PERMUTATION_TEST = enter(
+    Entry(
+        rank_permutation_test,
+        PermutationOptions,
+        _keep_rows,
+        _permutation_result,
+        reads=(RankRows,),
+        kind="test",
+        predictions=JUDGED,
+        instead=INSTEAD,
+    )
+)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RankCovariates(WithRanks):
-    """Counts of ranks; means of q covariates x; Σ(x - x̄)(x - x̄)' and Σ(x - x̄) φ_k(r), k = 1, 2, per column of ranks.
+def read_covariates(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return the covariates of the n rows that stayed at the boundary, read-only and otherwise as they came.
 
-    Merged by Chan's formula, which subtracts no large numbers. All rows count alike.
+    `keep` marks which of the caller's rows these are.
     """
-
-    mean: FloatArray  # (q,)
-    spread: FloatArray  # (q, q)
-    cross: FloatArray  # (q, K, C)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        q = self.mean.size
-        if self.spread.shape != (q, q) or (self.parts and self.cross.shape != (q, *_mean_phi(self.parts[0]).shape)):
-            raise SummaryError("the moments of RankCovariates do not fit together")
-        finite = all(np.isfinite(moment).all() for moment in (self.mean, self.spread, self.cross))
-        if not self.fits or not finite or (np.diagonal(self.spread) < 0).any():
-            raise SummaryError("the moments of RankCovariates must be finite; divide covariates by their largest value")
-
-    @classmethod
-    def of(cls, ranks: Any, M: int, covariates: Any, *, names: Any = None) -> Self:
-        """Read ranks 0 to M, (n,) or (n, C), and covariates, (n,) or (n, q), of the same rows."""
-        kept = KeptRanks.of(ranks, M, covariates, names=names)
-        return cls._of_columns(kept.ranks, kept.rank, kept.x)
-
-    @classmethod
-    def of_ranked(cls, found: Ranked, w: FloatArray, x: FloatArray) -> Self:
-        """Take ranks and covariates (n, q) that are known to be legal."""
-        return cls._of_columns(Ranks.of_ranked(found, w), found.rank.reshape(len(found.rank), -1), x)
-
-    @classmethod
-    def _of_columns(cls, ranks: Ranks, rank: Any, x: FloatArray) -> Self:
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = x.mean(axis=0)
-            step = x - mean
-            step -= step.mean(axis=0)  # what was lost when the mean was rounded
-            spread = step.T @ step
-            cross = np.tensordot(step, legendre(ranks.M)[:DEGREES][:, rank], axes=(0, 1))
-        if not (np.isfinite(spread).all() and np.isfinite(cross).all()):
-            raise InputError("covariates are too large for their squares; divide them by their largest value")
-        return cls((ranks,), mean, spread, cross)
-
-    @classmethod
-    def zero(cls) -> Self:
-        """Return no rows, of no covariates."""
-        return cls((), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0, 0)))
-
-    def merged(self, other: Self) -> Self:
-        """Return the moments of the rows of both."""
-        if not self.parts or not other.parts:
-            return other if not self.parts else self
-        if self.mean.size != other.mean.size:
-            raise SummaryError(f"ranks with {self.mean.size} covariates do not merge with ranks with {other.mean.size}")
-        ranks = self.parts[0] + other.parts[0]
-        step, factor = other.mean - self.mean, self.n * other.n / ranks.n
-        step_phi = _mean_phi(other.parts[0]) - _mean_phi(self.parts[0])
-        with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is refused
-            return type(self)(
-                (ranks,),
-                self.mean + step * (other.n / ranks.n),
-                self.spread + other.spread + factor * np.multiply.outer(step, step),
-                self.cross + other.cross + factor * np.multiply.outer(step, step_phi),
-            )
-
-
-def _mean_phi(ranks: Ranks) -> FloatArray:
-    """Return the mean of φ_k(r) over rows, (K, C)."""
-    return np.asarray(legendre(ranks.M)[:DEGREES] @ ranks.counts / ranks.n)
-
-
-BLOCK = 1 << 22  # ranks that are looked at together
-
-
-def exchanged_counts(rows: DistributionRows, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return B tables of counts (B, M + 1, C): of ranks, if a random member of each row were its outcome.
-
-    If outcomes are calibrated, outcome and draws are exchangeable, and the table of the outcomes is one more such
-    table: whatever is computed of it has the law of the same computed of these, however the columns depend on each
-    other. Ties are broken at random, anew in each table.
-
-    >>> from calibrant.inputs.rows import read_outcomes
-    >>> rows = read_outcomes([2.5, 0.0], Samples([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
-    >>> exchanged_counts(rows, 5, np.random.default_rng(0)).sum(axis=1)[:, 0]
-    array([2, 2, 2, 2, 2])
-    """
-    distribution = rows.distribution
-    assert isinstance(distribution, Samples)  # whoever calls has checked it
-    m, y = distribution.M + 1, rows.y.reshape(rows.n, -1)
-    C = y.shape[1]
-    tables = np.zeros((C, resamples * m), np.int64)
-    offset = np.arange(resamples) * m
-    for part in chunks(rows.n, max(1, BLOCK // max(resamples, m * C))):
-        less, equal = member_counts(y[part], distribution.held[part].reshape(-1, distribution.M, C), rows.dtype)
-        chosen = rng.integers(m, size=(len(less), resamples))
-        for c in range(C):
-            rank = np.take_along_axis(less[:, c], chosen, axis=1)
-            ties = np.take_along_axis(equal[:, c], chosen, axis=1)
-            if ties.any():
-                rank += rng.integers(0, ties, endpoint=True)
-            tables[c] += np.bincount((rank + offset).ravel(), minlength=tables.shape[1])
-    return np.ascontiguousarray(tables.reshape(C, resamples, m).transpose(1, 2, 0))
-
-
-def member_counts(y: NDArray[Any], draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
-    """Return how many other members lie below each member and how many equal it, (n, C, M + 1), the outcome first.
-
-    >>> less, equal = member_counts(np.array([[2.0]]), np.array([[[1.0], [2.0], [5.0]]]), np.dtype(np.float64))
-    >>> less[0, 0], equal[0, 0]
-    (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
-    """
-    z = np.concatenate([as_compared(y[:, None], dtype), as_compared(draws, dtype)], axis=1).transpose(0, 2, 1)
-    order = np.argsort(z, axis=2)
-    ascending = np.take_along_axis(z, order, axis=2)
-    place = np.arange(z.shape[2])
-    first = np.ones(z.shape, bool)  # of a run of equal members
-    first[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
-    last = np.ones(z.shape, bool)
-    last[..., :-1] = first[..., 1:]
-    starts = np.maximum.accumulate(np.where(first, place, 0), axis=2)
-    ends = np.minimum.accumulate(np.where(last, place, z.shape[2])[..., ::-1], axis=2)[..., ::-1]
-    less, equal = np.empty((2, *z.shape), np.int64)
-    np.put_along_axis(less, order, starts, axis=2)
-    np.put_along_axis(equal, order, ends - starts, axis=2)
-    return less, equal
-
-
-MOST = 1 << 28  # counts, two gigabytes
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ExchangedRanks(WithRanks):
-    """Counts of ranks, and B tables of the same size in which another member of each row stands for the outcome.
-
-    Replicates of two batches add up one by one. They must have come from different chance: batches made with the same
-    whole number as `rng` would take the same members, so that they are refused.
-    """
-
-    tables: NDArray[np.int64]  # (B, M + 1, C)
-    streams: tuple[int, ...]  # a number that each batch has drawn, by which the same chance is recognised
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fits = self.fits and not (self.parts and self.tables.shape[1:] != self.parts[0].counts.shape)
-        if not fits or (self.tables < 0).any() or (self.tables.sum(axis=1) != self.n).any():
-            raise SummaryError("the tables of ExchangedRanks do not fit together")
-
-    @classmethod
-    def of(cls, rows: DistributionRows, resamples: int, rng: object) -> Self:
-        """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
-        own = Ranks.of_ranked(marginal_ranks(rows, rng), rows.w)
-        if own.counts.size * resamples > MOST:
-            raise InputError(
-                f'multiplicity="exchange" would hold {resamples:,} tables of {own.M + 1:,} ranks in {own.C:,} columns; '
-                f"at most {MOST:,} counts are held. Pass fewer resamples or fewer columns"
-            )
-        chance = own_stream(rng)
-        stream = int(chance.integers(1 << 62))
-        return cls((own,), exchanged_counts(rows, resamples, chance), (stream,))
-
-    @classmethod
-    def zero(cls) -> Self:
-        """Return no rows, of no replicates."""
-        return cls((), np.zeros((0, 0, 0), np.int64), ())
-
-    def merged(self, other: Self) -> Self:
-        """Add up table by table."""
-        if not self.parts or not other.parts:
-            return other if not self.parts else self
-        ranks = self.parts[0] + other.parts[0]
-        if not ranks.has_equal_weights:
-            raise SummaryError("exchanged ranks of different weights do not merge: their tables count rows alike")
-        if len(self.tables) != len(other.tables):
-            raise SummaryError(
-                f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}; "
-                "make both summaries with the same resamples"
-            )
-        if set(self.streams) & set(other.streams):
-            raise SummaryError(
-                "two batches were exchanged by the same chance, which makes replicates of their sum too far apart. "
-                "Pass one numpy Generator as rng to all batches, or a different number to each"
-            )
-        return type(self)((ranks,), self.tables + other.tables, (*self.streams, *other.streams))
+    array = as_array(covariates, name="covariates")
+    check_covariate_rows(array, n, keep)
+    found: NDArray[Any] = array.view() if keep is None else array[keep]
+    found.flags.writeable = False
+    return found

@@ -1,164 +1,53 @@
-"""Empirical distribution function of ranks less what it would be."""
+"""Curves of ranks with exact simultaneous bands: the ECDF difference and the rank histogram."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import curve
-from calibrant.core.kinds import AnyRows
+from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers
-from calibrant.inputs.options import check_choice, check_count, check_level
-from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.bands import Band, counts_test, ecdf_band, histogram_band
-from calibrant.ranking.counting import marginal_ranks
-from calibrant.ranking.effects import RESAMPLES, bin_counts, chi2, is_large, rank_bins, read_bins
+from calibrant.inputs.options import check_choice, check_count
+from calibrant.ranking.bands import Band, check_band_level, counts_test, ecdf_band, histogram_band
+from calibrant.ranking.counting import JUDGED, Forecast
+from calibrant.ranking.effects import (
+    RESAMPLES,
+    bin_counts,
+    check_bins,
+    check_rng,
+    chi2,
+    count_ranks,
+    is_large,
+    number_of_bins,
+    rank_bins,
+    refuse_unequal_weights,
+    shaped,
+)
 from calibrant.ranking.summary import Ranks
 
-JUDGED = ("samples", "distributions", "quantiles", "cdf")
+SAME_SHARE = 1e-6  # within which two shares are equally near: 0.95 may come as a float32
+LARGEST_LEVEL = float(np.nextafter(1.0, 0.0))  # of the band of one of many columns
+BandMultiplicity: TypeAlias = Literal["bonferroni", "none"]
 
 
-def rank_summary(rows: AnyRows, *, rng: Any, **_: Any) -> Ranks:
-    """Count the ranks of outcomes, coordinate by coordinate."""
-    given = cast("DistributionRows | QuantileRows | CdfRows", rows)
-    return Ranks.of_ranked(marginal_ranks(given, rng), given.w)
-
-
-def check_columns(verb: str, ranks: Ranks, multiplicity: Any) -> None:
-    """Refuse weights that differ, and ways to join columns that a curve cannot go."""
-    if multiplicity == "exchange":
-        raise InputError(
-            'multiplicity="exchange" puts draws in the place of their outcomes, and counts of ranks do not hold them; '
-            'ask uniformity_test(y, samples, multiplicity="exchange")'
-        )
-    check_choice("multiplicity", multiplicity, "bonferroni", "none")
-    if not ranks.has_equal_weights:
-        raise InputError(
-            f"{verb} refuses unequal weights: weighted counts of ranks have no exact law; leave weights out. "
-            'uniformity_test(method="smooth") takes them'
-        )
-
-
-def level_of_each(level: float, C: int, multiplicity: str) -> float:
-    """Return the level of the band of one column, so that those of all columns together have `level`.
-
-    >>> round(level_of_each(0.95, 5, "bonferroni"), 10), level_of_each(0.95, 5, "none")
-    (0.99, 0.95)
-    """
-    return level if multiplicity == "none" or C == 1 else 1 - (1 - level) / C
-
-
-def adjusted(pvalues: FloatArray, multiplicity: str) -> FloatArray:
-    """Return the p-values of all columns together (Holm), or as they are."""
-    return pvalues if multiplicity == "none" else holm(pvalues)
-
-
-def by_column(values: NDArray[Any], ranks: Ranks) -> Any:
-    """Return one value per column, (C,) or (T, C), without the axis of columns if there is none."""
-    return values if not ranks.single else values[..., 0].item() if values.ndim == 1 else values[..., 0]
-
-
-def said_of_columns(ranks: Ranks, multiplicity: str) -> str:
-    """Say how several columns are judged together; nothing of one."""
-    if ranks.C == 1:
-        return ""
-    joined = "each for itself" if multiplicity == "none" else "judged together (Bonferroni, Holm)"
-    return f"; {ranks.C:,} columns, {joined}"
-
-
-def known_of(ranks: Ranks) -> dict[str, Any]:
-    """Return what a curve tells of the ranks behind it."""
-    tied: NDArray[np.int64] = ranks.tied
-    return {
-        "n": ranks.n,
-        "M": ranks.M,
-        "names": ranks.names,
-        "tied": by_column(tied, ranks),
-        "cells": ranks.cells,
-    }
-
-
-class Judged(NamedTuple):
-    """The simultaneous band of counts at T points, and how far each of C columns departs from its law."""
-
-    band: Band
-    gamma: FloatArray  # (C,), the smallest doubled tail of a count
-    where: FloatArray  # (C,), the point that has it
-    pvalue_each: FloatArray  # (C,), exact
-    pvalue: FloatArray  # (C,), of all columns together
-
-
-def judge(counts: NDArray[np.int64], ranks: Ranks, t: FloatArray, level: float, multiplicity: str) -> Judged:
-    """Compare counts (T, C) with Binomial(n, t), all points at once; t increases strictly within (0, 1)."""
-    N = ranks.n
-    band = ecdf_band(N, t, level_of_each(level, ranks.C, multiplicity))
-    gamma, pvalue, place = counts_test(counts, N, t)
-    return Judged(band, gamma, t[place], pvalue, adjusted(pvalue, multiplicity))
-
-
-def details_of(judged: Judged, ranks: Ranks) -> dict[str, Any]:
-    """Return what a curve tells of its departure and of its ranks."""
-    found = {name: getattr(judged, name) for name in ("gamma", "pvalue", "pvalue_each", "where")}
-    return {
-        "gamma_band": judged.band.gamma,
-        **{name: by_column(values, ranks) for name, values in found.items()},
-        **known_of(ranks),
-    }
-
-
-SLACK = 1e-6  # within which two shares are equally near: 0.95 may come as a float32
-
-
-def nearest(shares: Any, possible: NDArray[np.int64], m: int, *, name: str) -> NDArray[np.int64]:
-    """Return for each wanted share the nearest of the `possible` numbers of m-ths, the larger of two equally near.
-
-    >>> nearest([0.5, 0.93], np.array([2, 4, 6, 8]), 10, name="levels")
-    array([6, 8])
-    """
-    wanted = np.atleast_1d(read_numbers(shares, name)).astype(np.float64)
-    if wanted.ndim > 1 or wanted.size == 0:
-        raise InputError(f"{name} must be a number or a list of numbers; got shape {wanted.shape}")
-    bad = ~((wanted > 0) & (wanted < 1))
-    if bad.any():
-        value = wanted[np.argmax(bad)]
-        remedy = ". Divide percentages by 100" if 1 < value <= 100 else ""
-        raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}{remedy}")
-    above = np.searchsorted(possible, m * (wanted - SLACK)).clip(0, possible.size - 1)
-    below = (above - 1).clip(0)
-    is_above = possible[above] - m * wanted <= m * wanted - possible[below] + m * SLACK
-    return np.asarray(possible[np.where(is_above, above, below)])
-
-
-def read_points(points: Any, M: int) -> NDArray[np.int64]:
-    """Return the ranks j, 0 < j <= M, that `points` stand for: so many at even distances, or the nearest to shares.
-
-    >>> read_points(3, 99), read_points([0.1, 0.5], 19)
-    (array([25, 50, 75]), array([ 2, 10]))
-    """
-    m = M + 1
-    if isinstance(points, Integral) and not isinstance(points, (bool, np.bool_)):
-        K = check_count("points", points)
-        if K > M:
-            raise InputError(f"points must be at most M = {M:,}, one between any two ranks; got {K:,}")
-        i = np.arange(1, K + 1)
-        return np.unique((2 * i * m + K + 1) // (2 * (K + 1)))
-    return np.unique(nearest(points, np.arange(1, m), m, name="points"))
-
-
-@curve(reads=(Ranks,), summarise=rank_summary, predictions=JUDGED)
+@public
 def ecdf_difference(
-    ranks: Ranks,
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
     *,
     level: float = 0.95,
-    points: Any = None,
-    multiplicity: str = "bonferroni",
-    rng: Any = None,
+    points: int | ArrayLike | None = None,
+    multiplicity: BandMultiplicity = "bonferroni",
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
 ) -> Curve:
     r"""Share of ranks below a point less the share that belongs there, with the exact band of whole curves.
 
@@ -176,21 +65,21 @@ def ecdf_difference(
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, such as
         ``summarize(energy_ranks, y, samples)``, alone.
     prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or `CdfValues`. What
-        has no draws is counted in the 1000 cells of F(y).
-    weights
-        Refused unless all are equal: weighted counts have no exact law.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
+        `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
     level
-        Probability with which calibrated curves stay inside the band at all points at once; of several columns, all
-        curves at once.
+        Probability with which calibrated curves stay inside the band at all points at once; with several columns, all
+        curves at once. Between 1e-6 and 1 - 1e-12.
     points
-        Where the curve is looked at. None: all j up to M = 999, else 999 of them; for F(y) as many as there are rows,
-        from 100 to 1000. A whole number: so many, evenly spread. A list: shares t, moved to the nearest j/m.
+        Where the curve is evaluated. None: all j up to M = 999, else 999 of them; for F(y) as many as there are rows,
+        from 100 to 1000. A whole number: that many, evenly spread. A list: shares t, moved to the nearest j/m.
     multiplicity
         For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
-        ``"none"``: each column for itself.
+        ``"none"``: each column is judged by itself.
     rng
         Generator or seed that breaks ties between outcome and draws; needed if there are any.
+    weights
+        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -201,7 +90,7 @@ def ecdf_difference(
         Details: `gamma`, the smallest doubled binomial tail :math:`2 \min_j \min(P(B_j \le c_j), P(B_j \ge c_j))`, and
         `where`, its t; `pvalue_each`, exact, and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the
         tail at which a band was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks
-        that chance has decided, and `cells`, whether F(y) was counted. ``plot(scale="sqrt_n")`` draws
+        drawn at random, and `cells`, whether F(y) was counted. ``plot(scale="sqrt_n")`` draws
         :math:`\sqrt n\, v`.
 
     Notes
@@ -227,10 +116,32 @@ def ecdf_difference(
     >>> curve.v.tolist()
     [0.0, 0.25, 0.25, 0.0, 0.0]
     """
-    level = check_level(level)
-    check_columns("ecdf_difference", ranks, multiplicity)
+    options = EcdfOptions(level, points, multiplicity, rng)
+    return ECDF_DIFFERENCE(y, prediction, options, weights=weights)
+
+
+@dataclass(frozen=True)
+class EcdfOptions:
+    """The options of `ecdf_difference`."""
+
+    level: float
+    points: int | ArrayLike | None
+    multiplicity: BandMultiplicity
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", check_band_level("level", self.level))
+        check_multiplicity(self.multiplicity)
+        if self.points is not None and not is_count(self.points):
+            read_shares(self.points, "points")
+        check_rng(self.rng)
+
+
+def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
+    refuse_unequal_weights("ecdf_difference", ranks)
+    level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
-    j = ranks.points if points is None else read_points(points, ranks.M)
+    j = ranks.points if options.points is None else rank_places(options.points, ranks.M)
     below = np.cumsum(ranks.counts, axis=0)[j - 1]
     found = judge(below, ranks, j / m, level, multiplicity)
     t = np.concatenate(([0], j, [m])) / m
@@ -242,30 +153,45 @@ def ecdf_difference(
         kind="ecdf_difference",
         columns={
             "t": t,
-            "v": by_column(c / N - t[:, None], ranks),
+            "v": shaped(c / N - t[:, None], ranks.single),
             "sd": np.sqrt(t * (1 - t) / N),
             "lower": low / N - t,
             "upper": high / N - t,
         },
-        method=f"exact simultaneous band at {j.size:,} points{said_of_columns(ranks, multiplicity)}",
+        method=f"exact simultaneous band at {j.size:,} points{columns_in_words(ranks, multiplicity)}",
         n=N,
         details={"level": level, "coverage": found.band.coverage, **details_of(found, ranks)},
     )
 
 
-@curve(reads=(Ranks,), summarise=rank_summary, predictions=JUDGED)
+ECDF_DIFFERENCE = enter(
+    Entry(
+        ecdf_difference,
+        EcdfOptions,
+        count_ranks,
+        _ecdf_curve,
+        reads=(Ranks,),
+        kind="curve",
+        predictions=JUDGED,
+    )
+)
+
+
+@public
 def rank_histogram(
-    ranks: Ranks,
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
     *,
     bins: int | None = None,
     level: float = 0.95,
-    multiplicity: str = "bonferroni",
-    rng: Any = None,
+    multiplicity: BandMultiplicity = "bonferroni",
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
 ) -> Curve:
     r"""Histogram of the ranks of outcomes among their draws, with the exact band of all bars at once.
 
     Rank r of 0 to M falls into bin :math:`((r + 1) K - 1) \mathbin{//} m` of K, :math:`m = M + 1`. A bin that holds
-    :math:`b_k` ranks is expected to hold :math:`n b_k / m` rows; bars are drawn as count over expected count, so that
+    :math:`b_k` ranks is expected to hold :math:`n b_k / m` rows; bars are drawn as count over expected count, so
     bins that do not divide m show no comb.
 
     Parameters
@@ -274,21 +200,21 @@ def rank_histogram(
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, such as
         ``summarize(energy_ranks, y, samples)``, alone.
     prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or `CdfValues`. What
-        has no draws is counted in the 1000 cells of F(y).
-    weights
-        Refused unless all are equal: weighted counts have no exact law.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
+        `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
     bins
         Number of bins, 2 to m. None: at most 20, some 20 rows each, and a divisor of m if one is near.
     level
-        Probability with which all bars of calibrated predictions stay inside the band; of several columns, all of
-        theirs.
+        Probability with which all bars of calibrated predictions stay inside the band; with several columns, those of
+        all columns. Between 1e-6 and 1 - 1e-12.
     multiplicity
         For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
-        ``"none"``: each column for itself.
+        ``"none"``: each column is judged by itself.
     rng
         Generator or seed that breaks ties between outcome and draws, needed if there are any, and that simulates
         counts, by default from 0.
+    weights
+        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -298,14 +224,14 @@ def rank_histogram(
 
         Details: `edges` in ranks (bin k holds ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
         `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
-        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks that chance has decided,
+        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks drawn at random,
         and `cells`, whether F(y) was counted.
 
     Notes
     -----
     The limits are those of Binomial(n, :math:`b_k/m`) at one tail for all bins; the probability that every bar stays
     between them is found by convolution, and is at least `level`. The p-value is chi-square with K - 1 degrees of
-    freedom, or by 999 simulated histograms if an expected count is below 5; it looks at all bars together, so that it
+    freedom, or by 999 simulated histograms if an expected count is below 5; it looks at all bars together, so it
     and the band may disagree.
 
     A U: predictions too narrow. A dome: too wide. Falling to the right: too high; rising: too low. Only the ends high:
@@ -324,15 +250,36 @@ def rank_histogram(
     >>> curve.counts.tolist(), curve.expected.tolist()
     ([3, 1], [2.0, 2.0])
     """
-    level = check_level(level)
-    check_columns("rank_histogram", ranks, multiplicity)
+    options = HistogramOptions(bins, level, multiplicity, rng)
+    return RANK_HISTOGRAM(y, prediction, options, weights=weights)
+
+
+@dataclass(frozen=True)
+class HistogramOptions:
+    """The options of `rank_histogram`."""
+
+    bins: int | None
+    level: float
+    multiplicity: BandMultiplicity
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        check_bins(self.bins)
+        object.__setattr__(self, "level", check_band_level("level", self.level))
+        check_multiplicity(self.multiplicity)
+        check_rng(self.rng)
+
+
+def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
+    refuse_unequal_weights("rank_histogram", ranks)
+    level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
-    K = read_bins(bins, N, ranks.M)
+    K = number_of_bins(options.bins, N, ranks.M)
     size = rank_bins(ranks.M, K)
     edges = np.concatenate(([0], np.cumsum(size)))
     counts, expected = bin_counts(ranks.counts, K), N * size / m
     band = histogram_band(N, size / m, level_of_each(level, ranks.C, multiplicity))
-    statistic, pvalue = chi2(counts, expected, rng)
+    statistic, pvalue = chi2(counts, expected, options.rng)
     distribution = (
         f"chi-square with {K - 1} degrees of freedom" if is_large(expected) else f"{RESAMPLES} simulated histograms"
     )
@@ -341,21 +288,152 @@ def rank_histogram(
         columns={
             "first": edges[:-1],
             "last": edges[1:] - 1,
-            "counts": by_column(counts, ranks),
+            "counts": shaped(counts, ranks.single),
             "expected": expected,
             "lower": band.lower,
             "upper": band.upper,
         },
-        method=f"exact simultaneous band of {K} bins; {distribution}{said_of_columns(ranks, multiplicity)}",
+        method=f"exact simultaneous band of {K} bins; {distribution}{columns_in_words(ranks, multiplicity)}",
         n=N,
         details={
             "level": level,
             "edges": edges,
             "gamma_band": band.gamma,
             "coverage": band.coverage,
-            "chi2": by_column(statistic, ranks),
-            "pvalue": by_column(adjusted(pvalue, multiplicity), ranks),
-            "pvalue_each": by_column(pvalue, ranks),
-            **known_of(ranks),
+            "chi2": shaped(statistic, ranks.single),
+            "pvalue": shaped(adjusted(pvalue, multiplicity), ranks.single),
+            "pvalue_each": shaped(pvalue, ranks.single),
+            **rank_details(ranks),
         },
     )
+
+
+RANK_HISTOGRAM = enter(
+    Entry(
+        rank_histogram,
+        HistogramOptions,
+        count_ranks,
+        _histogram_curve,
+        reads=(Ranks,),
+        kind="curve",
+        predictions=JUDGED,
+    )
+)
+
+
+def level_of_each(level: float, C: int, multiplicity: str) -> float:
+    """Return the level of the band of one column for which the bands of all columns together have `level`.
+
+    >>> round(level_of_each(0.95, 5, "bonferroni"), 10), level_of_each(0.95, 5, "none")
+    (0.99, 0.95)
+    """
+    return level if multiplicity == "none" or C == 1 else min(1 - (1 - level) / C, LARGEST_LEVEL)
+
+
+def adjusted(pvalues: FloatArray, multiplicity: str) -> FloatArray:
+    """Return the p-values of all columns together (Holm), or as they are."""
+    return pvalues if multiplicity == "none" else holm(pvalues)
+
+
+def columns_in_words(ranks: Ranks, multiplicity: str) -> str:
+    """Return how several columns are judged together, in words; nothing for one column."""
+    if ranks.C == 1:
+        return ""
+    joined = "each by itself" if multiplicity == "none" else "judged together (Bonferroni, Holm)"
+    return f"; {ranks.C:,} columns, {joined}"
+
+
+def rank_details(ranks: Ranks) -> dict[str, Any]:
+    """Return the details that every curve of ranks has."""
+    return {
+        "n": ranks.n,
+        "M": ranks.M,
+        "names": ranks.names,
+        "tied": shaped(ranks.tied, ranks.single),
+        "cells": ranks.cells,
+    }
+
+
+class Departure(NamedTuple):
+    """The simultaneous band of counts at T points, and how far each of C columns departs from its null distribution."""
+
+    band: Band
+    gamma: FloatArray  # (C,), the smallest doubled tail of a count
+    where: FloatArray  # (C,), the point that has it
+    pvalue_each: FloatArray  # (C,), exact
+    pvalue: FloatArray  # (C,), of all columns together
+
+
+def judge(counts: NDArray[np.int64], ranks: Ranks, t: FloatArray, level: float, multiplicity: str) -> Departure:
+    """Compare counts (T, C) with Binomial(n, t), all points at once; t increases strictly within (0, 1)."""
+    N = ranks.n
+    band = ecdf_band(N, t, level_of_each(level, ranks.C, multiplicity))
+    gamma, pvalue, place = counts_test(counts, N, t)
+    return Departure(band, gamma, t[place], pvalue, adjusted(pvalue, multiplicity))
+
+
+def details_of(judged: Departure, ranks: Ranks) -> dict[str, Any]:
+    """Return the details of a curve with a band: its departure, and its ranks."""
+    found = {name: getattr(judged, name) for name in ("gamma", "pvalue", "pvalue_each", "where")}
+    return {
+        "gamma_band": judged.band.gamma,
+        **{name: shaped(values, ranks.single) for name, values in found.items()},
+        **rank_details(ranks),
+    }
+
+
+def read_shares(shares: Any, name: str) -> FloatArray:
+    """Return shares strictly between 0 and 1, one or several."""
+    wanted = np.atleast_1d(read_numbers(shares, name)).astype(np.float64)
+    if wanted.ndim > 1 or wanted.size == 0:
+        raise InputError(f"{name} must be a number or a list of numbers; got shape {wanted.shape}")
+    bad = ~((wanted > 0) & (wanted < 1))
+    if bad.any():
+        value = wanted[np.argmax(bad)]
+        remedy = ". Divide percentages by 100" if 1 < value <= 100 else ""
+        raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}{remedy}")
+    return wanted
+
+
+def nearest(shares: Any, possible: NDArray[np.int64], m: int, *, name: str) -> NDArray[np.int64]:
+    """Return for each wanted share the nearest of the `possible` numbers of m-ths, the larger of two equally near.
+
+    >>> nearest([0.5, 0.93], np.array([2, 4, 6, 8]), 10, name="levels")
+    array([6, 8])
+    """
+    wanted = read_shares(shares, name)
+    above = np.searchsorted(possible, m * (wanted - SAME_SHARE)).clip(0, possible.size - 1)
+    below = (above - 1).clip(0)
+    is_above = possible[above] - m * wanted <= m * wanted - possible[below] + m * SAME_SHARE
+    return np.asarray(possible[np.where(is_above, above, below)])
+
+
+def is_count(points: object) -> bool:
+    """Tell whether this is a number of points, and not their shares."""
+    if not isinstance(points, Integral) or isinstance(points, bool | np.bool_):
+        return False
+    check_count("points", points)
+    return True
+
+
+def rank_places(points: Any, M: int) -> NDArray[np.int64]:
+    """Return the ranks j, 0 < j <= M, that `points` stand for: so many at even distances, or the nearest to shares.
+
+    >>> rank_places(3, 99), rank_places([0.1, 0.5], 19)
+    (array([25, 50, 75]), array([ 2, 10]))
+    """
+    m = M + 1
+    if not is_count(points):
+        return np.unique(nearest(points, np.arange(1, m), m, name="points"))
+    K = int(points)
+    if K > M:
+        raise InputError(f"points must be at most M = {M:,}, one between any two ranks; got {K:,}")
+    i = np.arange(1, K + 1)
+    return np.unique((2 * i * m + K + 1) // (2 * (K + 1)))
+
+
+def check_multiplicity(multiplicity: object) -> None:
+    """Refuse ways of joining columns that a curve does not have."""
+    if isinstance(multiplicity, str) and multiplicity == "exchange":
+        raise InputError('multiplicity="exchange" is for tests: use rank_exchange_test(y, samples)')
+    check_choice("multiplicity", multiplicity, "bonferroni", "none")

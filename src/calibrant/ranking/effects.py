@@ -1,51 +1,26 @@
-"""What uneven ranks say about predictions, in units of the predictive standard deviation."""
+"""What tests of ranks share: shift and spread in predictive standard deviations, results, bins of ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.annotations import Rng
+from calibrant.core.dispatch import chunks
 from calibrant.core.pvalues import holm
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import counts_test
+from calibrant.ranking.counting import legendre, marginal_ranks
 from calibrant.ranking.summary import Ranks
-
-DEGREES = 4
-
-
-def legendre(M: int) -> FloatArray:
-    r"""Return φ_1 to φ_4 (fewer if M < 4) at the ranks 0 to M: shape (degrees, M + 1).
-
-    Discrete Legendre polynomials of x = r - M/2, positive at r = M. If the rank is uniform each has mean 0 and variance
-    1 exactly, and they are uncorrelated. The first sees a shift, the second spread, the third skewness, the fourth
-    tails.
-
-    >>> legendre(1)
-    array([[-1.,  1.]])
-    >>> bool(np.allclose(legendre(9) @ legendre(9).T / 10, np.eye(4)))
-    True
-    """
-    m = M + 1
-    x = np.arange(m) - M / 2
-    s = x * x
-    q = float(m) ** 2
-    found = np.stack(
-        [
-            x,
-            s - (q - 1) / 12,
-            x * (s - (3 * q - 7) / 20),
-            s * s - s * (3 * q - 13) / 14 + 3 * (q - 1) * (q - 9) / 560,
-        ]
-    )[: min(DEGREES, M)]
-    return np.asarray(found / np.sqrt(np.mean(found * found, axis=1, keepdims=True)))
-
 
 SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
 SPREAD = pi / sqrt(15)  # log spread per mean of φ_2
@@ -88,8 +63,41 @@ def rank_effect(ranks: Ranks) -> Effect:
     return Effect(Z, shift, np.exp(log_spread))
 
 
+Multiplicity: TypeAlias = Literal["holm", "bonferroni", "none"]
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "not adjusted"}
-LEAST = float(np.finfo(np.float64).tiny)  # a p-value that float64 cannot hold is not 0
+SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # a p-value that float64 cannot hold is not 0
+
+
+@dataclass(frozen=True)
+class RankTestOptions:
+    """The options that every test of ranks has."""
+
+    multiplicity: Multiplicity
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        check_choice("multiplicity", self.multiplicity, *CORRECTIONS)
+        check_rng(self.rng)
+
+
+def check_rng(rng: Rng | None) -> None:
+    """Refuse what is not a generator or seed, even where none is needed."""
+    if rng is not None:
+        generator(rng)
+
+
+def count_ranks(rows: DistributionRows | QuantileRows | CdfRows, options: Any) -> Ranks:
+    """Count the ranks of outcomes, coordinate by coordinate; ties are broken by the `rng` of the options."""
+    return Ranks.of_ranked(marginal_ranks(rows, options.rng), rows.w)
+
+
+def refuse_unequal_weights(verb: str, ranks: Ranks) -> None:
+    """Refuse weights that differ: only the smooth test has a null distribution for them."""
+    if not ranks.has_equal_weights:
+        raise InputError(
+            f"{verb} refuses unequal weights: weighted counts of ranks have no known null distribution; leave weights "
+            "out, or use rank_smooth_test"
+        )
 
 
 class Found(NamedTuple):
@@ -102,19 +110,25 @@ class Found(NamedTuple):
     shared: Mapping[str, Any]
 
 
+def adjusted_result(ranks: Ranks, found: Found, multiplicity: Multiplicity) -> TestResult:
+    """Return the result of a test of these ranks, its p-values adjusted for the number of columns."""
+    correction = CORRECTIONS[multiplicity] if ranks.C > 1 else ""
+    return rank_result(ranks, found, adjusted(found.pvalue, multiplicity), correction)
+
+
 def rank_result(ranks: Ranks, found: Found, pvalue: FloatArray, correction: str) -> TestResult:
     """Return the result of a test of these ranks; `pvalue` is adjusted for the number of columns."""
     effect, single = rank_effect(ranks), ranks.single
     columns = f"; {ranks.C:,} columns" if ranks.C > 1 else ""
     return TestResult(
         statistic=shaped(found.statistic, single),
-        pvalue=shaped(np.maximum(pvalue, LEAST), single),
+        pvalue=shaped(np.maximum(pvalue, SMALLEST_PVALUE), single),
         estimate=(shaped(effect.shift, single), shaped(effect.spread, single)),
         method=f"{found.words}; {ranks_in_words(ranks)}{columns}{correction and ', '}{correction}",
         n=ranks.n,
         details={
             "names": ranks.names,
-            "pvalue_each": shaped(np.maximum(found.pvalue, LEAST), single),
+            "pvalue_each": shaped(np.maximum(found.pvalue, SMALLEST_PVALUE), single),
             "M": ranks.M,
             "tied": shaped(ranks.tied, single),
             **{name: shaped(values, single) for name, values in found.columns.items()},
@@ -132,12 +146,12 @@ def shaped(values: Any, single: bool) -> Any:
 
 
 def ranks_in_words(ranks: Ranks) -> str:
-    """Say what the ranks are among."""
+    """Return what the ranks are ranks of, in words."""
     return f"cells of F(y), {ranks.M + 1:,} of them" if ranks.cells else f"ranks among {ranks.M:,} draws"
 
 
 def adjusted(pvalue: FloatArray, multiplicity: str) -> FloatArray:
-    """Return p-values adjusted for their number; NaN is none."""
+    """Return p-values adjusted for their number; NaN is not counted."""
     if multiplicity == "holm":
         return holm(pvalue.ravel()).reshape(pvalue.shape)
     if multiplicity == "bonferroni":
@@ -166,10 +180,10 @@ def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.in
 
 
 def own_stream(rng: Any) -> np.random.Generator:
-    """Return chance for what comes after ties were broken with the same `rng`; None counts as 0.
+    """Return the random stream for what comes after ties were broken with the same `rng`; None counts as 0.
 
-    A Generator goes on where it stands. A whole number would start again with the very numbers that have decided the
-    ties, so that a child of its stream is taken.
+    A Generator continues where it stands. A whole number would start again with the very numbers that have broken the
+    ties, so a child of its stream is taken.
 
     >>> float(own_stream(0).random()) == float(np.random.default_rng(0).random())
     False
@@ -178,11 +192,11 @@ def own_stream(rng: Any) -> np.random.Generator:
     return source if source is rng else source.spawn(1)[0]
 
 
-MOST, FEWEST = 20, 5  # bins by default
+MOST_DEFAULT_BINS, FEWEST_DEFAULT_BINS = 20, 5
 ROWS_PER_BIN = 20
-ENOUGH = 5.0  # least expected count for which the chi-square limit is used
+EXPECTED_FOR_LIMIT = 5.0  # least expected count for which the chi-square limit is used
 RESAMPLES = 999
-LEAST_RANK_BINS = float(np.finfo(np.float64).tiny)  # no p-value is 0
+BLOCK = 1 << 22  # simulated counts, or ranks, that are held at a time
 TIE = 1e-10  # counts in another order may sum to a statistic that differs by its rounding
 
 
@@ -195,18 +209,23 @@ def default_bins(n: int, M: int) -> int:
     (20, 5, 20, 2)
     """
     m = M + 1
-    start = min(MOST, max(FEWEST, n // ROWS_PER_BIN), m)
+    start = min(MOST_DEFAULT_BINS, max(FEWEST_DEFAULT_BINS, n // ROWS_PER_BIN), m)
     return next((k for k in range(start, 0, -1) if m % k == 0 and 2 * k >= start), start)
 
 
-def read_bins(bins: Any, n: int, M: int) -> int:
-    """Return the number of bins that was asked for, 2 to M + 1; the default if it is None."""
+def check_bins(bins: int | None) -> None:
+    """Refuse what is not a number of bins; whether there are so many ranks is known later."""
+    if bins is not None:
+        check_count("bins", bins, least=2)
+
+
+def number_of_bins(bins: int | None, n: int, M: int) -> int:
+    """Return the number of bins that was asked for, at most M + 1; the default if it is None."""
     if bins is None:
         return default_bins(n, M)
-    found = check_count("bins", bins, least=2)
-    if found > M + 1:
-        raise InputError(f"bins must be at most {M + 1:,}, the number of ranks 0 to M = {M:,}; got {found:,}")
-    return found
+    if bins > M + 1:
+        raise InputError(f"bins must be at most {M + 1:,}, the number of ranks 0 to M = {M:,}; got {bins:,}")
+    return int(bins)
 
 
 def rank_bins(M: int, bins: int) -> NDArray[np.int64]:
@@ -245,18 +264,20 @@ def chi2(
 
     statistic = pearson(counts, expected)
     if is_large(expected):
-        return statistic, np.maximum(chdtrc(expected.size - 1, statistic), LEAST_RANK_BINS)
+        return statistic, np.maximum(chdtrc(expected.size - 1, statistic), SMALLEST_PVALUE)
     n = int(counts[:, 0].sum())
-    share = expected / expected.sum()
-    drawn = own_stream(rng).multinomial(n, share, size=resamples)
-    redrawn = np.sort(pearson(drawn.T, expected))
-    extreme = resamples - np.searchsorted(redrawn, statistic * (1 - TIE))
+    share, stream = expected / expected.sum(), own_stream(rng)
+    extreme = np.zeros(statistic.size, np.int64)
+    for part in chunks(resamples, max(1, BLOCK // expected.size)):
+        size = part.stop - part.start
+        redrawn = np.sort(pearson(stream.multinomial(n, share, size=size).T, expected))
+        extreme += size - np.searchsorted(redrawn, statistic * (1 - TIE))
     return statistic, (1 + extreme) / (resamples + 1)
 
 
 def is_large(expected: FloatArray) -> bool:
     """Tell whether every expected count is large enough for the chi-square limit."""
-    return bool(expected.min() >= ENOUGH)
+    return bool(expected.min() >= EXPECTED_FOR_LIMIT)
 
 
 def pearson(counts: NDArray[np.int64], expected: FloatArray) -> FloatArray:

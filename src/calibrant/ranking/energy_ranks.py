@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.dispatch import chunks
-from calibrant.errors import InputError
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_where
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import refuse_rounded
@@ -17,8 +19,165 @@ from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
 from calibrant.ranking.counting import Ranked, cells, rank_counts
+from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
-from calibrant.ranking.verbs import rank_verb
+from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+
+DEFAULT_DRAWS = 999
+MOST_DRAWS = 10_000_000  # of a row at a time: 80 MB a coordinate
+WHAT = "the density"
+
+
+@public_ranks
+def energy_ranks(
+    y: Outcomes,
+    prediction: Distribution | None = None,
+    *,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
+    rng: Rng | None = None,
+) -> RankArray:
+    r"""Number of draws at which the predicted density is higher than at the outcome: uniform if predictions are right.
+
+    .. math:: r_i = \#\{j : \log q_i(x_{ij}) > \log q_i(y_i)\}
+
+    With the energy :math:`-\log q_i` this is the rank of the outcome from low energy to high. A high rank is an outcome
+    in an improbable place.
+
+    Parameters
+    ----------
+    y
+        Outcomes, numbers (n,) or vectors (n, D).
+    prediction
+        ``Samples(draws, log_density=...)`` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``, with the log
+        density at each of them, (n, M); or a distribution, which has its own.
+    log_density_y : array_like of shape (n,)
+        For `Samples`: the log density of row i at outcome i. Log densities, not energies: no minus sign. A constant
+        that is the same for the draws and the outcome of a row may be missing; minus infinity is legal.
+    draws
+        For distributions without a closed form: how many draws the outcome is ranked among, 999 by default, at most
+        10,000,000.
+    rng
+        Generator or seed; for ties, and for distributions that are drawn from.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Notes
+    -----
+    r/M is the level of the smallest region of highest density that holds the outcome, and the distribution function of
+    the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
+    ``summarize(energy_ranks, y, prediction)`` makes the counts that tests and curves of ranks take.
+
+    `Normal`, `Laplace` and `MvNormal` have closed forms of this level, :math:`|2 \Phi(z) - 1|`, :math:`1 - e^{-|z|}`
+    and the chi-square distribution function at the squared Mahalanobis distance. They need no random numbers, and the
+    rank is the cell of the level among 1000. Other distributions, also mixtures, are drawn from.
+
+    Strong on spread, nearly blind to a small bias, and blind to its direction: never use it alone. Regions of highest
+    density are not the same after a change of variables, so say in which space the density was taken. Draws of the
+    right marginal distribution that tell nothing about the row pass.
+
+    References
+    ----------
+    Hermans, Delaunoy, Rozet, Wehenkel, Begy and Louppe (2022), A trust crisis in simulation-based inference? Your
+    posterior approximations can be unfaithful.
+
+    Examples
+    --------
+    Two of three draws are in a more probable place than the outcome:
+
+    >>> from calibrant import Laplace, Samples
+    >>> found = Samples([[0.0, 0.5, 3.0]], log_density=[[-1.0, -1.5, -4.0]])
+    >>> energy_ranks([2.0], found, log_density_y=[-3.0])
+    array([2])
+
+    Half of a Laplace distribution is nearer to its median than log 2:
+
+    >>> energy_ranks([0.6931], Laplace(0.0, 1.0))
+    array([499])
+    """
+    return ENERGY_RANKS(y, prediction, EnergyOptions(log_density_y, draws, rng))
+
+
+@dataclass(frozen=True)
+class EnergyOptions:
+    """The options of `energy_ranks`."""
+
+    log_density_y: ArrayLike | None
+    draws: int | None
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        if self.draws is not None and check_count("draws", self.draws) > MOST_DRAWS:
+            raise InputError(
+                f"draws must be at most {MOST_DRAWS:,}, which take 80 MB a row and coordinate; got {shown(self.draws)}"
+            )
+        check_rng(self.rng)
+
+
+def _ranked(rows: DistributionRows, options: EnergyOptions) -> Ranked:
+    return _of_density(rows, options)._replace(outward=True)
+
+
+ENERGY_RANKS = enter_ranks(energy_ranks, EnergyOptions, _ranked, predictions=("samples", "distributions"))
+
+
+def _of_density(rows: DistributionRows, options: EnergyOptions) -> Ranked:
+    if isinstance(rows.distribution, Samples):
+        return _of_samples(rows, rows.distribution, options)
+    if options.log_density_y is not None:
+        raise InputError(f"log_density_y is for Samples; {type(rows.distribution).__name__} has its own density")
+    level = density_level(rows.distribution, rows.y)
+    if level is None:
+        M = DEFAULT_DRAWS if options.draws is None else options.draws
+        return _of_draws(rows.distribution, rows.y, M, options.rng)
+    if options.draws is not None:
+        raise InputError(
+            f"draws= has no use for {type(rows.distribution).__name__}, which has a closed form; leave it out"
+        )
+    return cells(level, np.zeros(rows.n, bool))
+
+
+def _of_samples(rows: DistributionRows, distribution: Samples, options: EnergyOptions) -> Ranked:
+    Members.of(rows)  # refuses infinite draws, at which there is no density
+    if distribution.log_densities is None or options.log_density_y is None:
+        raise InputError(
+            "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
+            "{log_density_y=}; {which} is missing. joint_ranks needs none",
+            which="the first" if distribution.log_densities is None else "the second",
+            option="log_density_y",
+        )
+    if options.draws is not None:
+        raise InputError(f"draws= is for distributions; these are {distribution.M} draws already. Leave it out")
+    q_y, q = read_log_density_y(options.log_density_y, rows), distribution.log_densities
+    coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
+    below, equal = rank_counts(q_y, q, coarser)
+    return tie_broken(distribution.M - below - equal, equal, options.rng, M=distribution.M, what=WHAT)
+
+
+def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ranked:
+    if rng is None:
+        raise InputError(
+            f"energy_ranks has no closed form for {type(distribution).__name__} and draws from it; pass rng=, a numpy "
+            "Generator or a whole number"
+        )
+    stream = generator(rng)
+    less, equal = np.empty((2, distribution.n), np.int64)
+    D = distribution.shape[0] if distribution.shape else 1
+    for part in chunks(distribution.n, max(1, BLOCK // (M * D))):
+        block = distribution.take(part)
+        z = np.concatenate([y[part, None], block.sample(M, stream)], axis=1)  # one call for outcome and draws alike
+        q = np.asarray(block.log_density(z))
+        if np.isnan(q).any():
+            row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
+            raise InputError(
+                "the log_density of {distribution} must be a number; it is nan in {row}",
+                distribution=type(distribution).__name__,
+                row=row,
+            )
+        less[part], equal[part] = outcome_counts(-q)
+    return tie_broken(less, equal, stream, M=M, what=WHAT)
 
 
 def density_level(distribution: Distribution, y: FloatArray) -> FloatArray | None:
@@ -65,130 +224,3 @@ def read_log_density_y(log_density_y: Any, rows: DistributionRows) -> NDArray[An
     bad = ~(array < np.inf) if rows.keep is None else ~(array < np.inf) & rows.keep
     refuse_where(bad, array, "log_density_y must be below infinity and not missing", "Drop or repair such rows")
     return array if rows.keep is None else array[rows.keep]
-
-
-DRAWS = 999
-WHAT = "the density"
-
-
-@rank_verb(predictions=("samples", "distributions"))
-def energy_ranks(
-    rows: DistributionRows, *, log_density_y: Any = None, draws: int | None = None, rng: Any = None
-) -> Ranked:
-    r"""Number of draws at which the predicted density is higher than at the outcome: uniform if predictions are right.
-
-    .. math:: r_i = \#\{j : \log q_i(x_{ij}) > \log q_i(y_i)\}
-
-    With the energy :math:`-\log q_i` this is the rank of the outcome from low energy to high. A high rank is an outcome
-    in an improbable place.
-
-    Parameters
-    ----------
-    y
-        Outcomes, numbers (n,) or vectors (n, D).
-    prediction
-        ``Samples(draws, log_density=...)`` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``, with the log
-        density at each of them, (n, M); or a law, which tells it itself.
-    log_density_y : array_like of shape (n,)
-        For `Samples`: the log density of row i at outcome i. Log densities, not energies: no minus sign. A constant
-        that is the same for the draws and the outcome of a row may be missing; minus infinity is legal.
-    draws
-        For laws without a closed form: how many draws of the law the outcome is ranked among, 999 if not given.
-    rng
-        Generator or seed; for ties, and for laws that are drawn from.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Notes
-    -----
-    r/M is the level of the smallest region of highest density that holds the outcome, and the distribution function of
-    the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
-    ``summarize(energy_ranks, y, prediction)`` makes the counts that tests and curves of ranks take.
-
-    `Normal`, `Laplace` and `MvNormal` have closed forms of this level, :math:`|2 \Phi(z) - 1|`, :math:`1 - e^{-|z|}`
-    and the chi-square distribution function at the squared Mahalanobis distance. They need no chance, and the rank is
-    the cell of the level among 1000. Other laws, mixtures too, are drawn from.
-
-    Strong on spread, nearly blind to a small bias, and blind to its direction: never use it alone. Regions of highest
-    density are not the same after a change of variables, so say in which space the density was taken. Draws of the
-    right marginal law that tell nothing about the row pass.
-
-    References
-    ----------
-    Hermans, Delaunoy, Rozet, Wehenkel, Begy and Louppe (2022), A trust crisis in simulation-based inference? Your
-    posterior approximations can be unfaithful.
-
-    Examples
-    --------
-    Two of three draws are in a more probable place than the outcome:
-
-    >>> from calibrant import Laplace, Samples
-    >>> found = Samples([[0.0, 0.5, 3.0]], log_density=[[-1.0, -1.5, -4.0]])
-    >>> energy_ranks([2.0], found, log_density_y=[-3.0])
-    array([2])
-
-    Half of a Laplace law is nearer to its median than log 2:
-
-    >>> energy_ranks([0.6931], Laplace(0.0, 1.0))
-    array([499])
-    """
-    return _ranked(rows, log_density_y, draws, rng)._replace(outward=True)
-
-
-def _ranked(rows: DistributionRows, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
-    if isinstance(rows.distribution, Samples):
-        return _of_samples(rows, rows.distribution, log_density_y, draws, rng)
-    if log_density_y is not None:
-        raise InputError(f"log_density_y is for Samples; {type(rows.distribution).__name__} tells its density itself")
-    level = density_level(rows.distribution, rows.y)
-    if level is None:
-        return _of_draws(rows.distribution, rows.y, DRAWS if draws is None else check_count("draws", draws), rng)
-    if draws is not None:
-        raise InputError(
-            f"draws= has no use for {type(rows.distribution).__name__}, which has a closed form; leave it out"
-        )
-    return cells(level, np.zeros(rows.n, bool))
-
-
-def _of_samples(rows: DistributionRows, distribution: Samples, log_density_y: Any, draws: Any, rng: Any) -> Ranked:
-    Members.of(rows)  # refuses infinite draws, at which there is no density
-    if distribution.log_densities is None or log_density_y is None:
-        raise InputError(
-            "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
-            "{log_density_y=}; {which} is missing. joint_ranks needs none",
-            which="the first" if distribution.log_densities is None else "the second",
-            option="log_density_y",
-        )
-    if draws is not None:
-        raise InputError(f"draws= is for laws; these are {distribution.M} draws already. Leave it out")
-    q_y, q = read_log_density_y(log_density_y, rows), distribution.log_densities
-    coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
-    below, equal = rank_counts(q_y, q, coarser)
-    return tie_broken(distribution.M - below - equal, equal, rng, M=distribution.M, what=WHAT)
-
-
-def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ranked:
-    if rng is None:
-        raise InputError(
-            f"energy_ranks has no closed form for {type(distribution).__name__} and draws from it; pass rng=, a "
-            f"numpy Generator "
-            "or a whole number"
-        )
-    chance = generator(rng)
-    less, equal = np.empty((2, distribution.n), np.int64)
-    D = distribution.shape[0] if distribution.shape else 1
-    for part in chunks(distribution.n, max(1, BLOCK // (M * D))):
-        block = distribution.take(part)
-        z = np.concatenate([y[part, None], block.sample(M, chance)], axis=1)  # one call for outcome and draws alike
-        q = np.asarray(block.log_density(z))
-        if np.isnan(q).any():
-            row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
-            raise InputError(
-                "the log_density of {law} must be a number; {row} has one that is nan",
-                distribution=type(distribution).__name__,
-                row=row,
-            )
-        less[part], equal[part] = outcome_counts(-q)
-    return tie_broken(less, equal, chance, M=M, what=WHAT)

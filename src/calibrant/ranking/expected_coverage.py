@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import curve
-from calibrant.core.kinds import AnyRows
+from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import Curve
-from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.options import as_number, check_choice
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.options import check_choice
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
+from calibrant.ranking.bands import check_band_level
+from calibrant.ranking.counting import JUDGED, Forecast
 from calibrant.ranking.curves import (
-    JUDGED,
-    by_column,
-    check_columns,
+    BandMultiplicity,
+    check_multiplicity,
+    columns_in_words,
     details_of,
     judge,
     nearest,
-    rank_summary,
-    said_of_columns,
+    read_shares,
 )
-from calibrant.ranking.summary import MOST_RANK_POINTS as MOST
-from calibrant.ranking.summary import Ranks
+from calibrant.ranking.effects import check_rng, count_ranks, refuse_unequal_weights, shaped
+from calibrant.ranking.summary import MOST_RANK_POINTS, Ranks
 
 INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")
 
 
-def summarise(rows: AnyRows, *, region: str, rng: Any, **_: Any) -> Ranks:
-    """Count the ranks of outcomes, coordinate by coordinate; they know nothing of densities."""
-    check_choice("region", region, "central", "hpd", None)
-    if region == "hpd":
-        raise InputError(
-            'region="hpd" ranks outcomes by their density, which their place among the draws does not tell; '
-            'pass expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")'
-        )
-    return rank_summary(rows, rng=rng)
-
-
-@curve(reads=(Ranks,), summarise=summarise, predictions=JUDGED, instead=INSTEAD)
+@public
 def expected_coverage(
-    ranks: Ranks,
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
     *,
-    region: str | None = None,
-    levels: Any = None,
+    region: Literal["central", "hpd"] | None = None,
+    levels: ArrayLike | None = None,
     confidence: float = 0.95,
-    multiplicity: str = "bonferroni",
-    rng: Any = None,
+    multiplicity: BandMultiplicity = "bonferroni",
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
 ) -> Curve:
-    r"""How often the regions of predictions hold the outcome, against how often they should.
+    r"""How often the regions of predictions contain the outcome, against how often they should.
 
     With :math:`r_i` the rank of outcome i among its M draws and :math:`m = M + 1`:
 
@@ -68,24 +62,24 @@ def expected_coverage(
     y
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
     prediction
-        For central intervals: `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles`
-        or `CdfValues`. What has no draws is counted in the 1000 cells of F(y).
-    weights
-        Refused unless all are equal: weighted counts have no exact law.
+        For central intervals: `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a
+        distribution, `Quantiles` or `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
     region
         ``"central"``, of ranks along a line, or ``"hpd"``, of a summary of energy ranks:
-        ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: what the ranks are for, ``"hpd"`` if high
-        ones are outlying outcomes.
+        ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: ``"hpd"`` if high ranks are outlying
+        outcomes, else ``"central"``.
     levels
-        Nominal levels in (0, 1). Each is moved to the nearest that so many draws attain, the higher of two; that one is
+        Nominal levels in (0, 1). Each is moved to the nearest level that M draws attain, the higher of two, which is
         returned. None: all of them, at most 999.
     confidence
-        Of the interval at each level, and of the band of all levels.
+        Confidence of the interval at each level, and of the band of all levels. Between 1e-6 and 1 - 1e-12.
     multiplicity
         For several columns. ``"bonferroni"``: each band has confidence 1 - (1 - confidence)/C, and p-values are
-        adjusted (Holm). ``"none"``: each column for itself.
+        adjusted (Holm). ``"none"``: each column is judged by itself.
     rng
         Generator or seed that breaks ties between outcome and draws; needed if there are any.
+    weights
+        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -96,13 +90,13 @@ def expected_coverage(
 
         Details: `gamma`, the smallest doubled binomial tail of a coverage, and `where`, its level; `pvalue_each`,
         exact, and `pvalue`, adjusted for the columns; `gamma_band` and `attained`, the tail at which a band was cut
-        and the probability it attains; `region`, `confidence`, `n`, `M`, `names` of the columns, `tied`, ranks that
-        chance has decided, and `cells`, whether F(y) was counted.
+        and the probability it attains; `region`, `confidence`, `n`, `M`, `names` of the columns, `tied`, ranks
+        drawn at random, and `cells`, whether F(y) was counted.
 
     Notes
     -----
     Below the diagonal: over-confident, the regions hold less than they promise; above: under-confident. `low` and
-    `high` are for one level chosen beforehand. Whether a whole curve is off is said by the band: it leaves the band
+    `high` are for one level chosen beforehand. Whether a whole curve is off is shown by the band: it leaves the band
     exactly when its p-value is at most 1 minus the confidence of the band. M draws attain the central levels
     (m - 2a)/m only, with M = 19 these are 0.9, 0.8 and so on. Central coverage hides errors that cancel, such as too
     many outcomes below and too few above; `ecdf_difference` shows them. If calibrated, the mean of abs(coverage -
@@ -123,10 +117,43 @@ def expected_coverage(
     >>> curve.level.tolist(), curve.coverage.tolist()
     ([0.8], [0.8])
     """
-    confidence = _read_confidence(confidence)
-    check_choice("region", region, "central", "hpd", None)
-    region = region or ("hpd" if ranks.outward else "central")
-    check_columns("expected_coverage", ranks, multiplicity)
+    options = CoverageOptions(region, levels, confidence, multiplicity, rng)
+    return EXPECTED_COVERAGE(y, prediction, options, weights=weights)
+
+
+@dataclass(frozen=True)
+class CoverageOptions:
+    """The options of `expected_coverage`."""
+
+    region: Literal["central", "hpd"] | None
+    levels: ArrayLike | None
+    confidence: float
+    multiplicity: BandMultiplicity
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        check_choice("region", self.region, "central", "hpd", None)
+        if self.levels is not None:
+            read_shares(self.levels, "levels")
+        object.__setattr__(self, "confidence", check_band_level("confidence", self.confidence))
+        check_multiplicity(self.multiplicity)
+        check_rng(self.rng)
+
+
+def _count_central(rows: DistributionRows | QuantileRows | CdfRows, options: CoverageOptions) -> Ranks:
+    """Count the ranks of outcomes, coordinate by coordinate; they know nothing of densities."""
+    if options.region == "hpd":
+        raise InputError(
+            'region="hpd" ranks outcomes by their density, which their place among the draws does not tell; '
+            'pass expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")'
+        )
+    return count_ranks(rows, options)
+
+
+def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
+    refuse_unequal_weights("expected_coverage", ranks)
+    confidence, levels, multiplicity = options.confidence, options.levels, options.multiplicity
+    region = options.region or ("hpd" if ranks.outward else "central")
     N, m = ranks.n, ranks.M + 1
     possible = _central(ranks) if region == "central" else np.arange(1, m)
     if levels is None:
@@ -139,9 +166,9 @@ def expected_coverage(
     low, high = exact_limits(hits.astype(np.float64), np.full(hits.shape, float(N)), confidence)
     columns = {
         "level": points / m,
-        "coverage": by_column(hits / N, ranks),
-        "low": by_column(low, ranks),
-        "high": by_column(high, ranks),
+        "coverage": shaped(hits / N, ranks.single),
+        "low": shaped(low, ranks.single),
+        "high": shaped(high, ranks.single),
         "lower": found.band.lower / N,
         "upper": found.band.upper / N,
     }
@@ -149,7 +176,7 @@ def expected_coverage(
         kind="expected_coverage",
         columns={name: column[back] for name, column in columns.items()},
         method=f"pointwise clopper-pearson intervals; exact simultaneous band at {points.size:,} levels"
-        f"{said_of_columns(ranks, multiplicity)}",
+        f"{columns_in_words(ranks, multiplicity)}",
         n=N,
         details={
             "region": region,
@@ -158,6 +185,20 @@ def expected_coverage(
             **details_of(found, ranks),
         },
     )
+
+
+EXPECTED_COVERAGE = enter(
+    Entry(
+        expected_coverage,
+        CoverageOptions,
+        _count_central,
+        _coverage_curve,
+        reads=(Ranks,),
+        kind="curve",
+        predictions=JUDGED,
+        instead=INSTEAD,
+    )
+)
 
 
 def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
@@ -181,15 +222,8 @@ def _central(ranks: Ranks) -> NDArray[np.int64]:
 def _even_steps(j: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     """Return those of the numbers j that differ from m by an even number, as central intervals do.
 
-    Of more than 1000 ranks some are looked at, and those that do not are moved by one.
+    Of more than 1000 ranks only some are evaluated; those that differ by an odd number are moved by one.
     """
     odd = (m - j) % 2
-    q = j[odd == 0] if m <= MOST else np.unique(j - odd)
+    q = j[odd == 0] if m <= MOST_RANK_POINTS else np.unique(j - odd)
     return q[q > 0]
-
-
-def _read_confidence(confidence: Any) -> float:
-    found = as_number(confidence)
-    if not 0 < found < 1:
-        raise InputError(f"confidence must lie strictly between 0 and 1, such as 0.95; got {shown(confidence)}")
-    return found

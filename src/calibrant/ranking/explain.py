@@ -6,21 +6,24 @@ from math import sqrt
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
-from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, read_array
-from calibrant.inputs.options import check_choice, check_level
+from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import MvNormal
-from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.curves import JUDGED, nearest, rank_summary
-from calibrant.ranking.effects import LEAST, band_test
-from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.bands import check_band_level
+from calibrant.ranking.counting import JUDGED, Forecast, marginal_ranks
+from calibrant.ranking.curves import nearest
+from calibrant.ranking.effects import SMALLEST_PVALUE, band_test, check_rng
+from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, sentence
 from calibrant.ranking.failures import (
     NONE,
@@ -30,24 +33,25 @@ from calibrant.ranking.failures import (
     outward_failure,
     smallest_effects,
 )
-from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
 from calibrant.ranking.spread import contraction as contraction_of
 from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
-LITTLE = 0.05  # contraction that is about none
-CHEAP = 10_000_000  # numbers among the draws, which are ranked within a few seconds
+LITTLE_CONTRACTION = 0.05
+MOST_NUMBERS = 10_000_000  # among the draws, which are ranked within a few seconds
 
 
+@public
 def explain(
-    y: Any,
-    prediction: Any = None,
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
     *,
     level: float = 0.95,
     outward: bool | None = None,
-    joint: Any = None,
-    contraction: Any = None,
-    rng: Any = None,
+    joint: Ranks | None = None,
+    contraction: ArrayLike | None = None,
+    rng: Rng | None = None,
 ) -> Explanation:
     r"""Say in words what is wrong with predictions, by how much, and what this many rows could have seen.
 
@@ -70,19 +74,20 @@ def explain(
     y
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
     prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or `CdfValues`.
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
+        `CdfValues`.
     level
-        Confidence of what is said, for all columns together, and of each interval.
+        Confidence of what is said, for all columns together, and of each interval. Between 1e-6 and 1 - 1e-12.
     outward
-        Whether high ranks mean outlying outcomes. None: as the verb says that made the ranks; those of `energy_ranks`
-        and most `joint_ranks` do.
+        Whether high ranks mean outlying outcomes. None: as recorded in the ranks; those of `energy_ranks` and most
+        `joint_ranks` do.
     joint
         A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
         wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
         numbers among draws of vectors, and energy ranks for `MvNormal`.
     contraction
-        The value of `contraction`, one per column, with a summary: are predictions calibrated and uninformative? Found
-        by `explain` itself from outcomes and draws or laws.
+        The value of `contraction`, one per column, with a summary: are predictions calibrated and uninformative?
+        `explain` computes it from outcomes and draws or distributions.
     rng
         Generator or seed for ties; needed if outcomes equal draws. Without it ties of `joint_ranks` have the seed 0.
 
@@ -93,15 +98,16 @@ def explain(
 
     Notes
     -----
-    `shift` and `spread` are those of normal predictions whose ranks have the same first two components: exact for them
-    at any M and any size. `uniformity_test` gives the first order of this for many draws. Their words are "about" for
-    every other law. Coverage is that of central intervals between draws at attainable levels, as observed.
+    `shift` and `spread` are those of normal predictions whose ranks have the same first two components:
+    exact for them at any M and any size. `uniformity_test` gives the first order of this for many draws. For every
+    other distribution they are approximate, which the sentences say ("about"). Coverage is that of central intervals
+    between draws at attainable levels, as observed.
 
     "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
-    law of all outcomes together: contraction tells them apart, and where it is at most 0.05, or within a standard error
-    of 0, predictions that pass are called no sharper than the marginal law. Errors that cancel between groups of rows
-    are not seen: `uniformity_test` with `groups`. No departure seen is not proof of calibration, hence the smallest
-    shift and spread that a test at 5 % sees four times in five.
+    distribution of all outcomes together. Contraction tells them apart: where it is at most 0.05, or within a standard
+    error of 0, predictions that pass are called no sharper than the marginal distribution. Errors that cancel between
+    groups of rows are not seen: use `uniformity_test` with `groups`. No departure seen is not proof of calibration;
+    hence the smallest shift and spread that a test at 5 % sees four times in five.
 
     Examples
     --------
@@ -114,14 +120,15 @@ def explain(
     >>> found.failure, round(found.spread, 1)
     ('too wide', 0.5)
     >>> print(found)
-    Too wide (under-confident): a 90 % interval holds the outcome 99.8 % of the time; multiply the spread by about ...
+    Too wide (under-confident): a 90 % interval contains the outcome 99.8 % of the time; multiply the spread by ...
     """
-    level = check_level(level)
+    level = check_band_level("level", level)
     check_choice("outward", outward, None, False, True)
+    check_rng(rng)
     ranks, rows = _ranks_of(y, prediction, rng)
     if not ranks.has_equal_weights:
-        raise InputError("explain refuses unequal weights: the exact law of ranks has no weighted form; leave them out")
-    together = joint if joint is not None else _joint_of(rows, y, prediction, rng)
+        raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
+    together = joint if joint is not None else _joint_of(rows, rng)
     shrunk = _contraction_of(contraction, ranks, rows, prediction)
     pvalues, point = _pvalues(ranks)
     joint_p = None if together is None else float(_pvalues(_one_column(together))[0][0])
@@ -148,7 +155,7 @@ def _found(
     counts, shrunk = ranks.counts[:, c], None if contractions is None else float(contractions[c])
     errors = normal_errors(counts, level)
     if pvalue > 1 - level:
-        little = shrunk is not None and shrunk <= max(LITTLE, sqrt(2 / max(ranks.n - 1, 1)))
+        little = shrunk is not None and shrunk <= max(LITTLE_CONTRACTION, sqrt(2 / max(ranks.n - 1, 1)))
         failures: tuple[str, ...] = (UNINFORMATIVE if little else NONE,)
     else:
         failures = (outward_failure(counts),) if outward else failures_of(counts, errors)
@@ -203,7 +210,7 @@ def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
 def _pvalues(ranks: Ranks) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return the exact p-values of the columns and the ranks j at which #{rank < j} is most unlikely."""
     found = band_test(ranks)
-    return np.maximum(found.pvalue, LEAST), np.rint(found.where * (ranks.M + 1)).astype(np.int64)
+    return np.maximum(found.pvalue, SMALLEST_PVALUE), np.rint(found.where * (ranks.M + 1)).astype(np.int64)
 
 
 def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None]:
@@ -224,7 +231,9 @@ def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRow
             "were: pass Ranks.of(ranks, M)"
         )
     rows = read("explain", JUDGED, y, prediction)
-    return rank_summary(rows, rng=rng), rows if isinstance(rows, DistributionRows) else None
+    given = cast("DistributionRows | QuantileRows | CdfRows", rows)
+    ranks = Ranks.of_ranked(marginal_ranks(given, rng), given.w)
+    return ranks, given if isinstance(given, DistributionRows) else None
 
 
 def _one_column(joint: Any) -> Ranks:
@@ -238,17 +247,18 @@ def _one_column(joint: Any) -> Ranks:
     return joint
 
 
-def _joint_of(rows: DistributionRows | None, y: Any, prediction: Any, rng: Any) -> Ranks | None:
+def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     """Return ranks of all coordinates together, where they cost little; average ranks see wrong dependence best."""
     if rows is None or rows.distribution.shape in ((), (1,)):
         return None
     if isinstance(rows.distribution, MvNormal):
-        return cast(Ranks, summarize(energy_ranks, y, prediction))
+        return cast(Ranks, ENERGY_RANKS.summarise(rows, ENERGY_RANKS.usual))
     if not isinstance(rows.distribution, Samples) or not rows.distribution.finite:
         return None
-    if rows.distribution.held.size > CHEAP:
+    if rows.distribution.held.size > MOST_NUMBERS:
         return None
-    return cast(Ranks, summarize(joint_ranks, y, prediction, method="average", rng=0 if rng is None else rng))
+    options = JointOptions("average", "pooled", 0 if rng is None else rng)
+    return cast(Ranks, JOINT_RANKS.summarise(rows, options))
 
 
 def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, prediction: Any) -> FloatArray | None:
@@ -261,5 +271,5 @@ def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, pre
         return None
     try:
         return np.atleast_1d(contraction_of(rows.y, prediction))
-    except InputError:  # laws without a variance, infinite draws, one draw, outcomes that are all alike
+    except InputError:  # distributions without a variance, infinite draws, one draw, outcomes that are all alike
         return None

@@ -1,4 +1,4 @@
-"""Sentences about ranks."""
+"""What ranks say about predictions, in sentences."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.failures import NormalErrors
 
-NOTABLE = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
-MANY = 1000  # rows, from which on a share has a decimal
+NOTABLE_SPREAD = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
+ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
 LOOKS_THE_SAME = "Bias that changes sign between rows looks the same: split them by a covariate"
 
 
@@ -30,7 +30,7 @@ class Found(NamedTuple):
     smallest: tuple[float, float]
     pvalue: float
     level: float
-    point: int  # the j at which #{rank < j} is farthest from its law
+    point: int  # the j at which #{rank < j} is farthest from its null distribution
     contraction: float | None
 
     @property
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 
 def sentence(found: Found) -> str:
-    """Return what a person is told of a column."""
+    """Return the sentence about a column."""
     first, *others = found.failures
     if first in (kinds.NONE, kinds.UNINFORMATIVE):
         return _calm(found)
@@ -63,7 +63,7 @@ def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
         return "dependence wrong", f"Each variable is right alone; their dependence is wrong (joint ranks, {p})."
     return (
         kinds.OTHER,
-        f"The joint ranks are uneven too ({p}), as errors of single variables make them: mend these first.",
+        f"The joint ranks are uneven too ({p}), as errors of single variables make them: correct these first.",
     )
 
 
@@ -75,9 +75,9 @@ def pvalue_words(p: float) -> str:
 def _calm(found: Found) -> str:
     calm = f"No departure beyond chance (joint {_percent(found.level)}; {pvalue_words(found.pvalue)})"
     if found.failures[0] == kinds.UNINFORMATIVE and found.contraction is not None:
-        said = "calibrated, but" if found.smallest[1] <= NOTABLE else "too few rows to call them calibrated, and"
+        said = "calibrated, but" if found.smallest[1] <= NOTABLE_SPREAD else "too few rows to call them calibrated, and"
         return (
-            f"{calm}: {said} no sharper than the marginal law. The predictive variance is "
+            f"{calm}: {said} no sharper than the marginal distribution. The predictive variance is "
             f"{1 - found.contraction:.2f} times that of all outcomes together (contraction {found.contraction:.2f})."
         )
     if found.outward:
@@ -92,17 +92,17 @@ def _calm(found: Found) -> str:
 
 
 def _narrow(found: Found) -> str:
-    return f"Too narrow (over-confident): {_held(found)}{_factor(found)}"
+    return f"Too narrow (over-confident): {_covered(found)}{_factor(found)}"
 
 
 def _wide(found: Found) -> str:
     if found.outward:
-        return f"Too wide: outcomes lie in probable places too often; {_held(found)}".removesuffix("; ")
-    return f"Too wide (under-confident): {_held(found)}{_factor(found)}"
+        return f"Too wide: outcomes lie in probable places too often; {_covered(found)}".removesuffix("; ")
+    return f"Too wide (under-confident): {_covered(found)}{_factor(found)}"
 
 
 def _shifted(found: Found) -> str:
-    held = _held(found).removesuffix("; ")
+    held = _covered(found).removesuffix("; ")
     return f"Predictions sit {_by(found)}{'; ' if held else ''}{held}"
 
 
@@ -114,7 +114,7 @@ def _heavy(found: Found) -> str:
     core = "the core of the predictions is too narrow and their tails are too long"
     if found.errors.parts[1] <= 0:
         core = "the tails of the predictions are too long"
-    return f"Wrong shape: {core}. {_coverage(found)}. No factor of the spread mends this: look at the 99 % coverage"
+    return f"Wrong shape: {core}. {_coverage(found)}. No factor of the spread corrects this: look at the 99 % coverage"
 
 
 def _light(found: Found) -> str:
@@ -134,7 +134,7 @@ def _spikes(found: Found) -> str:
 def _improbable(found: Found) -> str:
     return (
         "Outcomes lie in improbable places too often: predictions are too narrow, or biased in a direction that these "
-        f"ranks do not show; {_held(found)}"
+        f"ranks do not show; {_covered(found)}"
     ).removesuffix("; ")
 
 
@@ -194,21 +194,21 @@ def _interval(low: float, high: float, found: Found) -> str:
     return f"{_percent(found.level)} interval {low:.2f} to {high:.2f}"
 
 
-def _held(found: Found) -> str:
-    """Return what the widest interval holds, ready for what follows; nothing if draws make no interval."""
+def _covered(found: Found) -> str:
+    """Return what the widest interval contains, with a semicolon; nothing if draws make no interval."""
     if not found.coverage:
         return ""
     level = max(found.coverage)
     region = "region" if found.outward else "interval"
     article = "an" if _percent(level).startswith(("8", "11 ", "11.", "18 ", "18.")) else "a"
     share = _share(found.coverage[level], found)
-    return f"{article} {_percent(level)} {region} holds the outcome {share} of the time; "
+    return f"{article} {_percent(level)} {region} contains the outcome {share} of the time; "
 
 
 def _coverage(found: Found) -> str:
     first, *others = [(_percent(level), _share(held, found)) for level, held in found.coverage.items()]
     more = "".join(f" and {level} intervals {held}" for level, held in others)
-    return f"{first[0]} intervals hold {first[1]} of the outcomes{more}"
+    return f"{first[0]} intervals contain {first[1]} of the outcomes{more}"
 
 
 def _tails(found: Found) -> str:
@@ -235,7 +235,7 @@ def _outside(found: Found) -> str:
 
 
 def _share(share: float, found: Found) -> str:
-    return f"{100 * share:.{1 if found.n >= MANY else 0}f} %".replace(".0 %", " %")
+    return f"{100 * share:.{1 if found.n >= ROWS_FOR_DECIMAL else 0}f} %".replace(".0 %", " %")
 
 
 def _percent(value: float) -> str:
@@ -243,7 +243,7 @@ def _percent(value: float) -> str:
 
 
 Numbers = float | NDArray[np.float64]
-MOST = 12  # columns that are printed
+MOST_PRINTED = 12  # columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,7 +279,7 @@ class Explanation:
         Names of the columns.
     joint, joint_failure, joint_pvalue
         The same for ranks of all columns together: a sentence, ``"none"``, ``"dependence wrong"`` or ``"other"``, and a
-        p-value. Empty, empty and None if nobody looked.
+        p-value. Empty, empty and None if there are no such ranks.
     """
 
     sentence: str | tuple[str, ...]
@@ -305,7 +305,7 @@ class Explanation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "coverage", MappingProxyType(dict(self.coverage)))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy is not picklable; a dictionary is
         values = (getattr(self, f.name) for f in fields(self))
         return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
@@ -319,7 +319,7 @@ class Explanation:
     def _sentences(self) -> list[str]:
         if isinstance(self.sentence, str):
             return [self.sentence]
-        shown = np.argsort(self.pvalue, kind="stable")[:MOST].tolist()  # worst first
+        shown = np.argsort(self.pvalue, kind="stable")[:MOST_PRINTED].tolist()  # worst first
         more = len(self.names) - len(shown)
         left = [f"{more:,} further columns have larger p-values."] if more else []
         return [f"{self.names[c]}: {self.sentence[c]}" for c in shown] + left

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from calibrant.core.pvalues import normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.bands import ecdf_band
-from calibrant.ranking.effects import DEGREES, SHIFT, SPREAD, legendre
+from calibrant.ranking.counting import POLYNOMIALS, legendre
+from calibrant.ranking.effects import SHIFT, SPREAD
 from calibrant.ranking.poisson_walk import PoissonWalk
 from calibrant.ranking.summary import rank_points
 
-WIDEST = log(20.0)  # factors of the spread beyond 20 and 1/20 are one to the ranks
-STEPS = 36  # halvings of that range
-FEW = 30  # rows, too few for a covariance of their own
+LARGEST_LOG_SPREAD = log(20.0)  # ranks cannot tell factors of the spread beyond 20 and 1/20 apart
+LARGEST_SHIFT = 5.0  # nor shifts beyond it
+HALVINGS = 36  # of the range of log spreads
+ROWS_FOR_COVARIANCE = 30  # below which the covariance of uniform ranks is taken
 
 
 class NormalErrors(NamedTuple):
@@ -56,14 +58,14 @@ def shrinkage(M: int) -> FloatArray:
     >>> shrinkage(9).round(2)
     array([0.9 , 0.74, 0.54, 0.35])
     """
-    i = np.arange(1, min(DEGREES, M) + 1)
+    i = np.arange(1, min(POLYNOMIALS, M) + 1)
     return np.asarray(np.sqrt(np.cumprod((M - i + 1) / (M + i + 1))))
 
 
 def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:
     r"""Return the errors of normal predictions whose ranks have the first two components of these counts, (M + 1,).
 
-    Outcomes N(0, τ²) in units of a predictive law N(δ, 1) have u = Φ(τz - δ), z standard normal. δ and τ solve
+    Outcomes N(0, τ²) in units of a predictive distribution N(δ, 1) have u = Φ(τz - δ), z standard normal. δ and τ solve
 
     .. math:: \rho_k \sqrt{2k + 1}\, \mathrm{E}\, P_k(2u - 1) = \frac1n \sum_i \varphi_k(r_i), \qquad k = 1, 2,
 
@@ -81,7 +83,7 @@ def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:
     shift, log_spread, measurable = _solved(b, M)
     expected = _components(shift, log_spread)
     parts = np.array([_components(shift, 0.0)[0], _components(0.0, log_spread)[1]])
-    covariance = (phi * counts) @ phi.T / n - np.outer(b, b) if n >= FEW else np.diag(rho**-2)
+    covariance = (phi * counts) @ phi.T / n - np.outer(b, b) if n >= ROWS_FOR_COVARIANCE else np.diag(rho**-2)
     se = _standard_errors(shift, log_spread, covariance[:2, :2] / n) if measurable else np.full(2, np.inf)
     reach = normal_quantile((1 + level) / 2) * se
     with np.errstate(over="ignore"):
@@ -146,11 +148,11 @@ def _solved(b: FloatArray, M: int) -> tuple[float, float, bool]:
 
     if not measurable:
         return shift(0.0), 0.0, False
-    low, high = -WIDEST, WIDEST
+    low, high = -LARGEST_LOG_SPREAD, LARGEST_LOG_SPREAD
     if not second(low) < b[1] < second(high):
         end = low if b[1] <= second(low) else high
         return shift(end), end, False
-    for _ in range(STEPS):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if second(middle) < b[1] else (low, middle)
     return shift(low), low, True
@@ -183,7 +185,7 @@ TWO_MODES = -0.45  # what is left of the fourth component where two modes are av
 EMPTY = 0.45  # density of ranks in the middle fifth, below which the outcome avoids it
 SPIKES = 1.25  # times the share of the ends that normal errors explain
 FLAT = 0.5  # of the size of all components, below which those without the ends are flat
-FEWEST = 9  # draws, among which a spike differs from a slope
+DRAWS_FOR_SPIKES = 9  # among which a spike differs from a slope
 
 NONE, OTHER, UNINFORMATIVE = "none", "other", "uninformative"
 NARROW, WIDE, HIGH, LOW = "too narrow", "too wide", "too high", "too low"
@@ -196,7 +198,7 @@ def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, .
     """Return what is wrong with predictions whose ranks are known to be uneven, the largest error first.
 
     `errors` are the shift and spread that explain the first two components. What these leave of the third and fourth is
-    skewness and tails. All four are means of orthonormal polynomials, so that their sizes compare.
+    skewness and tails. All four are means of orthonormal polynomials, so their sizes can be compared.
 
     >>> from calibrant.ranking.failures import normal_errors
     >>> counts = np.array([400, 300, 200, 100, 50])
@@ -212,7 +214,7 @@ def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, .
         return (OTHER,)
     shape = {HEAVY, LIGHT} & set(sizes)
     if shape and sizes[min(shape)] >= SHARE * max(sizes.values()):
-        first = min(shape)  # a spread that is wrong in the core alone is no matter of a factor
+        first = min(shape)  # a spread that is wrong only in the core is not mended by a factor
         return (first, *(name for name in _largest_first(sizes) if name not in (first, NARROW, WIDE)))
     return _largest_first(sizes)
 
@@ -248,7 +250,7 @@ def _largest_first(sizes: dict[str, float]) -> tuple[str, ...]:
 def _has_spikes(counts: NDArray[np.int64], errors: NormalErrors) -> bool:
     """Tell whether ranks 0 and M alone are too frequent: beyond what normal errors explain, and flat between them."""
     n, M = int(counts.sum()), counts.size - 1
-    if M < FEWEST or not errors.measurable:
+    if M < DRAWS_FOR_SPIKES or not errors.measurable:
         return False
     ends = int(counts[0] + counts[-1])
     expected = n * max(errors.ends, 2 / (M + 1))
@@ -270,25 +272,21 @@ def _middle(counts: NDArray[np.int64]) -> float:
     return float(counts[inside].sum() / counts.sum() / inside.mean())
 
 
-SEEN_SMALLEST_EFFECTS = 0.8  # "four times in five"
-LARGE = 10_000  # rows, beyond which an effect shrinks with the root of their number
+POWER = 0.8  # "four times in five"
+MANY_ROWS = 10_000  # beyond which an effect shrinks with the root of their number
 MOST_POINTS = 60  # of the band, at which a curve is followed
-STEPS_SMALLEST_EFFECTS = 4  # of the search; the quantile of the power is almost linear in the effect
-WIDEST_SMALLEST_EFFECTS = log(
-    20.0
-)  # factors of the spread beyond 20 and 1/20, and shifts beyond 5, are one to the ranks
-FARTHEST = 5.0
+POWER_STEPS = 4  # of the search; the quantile of the power is almost linear in the effect
 
 
 @lru_cache(maxsize=256)
 def smallest_effects(n: int, M: int, *, cells: bool = False, tail: float = 0.05) -> tuple[float, float]:
     r"""Return the smallest shift, and factor of the spread above 1, that the band test of `tail` sees with power 0.8.
 
-    If outcomes are N(0, τ²) in units of a predictive law N(δ, 1), u = Φ(τz - δ) with z standard normal, and a rank
-    among M draws is Binomial(M, u). So the counts #{r < j} of n rows are a Poisson process with other steps, given its
-    jumps, and the probability that they leave the band is as exact as the band. They are followed at 60 of its points
-    at most, which leaves out a little. Of a spread that is too small and one that is too large the one that is seen
-    less counts.
+    If outcomes are N(0, τ²) in units of a predictive distribution N(δ, 1), u = Φ(τz - δ) with z standard normal, and a
+    rank among M draws is Binomial(M, u). So the counts #{r < j} of n rows are a Poisson process with other steps, given
+    its jumps, and the probability that they leave the band is as exact as the band. They are followed at 60 of its
+    points at most, which leaves out a little. Of a spread that is too small and one that is too large, the one that is
+    harder to see counts.
 
     The shift is infinite if none is seen, the factor too; it is NaN for one draw, which has no spread.
 
@@ -296,9 +294,9 @@ def smallest_effects(n: int, M: int, *, cells: bool = False, tail: float = 0.05)
     >>> round(shift, 2), round(spread, 2)
     (0.24, 1.29)
     """
-    if n > LARGE:
-        shift, spread = smallest_effects(LARGE, M, cells=cells, tail=tail)
-        return shift * sqrt(LARGE / n), spread ** sqrt(LARGE / n)
+    if n > MANY_ROWS:
+        shift, spread = smallest_effects(MANY_ROWS, M, cells=cells, tail=tail)
+        return shift * sqrt(MANY_ROWS / n), spread ** sqrt(MANY_ROWS / n)
     j = rank_points(n, M, cells=cells)
     band = ecdf_band(n, j / (M + 1), 1 - tail)
     few = np.unique(np.linspace(0, j.size - 1, min(j.size, MOST_POINTS)).round().astype(np.intp))
@@ -308,19 +306,19 @@ def smallest_effects(n: int, M: int, *, cells: bool = False, tail: float = 0.05)
         shares = _shares(j, M, cells, shift, log_spread)
         return 1 - PoissonWalk.of(n, shares).inside(lower, upper)
 
-    deviations = normal_quantile(1 - tail / 2) + normal_quantile(SEEN_SMALLEST_EFFECTS)
-    shift = _smallest(lambda size: power(size, 0.0), deviations * SHIFT / sqrt(n), FARTHEST)
+    deviations = normal_quantile(1 - tail / 2) + normal_quantile(POWER)
+    shift = _smallest(lambda size: power(size, 0.0), deviations * SHIFT / sqrt(n), LARGEST_SHIFT)
     if M < 2:
         return shift, nan
     guess = deviations * SPREAD / sqrt(n)
-    narrow = _smallest(lambda size: power(0.0, size), guess, WIDEST_SMALLEST_EFFECTS)
-    wide = _smallest(lambda size: power(0.0, -size), guess, WIDEST_SMALLEST_EFFECTS)
+    narrow = _smallest(lambda size: power(0.0, size), guess, LARGEST_LOG_SPREAD)
+    wide = _smallest(lambda size: power(0.0, -size), guess, LARGEST_LOG_SPREAD)
     return shift, exp(max(narrow, wide))
 
 
 def _smallest(power: Callable[[float], float], guess: float, most: float) -> float:
     """Return the effect of power 0.8; infinite if none up to `most` has it."""
-    target = normal_quantile(SEEN_SMALLEST_EFFECTS)
+    target = normal_quantile(POWER)
     low, high = (0.0, -inf), (0.0, -inf)
     size = min(guess, most)
     while True:
@@ -330,7 +328,7 @@ def _smallest(power: Callable[[float], float], guess: float, most: float) -> flo
         if size >= most:
             return inf
         low, size = high, min(1.4 * size, most)
-    for _ in range(STEPS_SMALLEST_EFFECTS):
+    for _ in range(POWER_STEPS):
         share = 0.5 if low[1] == -inf else (target - low[1]) / (high[1] - low[1])
         middle = low[0] + min(max(share, 0.05), 0.95) * (high[0] - low[0])
         reached = (middle, _probit(power(middle)))

@@ -1,22 +1,159 @@
-"""Ranks of vectors among their draws."""
+"""Ranks of vectors among their draws, all coordinates at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import ceil, log2
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.dispatch import takes_fast_double_sum
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked
-from calibrant.ranking.members import Members, Score, coordinate_scale, member_ranks
-from calibrant.ranking.verbs import rank_verb
+from calibrant.ranking.effects import check_rng
+from calibrant.ranking.members import Members, Scale, Score, check_scale, coordinate_scale, member_ranks
+from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+
+Method: TypeAlias = Literal["mean_distance", "band_depth", "average", "multivariate", "spanning_tree"]
+METHODS = {
+    "mean_distance": "mean distance",
+    "band_depth": "band depth",
+    "average": "average rank",
+    "multivariate": "multivariate rank",
+    "spanning_tree": "spanning tree",
+}
+OF_DISTANCES = ("mean_distance", "spanning_tree")
+OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
+DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
+
+
+@public_ranks
+def joint_ranks(
+    y: Outcomes,
+    prediction: Samples | None = None,
+    *,
+    method: Method = "mean_distance",
+    scale: Scale = "pooled",
+    rng: Rng | None = None,
+) -> RankArray:
+    r"""Rank of a vector among its draws, all coordinates at once: uniform on 0 to M if they are exchangeable.
+
+    The outcome :math:`z_0 = y` and its draws :math:`z_1, \dots, z_M` get a score f that treats these m = M + 1 members
+    alike, and the rank is :math:`\#\{j : f(z_j) < f(z_0)\}`, ties at random.
+
+    =================  ==================================================  =======================
+    method             f(z_i)                                              a high rank is
+    =================  ==================================================  =======================
+    ``mean_distance``  :math:`\sum_j \lVert z_i - z_j \rVert`              an outlying outcome
+    ``band_depth``     :math:`-\sum_d (m - R_d)(R_d - 1)`                  an outlying outcome
+    ``average``        :math:`\sum_d R_d`                                  large values
+    ``multivariate``   #{j : z_j ≤ z_i in every coordinate}                large values
+    ``spanning_tree``  minus the length of the shortest tree without z_i   an outlying outcome
+    =================  ==================================================  =======================
+
+    with :math:`R_d` the rank of z_i among the members in coordinate d, from 1, mean ranks for ties.
+
+    Parameters
+    ----------
+    y
+        Outcomes (n, D), vectors of two coordinates or more.
+    prediction
+        `Samples` of draws (n, M, D), those of row i in ``draws[i]``.
+    method
+        One of the above.
+    scale
+        What coordinates are divided by, for ``"mean_distance"`` and ``"spanning_tree"``; the others do not depend on
+        it. ``"pooled"``: the standard deviation of all outcomes and draws of all rows; None: nothing; or an array (D,).
+    rng
+        Generator or seed that decides between tied scores; needed as soon as there are ties. ``"average"``,
+        ``"multivariate"`` and ``"band_depth"`` have many, few draws make more.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Notes
+    -----
+    Ranks of single coordinates do not see whether their dependence is right; these do. ``summarize(joint_ranks, y,
+    samples)`` makes the counts that `uniformity_test`, `ecdf_difference` and `rank_histogram` take. Outward scores
+    (``mean_distance``, ``band_depth``, ``spanning_tree``): ranks that are mostly high mean draws that are too close
+    together or in the wrong place, mostly low ones draws that are too far apart. They are nearly blind to a small bias.
+    ``average`` sees errors of correlation best: too many extreme ranks mean that the draws have too little of it.
+    Draws of the right marginal distribution that tell nothing about the row pass all of them.
+
+    ``mean_distance`` costs M²D operations per row and ``spanning_tree`` M³, the others M log M and ``multivariate``
+    M²D. In batches the pooled scale would be that of each batch: give `scale` as an array.
+
+    References
+    ----------
+    Gneiting, Stanberry, Grimit, Held and Johnson (2008), Assessing probabilistic forecasts of multivariate quantities;
+    Thorarinsdottir, Scheuerer and Heinz (2016), Assessing the calibration of high-dimensional ensemble forecasts using
+    rank histograms.
+
+    Examples
+    --------
+    The outcome is the far corner of a triangle with sides 3, 4 and 5, its distances add up to 5 + 4. Those of the draws
+    add up to 5 + 3 and 4 + 3, less than that.
+
+    >>> from calibrant import Samples
+    >>> joint_ranks([[3.0, 4.0]], Samples([[[0.0, 0.0], [3.0, 0.0]]]), scale=None)
+    array([2])
+    """
+    return JOINT_RANKS(y, prediction, JointOptions(method, scale, rng))
+
+
+@dataclass(frozen=True)
+class JointOptions:
+    """The options of `joint_ranks`."""
+
+    method: Method
+    scale: Scale
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, *METHODS)
+        check_scale(self.scale)
+        check_rng(self.rng)
+
+
+def _ranked(rows: DistributionRows, options: JointOptions) -> Ranked:
+    method, scale = options.method, options.scale
+    if rows.distribution.shape in ((), (1,)):
+        raise NotApplicableError(
+            "joint_ranks judges vectors of two coordinates or more, and these outcomes have one. Use ranks"
+        )
+    members = Members.of(rows)
+    if method not in OF_DISTANCES and isinstance(scale, str):
+        scale = None  # it would change nothing
+    score = pre_rank(method, members, coordinate_scale(scale, members))
+    found = member_ranks(score, members.n, options.rng, M=members.M, size=members.size, what=f"the {METHODS[method]}")
+    return found._replace(outward=method in OUTWARD)
+
+
+JOINT_RANKS = enter_ranks(joint_ranks, JointOptions, _ranked, predictions=("samples",), instead=DRAWN)
+
+
+def pre_rank(method: str, members: Members, scale: FloatArray) -> Score:
+    """Return the score of a method; which body computes it is decided by the size of the whole work."""
+    fast = takes_fast_double_sum(members.M + 1, members.n * members.D)
+    found: dict[str, Callable[[FloatArray], NDArray[Any]]] = {
+        "mean_distance": lambda z: distance_sums(z, scale, fast=fast),
+        "band_depth": band_depth,
+        "average": average,
+        "multivariate": multivariate,
+        "spanning_tree": lambda z: -tree_lengths(z, scale),
+    }
+    score = found[method]
+    return lambda part: score(members.block(part))
+
 
 Whole = NDArray[np.float64]
 """Whole numbers below 2^53, whose sums are exact."""
@@ -171,109 +308,3 @@ def multivariate(z: FloatArray) -> Integers:
             holds &= x[j] <= x
         count += holds
     return np.ascontiguousarray(count.T)
-
-
-def pre_rank(method: str, members: Members, scale: FloatArray) -> Score:
-    """Return the score of a method; which body computes it is decided by the size of the whole work."""
-    fast = takes_fast_double_sum(members.M + 1, members.n * members.D)
-    found: dict[str, Callable[[FloatArray], NDArray[Any]]] = {
-        "mean_distance": lambda z: distance_sums(z, scale, fast=fast),
-        "band_depth": band_depth,
-        "average": average,
-        "multivariate": multivariate,
-        "spanning_tree": lambda z: -tree_lengths(z, scale),
-    }
-    score = found[method]
-    return lambda part: score(members.block(part))
-
-
-WORDS = {
-    "mean_distance": "mean distance",
-    "band_depth": "band depth",
-    "average": "average rank",
-    "multivariate": "multivariate rank",
-    "spanning_tree": "spanning tree",
-}
-OF_DISTANCES = ("mean_distance", "spanning_tree")
-OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
-DRAWN = {"distributions": "Pass draws of it, Samples(law.sample(999, rng))"}
-
-
-@rank_verb(predictions=("samples",), instead=DRAWN)
-def joint_ranks(
-    rows: DistributionRows, *, method: str = "mean_distance", scale: Any = "pooled", rng: Any = None
-) -> Ranked:
-    r"""Rank of a vector among its draws, all coordinates at once: uniform on 0 to M if they are exchangeable.
-
-    The outcome :math:`z_0 = y` and its draws :math:`z_1, \dots, z_M` get a score f that treats these m = M + 1 members
-    alike, and the rank is :math:`\#\{j : f(z_j) < f(z_0)\}`, ties at random.
-
-    =================  ==================================================  =======================
-    method             f(z_i)                                              a high rank is
-    =================  ==================================================  =======================
-    ``mean_distance``  :math:`\sum_j \lVert z_i - z_j \rVert`              an outlying outcome
-    ``band_depth``     :math:`-\sum_d (m - R_d)(R_d - 1)`                  an outlying outcome
-    ``average``        :math:`\sum_d R_d`                                  large values
-    ``multivariate``   #{j : z_j ≤ z_i in every coordinate}                large values
-    ``spanning_tree``  minus the length of the shortest tree without z_i   an outlying outcome
-    =================  ==================================================  =======================
-
-    with :math:`R_d` the rank of z_i among the members in coordinate d, from 1, mean ranks for ties.
-
-    Parameters
-    ----------
-    y
-        Outcomes (n, D), vectors of two coordinates or more.
-    prediction
-        `Samples` of draws (n, M, D), those of row i in ``draws[i]``.
-    method
-        One of the above.
-    scale
-        What coordinates are divided by, for ``"mean_distance"`` and ``"spanning_tree"``; the others do not depend on
-        it. ``"pooled"``: the standard deviation of all outcomes and draws of all rows; None: nothing; or an array (D,).
-    rng
-        Generator or seed that decides between tied scores; needed as soon as there are ties. ``"average"``,
-        ``"multivariate"`` and ``"band_depth"`` have many, few draws make more.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Notes
-    -----
-    Ranks of single coordinates do not see whether their dependence is right; these do. ``summarize(joint_ranks, y,
-    samples)`` makes the counts that `uniformity_test`, `ecdf_difference` and `rank_histogram` take. Outward scores
-    (``mean_distance``, ``band_depth``, ``spanning_tree``): ranks that are mostly high mean draws that are too close
-    together or in the wrong place, mostly low ones draws that are too far apart. They are nearly blind to a small bias.
-    ``average`` sees errors of correlation best: too many extreme ranks mean that the draws have too little of it.
-    Draws of the right marginal law that tell nothing about the row pass all of them.
-
-    ``mean_distance`` costs M²D operations per row and ``spanning_tree`` M³, the others M log M and ``multivariate``
-    M²D. In batches the pooled scale would be that of each batch: give `scale` as an array.
-
-    References
-    ----------
-    Gneiting, Stanberry, Grimit, Held and Johnson (2008), Assessing probabilistic forecasts of multivariate quantities;
-    Thorarinsdottir, Scheuerer and Heinz (2016), Assessing the calibration of high-dimensional ensemble forecasts using
-    rank histograms.
-
-    Examples
-    --------
-    The outcome is the far corner of a triangle with sides 3, 4 and 5, its distances add up to 5 + 4. Those of the draws
-    add up to 5 + 3 and 4 + 3, less than that.
-
-    >>> from calibrant import Samples
-    >>> joint_ranks([[3.0, 4.0]], Samples([[[0.0, 0.0], [3.0, 0.0]]]), scale=None)
-    array([2])
-    """
-    check_choice("method", method, *WORDS)
-    if rows.distribution.shape in ((), (1,)):
-        raise NotApplicableError(
-            "joint_ranks judges vectors of two coordinates or more, and these outcomes have one. Use ranks"
-        )
-    members = Members.of(rows)
-    if method not in OF_DISTANCES and isinstance(scale, str) and scale == "pooled":
-        scale = None  # it would change nothing
-    score = pre_rank(method, members, coordinate_scale(scale, members))
-    found = member_ranks(score, members.n, rng, M=members.M, size=members.size, what=f"the {WORDS[method]}")
-    return found._replace(outward=method in OUTWARD)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import RANKINGS
 from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Grouped, Measurement, Setting, Table, Verdict
 from calibrant.core.pvalues import holm
-from calibrant.core.results import TestResult
 from calibrant.core.words import NAMED, percent, pvalue_words, rows_needed
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -21,17 +18,17 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import marginal_ranks
-from calibrant.ranking.covariates import RankCovariates
+from calibrant.ranking.covariates import rank_score_test
 from calibrant.ranking.effects import band_test
-from calibrant.ranking.energy_ranks import energy_ranks
+from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.failures import NONE, UNINFORMATIVE, normal_errors
-from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.joint_ranks import JOINT_RANKS
 from calibrant.ranking.summary import Ranks
-from calibrant.ranking.tarp_ranks import tarp_ranks
-from calibrant.ranking.uniformity_methods import FEWEST_RANK_GROUPS as FEWEST
+from calibrant.ranking.tarp_ranks import TARP_RANKS
+from calibrant.ranking.uniformity_test import FEWEST_GROUP_ROWS as FEWEST
 from calibrant.ranking.uniformity_test import uniformity_test
-from calibrant.ranking.verbs import RankArray, RankEntry
+from calibrant.ranking.verbs import RankEntry
 
 COMPARED = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 
@@ -54,7 +51,7 @@ class Look(NamedTuple):
 
 
 def judged_by_ranks(rows: DistributionRows) -> bool:
-    """Tell whether these are draws of rows of one weight; weighted ranks have no exact law."""
+    """Tell whether these are draws of rows of one weight; weighted ranks have no exact distribution."""
     w = rows.w
     return isinstance(rows.distribution, Samples) and (is_unit(w) or bool(w.min() == w.max()))
 
@@ -84,7 +81,7 @@ def joint_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], l
     looks, missing = [], []
     D = distribution.shape[0] if distribution.shape else 1
     if setting.log_density_y is not None and distribution.finite:
-        looks.append(_look(energy_ranks, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
+        looks.append(_look(ENERGY_RANKS, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
     elif distribution.log_densities is not None:
         missing.append("The densities of the draws are not used: pass log_density_y=, that of the outcomes.")
     if D < 2:
@@ -92,18 +89,17 @@ def joint_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], l
     if not distribution.finite:
         return looks, [*missing, "Coordinates are not judged together: some draws are infinite."]
     if not looks and rows.n * distribution.M**2 * D <= COMPARED:
-        looks.append(_look(joint_ranks, "ranks by mean distance", rows, setting, method="mean_distance"))
+        looks.append(_look(JOINT_RANKS, "ranks by mean distance", rows, setting, method="mean_distance"))
     elif not looks:
         missing.append(
             "Ranks by mean distance are left out: their time grows with the square of the draws. "
             "Pass fewer, such as draws[:, ::10]."
         )
-    looks.append(_look(joint_ranks, "ranks by average rank", rows, setting, method="average"))
+    looks.append(_look(JOINT_RANKS, "ranks by average rank", rows, setting, method="average"))
     return looks, missing
 
 
-def _look(verb: Callable[..., RankArray], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> Look:
-    ranking = cast(RankEntry[Any], RANKINGS[verb.__name__])
+def _look(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> Look:
     found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
     ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
     test = band_test(ranks)
@@ -119,17 +115,15 @@ def conditional_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Lo
         return [], []
     looks, missing = [], []
     try:
-        found: TestResult = uniformity_test(
-            RankCovariates.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x), covariates=x
-        )
+        found = rank_score_test(Ranks.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x=x))
         pvalues = np.atleast_1d(found.pvalue)
         statistic, p = float(np.atleast_1d(found.statistic)[pvalues.argmin()]), float(pvalues.min())
-        looks.append(Look("uniformity_test.score", "ranks against covariates", None, statistic, p, found.method, True))
+        looks.append(Look("rank_score_test", "ranks against covariates", None, statistic, p, found.method, True))
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
     if isinstance(rows.distribution, Samples) and rows.distribution.finite:
         try:
-            looks.append(_look(tarp_ranks, "ranks by distance to a fit", rows, setting, covariates=x))
+            looks.append(_look(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return looks, missing
@@ -257,7 +251,7 @@ def _uninformative(explained: Explanation) -> list[str]:
         return []
     listed = ", ".join(idle[:NAMED]) + (f" and {len(idle) - NAMED:,} more" if len(idle) > NAMED else "")
     calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE else "No"
-    return [f"{calm} sharper than the marginal law: {listed}."]
+    return [f"{calm} sharper than the marginal distribution: {listed}."]
 
 
 def _named(name: str) -> str:

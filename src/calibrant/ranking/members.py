@@ -1,13 +1,13 @@
-"""An outcome and its draws as members of one set: calibrated, any of them could be the outcome."""
+"""An outcome and its draws as members of one set: if calibrated, any of them could be the outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.dispatch import on_threads
 from calibrant.errors import InputError, shown
@@ -112,16 +112,23 @@ def tie_broken(
     ties = int(np.count_nonzero(equal))
     if ties and rng is None:
         raise InputError(
-            f"{what} of the outcome equals that of draws in {ties:,} of {less.size:,} ranks, and chance decides its "
-            "place among them; pass rng=, a numpy Generator or a whole number"
+            f"{what} of the outcome equals that of draws in {ties:,} of {less.size:,} ranks, and its place among them "
+            "is drawn at random; pass rng=, a numpy Generator or a whole number"
         )
     return ranked(less, equal, rng, M=M, names=names)
 
 
 BITS = 20  # of a scale: enough, and few enough that the order in which its sum is taken does not show
+Scale: TypeAlias = Literal["pooled"] | ArrayLike | None
 
 
-def coordinate_scale(scale: Any, members: Members) -> FloatArray:
+def check_scale(scale: object) -> None:
+    """Refuse a word other than "pooled"; what fits the coordinates is known later."""
+    if isinstance(scale, str) and scale != "pooled":
+        raise InputError(f'scale must be "pooled", None or an array of shape (D,); got {shown(scale)}')
+
+
+def coordinate_scale(scale: Scale, members: Members) -> FloatArray:
     """Return what each coordinate is divided by, (D,): its spread if `scale` is "pooled", 1 if it is None, or `scale`.
 
     >>> three = Members(np.array([[0.0, 5.0]]), np.array([[[1.0, 5.0], [2.0, 5.0]]]), np.dtype(np.float64))
@@ -131,8 +138,6 @@ def coordinate_scale(scale: Any, members: Members) -> FloatArray:
     if scale is None:
         return np.ones(members.D)
     if isinstance(scale, str):
-        if scale != "pooled":
-            raise InputError(f'scale must be "pooled", None or an array of shape ({members.D},); got {shown(scale)}')
         return _pooled(members)
     given = read_array(scale, "scale")
     if given.shape != (members.D,):

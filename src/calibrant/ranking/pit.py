@@ -1,37 +1,40 @@
-"""Probability integral transform."""
+"""The probability integral transform of outcomes, and its histogram."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.bins import width_edges
-from calibrant.core.decorators import curve
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import CHUNK_ROWS, chunks
-from calibrant.core.kinds import AnyRows, part_of, read
+from calibrant.core.kinds import part_of, read
 from calibrant.core.moments import Moments
 from calibrant.core.results import Curve
-from calibrant.errors import InputError
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Bounds, as_compared, pit_bounds
+from calibrant.ranking.counting import JUDGED, Bounds, Forecast, as_compared, pit_bounds
 
-JUDGED = ("samples", "distributions", "quantiles", "cdf")
-FEW = 50.0  # effective draws, below which the mean weight stands badly for the weight of the outcome
+ENOUGH_DRAWS = 50.0  # effective draws, below which the mean weight is a poor stand-in for the weight of the outcome
+MOST_BINS = 1000
 
 
+@public
 def pit(
-    y: Any,
-    prediction: Any,
+    y: ArrayLike | None,
+    prediction: Forecast,
     *,
-    draw_weights: Any = None,
-    y_weight: Any = None,
-    rng: Any = None,
+    draw_weights: ArrayLike | None = None,
+    y_weight: ArrayLike | None = None,
+    rng: Rng | None = None,
 ) -> FloatArray:
     r"""Value of the predicted distribution function at the outcome: uniform on [0, 1] if predictions are calibrated.
 
@@ -45,7 +48,8 @@ def pit(
     y
         Outcomes; None for `CdfValues`, which hold them already.
     prediction
-        A law, `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
+        A distribution, `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Quantiles` or
+        `CdfValues`.
     draw_weights : array_like of shape (n, M), optional
         Importance weights of the draws of each row, target over proposal, on one scale with `y_weight`.
     y_weight : array_like of shape (n,), optional
@@ -63,8 +67,8 @@ def pit(
     if they are exchangeable, which #/M is not. For quantiles it falls on the cell of levels that holds y; nothing is
     interpolated, because interpolated values are not uniform, and rows beyond the outer quantiles are spread over the
     outer cells. Weighted draws: :math:`(\sum_{x<y} \omega + V(\omega(y) + \sum_{x=y} \omega)) / (\sum \omega +
-    \omega(y))`, exactly uniform if both weights are known (Tibshirani et al. 2019). A law of one's own is taken to have
-    no jumps; give one that has as `CdfValues`. `pit_histogram` needs no randomness.
+    \omega(y))`, exactly uniform if both weights are known (Tibshirani et al. 2019). A distribution of your own
+    is taken to have no jumps; give one that has some as `CdfValues`. `pit_histogram` needs no randomness.
 
     Examples
     --------
@@ -84,8 +88,8 @@ def pit(
         return np.array(high)
     if rng is None:
         raise InputError(
-            f"{wide} of {low.size} values are intervals, between which chance decides; pass rng=, a numpy Generator or "
-            "a whole number. pit_histogram needs none"
+            f"{wide} of {low.size} values are intervals, from which one value is drawn at random; pass rng=, a numpy "
+            "Generator or a whole number. pit_histogram needs none"
         )
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
 
@@ -126,7 +130,7 @@ def _between(draws: NDArray[Any], y: NDArray[Any], weights: FloatArray, own: Flo
 
 def _mean_weight(weights: FloatArray) -> FloatArray:
     effective = weights.sum(axis=1) ** 2 / (weights * weights).sum(axis=1)
-    if effective.min() < FEW:
+    if effective.min() < ENOUGH_DRAWS:
         warnings.warn(
             f"the weighted draws of a row are worth only {effective.min():.3g} equal ones: without y_weight the values "
             "are uniform only to one or two over that number. Pass y_weight",
@@ -145,34 +149,18 @@ def _read(values: Any, name: str, shape: tuple[int, ...], axes: tuple[str, ...])
     return array
 
 
-MOST_BINS = 1000
-
-
-def bin_shares(rows: AnyRows, *, bins: int) -> Moments:
-    """Return the moments of the share of each row that falls into each bin."""
-    m = check_count("bins", bins)
-    if m > MOST_BINS:
-        raise InputError(f"bins must be at most {MOST_BINS}; got {m}")
-    total = Moments.zero()
-    for part in chunks(rows.n, max(1, CHUNK_ROWS // m)):
-        piece = part_of(rows, part)
-        low, high = pit_bounds(piece)
-        if low.ndim > 1:
-            raise InputError(
-                f"pit_histogram shows one number per row; the outcomes are vectors of {low.shape[1]} coordinates. "
-                "Pass one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
-            )
-        names = [_name(k, m) for k in range(m)]
-        total += Moments.of(dict(zip(names, _shares((low, high), width_edges(m)), strict=True)), piece.w)
-    return total
-
-
-@curve(reads=(Moments,), summarise=bin_shares, predictions=("samples", "distributions", "quantiles", "cdf"))
-def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
+@public
+def pit_histogram(
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    bins: int = 10,
+    weights: ArrayLike | None = None,
+) -> Curve:
     r"""Histogram of the probability integral transform, without randomness.
 
-    A row whose transform is the interval [F(y-), F(y)] is spread evenly over it (Czado, Gneiting and Held 2009), so
-    that bin (a, b] has the share
+    A row whose transform is the interval [F(y-), F(y)] is spread evenly over it (Czado, Gneiting and Held 2009). Bin
+    (a, b] has the share
 
     .. math:: \bar F(b) - \bar F(a), \qquad
               \bar F(t) = \frac1W \sum_i w_i \min\Bigl(1, \max\Bigl(0, \frac{t - F_i(y_i-)}{F_i(y_i) - F_i(y_i-)}
@@ -180,12 +168,14 @@ def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
 
     Parameters
     ----------
-    y, weights
-        Outcomes and importance weights; y is None for `CdfValues`.
+    y
+        Outcomes; None for `CdfValues`. Or the summary made by `summarize`.
     prediction
-        A law, `Samples` (draws (n, M), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
+        A distribution, `Samples` (draws (n, M), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
     bins
-        Number of bins of equal width, right-closed, 0 in the first.
+        Number of bins of equal width, right-closed, 0 in the first; at most 1000.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------
@@ -201,14 +191,46 @@ def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
 
     Examples
     --------
-    A law with mass 1/2 on each of two values is spread over both halves:
+    A distribution with mass 1/2 on each of two values is spread over both halves:
 
     >>> from calibrant import CdfValues
     >>> curve = pit_histogram(None, CdfValues([0.5, 1.0, 1.0], below=[0.0, 0.5, 0.0]), bins=4)
     >>> (curve.share * 12).round(9).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
-    m = check_count("bins", bins)
+    return PIT_HISTOGRAM(y, prediction, PitOptions(bins), weights=weights)
+
+
+@dataclass(frozen=True)
+class PitOptions:
+    """The options of `pit_histogram`."""
+
+    bins: int
+
+    def __post_init__(self) -> None:
+        if check_count("bins", self.bins) > MOST_BINS:
+            raise InputError(f"bins must be at most {MOST_BINS}; got {shown(self.bins)}")
+
+
+def _bin_shares(rows: DistributionRows | QuantileRows | CdfRows, options: PitOptions) -> Moments:
+    """Return the moments of the share of each row that falls into each bin."""
+    m = options.bins
+    total = Moments.zero()
+    for part in chunks(rows.n, max(1, CHUNK_ROWS // m)):
+        piece = part_of(rows, part)
+        low, high = pit_bounds(piece)
+        if low.ndim > 1:
+            raise InputError(
+                f"pit_histogram shows one number per row; the outcomes are vectors of {low.shape[1]} coordinates. "
+                "Pass one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
+            )
+        names = [_name(k, m) for k in range(m)]
+        total += Moments.of(dict(zip(names, _shares((low, high), width_edges(m)), strict=True)), piece.w)
+    return total
+
+
+def _histogram(summary: Moments, options: PitOptions) -> Curve:
+    m = options.bins
     share = np.array([summary.mean_of(_name(k, m)) for k in range(m)])
     edges = width_edges(m)
     expected = np.full(m, 1 / m)
@@ -225,6 +247,19 @@ def pit_histogram(summary: Moments, *, bins: int = 10) -> Curve:
         n=summary.n,
         details={},
     )
+
+
+PIT_HISTOGRAM = enter(
+    Entry(
+        pit_histogram,
+        PitOptions,
+        _bin_shares,
+        _histogram,
+        reads=(Moments,),
+        kind="curve",
+        predictions=JUDGED,
+    )
+)
 
 
 def _shares(bounds: Bounds, edges: FloatArray) -> list[FloatArray]:

@@ -1,31 +1,170 @@
-"""Ranks of outcomes among their draws."""
+"""Ranks of outcomes among their draws, coordinate by coordinate or by quantities that a user defines."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Ranked, as_compared, marginal_ranks, rank_counts
+from calibrant.ranking.counting import JUDGED, Forecast, Ranked, as_compared, marginal_ranks, rank_counts
 from calibrant.ranking.covariates import read_covariates
+from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import tie_broken
-from calibrant.ranking.verbs import rank_verb
+from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 Quantity = Callable[..., Any]
 
 
-def read_quantities(quantity: Any) -> dict[str, Quantity]:
-    """Return quantities by their names; a function by itself has the name it was defined with, "" for a lambda."""
+@public_ranks
+def ranks(
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    quantity: Quantity | Mapping[str, Quantity] | None = None,
+    covariates: ArrayLike | None = None,
+    rng: Rng | None = None,
+) -> RankArray:
+    r"""Number of draws below the outcome: uniform on 0 to M if outcome and draws are exchangeable.
+
+    .. math:: r_i = \#\{j : x_{ij} < y_i\} + U_i, \quad U_i \text{ uniform on } 0, \dots, \#\{j : x_{ij} = y_i\}
+
+    Parameters
+    ----------
+    y
+        Outcomes, numbers (n,) or vectors (n, D); None for `CdfValues`.
+    prediction
+        `Samples` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``. Or a distribution, `Quantiles` or
+        `CdfValues`.
+    quantity
+        For `Samples`: a function f whose values are ranked in place of the coordinates, or a mapping from names to such
+        functions. ``f(z)`` receives the members, an array (n, M + 1, D), or (n, M + 1) for numbers, with the outcome at
+        ``z[:, 0]`` and the draws after it, and returns values (n, M + 1). A function of two arguments without
+        defaults is called as ``f(z, x)``. It must treat the members alike, which is checked in one row.
+    covariates
+        What the predictions were made from, with one value, vector or array per row: the x of ``f(z, x)``.
+    rng
+        Generator or seed for U. Needed as soon as an outcome equals a draw, or a distribution function jumps at it.
+
+    Returns
+    -------
+    ndarray of int64
+        (n,) for numbers, (n, D) for vectors, coordinate by coordinate; (n,) for one quantity and (n, Q) for a mapping
+        of Q.
+
+    Notes
+    -----
+    The rank is exactly uniform on 0 to M, whatever the distribution, if outcome and draws are exchangeable
+    given what is known of the row. Draws of a Markov chain are not (thin them), and one set of draws used for all rows
+    makes the rows dependent. A shift of the draws shows as ranks that are mostly high or low, too little spread as too
+    many ranks near 0 and M. Do not divide by M: r/M is not uniform, and neither is (r + ½)/(M + 1).
+
+    Outcomes and draws are compared in the coarser of their types, so a number equals its float32 rounding. Infinite
+    draws are legal. A prediction other than `Samples` has no draws; its ranks have M = 999: the cell of F(y) among
+    1000 of equal width.
+
+    Draws of the marginal distribution, the same for every row, have uniform ranks too. A quantity that uses the
+    covariates exposes them: the log likelihood of x at z, or the distance of z to an estimate from x (Modrák et al.
+    2023).
+
+    ``summarize(ranks, y, samples)`` counts the ranks; tests and curves take these counts, or y and samples themselves.
+
+    References
+    ----------
+    Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
+    simulation-based calibration; Modrák et al. (2023), Simulation-based calibration checking for Bayesian computation.
+
+    Examples
+    --------
+    >>> from calibrant import Samples
+    >>> ranks([2.5, 0.0], Samples([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    array([2, 0])
+
+    The sum of the two coordinates is 3 for the outcome, 2 and 9 for the draws:
+
+    >>> samples = Samples([[[1.0, 1.0], [4.0, 5.0]]])
+    >>> ranks([[0.0, 3.0]], samples, quantity={"sum": lambda z: z.sum(axis=2)})
+    array([[1]])
+    """
+    return RANKS(y, prediction, RankOptions(quantity, covariates, rng))
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """The options of `ranks`."""
+
+    quantity: Quantity | Mapping[str, Quantity] | None
+    covariates: ArrayLike | None
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        if self.quantity is not None:
+            check_quantities(self.quantity)
+        elif self.covariates is not None:
+            raise InputError("covariates= goes with quantity=, a function f(z, x) that looks at them")
+        check_rng(self.rng)
+
+
+def _ranked(rows: DistributionRows | QuantileRows | CdfRows, options: RankOptions) -> Ranked:
+    if options.quantity is None:
+        return marginal_ranks(rows, options.rng)
+    return _of_quantities(rows, options.quantity, options.covariates, options.rng)
+
+
+RANKS = enter_ranks(ranks, RankOptions, _ranked, predictions=JUDGED)
+
+
+def _of_quantities(rows: Any, quantity: Any, covariates: Any, rng: Any) -> Ranked:
+    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
+        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
+        raise InputError(
+            f"quantity= is for Samples: it is computed from draws; got {got}. Pass draws of the distribution"
+        )
+    functions = quantities_by_name(quantity)
+    looking = {name for name, f in functions.items() if takes_covariates(f)}
+    if looking and covariates is None:
+        raise InputError(f"quantity f(z, x) needs covariates=, which is x; {_listed(looking)} has two arguments")
+    if covariates is not None and not looking:
+        raise InputError(
+            "covariates= goes with a quantity f(z, x) of two arguments without defaults; none of these has"
+        )
+    x = read_covariates(covariates, rows.n, rows.keep) if looking else None
+    z = _members(rows, rows.distribution)
+    less, equal = np.empty((2, rows.n, len(functions)), np.int64)
+    for c, (name, f) in enumerate(functions.items()):
+        values = values_of(name, f, z, x if name in looking else None)
+        less[:, c], equal[:, c] = rank_counts(values[:, 0], values[:, 1:], values.dtype)
     if callable(quantity):
-        name = getattr(quantity, "__name__", "")
-        return {"" if name == "<lambda>" else str(name): quantity}
+        less, equal = less[:, 0], equal[:, 0]
+    return tie_broken(less, equal, rng, M=rows.distribution.M, what="the quantity", names=tuple(functions))
+
+
+def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
+    """Return outcome and draws in one array, (n, M + 1) or (n, M + 1, D), as the coarser of their types."""
+    y = as_compared(rows.y, rows.dtype)
+    z = np.empty((rows.n, distribution.M + 1, *distribution.shape), y.dtype)
+    z[:, 0] = y
+    for part in chunks(rows.n):
+        z[part, 1:] = as_compared(distribution.held[part], rows.dtype)
+    return z
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(repr(name) for name in sorted(names)) if names != {""} else "it"
+
+
+def check_quantities(quantity: Any) -> None:
+    """Refuse what is neither a function nor a mapping from names to functions."""
+    if callable(quantity):
+        return
     if not isinstance(quantity, Mapping) or not quantity:
         raise InputError(
             f"quantity must be a function of the members z, or a mapping from names to such functions; got "
@@ -34,7 +173,14 @@ def read_quantities(quantity: Any) -> dict[str, Quantity]:
     for name, f in quantity.items():
         if not isinstance(name, str) or not callable(f):
             raise InputError(f"quantity must map names to functions; got {shown(name)}: {shown(f)}")
-    return dict(quantity)
+
+
+def quantities_by_name(quantity: Quantity | Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """Return quantities by their names; a function by itself has the name it was defined with, "" for a lambda."""
+    if not callable(quantity):
+        return dict(quantity)
+    name = getattr(quantity, "__name__", "")
+    return {"" if name == "<lambda>" else str(name): quantity}
 
 
 def takes_covariates(f: Quantity) -> bool:
@@ -120,110 +266,3 @@ def _same(a: NDArray[Any], b: NDArray[Any], dtype: np.dtype[Any]) -> bool:
 
 def _named(name: str) -> str:
     return f"quantity {name!r}" if name else "quantity"
-
-
-@rank_verb(predictions=("samples", "distributions", "quantiles", "cdf"))
-def ranks(
-    rows: DistributionRows | QuantileRows | CdfRows, *, quantity: Any = None, covariates: Any = None, rng: Any = None
-) -> Ranked:
-    r"""Number of draws below the outcome: uniform on 0 to M if outcome and draws are exchangeable.
-
-    .. math:: r_i = \#\{j : x_{ij} < y_i\} + U_i, \quad U_i \text{ uniform on } 0, \dots, \#\{j : x_{ij} = y_i\}
-
-    Parameters
-    ----------
-    y
-        Outcomes, numbers (n,) or vectors (n, D); None for `CdfValues`.
-    prediction
-        `Samples` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``. Or a law, `Quantiles` or `CdfValues`.
-    quantity
-        For `Samples`: a function f whose values are ranked in place of the coordinates, or a mapping from names to such
-        functions. ``f(z)`` gets the members, an array (n, M + 1, D), or (n, M + 1) for numbers, with the outcome at
-        ``z[:, 0]`` and the draws after it, and returns values (n, M + 1). A function of two arguments without
-        defaults is called as ``f(z, x)``. It must treat the members alike, which is looked at in one row.
-    covariates
-        What the predictions were made from, with one value, vector or array per row: the x of ``f(z, x)``.
-    rng
-        Generator or seed for U. Needed as soon as an outcome equals a draw, or a distribution function jumps at it.
-
-    Returns
-    -------
-    ndarray of int64
-        (n,) for numbers, (n, D) for vectors, coordinate by coordinate; (n,) for one quantity and (n, Q) for a mapping
-        of Q.
-
-    Notes
-    -----
-    The rank is exactly uniform on 0 to M, whatever the law, if outcome and draws are exchangeable given what is known
-    of the row. Draws of a Markov chain are not (thin them), and one set of draws used for all rows makes the rows
-    dependent. A shift of the draws shows as ranks that are mostly high or low, too little spread as too many ranks
-    near 0 and M. Do not divide by M: r/M is not uniform, and neither is (r + ½)/(M + 1).
-
-    Outcomes and draws are compared in the coarser of their types, so that a number equals its float32 rounding.
-    Infinite draws are legal. A prediction that is no `Samples` has no draws; its ranks are those with M = 999: the
-    cell of F(y) among 1000 of equal width.
-
-    Draws of the marginal law, the same for every row, have uniform ranks too. A quantity that looks at the covariates
-    shows them: the log likelihood of x at z, or the distance of z to an estimate from x (Modrák et al. 2023).
-
-    ``summarize(ranks, y, samples)`` counts the ranks; tests and curves take these counts, or y and samples themselves.
-
-    References
-    ----------
-    Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
-    simulation-based calibration; Modrák et al. (2023), Simulation-based calibration checking for Bayesian computation.
-
-    Examples
-    --------
-    >>> from calibrant import Samples
-    >>> ranks([2.5, 0.0], Samples([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
-    array([2, 0])
-
-    The sum of the two coordinates is 3 for the outcome, 2 and 9 for the draws:
-
-    >>> samples = Samples([[[1.0, 1.0], [4.0, 5.0]]])
-    >>> ranks([[0.0, 3.0]], samples, quantity={"sum": lambda z: z.sum(axis=2)})
-    array([[1]])
-    """
-    if quantity is not None:
-        return _of_quantities(rows, quantity, covariates, rng)
-    if covariates is not None:
-        raise InputError("covariates= goes with quantity=, a function f(z, x) that looks at them")
-    return marginal_ranks(rows, rng)
-
-
-def _of_quantities(rows: Any, quantity: Any, covariates: Any, rng: Any) -> Ranked:
-    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
-        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
-        raise InputError(f"quantity= is for Samples, of whose draws it is taken; got {got}. Pass draws of the law")
-    functions = read_quantities(quantity)
-    looking = {name for name, f in functions.items() if takes_covariates(f)}
-    if looking and covariates is None:
-        raise InputError(f"quantity f(z, x) needs covariates=, which is x; {_listed(looking)} has two arguments")
-    if covariates is not None and not looking:
-        raise InputError(
-            "covariates= goes with a quantity f(z, x) of two arguments without defaults; none of these has"
-        )
-    x = read_covariates(covariates, rows.n, rows.keep) if looking else None
-    z = _members(rows, rows.distribution)
-    less, equal = np.empty((2, rows.n, len(functions)), np.int64)
-    for c, (name, f) in enumerate(functions.items()):
-        values = values_of(name, f, z, x if name in looking else None)
-        less[:, c], equal[:, c] = rank_counts(values[:, 0], values[:, 1:], values.dtype)
-    if callable(quantity):
-        less, equal = less[:, 0], equal[:, 0]
-    return tie_broken(less, equal, rng, M=rows.distribution.M, what="the quantity", names=tuple(functions))
-
-
-def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
-    """Return outcome and draws in one array, (n, M + 1) or (n, M + 1, D), as the coarser of their types."""
-    y = as_compared(rows.y, rows.dtype)
-    z = np.empty((rows.n, distribution.M + 1, *distribution.shape), y.dtype)
-    z[:, 0] = y
-    for part in chunks(rows.n):
-        z[part, 1:] = as_compared(distribution.held[part], rows.dtype)
-    return z
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(repr(name) for name in sorted(names)) if names != {""} else "it"

@@ -1,14 +1,17 @@
-"""Sharpness: how narrow predictive laws are."""
+"""Sharpness: how narrow predictive distributions are."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calibrant.core.decorators import metric
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.means import moments_of
 from calibrant.core.moments import Moments
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
@@ -18,58 +21,46 @@ from calibrant.inputs.rows import Judged
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.spread import covariance_of, variance_of
 
-STATISTICS = ("mean", "rms", "width", "log_det")
-SMALL = 1e-290  # a variance below it may have lost digits, or all of itself
+Statistic: TypeAlias = Literal["mean", "rms", "width", "log_det"]
+EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
+ORDINARY = (1e-140, 1e140)  # standard deviations whose squares, and the squares of these, stay in float64
+SMALL_POWER, LARGE_POWER = 600, -768  # powers of two by which other deviations are scaled before they are squared
 
 
-def spread_moments(rows: Judged, *, statistic: str, level: Any) -> Moments:
-    """Return the moments of what is averaged: standard deviations, variances, widths or log determinants."""
-    name = _name(statistic, level)
-
-    def named(piece: Judged) -> dict[str, FloatArray]:
-        values = _row_values(piece.prediction, statistic, level)
-        if values.ndim == 1:
-            return {name: values}
-        return {f"{name}[column {k}]": column for k, column in enumerate(values.T)}
-
-    return moments_of(rows, named)
-
-
-@metric(
-    reads=(Moments,),
-    summarise=spread_moments,
-    predictions=("samples", "distributions"),
-    outcome=False,
-    mean=True,
-    instead={"intervals": "Intervals and sets have a width", "sets": "Intervals and sets have a width"},
-)
-def sharpness(summary: Moments, *, statistic: str = "mean", level: Any = None) -> float | FloatArray:
-    r"""How narrow predictive laws are, whatever happened.
+@public
+def sharpness(
+    prediction: Distribution | Summary,
+    *,
+    statistic: Statistic = "mean",
+    level: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> float | FloatArray:
+    r"""How narrow predictive distributions are, whatever happened.
 
     Parameters
     ----------
     prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``) or a law; or the summary made by
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``) or a distribution; or the summary made by
         ``summarize("sharpness", None, prediction)``.
     statistic
         ``"mean"``: mean predictive standard deviation. ``"rms"``: root of the mean variance. ``"width"``: mean width of
         the central interval of `level`. ``"log_det"``: mean logarithm of the determinant of the covariance.
     level
-        Nominal coverage of the intervals of ``statistic="width"``, one or several; for nothing else.
+        Nominal coverage of the intervals of ``statistic="width"``, one or several; only for these.
     weights
         Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------
     float or ndarray
-        Lower is sharper. Laws of vectors have one value per coordinate, (D,), but one log determinant; several levels
-        have one value each.
+        Lower is sharper. Distributions of vectors have one value per coordinate, (D,), but one log determinant;
+        several levels have one value each.
 
     Notes
     -----
-    Sharpness is a virtue only of calibrated predictions: a law that is too narrow is sharp and wrong. Read it next to
-    `coverage` and `pit_histogram`, or in one number with them, `crps`. The variance of draws has the divisor M - 1. A
-    mixture has the mean of its variances and the variance of its means. Intervals have a `width`.
+    Sharpness is a virtue only of calibrated predictions: a distribution that is too narrow is sharp and
+    wrong. Read it next to `coverage` and `pit_histogram`, or in one number with them, `crps`. The variance of draws has
+    the divisor M - 1. A mixture has the mean of its variances and the variance of its means. Intervals have a `width`.
 
     Examples
     --------
@@ -81,40 +72,117 @@ def sharpness(summary: Moments, *, statistic: str = "mean", level: Any = None) -
     >>> sharpness(Normal([0.0, 3.0], [1.0, 7.0]), statistic="rms")
     5.0
     """
-    name = _name(statistic, level)
+    return SHARPNESS.alone(prediction, SharpnessOptions(statistic, level), weights=weights)
+
+
+@dataclass(frozen=True)
+class SharpnessOptions:
+    """The options of `sharpness`."""
+
+    statistic: Statistic
+    level: ArrayLike | None
+
+    def __post_init__(self) -> None:
+        check_choice("statistic", self.statistic, "mean", "rms", "width", "log_det")
+        if self.statistic == "width":
+            if self.level is None:
+                raise InputError('statistic="width" needs level=, the nominal coverage of the intervals, such as 0.9')
+            read_levels(self.level)
+        elif self.level is not None:
+            raise InputError(
+                f'level= is for statistic="width"; got {shown(self.level)} with statistic={self.statistic!r}'
+            )
+
+    @property
+    def name(self) -> str:
+        """The name of the moments."""
+        if self.level is None:
+            return f"sharpness({self.statistic})"
+        levels, single = read_levels(self.level)
+        words = ", ".join(f"{value:.10g}" for value in levels)
+        return f"sharpness(width, {words if single else f'[{words}]'})"
+
+
+def _spread_moments(rows: Judged, options: SharpnessOptions) -> Moments:
+    """Return the moments of what is averaged: standard deviations, scaled squares, widths or log determinants."""
+
+    def named(piece: Judged) -> dict[str, FloatArray]:
+        if options.statistic != "rms":
+            return _columns(options.name, _row_values(piece.prediction, options))
+        squares = _scaled_squares(piece.prediction)
+        return {name: column for power in squares for name, column in _columns(*power).items()}
+
+    return moments_of(rows, named)
+
+
+def _columns(name: str, values: FloatArray) -> dict[str, FloatArray]:
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}[column {k}]": column for k, column in enumerate(values.T)}
+
+
+def _sharpness(summary: Moments, options: SharpnessOptions) -> float | FloatArray:
+    if options.statistic == "rms":
+        large, values, small = (np.sqrt(_means(summary, name)) for name in RMS_NAMES)
+        with np.errstate(over="ignore"):
+            values = np.hypot(np.hypot(values, np.ldexp(small, -SMALL_POWER)), np.ldexp(large, -LARGE_POWER))
+    else:
+        values = _means(summary, options.name)
+    return float(values[0]) if options.name in summary.names else values
+
+
+def _means(summary: Moments, name: str) -> FloatArray:
     columns = [other for other in summary.names if other.startswith(f"{name}[column ")]
-    values = np.array([summary.mean_of(other) for other in columns or [name]])
-    if statistic == "rms":
-        values = np.sqrt(values)
-    return values if columns else float(values[0])
+    return np.array([summary.mean_of(other) for other in columns or [name]])
 
 
-def _name(statistic: str, level: Any) -> str:
-    check_choice("statistic", statistic, *STATISTICS)
-    if statistic != "width":
-        if level is not None:
-            raise InputError(f'level= is for statistic="width"; got {shown(level)} with statistic={statistic!r}')
-        return f"sharpness({statistic})"
-    if level is None:
-        raise InputError('statistic="width" needs level=, the nominal coverage of the intervals, such as 0.9')
-    levels, single = read_levels(level)
-    words = ", ".join(f"{value:.10g}" for value in levels)
-    return f"sharpness(width, {words if single else f'[{words}]'})"
+SHARPNESS = enter(
+    Entry(
+        sharpness,
+        SharpnessOptions,
+        _spread_moments,
+        _sharpness,
+        reads=(Moments,),
+        predictions=("samples", "distributions"),
+        outcome=False,
+        mean=True,
+        instead={"intervals": "Intervals and sets have a width", "sets": "Intervals and sets have a width"},
+    )
+)
 
 
-def _row_values(distribution: Distribution, statistic: str, level: Any) -> FloatArray:
+def _row_values(distribution: Distribution, options: SharpnessOptions) -> FloatArray:
     """Return the values (n,) or (n, columns) whose mean is taken."""
-    if statistic == "width":
-        found = distribution.interval(level)
+    if options.statistic == "width":
+        found = distribution.interval(options.level)
         width = found.upper - found.lower
         return width[:, 0] if found.single else width
-    if statistic == "log_det":
-        return _log_det(distribution)
-    if statistic == "mean":
-        return _deviation(distribution)
-    variance = variance_of(distribution)
-    _refuse_undefined(variance, distribution)
-    return variance
+    return _log_det(distribution) if options.statistic == "log_det" else _deviation(distribution)
+
+
+RMS_NAMES = ("sharpness(rms, large)", "sharpness(rms)", "sharpness(rms, small)")
+
+
+def _scaled_squares(distribution: Distribution) -> list[tuple[str, FloatArray]]:
+    """Return the variances of ordinary size, and the scaled squares of deviations whose own squares leave float64.
+
+    A row has one of the three, and 0 in the others (Blue 1978).
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # of other rows deviations are taken
+        variance = variance_of(distribution)
+    if not isinstance(distribution, Samples):
+        _refuse_undefined(variance, distribution)
+    ordinary = (variance > ORDINARY[0] ** 2) & (variance < ORDINARY[1] ** 2)
+    none = np.zeros(variance.shape)
+    if ordinary.all():
+        return [(RMS_NAMES[0], none), (RMS_NAMES[1], variance), (RMS_NAMES[2], none)]
+    deviation = _deviation(distribution)
+    large, small = ~ordinary & (deviation > 1), ~ordinary & (deviation <= 1)
+    return [
+        (RMS_NAMES[0], np.where(large, np.ldexp(deviation, LARGE_POWER), 0.0) ** 2),
+        (RMS_NAMES[1], np.where(ordinary, variance, 0.0)),
+        (RMS_NAMES[2], np.where(small, np.ldexp(np.minimum(deviation, 1.0), SMALL_POWER), 0.0) ** 2),
+    ]
 
 
 def _deviation(distribution: Distribution) -> FloatArray:
@@ -129,7 +197,7 @@ def _deviation(distribution: Distribution) -> FloatArray:
     if not isinstance(distribution, Samples):
         _refuse_undefined(variance, distribution)
         return np.sqrt(variance)
-    lost = ~((variance > SMALL) & (variance < np.inf)).reshape(distribution.n, -1).all(axis=1)
+    lost = ~((variance > EXACT_VARIANCE) & (variance < np.inf)).reshape(distribution.n, -1).all(axis=1)
     with np.errstate(invalid="ignore"):
         found = np.sqrt(variance)
     found[lost] = _deviation_of_draws(distribution.draws[lost])

@@ -1,15 +1,16 @@
-"""Contraction: how much narrower predictions are than the outcomes are spread."""
+"""Means and variances of predictive distributions; contraction and z-scores, which compare them with outcomes."""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import add
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.decorators import metric
+from calibrant.core.annotations import Outcomes
+from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.kinds import part_of, read
 from calibrant.core.moments import Moments
@@ -21,6 +22,212 @@ from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.scipy_distribution import ScipyDistribution
+
+BLOCK = 1 << 20  # draws that are looked at together
+NAME = "contraction"
+WEIGHT = f"{NAME} weight"
+LARGEST_OUTCOME_VARIANCE = 1e100  # against which a predictive variance beyond float64 is as good as infinite
+SMALLEST_VARIANCE = 1e-290  # that is still exact in float64
+
+
+@public
+def contraction(
+    y: Outcomes, prediction: Distribution | None = None, *, weights: ArrayLike | None = None
+) -> float | FloatArray:
+    r"""How much narrower predictions are than the spread of the outcomes: 0 for what is known before any case is seen.
+
+    .. math:: 1 - \frac{\overline{s^2}}{s_y^2}, \qquad
+              \overline{s^2} = \frac{1}{W} \sum_i w_i s_i^2, \qquad
+              s_y^2 = \frac{\sum_i w_i (y_i - \bar y)^2}{W - \sum_i w_i^2 / W}
+
+    with the predictive variances :math:`s_i^2` (of draws with the divisor M - 1), :math:`W = \sum_i w_i` and the
+    weighted mean :math:`\bar y`. Without weights :math:`s_y^2` has the divisor n - 1.
+
+    Parameters
+    ----------
+    y
+        Outcomes; or the summary made by `summarize`.
+    prediction
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``) or a distribution.
+    weights
+        Importance weights, at least 0; a common factor changes nothing.
+
+    Returns
+    -------
+    float or ndarray
+        1 if predictions have no spread, 0 if they have that of the outcomes, negative if they have more: nothing is
+        clipped. Vectors have one value per coordinate, (D,).
+
+    Notes
+    -----
+    Calibrated predictions that are no sharper than the distribution of all outcomes together, the
+    climatology, pass every test of marginal ranks. Contraction tells them from informative ones, and so do scores such
+    as `crps`. It is a virtue only of calibrated predictions: a distribution that is too narrow contracts most. For
+    Gaussian outcomes its standard error is about (1 - value) √(2/n). Elsewhere the median over rows of :math:`1 -
+    s_i^2/s_y^2`, each clipped to [0, 1], goes by the same name.
+
+    Examples
+    --------
+    The variance of the outcomes 0, 2 and 4 is 4; that of the predictions is 1.
+
+    >>> from calibrant import Normal
+    >>> contraction([0.0, 2.0, 4.0], Normal([0.0, 2.0, 4.0], 1.0))
+    0.75
+    """
+    return CONTRACTION(y, prediction, NoOptions(), weights=weights)
+
+
+def _spread_moments(rows: DistributionRows, options: NoOptions) -> Moments:
+    """Return the moments of outcomes and predictive variances.
+
+    Under the weights √w `Moments` holds what a weighted variance is made of: Σw as `w2`, weighted means as `mean2`,
+    Σw(y - mean)² as `spread2`; and Σw²/Σw as the mean of w itself.
+    """
+    size = max(1, BLOCK // (rows.distribution.held[0].size if isinstance(rows.distribution, Samples) else 1))
+    return reduce(add, (_moments(part_of(rows, part)) for part in chunks(rows.n, size)), Moments.zero())
+
+
+def _moments(rows: DistributionRows) -> Moments:
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = variance_of(rows.distribution)
+    if np.isnan(variance).any():
+        raise NotApplicableError(
+            f"{type(rows.distribution).__name__} has no variance in at least one row, so no contraction"
+        )
+    named = {WEIGHT: rows.w, **_columns("y", rows.y), **_columns("variance", variance)}
+    return Moments.of(named, rows.w if is_unit(rows.w) else np.sqrt(rows.w))
+
+
+def _columns(what: str, values: FloatArray) -> dict[str, FloatArray]:
+    if values.ndim == 1:
+        return {f"{NAME} {what}": values}
+    return {f"{NAME} {what}[column {k}]": column for k, column in enumerate(values.T)}
+
+
+def _contraction(summary: Moments, options: NoOptions) -> float | FloatArray:
+    held = [name for name in summary.names if name.startswith(f"{NAME} variance[column ")]
+    found = [_of_column(summary, name) for name in held or [f"{NAME} variance"]]
+    return np.array(found) if held else found[0]
+
+
+def _of_column(summary: Moments, name: str) -> float:
+    mean_variance = summary.mean_of(name)
+    variance, y, weight = map(summary.names.index, (name, name.replace("variance", "y"), WEIGHT))
+    W = summary.w2
+    divisor = W - float(summary.mean2[weight])
+    if summary.n < 2 or divisor <= 0:
+        raise NotApplicableError(f"the variance of y needs at least 2 rows; got {summary.n}")
+    of_y = float(summary.spread2[y]) / divisor
+    if not SMALLEST_VARIANCE < of_y < np.inf:
+        raise NotApplicableError(
+            f"the variance of y, with which predictions are compared, must be a finite number above 0; got "
+            f"{shown(of_y)}. Outcomes that are all alike have no contraction; rescale those that are huge or tiny"
+        )
+    if mean_variance == np.inf and of_y > LARGEST_OUTCOME_VARIANCE:
+        raise NotApplicableError(
+            f"a predictive variance is beyond float64, and that of y is {shown(of_y)}; rescale predictions and outcomes"
+        )
+    return 1 - float(summary.mean2[variance]) / of_y if mean_variance < np.inf else -np.inf
+
+
+CONTRACTION = enter(
+    Entry(
+        contraction,
+        NoOptions,
+        _spread_moments,
+        _contraction,
+        reads=(Moments,),
+        predictions=("samples", "distributions"),
+        range=(-np.inf, 1.0),
+        perfect=1.0,
+    )
+)
+
+
+@public
+def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
+    r"""Error of the predictive mean in predictive standard deviations, row by row.
+
+    .. math:: z_i = \frac{m_i - y_i}{s_i}
+
+    Parameters
+    ----------
+    y
+        Outcomes.
+    prediction
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), or a distribution with a mean and a
+        variance.
+
+    Returns
+    -------
+    ndarray of shape (n,), or (n, D) for vectors, coordinate by coordinate
+        Positive where the prediction is too high.
+
+    Notes
+    -----
+    Of calibrated predictions the mean is 0, whatever their shape, and for a distribution that is known the
+    variance is 1. Draws have a mean and a standard deviation (divisor M - 1) of their own, which adds to it: M Gaussian
+    draws give
+
+    .. math:: \operatorname{Var} z = \Bigl(1 + \frac1M\Bigr) \frac{M - 1}{M - 3}, \qquad M > 3,
+
+    1.03 for M = 99 and 1.75 for M = 7; draws of heavy tails give more. A mean above 0 says that predictions are too
+    high, a variance above this one that they are too narrow, and both errors may cancel between rows. Only Gaussian
+    predictions have Gaussian scores, so no test is made of them: `ranks` and `uniformity_test` are exact for every
+    distribution.
+
+    Examples
+    --------
+    Draws 1 and 3 have the mean 2 and the standard deviation √2:
+
+    >>> from calibrant import Normal, Samples
+    >>> z_scores([2.0, 0.0], Samples([[1.0, 3.0], [1.0, 3.0]])).round(3)
+    array([0.   , 1.414])
+    >>> z_scores([1.0], Normal([0.0], 0.5))
+    array([-2.])
+    """
+    rows = cast(DistributionRows, read("z_scores", ("samples", "distributions"), y, prediction))
+    distribution = rows.distribution
+    if isinstance(distribution, Samples) and distribution.M < 2:
+        raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")
+    z = _of_draws(rows.y, distribution) if isinstance(distribution, Samples) else _of_distribution(rows.y, distribution)
+    axes = ("row", "coordinate")[: z.ndim]
+    refuse_where(~np.isfinite(z), z, "the scores must be finite", "Outcome and prediction are too far apart", axes=axes)
+    return z
+
+
+def _of_distribution(y: FloatArray, distribution: Distribution) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of numbers is refused
+        mean, variance = mean_of(distribution), variance_of(distribution)
+        bad = ~((variance > SMALLEST_VARIANCE) & (variance < np.inf))
+        _refuse_no_spread(bad, variance)
+        return np.asarray((mean - y) / np.sqrt(variance))
+
+
+def _of_draws(y: FloatArray, distribution: Samples) -> FloatArray:
+    """Return the scores; each row is moved to 0 and divided by a power of two, so that no square leaves float64."""
+    if not distribution.finite:
+        _ = distribution.draws  # which names the infinite one
+    z, width = np.empty(y.shape), np.empty(y.shape)
+    for part in chunks(distribution.n, max(1, BLOCK // distribution.held[0].size)):
+        x = distribution.held[part].astype(np.float64)
+        power = np.frexp(np.abs(x).max(axis=1))[1]
+        x = np.ldexp(x, -power[:, None])  # in [-1, 1]
+        low = x.min(axis=1)
+        x -= low[:, None]
+        width[part] = x.max(axis=1)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not a number is refused
+            x /= width[part, None]
+            at = (np.ldexp(y[part], -power) - low) / width[part]
+            z[part] = (x.mean(axis=1) - at) / x.std(axis=1, ddof=1)
+    _refuse_no_spread(width == 0, width)
+    return z
+
+
+def _refuse_no_spread(bad: NDArray[np.bool_], variance: FloatArray) -> None:
+    expected = "the predictive variance must be a finite number above 0"
+    remedy = "Without spread there is no unit to measure the error in: drop or repair such rows"
+    refuse_where(bad, variance, expected, remedy, axes=("row", "coordinate")[: bad.ndim])
 
 
 def mean_of(distribution: Distribution) -> FloatArray:
@@ -101,195 +308,6 @@ def _refuse_one_draw(distribution: Samples) -> None:
 
 def _unknown(distribution: Distribution) -> NotApplicableError:
     return NotApplicableError(
-        f"the variance of {type(distribution).__name__} is not known here. Pass draws, Samples(law.sample(1000, rng))"
+        f"the variance of {type(distribution).__name__} is not known. Pass draws, such as "
+        "Samples(distribution.sample(1000, rng))"
     )
-
-
-BLOCK = 1 << 20  # draws that are looked at together
-NAME = "contraction"
-WEIGHT = f"{NAME} weight"
-LARGEST = 1e100  # variance of y against which one beyond float64 is as good as infinite
-SMALLEST = 1e-290  # variance whose squares have lost nothing to the end of float64
-
-
-def summarise(rows: DistributionRows) -> Moments:
-    """Return the moments of outcomes and predictive variances.
-
-    Under the weights √w `Moments` holds what a weighted variance is made of: Σw as `w2`, weighted means as `mean2`,
-    Σw(y - mean)² as `spread2`; and Σw²/Σw as the mean of w itself.
-    """
-    size = max(1, BLOCK // (rows.distribution.held[0].size if isinstance(rows.distribution, Samples) else 1))
-    return reduce(add, (_moments(part_of(rows, part)) for part in chunks(rows.n, size)), Moments.zero())
-
-
-def _moments(rows: DistributionRows) -> Moments:
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = variance_of(rows.distribution)
-    if np.isnan(variance).any():
-        raise NotApplicableError(
-            f"{type(rows.distribution).__name__} has no variance in at least one row, so no contraction"
-        )
-    named = {WEIGHT: rows.w, **_columns("y", rows.y), **_columns("variance", variance)}
-    return Moments.of(named, rows.w if is_unit(rows.w) else np.sqrt(rows.w))
-
-
-def _columns(what: str, values: FloatArray) -> dict[str, FloatArray]:
-    if values.ndim == 1:
-        return {f"{NAME} {what}": values}
-    return {f"{NAME} {what}[column {k}]": column for k, column in enumerate(values.T)}
-
-
-@metric(
-    reads=(Moments,), summarise=summarise, predictions=("samples", "distributions"), range=(-np.inf, 1.0), perfect=1.0
-)
-def contraction(summary: Moments) -> float | FloatArray:
-    r"""How much narrower predictions are than the outcomes are spread: 0 for what is known without looking at a case.
-
-    .. math:: 1 - \frac{\overline{s^2}}{s_y^2}, \qquad
-              \overline{s^2} = \frac{1}{W} \sum_i w_i s_i^2, \qquad
-              s_y^2 = \frac{\sum_i w_i (y_i - \bar y)^2}{W - \sum_i w_i^2 / W}
-
-    with the predictive variances :math:`s_i^2` (of draws with the divisor M - 1), :math:`W = \sum_i w_i` and the
-    weighted mean :math:`\bar y`. Without weights :math:`s_y^2` has the divisor n - 1.
-
-    Parameters
-    ----------
-    y
-        Outcomes; or the summary made by `summarize`.
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``) or a law.
-    weights
-        Importance weights, at least 0; a common factor changes nothing.
-
-    Returns
-    -------
-    float or ndarray
-        1 if predictions have no spread, 0 if they have that of the outcomes, negative if they have more: nothing is
-        clipped. Vectors have one value per coordinate, (D,).
-
-    Notes
-    -----
-    Calibrated predictions that are no sharper than the law of all outcomes together, the climatology, pass every test
-    of marginal ranks. Contraction tells them from informative ones, and so do scores such as `crps`. It is a virtue
-    only of calibrated predictions: a law that is too narrow contracts most. For Gaussian outcomes its standard error
-    is about (1 - value) √(2/n). Elsewhere the median over rows of :math:`1 - s_i^2/s_y^2`, each clipped to [0, 1], goes
-    by the same name.
-
-    Examples
-    --------
-    The variance of the outcomes 0, 2 and 4 is 4; that of the predictions is 1.
-
-    >>> from calibrant import Normal
-    >>> contraction([0.0, 2.0, 4.0], Normal([0.0, 2.0, 4.0], 1.0))
-    0.75
-    """
-    held = [name for name in summary.names if name.startswith(f"{NAME} variance[column ")]
-    found = [_of_column(summary, name) for name in held or [f"{NAME} variance"]]
-    return np.array(found) if held else found[0]
-
-
-def _of_column(summary: Moments, name: str) -> float:
-    mean_variance = summary.mean_of(name)
-    variance, y, weight = map(summary.names.index, (name, name.replace("variance", "y"), WEIGHT))
-    W = summary.w2
-    divisor = W - float(summary.mean2[weight])
-    if summary.n < 2 or divisor <= 0:
-        raise NotApplicableError(f"the variance of y needs at least 2 rows; got {summary.n}")
-    of_y = float(summary.spread2[y]) / divisor
-    if not SMALLEST < of_y < np.inf:
-        raise NotApplicableError(
-            f"the variance of y, with which predictions are compared, must be a finite number above 0; got "
-            f"{shown(of_y)}. Outcomes that are all alike have no contraction; rescale those that are huge or tiny"
-        )
-    if mean_variance == np.inf and of_y > LARGEST:
-        raise NotApplicableError(
-            f"a predictive variance is beyond float64, and that of y is {shown(of_y)}; rescale predictions and outcomes"
-        )
-    return 1 - float(summary.mean2[variance]) / of_y if mean_variance < np.inf else -np.inf
-
-
-BLOCK_Z_SCORES = 1 << 20  # draws that are looked at together
-SMALLEST_Z_SCORES = 1e-290  # variance whose squares have lost nothing to the end of float64
-EXPECTED = "the predictive variance must be a finite number above 0"
-REMEDY = "Without spread there is no unit to measure the error in: drop or repair such rows"
-
-
-def z_scores(y: Any, prediction: Any) -> FloatArray:
-    r"""Error of the predictive mean in predictive standard deviations, row by row.
-
-    .. math:: z_i = \frac{m_i - y_i}{s_i}
-
-    Parameters
-    ----------
-    y
-        Outcomes.
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), or a law with a mean and a variance.
-
-    Returns
-    -------
-    ndarray of shape (n,), or (n, D) for vectors, coordinate by coordinate
-        Positive where the prediction is too high.
-
-    Notes
-    -----
-    Of calibrated predictions the mean is 0, whatever their shape, and of a law that is known the variance is 1. Draws
-    have a mean and a standard deviation (divisor M - 1) of their own, which adds to it: M Gaussian draws give
-
-    .. math:: \operatorname{Var} z = \Bigl(1 + \frac1M\Bigr) \frac{M - 1}{M - 3}, \qquad M > 3,
-
-    1.03 for M = 99 and 1.75 for M = 7; draws of heavy tails give more. A mean above 0 says that predictions are too
-    high, a variance above this one that they are too narrow, and both errors may cancel between rows. Only Gaussian
-    predictions have Gaussian scores, so that no test is made of them here: `ranks` and `uniformity_test` are exact for
-    every law.
-
-    Examples
-    --------
-    Draws 1 and 3 have the mean 2 and the standard deviation √2:
-
-    >>> from calibrant import Normal, Samples
-    >>> z_scores([2.0, 0.0], Samples([[1.0, 3.0], [1.0, 3.0]])).round(3)
-    array([0.   , 1.414])
-    >>> z_scores([1.0], Normal([0.0], 0.5))
-    array([-2.])
-    """
-    rows = cast(DistributionRows, read("z_scores", ("samples", "distributions"), y, prediction))
-    distribution = rows.distribution
-    if isinstance(distribution, Samples) and distribution.M < 2:
-        raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")
-    z = _of_draws(rows.y, distribution) if isinstance(distribution, Samples) else _of_distribution(rows.y, distribution)
-    axes = ("row", "coordinate")[: z.ndim]
-    refuse_where(~np.isfinite(z), z, "the scores must be finite", "Outcome and prediction are too far apart", axes=axes)
-    return z
-
-
-def _of_distribution(y: FloatArray, distribution: Distribution) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of numbers is refused
-        mean, variance = mean_of(distribution), variance_of(distribution)
-        bad = ~((variance > SMALLEST_Z_SCORES) & (variance < np.inf))
-        _refuse_no_spread(bad, variance)
-        return np.asarray((mean - y) / np.sqrt(variance))
-
-
-def _of_draws(y: FloatArray, distribution: Samples) -> FloatArray:
-    """Return the scores; each row is moved to 0 and divided by a power of two, so that no square leaves float64."""
-    if not distribution.finite:
-        _ = distribution.draws  # which names the infinite one
-    z, width = np.empty(y.shape), np.empty(y.shape)
-    for part in chunks(distribution.n, max(1, BLOCK_Z_SCORES // distribution.held[0].size)):
-        x = distribution.held[part].astype(np.float64)
-        power = np.frexp(np.abs(x).max(axis=1))[1]
-        x = np.ldexp(x, -power[:, None])  # in [-1, 1]
-        low = x.min(axis=1)
-        x -= low[:, None]
-        width[part] = x.max(axis=1)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is no number is refused
-            x /= width[part, None]
-            at = (np.ldexp(y[part], -power) - low) / width[part]
-            z[part] = (x.mean(axis=1) - at) / x.std(axis=1, ddof=1)
-    _refuse_no_spread(width == 0, width)
-    return z
-
-
-def _refuse_no_spread(bad: NDArray[np.bool_], variance: FloatArray) -> None:
-    refuse_where(bad, variance, EXPECTED, REMEDY, axes=("row", "coordinate")[: bad.ndim])

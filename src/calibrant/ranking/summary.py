@@ -1,62 +1,51 @@
-"""Counts of integer ranks: for whatever asks whether outcomes fall evenly among what was predicted."""
+"""Counts of integer ranks, the summary of every rank verb; groups, covariates and exchanged outcomes are optional."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray, as_array, is_unit, read_weights, take_weights
+from calibrant.inputs.arrays import (
+    FloatArray,
+    as_array,
+    is_unit,
+    read_numbers,
+    read_weights,
+    refuse_where,
+    take_weights,
+)
 from calibrant.inputs.groups import Label, RowLabels, label_order, read_row_labels
 from calibrant.inputs.options import check_choice, check_count
-from calibrant.ranking.counting import Ranked, column_names
+from calibrant.ranking.counting import Ranked, column_names, legendre
 
 MOST_RANK_POINTS = 1000
 FEWEST_CELLS = 100
-
-
-def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
-    """Return the j, 0 < j <= M, at which #{rank < j} is compared with its law, Binomial(n, j/(M + 1)).
-
-    All of them up to M = 999, else 999 that are spread evenly. Values of a distribution function have no ranks of
-    their own: their 1000 cells are joined to as many as there are rows, at least 100, and a divisor of 1000.
-
-    >>> rank_points(500, 4, cells=False)
-    array([1, 2, 3, 4])
-    >>> rank_points(240, 999, cells=True).size
-    199
-    """
-    m = M + 1
-    if cells:
-        K = max(k for k in range(1, m + 1) if m % k == 0 and k <= max(n, FEWEST_CELLS))
-        return np.arange(1, K) * (m // K)
-    if m <= MOST_RANK_POINTS:
-        return np.arange(1, m)
-    return np.unique(
-        (2 * np.arange(1, MOST_RANK_POINTS) * m + MOST_RANK_POINTS) // (2 * MOST_RANK_POINTS)
-    )  # i m/1000, rounded
-
-
-MOST = 1 << 27  # counts that are held, a gigabyte
+MOST_COUNTS = 1 << 27  # counts that are held, a gigabyte
+COVARIATE_POLYNOMIALS = 2  # a shift and a spread that depend on covariates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranks(Summary):
     """How often each rank 0 to M occurs, in one column or several; with weights also Σw and Σw².
 
-    Made of the ranks of a verb by `Ranks.of`, or by ``summarize(energy_ranks, y, samples)``, which also counts ties.
-    Curves and tests of ranks take it in place of outcomes and predictions.
+    Made from ranks by `Ranks.of`, or by ``summarize(energy_ranks, y, samples)``, which also counts ties. Curves and
+    tests of ranks take it in place of outcomes and predictions. Three parts are optional: the ranks of each group
+    (``groups=``, for `uniformity_test`), their co-moments with covariates (``covariates=``, for `rank_score_test`),
+    and the counts of exchanged outcomes (made by ``summarize(rank_exchange_test, ...)``).
 
     Examples
     --------
-    >>> summary = Ranks.of([0, 3, 1, 3], M=3)
+    >>> summary = Ranks.of([0, 3, 1, 3], M=3, groups=["b", "a", "b", "a"])
     >>> summary.counts[:, 0]
     array([1, 1, 0, 2])
+    >>> summary.labels, summary.groups[0].counts[:, 0]
+    (('a', 'b'), array([0, 0, 0, 2]))
     >>> (summary + summary).n
     8
     """
@@ -66,9 +55,13 @@ class Ranks(Summary):
     weight2: FloatArray  # and of their squares
     names: tuple[str, ...]  # (C,)
     single: bool  # one column, without an axis: results are numbers
-    tied: NDArray[np.int64]  # (C,), ranks that chance has decided
+    tied: NDArray[np.int64]  # (C,), ranks that were drawn at random
     cells: bool  # they are cells of values in [0, 1], not ranks among draws
     outward: bool  # high ranks are outlying outcomes, as those by density or distance, not large ones
+    labels: tuple[Label, ...] = ()  # of the groups, ascending
+    groups: tuple[Ranks, ...] = ()  # the ranks of each group
+    covariates: tuple[CovariateMoments, ...] = ()  # one or none
+    exchanged: tuple[ExchangedCounts, ...] = ()  # one or none
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,6 +71,7 @@ class Ranks(Summary):
         if self.tied.shape != shape[1:] or (self.single and shape[1] != 1):
             raise SummaryError("the columns of Ranks do not fit together")
         self._check_values()
+        self._check_parts()
 
     def _check_values(self) -> None:
         """Refuse counts and weights that no rows have."""
@@ -91,16 +85,46 @@ class Ranks(Summary):
             raise SummaryError("the names of Ranks must be different texts")
         flags = (self.single, self.cells, self.outward)
         if type(self.names) is not tuple or not all(type(flag) is bool for flag in flags):
-            raise SummaryError("Ranks must have a tuple of names and be told by True or False what they are")
+            raise SummaryError("the names of Ranks must be a tuple, and single, cells and outward True or False")
+
+    def _check_parts(self) -> None:
+        """Refuse groups, covariates and exchanged counts that belong to other rows."""
+        if len(self.labels) != len(self.groups) or len(set(self.labels)) != len(self.labels):
+            raise SummaryError("Ranks must have one label per group, all different")
+        if not all(isinstance(group, Ranks) for group in self.groups):
+            raise SummaryError("the groups of Ranks must be Ranks")
+        for group in self.groups:
+            self._refuse_other_ranks(group)
+        if self.groups and not np.array_equal(sum(group.counts for group in self.groups), self.counts):
+            raise SummaryError("the groups of Ranks must have the rows of all ranks")
+        for moments in self.covariates:
+            K = min(COVARIATE_POLYNOMIALS, self.M)
+            if moments.rows != self.n or moments.cross.shape[1:] != (K, self.C):
+                raise SummaryError("the covariates of Ranks must belong to the same rows and columns")
+        for other in self.exchanged:
+            if other.tables.shape[1:] != self.counts.shape or other.n != self.n:
+                raise SummaryError("the exchanged counts of Ranks must belong to the same rows and columns")
+        if len(self.covariates) > 1 or len(self.exchanged) > 1:
+            raise SummaryError("Ranks must have one set of covariates and of exchanged counts at most")
 
     @classmethod
-    def of(cls, ranks: Any, M: int, *, names: Any = None, weights: Any = None, outward: bool = False) -> Self:
+    def of(
+        cls,
+        ranks: ArrayLike,
+        M: int,
+        *,
+        names: Iterable[str] | str | None = None,
+        weights: ArrayLike | None = None,
+        outward: bool = False,
+        groups: ArrayLike | None = None,
+        covariates: ArrayLike | None = None,
+    ) -> Self:
         """Count ranks 0 to M, (n,) or (n, C) for C columns.
 
         Parameters
         ----------
         ranks
-            Whole numbers, as `ranks` and its kin return them.
+            Whole numbers, as `ranks` and similar verbs return them.
         M
             The number of draws per row: the highest rank there could be, whether it occurs or not.
         names
@@ -109,23 +133,47 @@ class Ranks(Summary):
             Importance weights of the rows.
         outward
             Whether high ranks mean outlying outcomes, as those of `energy_ranks` and most `joint_ranks` do.
+        groups
+            Labels of rows: ranks are also counted in each group, for `uniformity_test`.
+        covariates
+            Numbers (n,) or (n, q) that the predictions were made from, for `rank_score_test`.
         """
         M = check_count("M", M)
         rank = _read_ranks(ranks, M)
         known = column_names(rank) if names is None else _read_names(names, rank)
         check_choice("outward", outward, False, True)
+        w = read_weights(weights, len(rank))
+        keep = None if (w > 0).all() else w > 0
+        n = int(np.count_nonzero(w > 0))
+        labels = None if groups is None else read_row_labels(groups, n, keep=keep)
+        x = None if covariates is None else covariate_columns(covariates, n, keep)
+        rank, w = (rank, w) if keep is None else (rank[keep], w[keep])
         found = Ranked(rank, M, known, np.zeros(len(known), np.int64), outward=bool(outward))
-        return cls.of_ranked(found, read_weights(weights, len(rank)))
+        return cls.of_ranked(found, w, labels=labels, x=x)
 
     @classmethod
-    def of_ranked(cls, found: Ranked, w: FloatArray) -> Self:
-        """Count ranks that are known to be legal."""
+    def of_ranked(
+        cls, found: Ranked, w: FloatArray, *, labels: RowLabels | None = None, x: FloatArray | None = None
+    ) -> Self:
+        """Count ranks that are known to be legal, of rows whose weight is not 0."""
         m, columns = found.M + 1, found.rank.reshape(len(found.rank), -1).T
-        counts = np.stack([np.bincount(column[w > 0], minlength=m) for column in columns], axis=1).astype(np.int64)
+        counts = np.stack([np.bincount(column, minlength=m) for column in columns], axis=1).astype(np.int64)
         weight = weight2 = counts.astype(np.float64)
         if not is_unit(w):
             weight, weight2 = (_sums(columns, v, m) for v in (w, w * w))
-        return cls(counts, weight, weight2, found.names, found.rank.ndim == 1, found.tied, found.cells, found.outward)
+        return cls(
+            counts,
+            weight,
+            weight2,
+            found.names,
+            found.rank.ndim == 1,
+            found.tied,
+            found.cells,
+            found.outward,
+            () if labels is None else labels.values,
+            () if labels is None else _group_ranks(found, w, labels),
+            () if x is None else (CovariateMoments.of(columns.T, found.M, x),),
+        )
 
     @classmethod
     def zero(cls) -> Self:
@@ -133,15 +181,29 @@ class Ranks(Summary):
         none = np.zeros((0, 0))
         return cls(none.astype(np.int64), none, none, (), False, np.zeros(0, np.int64), False, False)
 
+    @classmethod
+    def _checked(cls, values: dict[str, Any]) -> Self:
+        """Build from decoded values, reading the optional parts."""
+        parts: dict[str, type[Summary]] = {
+            "groups": Ranks,
+            "covariates": CovariateMoments,
+            "exchanged": ExchangedCounts,
+        }
+        read = {name: tuple(kind.from_bytes(part) for part in values.get(name, ())) for name, kind in parts.items()}
+        return super()._checked({**values, **{name: part for name, part in read.items() if name in values}})
+
     def merged(self, other: Self) -> Self:
-        """Add up rank by rank."""
+        """Add up rank by rank, and part by part."""
         if not self.names or not other.names:
             return other if not self.names else self
-        if (self.M, self.cells, self.outward) != (other.M, other.cells, other.outward):
-            raise SummaryError(f"{_kind(self)} do not merge with {_kind(other)}")
-        if self.names != other.names or self.single != other.single:
-            raise SummaryError(f"ranks of {_listed(self)} do not merge with ranks of {_listed(other)}")
-        return type(self)(
+        self._refuse_other_ranks(other)
+        for name in ("groups", "covariates", "exchanged"):
+            if bool(getattr(self, name)) != bool(getattr(other, name)):
+                raise SummaryError(
+                    f"ranks with {name} do not merge with ranks without them; make both with the same verb and options"
+                )
+        labels, groups = _merged_groups(self, other)
+        found = type(self)(
             self.counts + other.counts,
             self.weight + other.weight,
             self.weight2 + other.weight2,
@@ -150,7 +212,21 @@ class Ranks(Summary):
             self.tied + other.tied,
             self.cells,
             self.outward,
+            labels,
+            groups,
+            tuple(a + b for a, b in zip(self.covariates, other.covariates, strict=True)),
         )
+        if not self.exchanged:
+            return found
+        if not found.has_equal_weights:
+            raise SummaryError("exchanged ranks of different weights do not merge: their tables count all rows alike")
+        return replace(found, exchanged=(self.exchanged[0] + other.exchanged[0],))
+
+    def _refuse_other_ranks(self, other: Ranks) -> None:
+        if (self.M, self.cells, self.outward) != (other.M, other.cells, other.outward):
+            raise SummaryError(f"{_kind(self)} do not merge with {_kind(other)}")
+        if self.names != other.names or self.single != other.single:
+            raise SummaryError(f"ranks of {_listed(self)} do not merge with ranks of {_listed(other)}")
 
     @property
     def n(self) -> int:
@@ -180,14 +256,37 @@ class Ranks(Summary):
 
     def __repr__(self) -> str:
         columns = "" if self.single else f", {self.C} columns"
-        return f"{type(self).__name__}(n={self.n}, M={self.M}{columns})"
+        groups = f", {len(self.groups)} groups" if self.groups else ""
+        return f"{type(self).__name__}(n={self.n}, M={self.M}{columns}{groups})"
 
     def take(self, columns: Any) -> Self:
-        """Return these columns alone, by their places."""
+        """Return the counts of these columns, by their places, without the optional parts."""
         chosen = np.asarray(columns, dtype=np.intp)
         names = tuple(self.names[c] for c in chosen.tolist())
         weights = (self.weight[:, chosen], self.weight2[:, chosen])
         return type(self)(self.counts[:, chosen], *weights, names, False, self.tied[chosen], self.cells, self.outward)
+
+
+def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
+    """Return the j, 0 < j <= M, at which #{rank < j} is compared with its law, Binomial(n, j/(M + 1)).
+
+    All of them up to M = 999, else 999 that are spread evenly. Values of a distribution function have no ranks of
+    their own: their 1000 cells are joined to as many as there are rows, at least 100, and a divisor of 1000.
+
+    >>> rank_points(500, 4, cells=False)
+    array([1, 2, 3, 4])
+    >>> rank_points(240, 999, cells=True).size
+    199
+    """
+    m = M + 1
+    if cells:
+        K = max(k for k in range(1, m + 1) if m % k == 0 and k <= max(n, FEWEST_CELLS))
+        return np.arange(1, K) * (m // K)
+    if m <= MOST_RANK_POINTS:
+        return np.arange(1, m)
+    return np.unique(
+        (2 * np.arange(1, MOST_RANK_POINTS) * m + MOST_RANK_POINTS) // (2 * MOST_RANK_POINTS)
+    )  # i m/1000, rounded
 
 
 def _sums(columns: NDArray[np.int64], values: FloatArray, m: int) -> FloatArray:
@@ -199,10 +298,12 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
     if array.dtype.kind not in "iu" or array.ndim not in (1, 2) or array.size == 0:
         raise InputError(
             f"ranks must be whole numbers of shape (n,) or (n, C); got shape {array.shape} of type {array.dtype}. "
-            "Ranks divided by M are no ranks any more: pass what ranks(y, samples) returns"
+            "Ranks divided by M are not ranks: pass what ranks(y, samples) returns"
         )
-    if (M + 1) * (array.size // len(array)) > MOST:
-        raise InputError(f"M must be at most {MOST:,} over the number of columns, as each rank is counted; got {M:,}")
+    if (M + 1) * (array.size // len(array)) > MOST_COUNTS:
+        raise InputError(
+            f"M must be at most {MOST_COUNTS:,} over the number of columns, as each rank is counted; got {M:,}"
+        )
     bad = (array < 0) | (array > M)
     if bad.any():
         place = np.unravel_index(int(np.argmax(bad)), bad.shape)
@@ -232,97 +333,159 @@ def _listed(ranks: Ranks) -> str:
     return "one column" if ranks.names == ("",) else ", ".join(ranks.names)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WithRanks(Summary):
-    """Counts of ranks: of all rows together, or of parts of them."""
+def _group_ranks(found: Ranked, w: FloatArray, labels: RowLabels) -> tuple[Ranks, ...]:
+    """Count the ranks of each group; ties are counted of all rows together."""
+    order = np.argsort(labels.code, kind="stable")
+    ends = np.cumsum(np.bincount(labels.code, minlength=len(labels.values)))[:-1]
+    none = np.zeros_like(found.tied)
+    return tuple(
+        Ranks.of_ranked(found._replace(rank=found.rank[rows], tied=none), take_weights(w, rows))
+        for rows in np.split(order, ends)
+    )
 
-    parts: tuple[Ranks, ...]  # none: no rows yet
+
+def _merged_groups(one: Ranks, other: Ranks) -> tuple[tuple[Label, ...], tuple[Ranks, ...]]:
+    """Join the groups of two batches by label."""
+    found = dict(zip(one.labels, one.groups, strict=True))
+    for label, group in zip(other.labels, other.groups, strict=True):
+        found[label] = found[label] + group if label in found else group
+    labels = list(found)
+    labels = [labels[k] for k in label_order(labels)]
+    return tuple(labels), tuple(found[label] for label in labels)
+
+
+def covariate_columns(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> FloatArray:
+    """Return covariates as finite numbers (n, q); `keep` marks which of the caller's rows stayed at the boundary.
+
+    >>> covariate_columns([1, 2, 3], 2, np.array([True, False, True]))
+    array([[1.],
+           [3.]])
+    """
+    array = read_numbers(covariates, "covariates")
+    check_covariate_rows(array, n, keep)
+    if array.ndim > 2 or array.size == 0:
+        raise InputError(f"covariates must have shape (n,) or (n, q), numbers for each row; got shape {array.shape}")
+    with np.errstate(over="ignore"):
+        columns = array.reshape(len(array), -1).astype(np.float64)
+    bad = ~np.isfinite(columns) if keep is None else ~np.isfinite(columns) & keep[:, None]
+    refuse_where(bad, columns, "covariates must be finite", "Drop or repair such rows", axes=("row", "column"))
+    return columns if keep is None else columns[keep]
+
+
+def check_covariate_rows(array: NDArray[Any], n: int, keep: NDArray[np.bool_] | None) -> None:
+    """Refuse covariates that are not one value, vector or array for each row."""
+    expected = n if keep is None else keep.size
+    if array.ndim == 0 or len(array) != expected:
+        raise InputError(
+            f"covariates must have one value or vector per row: expected {expected} rows, got shape {array.shape}. "
+            "Take outcomes, predictions and covariates from the same table"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CovariateMoments(Summary):
+    """Means of q covariates x and of φ_k(r), k = 1, 2; Σ(x - x̄)(x - x̄)' and Σ(x - x̄) φ_k(r), per column of ranks.
+
+    Merged by Chan's formula, which subtracts no large numbers. All rows count alike.
+    """
+
+    rows: int
+    mean: FloatArray  # (q,)
+    mean_phi: FloatArray  # (K, C)
+    spread: FloatArray  # (q, q)
+    cross: FloatArray  # (q, K, C)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not all(isinstance(part, Ranks) for part in self.parts):
-            raise SummaryError(f"the parts of {type(self).__name__} must be Ranks")
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is one part, or none: what belongs to all rows belongs to it."""
-        return len(self.parts) <= 1
+        q = self.mean.size
+        if self.spread.shape != (q, q) or self.cross.shape != (q, *self.mean_phi.shape):
+            raise SummaryError("the moments of covariates do not fit together")
+        finite = all(np.isfinite(m).all() for m in (self.mean, self.mean_phi, self.spread, self.cross))
+        if not finite or (np.diagonal(self.spread) < 0).any():
+            raise SummaryError("the moments of covariates must be finite; divide covariates by their largest value")
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return sum(part.n for part in self.parts)
-
-    @property
-    def ranks(self) -> Ranks:
-        """The ranks of all rows."""
-        return sum(self.parts, Ranks.zero())
+        return self.rows
 
     @classmethod
-    def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the nested summaries."""
-        parts = tuple(Ranks.from_bytes(part) for part in values.get("parts", ()))
-        return super()._checked({**values, "parts": parts})
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GroupedRanks(WithRanks):
-    """One `Ranks` for each group of rows, in the order of the labels; groups of two batches are joined by label.
-
-    Examples
-    --------
-    >>> summary = GroupedRanks.of([0, 3, 1, 3], M=3, groups=["b", "a", "b", "a"])
-    >>> summary.labels, summary.parts[0].counts[:, 0]
-    (('a', 'b'), array([0, 0, 0, 2]))
-    """
-
-    labels: tuple[Label, ...]  # ascending
-    tied: NDArray[np.int64]  # (C,), ranks that chance has decided, in all groups together
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.labels) != len(self.parts) or len(set(self.labels)) != len(self.labels):
-            raise SummaryError("GroupedRanks must have one label per part, all different")
-        if self.parts and (self.tied.shape != (self.parts[0].C,) or ((self.tied < 0) | (self.tied > self.n)).any()):
-            raise SummaryError("the ties of GroupedRanks must be counts of its rows, one per column")
-        for part in self.parts:
-            part + self.parts[0]  # which refuses what does not fit together
-
-    @classmethod
-    def of(cls, ranks: Any, M: int, groups: Any, *, names: Any = None, weights: Any = None) -> Self:
-        """Count ranks 0 to M, (n,) or (n, C), in each group; `ranks`, `M`, `names`, `weights` as in `Ranks.of`."""
-        whole = Ranks.of(ranks, M, names=names, weights=weights)
-        rank = as_array(ranks, name="ranks").astype(np.int64)
-        w = read_weights(weights, len(rank))
-        keep = None if (w > 0).all() else w > 0
-        labels = read_row_labels(groups, int(np.count_nonzero(w)), keep=keep)
-        rank, w = (rank, w) if keep is None else (rank[keep], w[keep])
-        return cls.of_ranked(Ranked(rank, whole.M, whole.names, whole.tied), w, labels)
-
-    @classmethod
-    def of_ranked(cls, found: Ranked, w: FloatArray, labels: RowLabels) -> Self:
-        """Count ranks that are known to be legal."""
-        order = np.argsort(labels.code, kind="stable")
-        ends = np.cumsum(np.bincount(labels.code, minlength=len(labels.values)))[:-1]
-        none = np.zeros_like(found.tied)
-        parts = tuple(
-            Ranks.of_ranked(found._replace(rank=found.rank[rows], tied=none), take_weights(w, rows))
-            for rows in np.split(order, ends)
-        )
-        return cls(parts, labels.values, found.tied)
+    def of(cls, rank: NDArray[np.int64], M: int, x: FloatArray) -> Self:
+        """Take ranks (n, C) and covariates (n, q) that are known to be legal."""
+        phi = legendre(M)[:COVARIATE_POLYNOMIALS][:, rank]  # (K, n, C)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = x.mean(axis=0)
+            step = x - mean
+            step -= step.mean(axis=0)  # what was lost when the mean was rounded
+            spread = step.T @ step
+            cross = np.tensordot(step, phi, axes=(0, 1))
+        if not (np.isfinite(spread).all() and np.isfinite(cross).all()):
+            raise InputError("covariates are too large for their squares; divide them by their largest value")
+        return cls(len(x), mean, phi.mean(axis=1), spread, cross)
 
     @classmethod
     def zero(cls) -> Self:
-        """Return no groups."""
-        return cls((), (), np.zeros(0, np.int64))
+        """Return the moments of no rows."""
+        return cls(0, np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0, 0)))
 
     def merged(self, other: Self) -> Self:
-        """Add up group by group."""
-        if not self.parts or not other.parts:
-            return other if not self.parts else self
-        found = dict(zip(self.labels, self.parts, strict=True))
-        for label, part in zip(other.labels, other.parts, strict=True):
-            found[label] = found[label] + part if label in found else part
-        labels = list(found)
-        labels = [labels[k] for k in label_order(labels)]
-        return type(self)(tuple(found[label] for label in labels), tuple(labels), self.tied + other.tied)
+        """Return the moments of the rows of both."""
+        if not self.rows or not other.rows:
+            return other if not self.rows else self
+        if self.mean.size != other.mean.size:
+            raise SummaryError(f"ranks with {self.mean.size} covariates do not merge with ranks with {other.mean.size}")
+        n = self.rows + other.rows
+        step, step_phi = other.mean - self.mean, other.mean_phi - self.mean_phi
+        share, factor = other.rows / n, self.rows * other.rows / n
+        with np.errstate(over="ignore", invalid="ignore"):  # values beyond float64 are refused
+            return type(self)(
+                n,
+                self.mean + step * share,
+                self.mean_phi + step_phi * share,
+                self.spread + other.spread + factor * np.multiply.outer(step, step),
+                self.cross + other.cross + factor * np.multiply.outer(step, step_phi),
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExchangedCounts(Summary):
+    """B tables of counts of ranks in which another member of each row stands for the outcome.
+
+    The tables of two batches add up one by one. They must come from different random streams: batches made with the
+    same whole number as `rng` would take the same members, and are refused.
+    """
+
+    tables: NDArray[np.int64]  # (B, M + 1, C)
+    streams: tuple[int, ...]  # a number that each batch has drawn, by which the same stream is recognised
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows = self.tables.sum(axis=1)
+        if self.tables.ndim != 3 or (self.tables < 0).any() or (rows != rows.flat[:1]).any():
+            raise SummaryError("exchanged counts must be tables of the same rows")
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.tables[0, :, 0].sum()) if self.tables.size else 0
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the tables of no rows."""
+        return cls(np.zeros((0, 0, 0), np.int64), ())
+
+    def merged(self, other: Self) -> Self:
+        """Add up table by table."""
+        if not self.tables.size or not other.tables.size:
+            return other if not self.tables.size else self
+        if len(self.tables) != len(other.tables):
+            raise SummaryError(
+                f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}; "
+                "make both summaries with the same resamples"
+            )
+        if set(self.streams) & set(other.streams):
+            raise SummaryError(
+                "two batches were exchanged with the same random numbers, which makes the tables of their sum too far "
+                "apart. Pass one numpy Generator as rng to all batches, or a different number to each"
+            )
+        return type(self)(self.tables + other.tables, (*self.streams, *other.streams))

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Outcomes, Rng
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import generator
 from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked
-from calibrant.ranking.covariates import covariate_columns, read_covariates
-from calibrant.ranking.members import Members, Score, coordinate_scale, member_ranks
-from calibrant.ranking.verbs import rank_verb
+from calibrant.ranking.covariates import read_covariates
+from calibrant.ranking.effects import check_rng
+from calibrant.ranking.members import Members, Scale, Score, check_scale, coordinate_scale, member_ranks
+from calibrant.ranking.summary import covariate_columns
+from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 FOLDS = 3
-
-
-def other_outcomes(y: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the outcome of another row for each row: y (n, D) moved round by a random number of rows.
-
-    >>> other_outcomes(np.array([[1.0], [2.0]]), np.random.default_rng(0)).tolist()
-    [[2.0], [1.0]]
-    """
-    n = len(y)
-    if n < 2:
-        raise NotApplicableError('references="other" are outcomes of other rows, and there is one row; pass an array')
-    return np.roll(y, int(rng.integers(1, n)), axis=0)
-
-
-def fitted_outcomes(y: FloatArray, x: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return what the covariates x (n, q) tell of y (n, D), plus noise of the same size.
-
-    The rows are put into thirds at random. Each third is predicted by least squares from the next one, the last from
-    the first, and a residual of that one, drawn at random, is added. Two halves that predict each other would make the
-    ranks of both go the same way: with 20 rows and 3 covariates a test at 5 % then rejects 6.4 %.
-    """
-    n, needed = len(y), FOLDS * (x.shape[1] + 1)
-    if n < needed:
-        raise NotApplicableError(
-            f'references="covariates" fits outcomes on thirds of the rows and needs {needed} rows or more for '
-            f"{x.shape[1]} covariates; got {n}. Pass fewer covariates, or references as an array"
-        )
-    centre = x.min(axis=0) / 2 + x.max(axis=0) / 2
-    half = x.max(axis=0) / 2 - x.min(axis=0) / 2
-    design = np.column_stack([np.ones(n), (x - centre) / np.where(half > 0, half, 1.0)])  # in [-1, 1]
-    order = rng.permutation(n)
-    references = np.empty(y.shape)
-    thirds = np.array_split(order, FOLDS)
-    for own, other in zip(thirds, [*thirds[1:], thirds[0]], strict=True):
-        coefficients = np.linalg.lstsq(design[other], y[other], rcond=None)[0]
-        residuals = y[other] - design[other] @ coefficients
-        references[own] = design[own] @ coefficients + residuals[rng.integers(len(other), size=len(own))]
-    return references
-
-
-SMALLEST = 1e-290  # square that has lost nothing to the end of float64
+SMALLEST_SQUARE = 1e-290  # that is still exact in float64
 NEVER = -(1 << 20)  # an exponent below that of every number
-DRAWN = {"distributions": "Pass draws of it, Samples(law.sample(999, rng))"}
+DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
+References: TypeAlias = (
+    Literal["covariates", "other"] | ArrayLike | Callable[[NDArray[Any] | None, np.random.Generator], ArrayLike] | None
+)
 
 
-@rank_verb(predictions=("samples",), instead=DRAWN)
+@public_ranks
 def tarp_ranks(
-    rows: DistributionRows, *, references: Any = None, covariates: Any = None, scale: Any = "pooled", rng: Any = None
-) -> Ranked:
+    y: Outcomes,
+    prediction: Samples | None = None,
+    *,
+    references: References = None,
+    covariates: ArrayLike | None = None,
+    scale: Scale = "pooled",
+    rng: Rng | None = None,
+) -> RankArray:
     r"""Number of draws nearer to a reference point than the outcome: uniform on 0 to M if they are exchangeable.
 
     .. math:: r_i = \#\{j : \lVert x_{ij} - t_i \rVert < \lVert y_i - t_i \rVert\}
@@ -77,7 +52,7 @@ def tarp_ranks(
     prediction
         `Samples` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``.
     references
-        The points :math:`t_i`. The one of row i must not be made of :math:`y_i`.
+        The points :math:`t_i`. The one of row i must not depend on :math:`y_i`.
 
         ``"covariates"``
             What the covariates tell of the outcome, with its noise: each third of the rows, drawn at random, is
@@ -86,10 +61,10 @@ def tarp_ranks(
         ``"other"``
             The outcome of another row: y moved round by a random number of rows. The default without covariates.
         array of the shape of y
-            Points of one's own.
+            Points of your own.
         function of (covariates, rng)
-            It returns such an array. It gets the covariates of the rows as an array, None if there are none, and a
-            numpy Generator.
+            It returns such an array. It receives the covariates of the rows as an array, or None, and a numpy
+            Generator.
     covariates
         What the predictions were made from, for ``"covariates"`` numbers of shape (n,) or (n, q).
     scale
@@ -109,10 +84,10 @@ def tarp_ranks(
     the counts that `ecdf_difference` and `uniformity_test` take, with exact bands and p-values. Do not test the values
     of a curve, and do not bootstrap it.
 
-    Only references that depend on what the predictions were made from tell whether the whole predictive law is right.
-    Without them (``"other"``, points drawn at random) the ranks cannot see an uninformative forecaster: draws of the
-    marginal law of the outcomes, the same for every row, pass. Points drawn evenly over the range of the outcomes
-    are not offered: they use y and see little.
+    Only references that depend on what the predictions were made from tell whether the whole predictive distribution is
+    right. Without them (``"other"``, points drawn at random) the ranks cannot see an uninformative forecaster: draws of
+    the marginal distribution of the outcomes, the same for every row, pass. Points drawn evenly over the range of the
+    outcomes are not offered: they use y and see little.
 
     References
     ----------
@@ -127,12 +102,38 @@ def tarp_ranks(
     >>> tarp_ranks([2.0], Samples([[1.0, -3.0, 4.0]]), references=[0.0])
     array([1])
     """
+    return TARP_RANKS(y, prediction, TarpOptions(references, covariates, scale, rng))
+
+
+@dataclass(frozen=True)
+class TarpOptions:
+    """The options of `tarp_ranks`."""
+
+    references: References
+    covariates: ArrayLike | None
+    scale: Scale
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.references, str) and self.references not in ("covariates", "other"):
+            raise InputError(
+                'references must be "covariates", "other", an array of the shape of y, or a function of '
+                f"(covariates, rng); got {shown(self.references)}"
+            )
+        check_scale(self.scale)
+        check_rng(self.rng)
+
+
+def _ranked(rows: DistributionRows, options: TarpOptions) -> Ranked:
     members = Members.of(rows)
-    chance = None if rng is None else generator(rng)
-    points = _references(references, covariates, rows, members, chance)
-    score = _distances(members, points, coordinate_scale(scale, members))
+    stream = None if options.rng is None else generator(options.rng)
+    points = _references(options.references, options.covariates, rows, members, stream)
+    score = _distances(members, points, coordinate_scale(options.scale, members))
     what = "the distance to the reference"
-    return member_ranks(score, members.n, chance, M=members.M, size=members.size, what=what)
+    return member_ranks(score, members.n, stream, M=members.M, size=members.size, what=what)
+
+
+TARP_RANKS = enter_ranks(tarp_ranks, TarpOptions, _ranked, predictions=("samples",), instead=DRAWN)
 
 
 def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score:
@@ -142,7 +143,7 @@ def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score
         z, t = members.columns(part), points[part].T[:, :, None]
         with np.errstate(over="ignore"):
             square = _squares((z - t) / scale[:, None, None])
-        lost = (square == np.inf) | ((square < SMALLEST) & (z != t).any(axis=0))
+        lost = (square == np.inf) | ((square < SMALLEST_SQUARE) & (z != t).any(axis=0))
         rows = np.flatnonzero(lost.any(axis=1))
         if rows.size:
             square[rows] = _extreme_distances(z[:, rows], t[:, rows], scale)
@@ -183,11 +184,6 @@ def _references(
     if references == "other":
         _refuse_covariates(covariates, '"other"')
         return other_outcomes(members.y, _needed(rng))
-    if references != "covariates":
-        raise InputError(
-            'references must be "covariates", "other", an array of the shape of y, or a function of (covariates, rng); '
-            f"got {shown(references)}"
-        )
     if covariates is None:
         raise InputError(
             'references="covariates" needs {covariates=}, what the predictions were made from', option="covariates"
@@ -221,3 +217,41 @@ def _needed(rng: np.random.Generator | None) -> np.random.Generator:
 def _refuse_covariates(covariates: Any, references: str) -> None:
     if covariates is not None:
         raise InputError(f"covariates= has no use with references that are {references}; leave one of them out")
+
+
+def other_outcomes(y: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the outcome of another row for each row: y (n, D) moved round by a random number of rows.
+
+    >>> other_outcomes(np.array([[1.0], [2.0]]), np.random.default_rng(0)).tolist()
+    [[2.0], [1.0]]
+    """
+    n = len(y)
+    if n < 2:
+        raise NotApplicableError('references="other" are outcomes of other rows, and there is one row; pass an array')
+    return np.roll(y, int(rng.integers(1, n)), axis=0)
+
+
+def fitted_outcomes(y: FloatArray, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return what the covariates x (n, q) tell of y (n, D), plus noise of the same size.
+
+    The rows are put into thirds at random. Each third is predicted by least squares from the next one, the last from
+    the first, and a residual of that one, drawn at random, is added. Two halves that predict each other would make the
+    ranks of both go the same way: with 20 rows and 3 covariates a test at 5 % then rejects 6.4 %.
+    """
+    n, needed = len(y), FOLDS * (x.shape[1] + 1)
+    if n < needed:
+        raise NotApplicableError(
+            f'references="covariates" fits outcomes on thirds of the rows and needs {needed} rows or more for '
+            f"{x.shape[1]} covariates; got {n}. Pass fewer covariates, or references as an array"
+        )
+    centre = x.min(axis=0) / 2 + x.max(axis=0) / 2
+    half = x.max(axis=0) / 2 - x.min(axis=0) / 2
+    design = np.column_stack([np.ones(n), (x - centre) / np.where(half > 0, half, 1.0)])  # in [-1, 1]
+    order = rng.permutation(n)
+    references = np.empty(y.shape)
+    thirds = np.array_split(order, FOLDS)
+    for own, other in zip(thirds, [*thirds[1:], thirds[0]], strict=True):
+        coefficients = np.linalg.lstsq(design[other], y[other], rcond=None)[0]
+        residuals = y[other] - design[other] @ coefficients
+        references[own] = design[own] @ coefficients + residuals[rng.integers(len(other), size=len(own))]
+    return references

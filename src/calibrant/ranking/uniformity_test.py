@@ -1,139 +1,88 @@
-"""Tests of uniform ranks."""
+"""Tests of uniform ranks from their counts: the exact test of the simultaneous band, Neyman's and Pearson's."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import dataclass
 
-from calibrant.core.decorators import calibration_test
-from calibrant.core.kinds import AnyRows
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.dispatch import chunks
+from calibrant.core.null import reaches, resampled_pvalue
 from calibrant.core.results import TestResult
-from calibrant.core.summary import Summary
-from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import is_unit
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import read_row_labels
-from calibrant.inputs.options import check_choice, check_count
-from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import marginal_ranks
-from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates, covariate_columns
-from calibrant.ranking.effects import CORRECTIONS, adjusted, own_stream, rank_result
-from calibrant.ranking.summary import GroupedRanks, Ranks, WithRanks
-from calibrant.ranking.uniformity_methods import (
-    METHODS,
-    ON_COUNTS,
-    column_test,
-    exchange_pvalues,
-    grouped,
-    permuted_score,
-    score,
+from calibrant.inputs.options import check_count
+from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
+from calibrant.ranking.counting import JUDGED, Forecast, legendre, marginal_ranks
+from calibrant.ranking.effects import (
+    BLOCK,
+    CORRECTIONS,
+    SMALLEST_PVALUE,
+    Found,
+    Multiplicity,
+    RankTestOptions,
+    adjusted,
+    adjusted_result,
+    band_test,
+    bin_counts,
+    check_bins,
+    chi2,
+    count_ranks,
+    is_large,
+    number_of_bins,
+    own_stream,
+    rank_bins,
+    rank_effect,
+    ranks_in_words,
+    refuse_unequal_weights,
+    shaped,
 )
+from calibrant.ranking.summary import Ranks
 
-AGAINST_COVARIATES = ("score", "permutation")
-
-
-def summarise(
-    rows: AnyRows, *, method: Any, multiplicity: Any, groups: Any, covariates: Any, resamples: Any, bins: Any, rng: Any
-) -> Summary:
-    """Count the ranks, and keep beside them what the options need."""
-    _check_options(method, multiplicity, groups=groups, covariates=covariates, bins=bins)
-    B = check_count("resamples", resamples)
-    given = cast(DistributionRows, rows)
-    if method != "smooth" and not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
-        raise InputError(_WEIGHTS)
-    if method in AGAINST_COVARIATES and covariates is None:
-        raise InputError(
-            f'method="{method}" needs {{covariates=}}, what the predictions were made from', option="covariates"
-        )
-    if multiplicity == "exchange":
-        if not (isinstance(given, DistributionRows) and isinstance(given.distribution, Samples)):
-            raise InputError('multiplicity="exchange" takes draws in the place of outcomes: it needs Samples')
-        return ExchangedRanks.of(given, B, rng)
-    found = marginal_ranks(given, rng)
-    if groups is not None:
-        return GroupedRanks.of_ranked(found, rows.w, read_row_labels(groups, rows.n, keep=given.keep))
-    if covariates is not None:
-        x = covariate_columns(covariates, rows.n, given.keep)
-        kind = KeptRanks if method == "permutation" else RankCovariates
-        return kind.of_ranked(found, rows.w, x)
-    return Ranks.of_ranked(found, rows.w)
+INSTEAD = {"intervals": "Use coverage_test", "sets": "Use coverage_test"}
+FEWEST_GROUP_ROWS = 20  # rows of a group that is tested
+ROWS_FOR_LIMIT = 50  # rows below which the null distribution of the smooth statistic is simulated
 
 
-@calibration_test(
-    reads=(Ranks, GroupedRanks, RankCovariates, KeptRanks, ExchangedRanks),
-    summarise=summarise,
-    predictions=("samples", "distributions", "quantiles", "cdf"),
-    by_group=lambda options: (
-        options["method"] in (None, "band") and options["covariates"] is None and options["multiplicity"] != "exchange"
-    ),
-    instead={"intervals": "Use coverage_test", "sets": "Use coverage_test"},
-)
+@public
 def uniformity_test(
-    summary: Summary,
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
     *,
-    method: str | None = None,
-    multiplicity: str = "holm",
-    groups: Any = None,
-    covariates: Any = None,
-    resamples: int = 999,
-    bins: int | None = None,
-    rng: Any = None,
+    multiplicity: Multiplicity = "holm",
+    groups: ArrayLike | None = None,
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
 ) -> TestResult:
     r"""Test whether outcomes fall evenly among what was predicted: whether their ranks are uniform.
 
-    With n rows, M draws per row, m = M + 1 and ranks r of 0 to M (`ranks`):
+    With n rows, M draws per row, m = M + 1 and ranks r from 0 to M (`ranks`), :math:`c_j = \#\{r < j\}` is
+    Binomial(n, j/m) if predictions are calibrated. The statistic is the smallest two-sided pointwise p-value,
 
-    ``"band"``, the default
-        :math:`c_j = \#\{r < j\}` is Binomial(n, j/m). The statistic is the smallest two-sided pointwise p-value,
-        :math:`\gamma = 2 \min_j \min(P(B_j \le c_j), P(B_j \ge c_j))`, and p the exact probability of one as small:
-        at most 0.05 exactly when the curve of `ecdf_difference` leaves its 95 % band. Sees everything, and where.
-    ``"smooth"``
-        :math:`S = Z_1^2 + \dots + Z_4^2`, :math:`Z_k = \sum_i w_i \varphi_k(r_i) / \sqrt{\sum_i w_i^2}` with
-        orthonormal polynomials φ of the rank: bias, spread, skewness, tails (Neyman 1937). Chi-square with 4 degrees
-        of freedom (M < 4: M), simulated for fewer than 50 rows. More power than the band for a wrong spread.
-    ``"chi2"``
-        Pearson's statistic of `bins` bins as in `rank_histogram`; chi-square, or simulated if a bin expects fewer than
-        5 rows.
-    ``"ks"``, ``"cvm"``, ``"ad"``
-        Kolmogorov-Smirnov (exact), Cramér-von Mises and Anderson-Darling (limit laws) of u = (r + V)/m, V uniform and
-        drawn with `rng`. They see location, and spread only weakly.
-    ``"piet"``
-        For values that depend on each other, such as those of leave-one-out: the p-values 2 min(u, 1 - u) combined by
-        the Cauchy rule, :math:`T = \frac1n \sum \tan((\frac12 - p_i)\pi)`. Sees the ends of the range alone.
-    ``"score"``, the default with `covariates`
-        :math:`T = \sum_{k=1,2} |\varphi_k(r)^\top Q|^2`, Q an orthonormal basis of the centred covariates:
-        chi-square with 2q degrees of freedom, q their rank, if ranks are uniform and unrelated to the covariates. Sees
-        forecasts that ignore what they could have known.
-    ``"permutation"``, with `covariates`
-        The same T, ranks permuted against covariates: tests "unrelated" alone.
+    .. math:: \gamma = 2 \min_j \min(P(B_j \le c_j), P(B_j \ge c_j)) ,
+
+    and the p-value is the exact probability of one as small: at most 0.05 exactly when the curve of `ecdf_difference`
+    leaves its 95 % band. It sees every kind of departure, and where it is.
 
     Parameters
     ----------
     y, prediction
-        Outcomes and `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a law, `Quantiles` or
-        `CdfValues` (with y = None); or `Ranks`, which come from ``summarize(energy_ranks, y, samples)`` and its kin, in
-        the place of both. Without draws the ranks are those of F(y) among 1,000 cells.
-    weights
-        Importance weights, for ``"smooth"`` only; others refuse unequal ones.
-    method
-        One of the above. None: ``"band"``, with covariates ``"score"``.
+        Outcomes and `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles`
+        or `CdfValues` (with y = None). Or `Ranks` in place of both, made by ``summarize(energy_ranks, y, samples)`` or
+        by ``Ranks.of(ranks, M)``. Without draws the ranks are those of F(y) among 1,000 cells.
     multiplicity
-        How p-values of several columns are adjusted: ``"holm"``, ``"bonferroni"``, ``"none"``; or ``"exchange"`` for
-        ``"band"``, ``"smooth"`` and ``"chi2"`` of `Samples`: `resamples` times a random member of each row, outcome or
-        draw, takes the outcome's place, and each statistic is compared with the largest of all columns. Exact whatever
-        the dependence of the columns.
+        How the p-values of several columns are adjusted: ``"holm"``, ``"bonferroni"`` or ``"none"``.
     groups
-        Labels of rows: ``"band"`` in each group and column, adjusted over all of them. A group of fewer than 20 rows is
-        listed and not tested (NaN).
-    covariates
-        Numbers (n,) or (n, q) that the predictions were made from.
-    resamples
-        Exchanged sets, permutations or simulated sets of ranks.
-    bins
-        With ``"chi2"``: number of bins; None as in `rank_histogram`.
+        Labels of rows: the test is made in each group and column, adjusted over all of them. A group of fewer than 20
+        rows is listed and not tested (NaN).
     rng
-        A Generator or a whole number; needed for ties between outcome and draws, jumps of a distribution function, and
-        by the methods of u. Simulations without it start from 0. To add up batches with ``"exchange"`` pass one
-        Generator to all.
+        Generator or seed; needed for ties between outcome and draws, and for jumps of a distribution function.
+    weights
+        Refused unless all are equal.
 
     Returns
     -------
@@ -141,22 +90,18 @@ def uniformity_test(
         Numbers, or arrays with one entry per coordinate; with `groups` the groups come first. `pvalue` is adjusted.
         `estimate` is (shift, spread): predictions are too high by `shift` predictive standard deviations, and their
         spread needs the factor `spread`, both for Gaussian predictions and small departures. `details` has `names`
-        (of the columns), `pvalue_each`, `M` and `tied` (ranks decided by chance). ``"band"`` has `where`, the t = j/m
-        of γ; ``"smooth"`` `Z` and `dof`; ``"chi2"`` `counts`, `expected`, `bins` and `dof`; ``"score"`` and
-        ``"permutation"`` `dof`. With groups there are `groups` (labels) and `rows` (of each).
+        (of the columns), `pvalue_each`, `M`, `tied` (ranks drawn at random) and `where`, the t = j/m of γ; with groups
+        also `groups` (labels) and `rows` (of each).
 
     Notes
     -----
-    Signs of Z: Z_1 < 0 predictions too high; Z_2 < 0 too wide, > 0 too narrow; Z_3 < 0 lower tail too short and upper
-    too long; Z_4, after Z_2, < 0 tails too heavy or two modes averaged. r/M is not uniform, nor is (r + 1/2)/m: a
-    Kolmogorov-Smirnov test of r/M rejects 98 % of calibrated sets of 1,000 rows with M = 20.
+    Other tests of ranks are verbs of their own: `rank_smooth_test` (most power for a wrong spread; takes weights),
+    `rank_chi2_test`, `rank_edf_test`, `rank_cauchy_test` (dependent rows), `rank_score_test` and
+    `rank_permutation_test` (ranks against covariates) and `rank_exchange_test` (dependent columns).
 
-    Rows must be independent, except for ``"piet"``. The same rule for order statistics (POT) and for the empirical
-    distribution function (PRIT) is not offered: of independent calibrated sets they reject 6 to 7 % and, with 1,000
-    rows, 5.8 % at 5 %. Draws of a Markov chain must be thinned first. Uniform ranks do not make a good forecast:
-    climatology passes all but ``"score"``, ``"permutation"`` and `groups`. Not rejecting is no proof: `explain` has
-    intervals of shift and spread for any size and any number of draws, and the smallest that so many rows could have
-    seen.
+    Rows must be independent, and draws of a Markov chain must be thinned first. Uniform ranks do not make a good
+    forecast: climatology passes unless `groups` split it. Not rejecting is no proof: `explain` has intervals of shift
+    and spread for any size and any number of draws, and the smallest errors that this many rows could have seen.
 
     Examples
     --------
@@ -173,76 +118,289 @@ def uniformity_test(
     >>> uniformity_test(Ranks.of(range(500), M=1000)).pvalue < 1e-100
     True
     """
-    _check_options(method, multiplicity, groups=groups, covariates=covariates, bins=bins)
-    B = check_count("resamples", resamples)
-    _check_summary(summary, method, multiplicity, groups=groups, covariates=covariates)
-    if isinstance(summary, GroupedRanks):
-        return grouped(summary, multiplicity)
-    ranks = summary if isinstance(summary, Ranks) else cast(WithRanks, summary).ranks
-    if isinstance(summary, RankCovariates):
-        found = score(summary)
-    elif isinstance(summary, KeptRanks):
-        found = permuted_score(summary, B, own_stream(rng))
-    else:
-        found = column_test(ranks, method or "band", bins=bins, resamples=B, rng=rng)
-    if multiplicity != "exchange":
-        correction = CORRECTIONS[multiplicity] if ranks.C > 1 else ""
-        return rank_result(ranks, found, adjusted(found.pvalue, multiplicity), correction)
-    exchanged = cast(ExchangedRanks, summary)
-    pvalue = exchange_pvalues(exchanged, method or "band", found.statistic, bins)
-    return rank_result(ranks, found, pvalue, f"largest of all in {len(exchanged.tables):,} exchanged sets")
+    return UNIFORMITY_TEST(y, prediction, UniformityOptions(multiplicity, rng, groups), weights=weights)
 
 
-_WEIGHTS = (
-    "uniformity_test refuses unequal weights: counts of weighted ranks have no known law; "
-    'leave weights out, or use method="smooth"'
+@dataclass(frozen=True)
+class UniformityOptions(RankTestOptions):
+    """The options of `uniformity_test`."""
+
+    groups: ArrayLike | None
+
+
+def _count_by_group(rows: DistributionRows | QuantileRows | CdfRows, options: UniformityOptions) -> Ranks:
+    found, groups = marginal_ranks(rows, options.rng), options.groups
+    labels = None if groups is None else read_row_labels(groups, rows.n, keep=rows.keep)
+    return Ranks.of_ranked(found, rows.w, labels=labels)
+
+
+def _band_result(ranks: Ranks, options: UniformityOptions) -> TestResult:
+    refuse_unequal_weights("uniformity_test", ranks)
+    if ranks.groups:
+        return _grouped(ranks, options.multiplicity)
+    if options.groups is not None:
+        raise InputError(
+            "groups cannot be given with Ranks that were counted without them; pass Ranks.of(ranks, M, groups=...)"
+        )
+    return adjusted_result(ranks, band_found(ranks), options.multiplicity)
+
+
+def band_found(ranks: Ranks) -> Found:
+    """Return γ and its exact p-value for each column."""
+    found = band_test(ranks)
+    words = "curve of the ranks against its simultaneous band; exact"
+    return Found(found.gamma, found.pvalue, words, {"where": found.where}, {})
+
+
+def _grouped(ranks: Ranks, multiplicity: Multiplicity) -> TestResult:
+    """Return exact p-values per group and column, adjusted over all of them; small groups are listed and not tested."""
+    groups, single = ranks.groups, ranks.single
+    gamma, raw, where = np.full((3, len(groups), ranks.C), np.nan)
+    for g, part in enumerate(groups):
+        if part.n >= FEWEST_GROUP_ROWS:
+            gamma[g], raw[g], where[g] = band_test(part)
+    if np.isnan(raw).all():
+        raise NotApplicableError(
+            f"no group has the {FEWEST_GROUP_ROWS} rows that its test needs; the largest has "
+            f"{max(part.n for part in groups)}. Use fewer, larger groups"
+        )
+    raw = np.maximum(raw, SMALLEST_PVALUE)
+    effects = [rank_effect(part) for part in groups]
+    untested = sum(part.n < FEWEST_GROUP_ROWS for part in groups)
+    few = f", {untested} of them too small to be tested" if untested else ""
+    return TestResult(
+        statistic=shaped(gamma, single),
+        pvalue=shaped(adjusted(raw, multiplicity), single),
+        estimate=tuple(
+            shaped(np.stack([getattr(effect, name) for effect in effects]), single) for name in ("shift", "spread")
+        ),
+        method=(
+            f"curve of the ranks against its simultaneous band, in each of {len(groups):,} groups{few}; exact; "
+            f"{ranks_in_words(ranks)}; {np.count_nonzero(~np.isnan(raw))} p-values, {CORRECTIONS[multiplicity]}"
+        ),
+        n=ranks.n,
+        details={
+            "groups": ranks.labels,
+            "rows": np.array([part.n for part in groups]),
+            "names": ranks.names,
+            "pvalue_each": shaped(raw, single),
+            "where": shaped(where, single),
+            "M": ranks.M,
+            "tied": shaped(ranks.tied, single),
+        },
+    )
+
+
+UNIFORMITY_TEST = enter(
+    Entry(
+        uniformity_test,
+        UniformityOptions,
+        _count_by_group,
+        _band_result,
+        reads=(Ranks,),
+        kind="test",
+        predictions=JUDGED,
+        instead=INSTEAD,
+    )
 )
 
 
-def _check_options(method: Any, multiplicity: Any, *, groups: Any, covariates: Any, bins: Any) -> None:
-    """Refuse unknown words, and options that do not go together."""
-    check_choice("method", method, None, *METHODS, *AGAINST_COVARIATES)
-    check_choice("multiplicity", multiplicity, *CORRECTIONS, "exchange")
-    if groups is not None and covariates is not None:
-        raise InputError("groups= and covariates= are two tests; make one call with each")
-    if groups is not None and method not in (None, "band"):
-        raise InputError(f'groups= belongs to method="band"; got method={method!r}')
-    if covariates is not None and method not in (None, *AGAINST_COVARIATES):
-        raise InputError(f'covariates= belongs to method="score" and "permutation"; got method={method!r}')
-    if bins is not None and method != "chi2":
-        raise InputError(f'bins= belongs to method="chi2"; got method={method!r}')
-    if multiplicity == "exchange":
-        other = "groups" if groups is not None else "covariates" if covariates is not None else None
-        if other or method not in (None, *ON_COUNTS):
-            got = f"{other}=" if other else f"method={method!r}"
-            listed = ", ".join(f'"{name}"' for name in ON_COUNTS)
-            raise InputError(f'multiplicity="exchange" belongs to the methods {listed} of all rows; got {got}')
+@public
+def rank_smooth_test(
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    multiplicity: Multiplicity = "holm",
+    resamples: int = 999,
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
+) -> TestResult:
+    r"""Test the ranks of outcomes by four polynomials: bias, spread, skewness, tails (Neyman's smooth test).
+
+    .. math:: S = Z_1^2 + \dots + Z_4^2, \qquad Z_k = \frac{\sum_i w_i \varphi_k(r_i)}{\sqrt{\sum_i w_i^2}}
+
+    with orthonormal polynomials φ of the rank. If predictions are calibrated S is chi-square with 4 degrees of freedom
+    in the limit of many rows (M of them if M < 4); for fewer than 50 rows its distribution is simulated.
+
+    Parameters
+    ----------
+    y, prediction, multiplicity
+        As in `uniformity_test`.
+    resamples
+        Number of simulated sets of ranks, for fewer than 50 rows.
+    rng
+        Generator or seed; needed for ties between outcome and draws. Simulations without it start from 0.
+    weights
+        Importance weights.
+
+    Returns
+    -------
+    TestResult
+        As that of `uniformity_test`; `details` has `Z`, (4,) or (4, C), and `dof`.
+
+    Notes
+    -----
+    More power than `uniformity_test` for a wrong spread; departures that these polynomials do not have stay unseen.
+    Signs: Z_1 < 0 predictions too high; Z_2 < 0 too wide, > 0 too narrow; Z_3 < 0 lower tail too short and upper too
+    long; Z_4, after Z_2, < 0 tails too heavy or two modes averaged.
+
+    References
+    ----------
+    Neyman (1937), "Smooth test" for goodness of fit.
+
+    Examples
+    --------
+    Of 100 outcomes 60 lie above their only draw: S = (60 - 40)²/100.
+
+    >>> from calibrant import Ranks
+    >>> rank_smooth_test(Ranks.of([0] * 40 + [1] * 60, M=1)).statistic
+    4.0
+    """
+    return SMOOTH_TEST(y, prediction, SmoothOptions(multiplicity, rng, resamples), weights=weights)
 
 
-def _check_summary(summary: Summary, method: Any, multiplicity: Any, *, groups: Any, covariates: Any) -> None:
-    """Refuse what a summary does not tell."""
-    name = type(summary).__name__
-    of_covariates = isinstance(summary, RankCovariates | KeptRanks)
-    for option, value, fits in (
-        ("groups", groups, isinstance(summary, GroupedRanks)),
-        ("covariates", covariates, of_covariates),
-    ):
-        if value is not None and not fits:
-            kind = "GroupedRanks" if option == "groups" else "RankCovariates"
-            raise InputError(
-                f"{option} cannot be given with {name}, which has counted rows without them; "
-                f"pass {kind}.of(ranks, M, {option}), made of the ranks"
-            )
-    if multiplicity == "exchange" and not isinstance(summary, ExchangedRanks):
-        raise SummaryError(f'multiplicity="exchange" needs the draws, which {name} does not hold; {_make(method)}')
-    told = ("score" if isinstance(summary, RankCovariates) else "permutation",) if of_covariates else METHODS
-    told = ("band",) if isinstance(summary, GroupedRanks) else told
-    if method is not None and method not in told:
-        raise SummaryError(f"{name} does not hold what method={method!r} needs; {_make(method)}")
-    equal = (summary if isinstance(summary, Ranks) else cast(WithRanks, summary).ranks).has_equal_weights
-    if not equal and (method != "smooth" or multiplicity == "exchange"):
-        raise InputError(_WEIGHTS)
+@dataclass(frozen=True)
+class SmoothOptions(RankTestOptions):
+    """The options of `rank_smooth_test`."""
+
+    resamples: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("resamples", self.resamples)
 
 
-def _make(method: Any) -> str:
-    return f'pass outcomes and predictions, or summarize("uniformity_test", y, prediction, method={method!r}, ...)'
+def _smooth_result(ranks: Ranks, options: SmoothOptions) -> TestResult:
+    return adjusted_result(ranks, smooth_found(ranks, options.resamples, options.rng), options.multiplicity)
+
+
+def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> Found:
+    """Return S and its p-value for each column."""
+    from scipy.special import chdtrc
+
+    Z = rank_effect(ranks).Z
+    S, K = (Z * Z).sum(axis=0), len(Z)
+    rows = float(ranks.weight[:, 0].sum() ** 2 / ranks.weight2[:, 0].sum())
+    columns, shared = {"Z": Z}, {"dof": K}
+    if rows < ROWS_FOR_LIMIT and ranks.has_equal_weights:
+        p = _simulated_pvalues(S, ranks.n, ranks.M, resamples, own_stream(rng))
+        return Found(S, p, f"smooth test of {K} polynomials; {resamples:,} simulated sets of ranks", columns, shared)
+    words = f"smooth test of {K} polynomials; chi-square limit with {K} degree{'s' if K > 1 else ''} of freedom"
+    if rows < ROWS_FOR_LIMIT:
+        words += (
+            f"; weights worth only {rows:.3g} equal rows ({ROWS_FOR_LIMIT} are needed), so the p-value is approximate"
+        )
+    return Found(S, np.asarray(chdtrc(K, S)), words, columns, shared)
+
+
+def _simulated_pvalues(S: FloatArray, n: int, M: int, B: int, rng: np.random.Generator) -> FloatArray:
+    phi, extreme = legendre(M), np.zeros(S.size, np.int64)
+    for part in chunks(B, max(1, BLOCK // (4 * n))):
+        rank = rng.integers(M + 1, size=(part.stop - part.start, n))
+        drawn = (phi[:, rank].sum(axis=2) ** 2).sum(axis=0) / n
+        extreme += [np.count_nonzero(reaches(drawn, s, 1.0)) for s in S]
+    return np.asarray(resampled_pvalue(extreme, B))
+
+
+SMOOTH_TEST = enter(
+    Entry(
+        rank_smooth_test,
+        SmoothOptions,
+        count_ranks,
+        _smooth_result,
+        reads=(Ranks,),
+        kind="test",
+        predictions=JUDGED,
+        instead=INSTEAD,
+    )
+)
+
+
+@public
+def rank_chi2_test(
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    bins: int | None = None,
+    multiplicity: Multiplicity = "holm",
+    resamples: int = 999,
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
+) -> TestResult:
+    r"""Test the histogram of the ranks of outcomes by Pearson's chi-square statistic.
+
+    .. math:: \sum_k \frac{(n_k - e_k)^2}{e_k}
+
+    with the count :math:`n_k` and the expected count :math:`e_k` of each bin of `rank_histogram`. Chi-square with
+    bins - 1 degrees of freedom, or simulated if a bin expects fewer than 5 rows.
+
+    Parameters
+    ----------
+    y, prediction, multiplicity, weights
+        As in `uniformity_test`.
+    bins
+        Number of bins; None as in `rank_histogram`.
+    resamples
+        Number of simulated histograms, where a bin expects fewer than 5 rows.
+    rng
+        Generator or seed; needed for ties between outcome and draws. Simulations without it start from 0.
+
+    Returns
+    -------
+    TestResult
+        As that of `uniformity_test`; `details` has `counts`, `expected`, `bins` and `dof`.
+
+    Examples
+    --------
+    Counts 40 and 60 where 50 are expected: 2 · 10²/50.
+
+    >>> from calibrant import Ranks
+    >>> rank_chi2_test(Ranks.of([0] * 40 + [1] * 60, M=1)).statistic
+    4.0
+    """
+    return CHI2_TEST(y, prediction, Chi2Options(multiplicity, rng, bins, resamples), weights=weights)
+
+
+@dataclass(frozen=True)
+class Chi2Options(RankTestOptions):
+    """The options of `rank_chi2_test`."""
+
+    bins: int | None
+    resamples: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bins(self.bins)
+        check_count("resamples", self.resamples)
+
+
+def _chi2_result(ranks: Ranks, options: Chi2Options) -> TestResult:
+    refuse_unequal_weights("rank_chi2_test", ranks)
+    found = chi2_found(ranks, options.bins, options.resamples, options.rng)
+    return adjusted_result(ranks, found, options.multiplicity)
+
+
+def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) -> Found:
+    """Return Pearson's statistic and its p-value for each column."""
+    k = number_of_bins(bins, ranks.n, ranks.M)
+    counts = bin_counts(ranks.counts, k)
+    expected = ranks.n * rank_bins(ranks.M, k) / (ranks.M + 1)
+    T, p = chi2(counts, expected, rng, resamples=resamples)
+    limit = f"chi-square limit with {k - 1} degree{'s' if k > 2 else ''} of freedom"
+    how = limit if is_large(expected) else f"{resamples:,} simulated sets"
+    shared = {"bins": k, "dof": k - 1, "expected": expected}
+    return Found(T, p, f"histogram of {k} bins (Pearson); {how}", {"counts": counts}, shared)
+
+
+CHI2_TEST = enter(
+    Entry(
+        rank_chi2_test,
+        Chi2Options,
+        count_ranks,
+        _chi2_result,
+        reads=(Ranks,),
+        kind="test",
+        predictions=JUDGED,
+        instead=INSTEAD,
+    )
+)

@@ -1,0 +1,252 @@
+"""The test of several dependent columns of ranks by exchanging outcomes with their draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.dispatch import chunks
+from calibrant.core.null import resampled_pvalue
+from calibrant.core.results import TestResult
+from calibrant.errors import InputError, SummaryError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice, check_count
+from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.bands import count_limits
+from calibrant.ranking.counting import Counts, as_compared, legendre
+from calibrant.ranking.effects import (
+    Found,
+    below,
+    bin_counts,
+    check_rng,
+    count_ranks,
+    number_of_bins,
+    own_stream,
+    pearson,
+    rank_bins,
+    rank_result,
+    refuse_unequal_weights,
+)
+from calibrant.ranking.summary import ExchangedCounts, Ranks
+from calibrant.ranking.uniformity_test import band_found, chi2_found, smooth_found
+
+BLOCK = 1 << 22  # ranks, or counts, that are looked at together
+MOST_COUNTS = 1 << 28  # that all tables hold, two gigabytes
+TIE = 1e-10  # statistics this close are equal in exact arithmetic
+METHODS = ("band", "smooth", "chi2")
+
+
+@public
+def rank_exchange_test(
+    y: Outcomes | None,
+    prediction: Samples | None = None,
+    *,
+    method: Literal["band", "smooth", "chi2"] = "band",
+    resamples: int = 999,
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
+) -> TestResult:
+    r"""Test the ranks of all coordinates together, exactly whatever their dependence.
+
+    If predictions are calibrated, the outcome and its draws are exchangeable. `resamples` times a random member of
+    each row, outcome or draw, takes the outcome's place in all coordinates, and the statistic of each coordinate is
+    compared with the largest of all coordinates:
+
+    .. math:: p_c = \frac{1 + \#\{b : \max_{c'} T_{bc'} \ge T_c\}}{B + 1} .
+
+    Parameters
+    ----------
+    y
+        Outcomes, (n,) or (n, D). Or the summary made by ``summarize(rank_exchange_test, y, samples)``.
+    prediction
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``).
+    method
+        The statistic: that of `uniformity_test` (``"band"``), of `rank_smooth_test` (``"smooth"``) or of
+        `rank_chi2_test` with its default bins (``"chi2"``).
+    resamples
+        Number of exchanged sets, B.
+    rng
+        Generator or seed; needed for ties between outcome and draws. Exchanges without it start from 0. To add up
+        batches pass one Generator to all of them.
+    weights
+        Refused unless all are equal.
+
+    Returns
+    -------
+    TestResult
+        As that of the chosen statistic. `pvalue` holds for all coordinates together; its smallest value is the p-value
+        of "all coordinates are calibrated". `details["pvalue_each"]` has those of single coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import Samples
+    >>> rng = np.random.default_rng(0)
+    >>> draws = rng.normal(size=(50, 9, 2))
+    >>> rank_exchange_test(np.full((50, 2), 5.0), Samples(draws), resamples=99).pvalue
+    array([0.01, 0.01])
+    """
+    return EXCHANGE_TEST(y, prediction, ExchangeOptions(method, resamples, rng), weights=weights)
+
+
+@dataclass(frozen=True)
+class ExchangeOptions:
+    """The options of `rank_exchange_test`."""
+
+    method: Literal["band", "smooth", "chi2"]
+    resamples: int
+    rng: Rng | None
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, *METHODS)
+        check_count("resamples", self.resamples)
+        check_rng(self.rng)
+
+
+def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
+    """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
+    own, B = count_ranks(rows, options), options.resamples
+    refuse_unequal_weights("rank_exchange_test", own)
+    if own.counts.size * B > MOST_COUNTS:
+        raise InputError(
+            f"rank_exchange_test would hold {B:,} tables of {own.M + 1:,} ranks in {own.C:,} columns; at most "
+            f"{MOST_COUNTS:,} counts (2 GB) are held. Pass fewer resamples or fewer columns"
+        )
+    stream = own_stream(options.rng)
+    number = int(stream.integers(1 << 62))
+    return replace(own, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
+
+
+def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
+    if not ranks.exchanged:
+        raise SummaryError(
+            "rank_exchange_test needs the draws, which Ranks do not hold; pass outcomes and Samples, or "
+            "summarize(rank_exchange_test, y, samples, ...)"
+        )
+    refuse_unequal_weights("rank_exchange_test", ranks)
+    found = _found(ranks, options)
+    tables = ranks.exchanged[0].tables
+    pvalue = exchange_pvalues(ranks, options.method, found.statistic)
+    return rank_result(ranks, found, pvalue, f"largest of all in {len(tables):,} exchanged sets")
+
+
+def _found(ranks: Ranks, options: ExchangeOptions) -> Found:
+    if options.method == "band":
+        return band_found(ranks)
+    if options.method == "smooth":
+        return smooth_found(ranks, options.resamples, options.rng)
+    return chi2_found(ranks, None, options.resamples, options.rng)
+
+
+def exchange_pvalues(ranks: Ranks, method: str, statistic: FloatArray) -> FloatArray:
+    """Return (1 + #{max_c T_bc >= T_c}) / (B + 1) of each column c: the smallest is that of all columns together.
+
+    Tables of exchanged members have the distribution of the observed one if predictions are calibrated, so the
+    smallest is exact; and if only some columns are calibrated, the probability of rejecting one of these is still at
+    most the level.
+    """
+    tables = ranks.exchanged[0].tables
+    B, extreme = len(tables), np.zeros(statistic.size, np.int64)
+    for part in chunks(B, max(1, BLOCK // tables[0].size)):
+        counts = np.moveaxis(tables[part], 0, 1)  # (M + 1, b, C)
+        extreme += _outside(counts, ranks, statistic) if method == "band" else _above(counts, method, statistic)
+    return np.asarray(resampled_pvalue(extreme, B))
+
+
+def _outside(counts: Counts, ranks: Ranks, gamma: FloatArray) -> Counts:
+    """Return how many tables have a column whose γ is at most that of each observed column: that leaves its limits."""
+    c, t = below(counts, ranks.points), ranks.points / (ranks.M + 1)
+    low, high = c.min(axis=2), c.max(axis=2)  # (T, b) over columns
+    found = []
+    for g in gamma:
+        limits = count_limits(float(g), ranks.n, t, strict=True)
+        outside = (low < limits.lower[:, None]) | (high > limits.upper[:, None])
+        found.append(np.count_nonzero(outside.any(axis=0)))
+    return np.array(found)
+
+
+def _above(counts: Counts, method: str, statistic: FloatArray) -> Counts:
+    """Return how many tables have a column whose statistic reaches that of each observed column."""
+    m, b, C = counts.shape
+    flat = counts.reshape(m, b * C)
+    n, M = int(flat[:, 0].sum()), m - 1
+    if method == "smooth":
+        redrawn = ((legendre(M) @ flat) ** 2).sum(axis=0) / n
+    else:
+        k = number_of_bins(None, n, M)
+        redrawn = pearson(bin_counts(flat, k), n * rank_bins(M, k) / m)
+    largest = redrawn.reshape(b, C).max(axis=1)
+    return np.asarray(np.count_nonzero(largest[:, None] >= statistic * (1 - TIE), axis=0))
+
+
+EXCHANGE_TEST = enter(
+    Entry(
+        rank_exchange_test,
+        ExchangeOptions,
+        exchange,
+        _exchange_result,
+        reads=(Ranks,),
+        kind="test",
+        predictions=("samples",),
+        instead={"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"},
+    )
+)
+
+
+def exchanged_counts(rows: DistributionRows, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return B tables of counts (B, M + 1, C): of ranks, if a random member of each row were its outcome.
+
+    If predictions are calibrated, outcome and draws are exchangeable, and the table of the outcomes is one more such
+    table: any statistic of it has the distribution of the same statistic of these, however the columns depend on each
+    other. Ties are broken at random, anew in each table.
+
+    >>> from calibrant.inputs.rows import read_outcomes
+    >>> rows = read_outcomes([2.5, 0.0], Samples([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    >>> exchanged_counts(rows, 5, np.random.default_rng(0)).sum(axis=1)[:, 0]
+    array([2, 2, 2, 2, 2])
+    """
+    distribution = rows.distribution
+    assert isinstance(distribution, Samples)  # the only kind that rank_exchange_test reads
+    m, y = distribution.M + 1, rows.y.reshape(rows.n, -1)
+    C = y.shape[1]
+    tables = np.zeros((C, resamples * m), np.int64)
+    offset = np.arange(resamples) * m
+    for part in chunks(rows.n, max(1, BLOCK // max(resamples, m * C))):
+        less, equal = member_counts(y[part], distribution.held[part].reshape(-1, distribution.M, C), rows.dtype)
+        chosen = rng.integers(m, size=(len(less), resamples))
+        for c in range(C):
+            rank = np.take_along_axis(less[:, c], chosen, axis=1)
+            ties = np.take_along_axis(equal[:, c], chosen, axis=1)
+            if ties.any():
+                rank += rng.integers(0, ties, endpoint=True)
+            tables[c] += np.bincount((rank + offset).ravel(), minlength=tables.shape[1])
+    return np.ascontiguousarray(tables.reshape(C, resamples, m).transpose(1, 2, 0))
+
+
+def member_counts(y: NDArray[Any], draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
+    """Return how many other members lie below each member and how many equal it, (n, C, M + 1), the outcome first.
+
+    >>> less, equal = member_counts(np.array([[2.0]]), np.array([[[1.0], [2.0], [5.0]]]), np.dtype(np.float64))
+    >>> less[0, 0], equal[0, 0]
+    (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
+    """
+    z = np.concatenate([as_compared(y[:, None], dtype), as_compared(draws, dtype)], axis=1).transpose(0, 2, 1)
+    order = np.argsort(z, axis=2)
+    ascending = np.take_along_axis(z, order, axis=2)
+    place = np.arange(z.shape[2])
+    first = np.ones(z.shape, bool)  # of a run of equal members
+    first[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
+    last = np.ones(z.shape, bool)
+    last[..., :-1] = first[..., 1:]
+    starts = np.maximum.accumulate(np.where(first, place, 0), axis=2)
+    ends = np.minimum.accumulate(np.where(last, place, z.shape[2])[..., ::-1], axis=2)[..., ::-1]
+    less, equal = np.empty((2, *z.shape), np.int64)
+    np.put_along_axis(less, order, starts, axis=2)
+    np.put_along_axis(equal, order, ends - starts, axis=2)
+    return less, equal

@@ -1,0 +1,259 @@
+"""Outcomes exchanged with their draws: how members are counted, what adds up, levels, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from calibrant import Normal, Ranks, Samples, Summary, SummaryError, rank_chi2_test, rank_smooth_test, summarize
+from calibrant.inputs.rows import read_outcomes
+from calibrant.ranking.counting import rank_counts
+from calibrant.ranking.effects import band_test
+from calibrant.ranking.exchange_test import (
+    METHODS,
+    ExchangeOptions,
+    exchange,
+    exchange_pvalues,
+    exchanged_counts,
+    member_counts,
+    rank_exchange_test,
+)
+from calibrant.ranking.uniformity_test import uniformity_test
+
+UNADJUSTED = {"band": uniformity_test, "smooth": rank_smooth_test, "chi2": rank_chi2_test}
+
+
+def exchanged(rows, resamples, rng):
+    return exchange(rows, ExchangeOptions("band", resamples, rng))
+
+
+def drawn(rng, n=25, M=5, D=3, scale=1.0, grid=None):
+    """Return outcomes and draws of correlated coordinates; on a grid there are ties."""
+    common = rng.normal(size=(n, M + 1, 1))
+    z = common + 0.5 * rng.normal(size=(n, M + 1, D))
+    z[:, 0] *= scale
+    z = z if grid is None else np.round(z / grid) * grid
+    return z[:, 0], Samples(z[:, 1:])
+
+
+def gammas(table):
+    """Return γ of each column of a table (M + 1, C)."""
+    ranks = [np.repeat(np.arange(len(column)), column) for column in table.T]
+    return band_test(Ranks.of(np.stack(ranks, axis=1), len(table) - 1)).gamma
+
+
+def test_counts_replicates_that_are_at_least_as_extreme():
+    y, samples = drawn(np.random.default_rng(0))
+    summary = exchanged(read_outcomes(y, samples), 99, 0)
+    smallest = np.array([gammas(table).min() for table in summary.exchanged[0].tables])
+    own = gammas(summary.counts)
+    expected = [(1 + np.count_nonzero(smallest <= g * (1 + 1e-9))) / 100 for g in own]
+    np.testing.assert_array_equal(exchange_pvalues(summary, "band", own), expected)
+
+
+def test_small_blocks_change_nothing(monkeypatch):
+    y, samples = drawn(np.random.default_rng(0))
+    expected = [rank_exchange_test(y, samples, method=m).pvalue for m in METHODS]
+    monkeypatch.setattr("calibrant.ranking.exchange_test.BLOCK", 1)
+    found = [rank_exchange_test(y, samples, method=m).pvalue for m in METHODS]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_copies_of_a_column_cost_nothing(method):
+    y, samples = drawn(np.random.default_rng(1), D=1, scale=1.5)
+    copies = np.repeat(y, 20, axis=1), Samples(np.repeat(samples.held, 20, axis=2))
+    one = rank_exchange_test(y, samples, method=method).pvalue[0]
+    many = rank_exchange_test(*copies, method=method).pvalue
+    assert (many == one).all()
+    assert UNADJUSTED[method](*copies).pvalue[0] > one
+
+
+@pytest.mark.parametrize("grid", [None, 0.5])
+@pytest.mark.parametrize("method", METHODS)
+def test_level(method, grid):
+    """With 19 replicates p <= 0.05 means: more extreme than all of them, once in 20 if they are alike."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(300):
+        y, samples = drawn(rng, n=20, M=4, grid=grid)
+        found.append(rank_exchange_test(y, samples, method=method, resamples=19, rng=rng).pvalue.min())
+    assert 0.005 < np.mean(np.array(found) <= 0.05) < 0.1  # four standard errors above the level
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_too_wide_an_outcome_is_seen(method):
+    y, samples = drawn(np.random.default_rng(2), n=200, scale=2.0)
+    found = rank_exchange_test(y, samples, method=method, resamples=199)
+    assert found.pvalue.max() == 1 / 200
+    assert "199 exchanged sets" in found.method
+
+
+def test_batches_with_one_generator_add_up():
+    rng, chance = np.random.default_rng(0), np.random.default_rng(1)
+    batches = [drawn(rng, n=60, scale=1.3) for _ in range(3)]
+    summary = sum(exchanged(read_outcomes(*batch), 199, chance) for batch in batches)
+    y, draws = (np.concatenate(part) for part in zip(*((y, s.held) for y, s in batches), strict=True))
+    whole = rank_exchange_test(y, Samples(draws), resamples=199)
+    found = rank_exchange_test(summary)
+    np.testing.assert_array_equal(found.statistic, whole.statistic)
+    np.testing.assert_allclose(found.pvalue, whole.pvalue, atol=0.12)
+    np.testing.assert_array_equal(uniformity_test(summary).pvalue, uniformity_test(y, Samples(draws)).pvalue)
+
+
+def test_statistics_and_words():
+    y, samples = drawn(np.random.default_rng(4), scale=1.4)
+    found = rank_exchange_test(y, samples, resamples=199)
+    np.testing.assert_array_equal(found.statistic, uniformity_test(y, samples).statistic)
+    assert (found.pvalue >= 1 / 200).all()
+    np.testing.assert_allclose(found.pvalue * 200, np.rint(found.pvalue * 200), rtol=1e-12)
+    assert "199 exchanged sets" in found.method
+    one = rank_exchange_test(y[:, 0], Samples(samples.held[:, :, 0]), resamples=99)
+    assert type(one.pvalue) is float
+    assert one.pvalue == pytest.approx(one.details["pvalue_each"], abs=0.12)
+
+
+def test_repeats_itself():
+    given = drawn(np.random.default_rng(5))
+    one, same, other = (rank_exchange_test(*given, resamples=99, rng=rng).pvalue for rng in (None, 0, 7))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_refusals(refusal):
+    y, samples = drawn(np.random.default_rng(6))
+    assert "method must be one of 'band', 'smooth', 'chi2'" in refusal(rank_exchange_test, y, samples, method="ks")
+    assert "resamples must be at least 1" in refusal(rank_exchange_test, y, samples, resamples=0)
+    assert "unequal weights" in refusal(rank_exchange_test, y, samples, weights=np.linspace(1, 2, 25))
+    assert "Pass draws of it" in refusal(rank_exchange_test, [0.0], Normal([0.0], 1.0))
+    assert "needs the draws" in refusal(rank_exchange_test, Ranks.of([0, 1], 3), error=SummaryError)
+    parts = [summarize(rank_exchange_test, y, samples) for _ in range(2)]
+    assert "same random numbers" in refusal(lambda: parts[0] + parts[1], error=SummaryError)
+
+
+def rows_of(n=12, seed=0, M=5, D=2):
+    rng = np.random.default_rng(seed)
+    return read_outcomes(rng.normal(size=(n, D)), Samples(rng.normal(size=(n, M, D))))
+
+
+def test_holds_the_ranks_and_their_replicates():
+    given = rows_of()
+    found = exchanged(given, 7, 0)
+    assert found.exchanged[0].tables.shape == (7, 6, 2)
+    assert (found.exchanged[0].tables.sum(axis=1) == 12).all()
+    assert found.take([0, 1]) == summarize("ranks", given.y, given.distribution)
+    assert found.n == 12
+
+
+def test_replicates_add_up():
+    chance = np.random.default_rng(0)
+    one, other = (exchanged(rows_of(seed=seed), 7, chance) for seed in (1, 2))
+    both = one + other
+    np.testing.assert_array_equal(both.exchanged[0].tables, one.exchanged[0].tables + other.exchanged[0].tables)
+    assert both.take([0, 1]) == one.take([0, 1]) + other.take([0, 1])
+    assert (both + exchanged(rows_of(seed=3), 7, chance)).n == 36
+
+
+def test_zero_and_bytes():
+    found = exchanged(rows_of(), 7, 0)
+    assert Ranks.zero() + found == found + Ranks.zero() == sum([found])
+    assert Summary.from_bytes(found.to_bytes()) == found
+    assert Summary.from_bytes(Ranks.zero().to_bytes()) == Ranks.zero()
+
+
+@pytest.mark.parametrize("rng", [None, 0, 3])
+def test_the_same_chance_twice_is_refused(rng, refusal):
+    one, other = (exchanged(rows_of(seed=seed), 7, rng) for seed in (1, 2))
+    message = refusal(lambda: one + other, error=SummaryError)
+    assert "same random numbers" in message
+    assert "Generator" in message
+
+
+def test_different_numbers_merge():
+    assert (exchanged(rows_of(seed=1), 7, 1) + exchanged(rows_of(seed=2), 7, 2)).n == 24
+
+
+def test_what_does_not_fit(refusal):
+    one = exchanged(rows_of(), 7, 0)
+    assert "same resamples" in refusal(lambda: one + exchanged(rows_of(), 8, 1), error=SummaryError)
+    assert "among 4 draws" in refusal(lambda: one + exchanged(rows_of(M=4), 7, 1), error=SummaryError)
+
+
+def test_batches_of_different_weights(refusal):
+    given = rows_of()
+    one, other = (
+        exchanged(read_outcomes(given.y, given.distribution, weights=np.full(12, w)), 7, int(w)) for w in (1.0, 2.0)
+    )
+    assert "weights" in refusal(lambda: one + other, error=SummaryError)
+
+
+def test_too_many_counts_are_refused_before_they_are_made(refusal):
+    message = refusal(exchanged, rows_of(), 10**9, 0)
+    assert "fewer resamples" in message
+
+
+def test_ties_need_chance(refusal):
+    tied = read_outcomes(np.zeros(3), Samples(np.zeros((3, 2))))
+    assert "rng=" in refusal(exchanged, tied, 7, None)
+    assert exchanged(tied, 7, 0).tied.tolist() == [3]
+
+
+DOUBLE = np.dtype(np.float64)
+values = st.one_of(st.integers(-2, 2).map(float), st.sampled_from([np.inf, -np.inf, 0.5, -0.0]))
+
+
+@given(arrays(float, (3, 5, 2), elements=values))
+def test_members_are_counted_one_by_one(z):
+    less, equal = member_counts(z[:, 0], z[:, 1:], DOUBLE)
+    for member in range(5):
+        others = np.delete(z, member, axis=1)
+        np.testing.assert_array_equal(less[:, :, member], (others < z[:, member, None]).sum(axis=1))
+        np.testing.assert_array_equal(equal[:, :, member], (others == z[:, member, None]).sum(axis=1))
+
+
+def test_the_outcome_comes_first():
+    rng = np.random.default_rng(0)
+    y, draws = rng.integers(0, 5, (20, 2)) / 1.0, rng.integers(0, 5, (20, 7, 2)) / 1.0
+    less, equal = member_counts(y, draws, DOUBLE)
+    for found, expected in zip((less, equal), rank_counts(y, draws, DOUBLE), strict=True):
+        np.testing.assert_array_equal(found[:, :, 0], expected)
+
+
+def test_compared_in_the_coarser_type():
+    y, draws = np.array([[0.1]]), np.array([[[0.1]]], np.float32)
+    assert member_counts(y, draws, np.dtype(np.float32))[1].max() == 1
+    assert member_counts(y, draws, DOUBLE)[1].max() == 0
+
+
+def test_without_ties_every_rank_is_equally_likely():
+    rng = np.random.default_rng(0)
+    rows = read_outcomes(rng.normal(size=40), Samples(rng.normal(size=(40, 4))))
+    tables = exchanged_counts(rows, 500, np.random.default_rng(1))
+    assert tables.shape == (500, 5, 1)
+    assert (tables.sum(axis=1) == 40).all()
+    share = tables.sum(axis=0)[:, 0] / (500 * 40)
+    np.testing.assert_allclose(share, 0.2, atol=5 * np.sqrt(0.16 / (500 * 40)))
+
+
+def test_one_member_stands_for_the_outcome_in_all_columns():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(30, 6))
+    both = np.stack([draws, -draws], axis=2)  # where one is high the other is low
+    tables = exchanged_counts(read_outcomes(both[:, 0], Samples(both[:, 1:])), 50, np.random.default_rng(1))
+    np.testing.assert_array_equal(tables[:, :, 0], tables[:, ::-1, 1])
+
+
+def test_tied_members_share_their_ranks():
+    rows = read_outcomes(np.zeros(100), Samples(np.zeros((100, 3))))
+    share = exchanged_counts(rows, 200, np.random.default_rng(0)).sum(axis=0)[:, 0] / 20_000
+    np.testing.assert_allclose(share, 0.25, atol=0.02)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_small_blocks_change_nothing_but_chance(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    rows = read_outcomes(rng.normal(size=(9, 2)), Samples(rng.normal(size=(9, 4, 2))))
+    whole = exchanged_counts(rows, 2000, np.random.default_rng(0)).mean(axis=0)
+    monkeypatch.setattr("calibrant.ranking.exchange_test.BLOCK", 1)
+    np.testing.assert_allclose(exchanged_counts(rows, 2000, np.random.default_rng(0)).mean(axis=0), whole, atol=0.2)
