@@ -9,8 +9,6 @@ from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernels.kept import Kept, KeptCoverage, KeptDistributions
-from calibrant.points.blocks import PointBlocks
-from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.ranking.covariates import ExchangedRanks, KeptRanks, RankCovariates
 from calibrant.ranking.summary import GroupedRanks, Ranks
@@ -38,8 +36,6 @@ __all__ = [
     "Moments",
     "Ordered",
     "PerLabel",
-    "PointBlocks",
-    "PointMoments",
     "RankCovariates",
     "Ranks",
     "Several",

@@ -33,6 +33,7 @@ from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.kernel_errors.fitted import Chance
 from calibrant.kernels.coverage_rows import CoverageRows
 from calibrant.kernels.row_order import table_of
+from calibrant.points import PointBlocks, PointMoments
 from calibrant.points.inputs import PointSets
 
 rows = st.lists(
@@ -157,13 +158,13 @@ def exchanged_ranks(y, p, w):
 
 
 def point_moments(y, p, w):
-    return summaries.PointMoments.of(np.stack([y, p, w], axis=1))
+    return PointMoments.of(np.stack([y, p, w], axis=1))
 
 
 def point_blocks(y, p, w):
     """Return points of one set that fill no block: others depend on what is left over, see test_point_blocks.py."""
     sets = PointSets(np.stack([y, p, w], axis=1).astype(float), np.zeros((0, 3)))
-    return summaries.PointBlocks.of_sets(sets, Gaussian(1.0, "euclidean"), "block", 100)
+    return PointBlocks.of_sets(sets, Gaussian(1.0, "euclidean"), "block", 100)
 
 
 def interval_rows(y, p, w):
@@ -321,7 +322,7 @@ class TestValue:
 
 def test_every_kind_is_here_and_known_by_its_name():
     here = {type(example(make)).__name__: type(example(make)) for make in MAKERS}
-    assert set(here) == set(summaries.__all__) - {"Summary", "BinTable"}
+    assert set(here) - {"PointBlocks", "PointMoments"} == set(summaries.__all__) - {"Summary", "BinTable"}
     assert {name: Summary.kinds[name] for name in here} == here
 
 

@@ -18,8 +18,8 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, seed_of
 from calibrant.kernels.kernel import Kernel
 from calibrant.kernels.point_kernels import PointKernel, point_kernel
+from calibrant.points.discrepancy import mmd_of_sums
 from calibrant.points.inputs import check_names, read_points
-from calibrant.points.mmd import mmd_of_sums
 from calibrant.points.sums import pair_sums
 
 SETS = ("y", "points")

@@ -175,7 +175,7 @@ def frechet_distance(y: Any, points: Any, *, extrapolate: bool = False, rng: Any
 
     The value is biased: two sets of one law have a positive one, about (1/n + 1/m) times a number that grows with d².
     Values at different n do not compare. For a Gaussian law in 50 dimensions with covariance 1 and n = m = 1600 it is
-    0.861 on average. `compare_samples` prints what chance gives beside the value.
+    0.861 on average. `compare` prints what chance gives beside the value.
 
     ``extrapolate=True``: the points of each set are put in random order, and the distance is found for the first 2/6,
     3/6, 4/6, 5/6 and for all of them, of both sets at once. Returned is the intercept of the least-squares line of

@@ -16,13 +16,13 @@ from calibrant.core.results import Curve
 from calibrant.core.words import percent
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.points.c2st import c2st
+from calibrant.points.balls import DensityCoverage, density_coverage
+from calibrant.points.classifier_test import c2st
 from calibrant.points.copies import ClosePairs, nearest_distances, repeated
-from calibrant.points.density_coverage import DensityCoverage, density_coverage
+from calibrant.points.discrepancy import kernel_distance, mmd
+from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance
 from calibrant.points.inputs import PointSets, random_part
-from calibrant.points.mmd import kernel_distance, mmd
-from calibrant.points.mmd_test import mmd_test
 from calibrant.points.moments import PointMoments
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.points.vendi import vendi_scores

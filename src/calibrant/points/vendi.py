@@ -180,7 +180,7 @@ def vendi_score(
     The score of Friedman and Dieng (2023); their package vendi-score 0.0.3 drops the order on one of its paths.
     Diversity is not correctness: noise is diverse. A value says little alone, and most beside that of real points. It
     grows with n and hangs on σ, so that two sets compare only at one n and one σ, given as a number. ``"median"`` takes
-    σ from the set itself: points spread out twice as far have the same score. `compare_samples` scores its sets with
+    σ from the set itself: points spread out twice as far have the same score. `compare` scores its sets with
     one σ and one n.
 
     Points that are all alike have score 1 whatever σ is, also where a median finds none. An eigenvalue below n · 1e-16

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant.core import dispatch
-from calibrant.points import density_coverage as module
+from calibrant.points import balls as module
 from calibrant.points import neighbours
-from calibrant.points.copies import distinct
-from calibrant.points.density_coverage import (
+from calibrant.points.balls import (
     NAMES,
     DensityCoverage,
     Relabelled,
@@ -27,6 +26,7 @@ from calibrant.points.density_coverage import (
     list_length,
     relabelled_counts,
 )
+from calibrant.points.copies import distinct
 from calibrant.points.neighbours import Neighbours
 from calibrant.points.sums import relabellings
 

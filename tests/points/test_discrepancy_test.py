@@ -16,9 +16,8 @@ from scipy.spatial.distance import pdist
 from calibrant import Exponential, Gaussian, Matern32, NotApplicableError, SummaryError
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
-from calibrant.points.inputs import read_point_sets
-from calibrant.points.mmd import mmd
-from calibrant.points.mmd_test import (
+from calibrant.points.discrepancy import mmd
+from calibrant.points.discrepancy_test import (
     FEWEST_BLOCKS,
     Splits,
     many_kernels,
@@ -27,6 +26,7 @@ from calibrant.points.mmd_test import (
     of_many_kernels,
     random_splits,
 )
+from calibrant.points.inputs import read_point_sets
 
 RNG = np.random.default_rng(11)
 A, B = RNG.normal(size=(60, 3)), RNG.normal(0.2, 1.2, size=(45, 3))

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from calibrant import progress
-from calibrant.points.c2st import HeldOut, c2st, check_classifier, held_out, stratified_folds
+from calibrant.points.classifier_test import HeldOut, c2st, check_classifier, held_out, stratified_folds
 
 REFERENCES = Path(__file__).parents[1] / "references"
 RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""`compare_samples`: from sets of points to what differs, in words."""
+"""`compare`: from sets of points to what differs, in words."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ Titled = TypeVar("Titled", Figure, Table)
 DIVISIONS = 499
 
 
-def compare_samples(
+def compare(
     y: Any,
     points: Any,
     *,
@@ -210,12 +210,12 @@ def compare_samples(
     >>> import numpy as np
     >>> rng = np.random.default_rng(2)
     >>> real = rng.normal(size=(300, 2))
-    >>> shifted = compare_samples(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
+    >>> shifted = compare(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
     >>> shifted.verdict.headline
     'The generated points differ from the real ones (p < 0.001).'
     >>> shifted.verdict.sentences[0]
     'Location: the generated points are shifted in weight by 1 sd upwards.'
-    >>> compare_samples(real, rng.normal(size=(300, 2))).verdict.status
+    >>> compare(real, rng.normal(size=(300, 2))).verdict.status
     'no evidence'
     """
     level, chance = check_level(level), generator(rng)
