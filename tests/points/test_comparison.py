@@ -13,7 +13,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import NotApplicableError
-from calibrant.points import looks
+from calibrant.points import looks, neighbour_look
 from calibrant.points.comparison import compare
 
 RNG = np.random.default_rng(1)
@@ -83,7 +83,7 @@ class TestVerdict:
         assert right.verdict.status == "no evidence"
         assert re.fullmatch(r"No evidence that the two sets differ \(p (=|>) 0\.\d+\)\.", right.verdict.headline)
         (sentence,) = right.verdict.sentences
-        assert "Not finding a difference is no proof that there is none." in sentence
+        assert "No evidence of a difference does not prove that there is none." in sentence
         assert right.findings.kind == "points"
         assert right.findings.n == N + M
 
@@ -105,7 +105,7 @@ class TestVerdict:
         assert found.status == "different"
         ratio = points[:, 1].std(ddof=1) / NORMAL[:, 1].std(ddof=1)
         assert found.sentences[0] == (
-            f"Spread: the generated points reach {ratio:.2g} times as far in weight as the real ones."
+            f"Spread: the generated points spread {ratio:.2g} times as far in weight as the real ones."
         )
 
     def test_several_coordinates_are_listed(self, rng):
@@ -123,7 +123,7 @@ class TestVerdict:
         found = verdict(REAL, clusters(M, rng, of=(0, 1)))
         assert found.status == "different"
         (said,) = [text for text in found.sentences if text.startswith("Missing")]
-        share = float(re.match(r"Missing: ([\d.]+) % of the real points have no generated one near", said)[1])
+        share = float(re.match(r"Missing: ([\d.]+) % of the real points have no generated point near them", said)[1])
         assert 25 < share < 45  # one mode of three
         assert not any(text.startswith("Invented") for text in found.sentences)
 
@@ -131,7 +131,7 @@ class TestVerdict:
         found = verdict(REAL, np.concatenate([clusters(M - 40, rng), [12.0, 12.0] + 0.5 * rng.normal(size=(40, 2))]))
         assert found.status == "different"
         (said,) = [text for text in found.sentences if text.startswith("Invented")]
-        share = float(re.match(r"Invented: ([\d.]+) % of the generated points have no real one near", said)[1])
+        share = float(re.match(r"Invented: ([\d.]+) % of the generated points have no real point near them", said)[1])
         assert 20 < share < 40  # 40 of 140
         assert not any(text.startswith("Missing") for text in found.sentences)
 
@@ -142,9 +142,9 @@ class TestVerdict:
         audit = compare(REAL, copies, resamples=B)
         assert audit.verdict.status == "different"
         said, *copied = audit.verdict.sentences
-        assert said.startswith(f"Memorised: {M} generated points lie nearer to a real one than any two real ones")
-        assert [text.partition(",")[0] for text in copied] == (
-            [f"Copied: {M} generated points equal a real one"] if noise == 0 else []
+        assert said.startswith(f"Memorised: {M} generated points are closer to a real point than any two real points")
+        assert [text.partition(";")[0] for text in copied] == (
+            [f"Copied: {M} generated points equal a real point"] if noise == 0 else []
         )
         assert table(audit)["memorised"].value == M
         assert table(audit)["shared_rows"].value == (noise == 0)
@@ -154,7 +154,7 @@ class TestVerdict:
         real[1] = real[0]  # now nothing is nearer than any two real points
         found = compare(real, real, resamples=B).verdict
         assert found.status == "different"
-        assert any(text.startswith(f"Copied: {N} generated points equal a real one") for text in found.sentences)
+        assert any(text.startswith(f"Copied: {N} generated points equal a real point") for text in found.sentences)
 
     def test_rounded_points_are_no_copies(self, rng):
         y, points = rng.integers(0, 12, size=(2, 200, 2))
@@ -166,16 +166,15 @@ class TestVerdict:
         assert table(compare(REAL, copies, resamples=319))["memorised"].value == M
 
     def test_dependence_alone(self, rng):
-        """Each coordinate has the right law; the two go together."""
+        """Each coordinate has the right distribution; the two are correlated."""
         points = rng.normal(size=(M, 2))
         points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1]
         found = verdict(NORMAL, points)
         assert found.status == "different"
         assert not any(text.startswith(("Location", "Spread")) for text in found.sentences)
         assert re.fullmatch(
-            r"Dependence: no coordinate was found to differ in location or spread, but coordinates go together "
-            r"differently: column 0 and column 1, rank correlation -?0\.[01]\d of real and 0\.8\d of generated "
-            r"points\.",
+            r"Dependence: no coordinate was found to differ in location or spread, but rank correlations differ: "
+            r"column 0 and column 1, -?0\.[01]\d among real and 0\.8\d among generated points\.",
             found.sentences[0],
         )
 
@@ -184,7 +183,7 @@ class TestVerdict:
         points[:, 1] = 0.9 * points[:, 0] + math.sqrt(0.19) * points[:, 1] + 1.5
         location, dependence, *_ = verdict(NORMAL, points).sentences
         assert location.startswith("Location: the generated points are shifted in column 1")
-        assert dependence.startswith("Dependence: coordinates go together differently: column 0 and column 1, rank")
+        assert dependence.startswith("Dependence: rank correlations differ: column 0 and column 1, ")
 
     def test_the_kernel_test_alone(self, monkeypatch, rng):
         """Where no look has words, the verdict says where to look."""
@@ -193,8 +192,8 @@ class TestVerdict:
         module = import_module("calibrant.points.comparison")
         monkeypatch.setattr(module, "LOOKS", (looks.kernel_look,))
         assert verdict(NORMAL, points).sentences == (
-            "The two sets differ as a whole. No coordinate was found to do so alone: look at their shapes, and at how "
-            "they depend on each other.",
+            "The two sets differ as a whole. No single coordinate was found to differ: compare their shapes and their "
+            "dependence.",
         )
         assert verdict(NORMAL[:, :1], points[:, :1] ** 3).sentences == ("The two sets differ as a whole.",)
 
@@ -204,11 +203,12 @@ class TestVerdict:
         assert found.headline.startswith("Too few points to tell the two sets apart (p ")
         (said,) = found.sentences
         assert re.fullmatch(
-            r"A shift of one coordinate by less than [\d.]+ sd would likely go unseen at this number of points\.", said
+            r"With this number of points, a shift of one coordinate by less than [\d.]+ sd is likely to be missed\.",
+            said,
         )
 
     def test_the_unseen_shift_is_seen_four_times_in_five(self, right):
-        """By the normal law: twice two-sided, two coordinates, two questions and four looks."""
+        """By the normal distribution: twice two-sided, two coordinates, two questions and four looks."""
         shift = float(re.search(r"less than ([\d.]+) sd", right.verdict.sentences[0])[1])
         z = (2.9552 + 0.8416) * math.sqrt(1 / N + 1 / M)  # quantiles of 1 - 0.05/32 and 0.8
         assert shift == pytest.approx(z, rel=0.02)
@@ -311,13 +311,13 @@ class TestFigures:
         y = np.column_stack([NORMAL, NORMAL[:, 0] + 0.1 * rng.normal(size=N), np.full(N, 0.1)])
         points = moved(y[:M], 0.01, 0.0, 0.0, 0.0)
         view = figures(compare(y, points, resamples=319))["cloud"].curve
-        assert view.axes == ("first direction", "second direction")
+        assert view.axes == ("first component", "second component")
         variances = np.linalg.eigvalsh(np.corrcoef(np.concatenate([y, points])[:, :3].T))
         assert (view.first.var(), view.second.var()) == pytest.approx((variances[2], variances[1]))
         assert abs(view.first.mean()) < 0.01  # a constant column has no part in it
 
     def test_of_many_points_some_are_drawn(self, monkeypatch):
-        monkeypatch.setattr(looks, "POINTS", 50)
+        monkeypatch.setattr(looks, "MAX_SCATTERED", 50)
         view = figures(compare(REAL, RIGHT, resamples=319))["cloud"].curve
         assert (np.count_nonzero(view.set == 0), np.count_nonzero(view.set == 1)) == (50, 50)
 
@@ -403,7 +403,7 @@ class TestAwkwardSets:
         )
         spread = figures(audit)["spread"]
         assert "column 2" not in spread.curve.names  # no ratio is drawn where there is none
-        assert "constant in one set alone" in spread.reading
+        assert "constant in one set only" in spread.reading
         back = compare(points, y, resamples=319)
         assert any("0 times as far in column 2" in said for said in back.verdict.sentences)
         assert "column 2" not in figures(back)["spread"].curve.names
@@ -438,7 +438,7 @@ class TestAwkwardSets:
     def test_very_few_points(self, n, m):
         audit = compare(NORMAL[:n], NORMAL[-m:], resamples=319)
         assert audit.verdict.status == "cannot tell"
-        assert "Neighbours are not looked at: each set needs more than 5 points." in audit.findings.caveats
+        assert "Neighbours are not compared: each set needs more than 5 points." in audit.findings.caveats
         assert "density_coverage.coverage" not in table(audit)
         assert "neighbours" not in [section.name for section in audit.findings.sections]
         str(audit)
@@ -451,14 +451,14 @@ class TestAwkwardSets:
 
 class TestManyPoints:
     def test_a_part_is_looked_at_and_it_says_so(self, monkeypatch):
-        for name in ("MOST_PERMUTED", "MOST_POINT_NEIGHBOURS", "MOST"):
-            monkeypatch.setattr(looks, name, 50)
+        for owner, name in ((looks, "MAX_PERMUTED"), (neighbour_look, "MAX_POINTS"), (looks, "MAX_SCORED")):
+            monkeypatch.setattr(owner, name, 50)
         audit = compare(REAL, RIGHT, resamples=319)
         words = "50 of 160 real and 50 of 140 generated points, drawn at random"
         said = [text for text in audit.findings.caveats if words in text]
         assert [text.split(":")[0] for text in said] == [
-            "The permutation test of the MMD looks at a part",
-            "Neighbours are looked for in a part",
+            "The permutation test of the MMD uses a subset",
+            "Neighbours are looked for in a subset",
         ]
         assert "50 points of each set" in table(audit)["vendi_score.real"].method
         assert table(audit)["mmd"].value == pytest.approx(cb.points.mmd(REAL, RIGHT))  # of all
@@ -472,7 +472,7 @@ class TestSeveralSets:
         audit = compare(NORMAL, SETS, columns=["a", "b"], resamples=B)
         assert audit.verdict.status == "different"
         assert re.fullmatch(
-            r"Of 2 generated sets moved differs from the real points \(the smallest p (<|=) [\d.]+\)\.",
+            r"Of 2 generated sets, moved differs from the real points \(the smallest p (<|=) [\d.]+\)\.",
             audit.verdict.headline,
         )
         assert audit.verdict.sentences[0].startswith("moved: Location: the generated points are shifted in a by")
@@ -487,7 +487,7 @@ class TestSeveralSets:
         ]
         assert len(audit.findings.measurements) == len(table(audit))
         assert [section.name for section in audit.findings.sections] == ["set moved", "set right", "diversity"]
-        assert table(audit)["location.moved"].label == "moved: distance of the means (p-value: of all coordinates)"
+        assert table(audit)["location.moved"].label == "moved: distance of the means (p-value: all coordinates)"
 
     def test_titles_are_unique(self):
         audit = compare(NORMAL, SETS, resamples=319)
@@ -518,7 +518,7 @@ class TestSeveralSets:
     def test_some_of_three(self, rng):
         sets = {"a": NORMAL[:M] + 2, "b": rng.normal(size=(M, 2)), "c": NORMAL[:M] - 2}
         assert verdict(NORMAL, sets).headline.startswith(
-            "Of 3 generated sets a and c differ from the real points (the smallest p "
+            "Of 3 generated sets, a and c differ from the real points (the smallest p "
         )
 
     def test_none_of_them(self, rng):
@@ -550,7 +550,7 @@ class TestNoTruth:
         assert audit.verdict.status == "no truth"
         score = table(audit)["vendi_score.generated"].value
         assert audit.verdict.headline == (
-            f"There are no real points to compare generated with: it is worth {score:.3g} different points."
+            f"No real points to compare generated with: it is worth {score:.3g} different points."
         )
         assert list(table(audit)) == ["vendi_score.generated"]
         assert score == pytest.approx(cb.points.vendi_score(NORMAL, order=2))
@@ -560,11 +560,11 @@ class TestNoTruth:
         audit = compare(None, {"narrow": 0.1 * NORMAL[:M], "wide": NORMAL})
         assert audit.verdict.status == "no truth"
         assert audit.verdict.headline == (
-            "There are no real points to compare with: only the diversity of 2 sets can be told."
+            "No real points to compare with: only the diversity of the 2 sets is measured."
         )
         assert audit.verdict.sentences[0].startswith("Effective numbers of different points: wide ")
         assert (
-            "Diverse is not the same as right: noise is diverse too. Small differences may be chance."
+            "Diverse does not mean correct: noise is diverse too. Small differences may be chance."
             in audit.verdict.sentences
         )
         assert list(table(audit)) == ["vendi_score.narrow", "vendi_score.wide"]
@@ -590,8 +590,8 @@ class TestDistributionsOfInput:
             assert other.findings.to_dict() == right.findings.to_dict()
 
     def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
-        for name in ("MOST_PERMUTED", "MOST_POINT_NEIGHBOURS", "POINTS"):
-            monkeypatch.setattr(looks, name, 50)
+        for owner, name in ((looks, "MAX_PERMUTED"), (neighbour_look, "MAX_POINTS"), (looks, "MAX_SCATTERED")):
+            monkeypatch.setattr(owner, name, 50)
         one = compare(REAL, RIGHT, resamples=319)
         other = compare(REAL[::-1], RIGHT[::-1], resamples=319)
         assert one.findings.to_dict() == other.findings.to_dict()
@@ -662,7 +662,7 @@ class TestNames:
         pyplot = require("matplotlib.pyplot")
         sets = {"half \ud800": SETS["moved"], "bell\x07": SETS["right"]}
         audit = compare(NORMAL, sets, columns=["a\x00", "b\udfff"], names={"source": "run\ud800"}, resamples=319)
-        assert r"Of 2 generated sets half \ud800 differs" in audit.verdict.headline
+        assert r"Of 2 generated sets, half \ud800 differs" in audit.verdict.headline
         assert audit.findings.names == {"source": r"run\ud800"}
         assert r"bell\x07" in audit.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
         audit.to_json(tmp_path / "found.json")
@@ -682,7 +682,7 @@ class TestNames:
     @pytest.mark.parametrize("other", ["accuracy.b", "b.pvalue", "b.expected"])
     def test_of_measurements_mean_one_thing(self, other, refusal):
         message = refusal(compare, NORMAL, {"b": NORMAL, other: NORMAL}, resamples=319)
-        assert message.startswith(f"sets called 'b' and '{other}' would have measurements of one name, such as ")
+        assert message.startswith(f"sets named 'b' and '{other}' would both have a measurement ")
 
     def test_with_points_are_fine(self):
         sets = {"b": SETS["moved"], "b.npy": SETS["right"], "other.b": SETS["right"]}
@@ -722,7 +722,7 @@ class TestFiles:
     def test_nothing_is_not_a_number(self, hostile):
         text = str(hostile)
         assert "nan" not in text
-        assert "if of one law" in text
+        assert "if equal" in text
         assert HOSTILE in text
 
 
@@ -746,9 +746,9 @@ class TestRefused:
             (np.where(np.arange(N)[:, None] == 9, np.inf, NORMAL), NORMAL, "y must be finite; row 9, column 0 is inf"),
             (NORMAL, [["a", "b"]] * 3, "points must be real numbers; row 0 is 'a'"),
             (NORMAL, NORMAL > 0, "points must be real numbers; got values of type bool"),
-            (NORMAL, {}, "points must hold at least one set; got an empty mapping"),
-            (NORMAL, {"real": NORMAL}, "names of sets must be texts, other than 'real'; got 'real'"),
-            (NORMAL, {3: NORMAL}, "names of sets must be texts, other than 'real'; got 3"),
+            (NORMAL, {}, "points must contain at least one set; got an empty mapping"),
+            (NORMAL, {"real": NORMAL}, "names of sets must be texts other than 'real'; got 'real'"),
+            (NORMAL, {3: NORMAL}, "names of sets must be texts other than 'real'; got 3"),
             (NORMAL, {"": NORMAL}, "names of sets must be texts"),
             (NORMAL, {" ": NORMAL}, "names of sets must be texts"),
             (

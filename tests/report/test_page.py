@@ -328,10 +328,10 @@ class TestPageOfPoints:
         assert "<h1>Comparison of samples</h1>" in page
         assert "<dt>points</dt><dd>1,234</dd>" in page
         assert "<dd>Sets of points</dd>" in page
-        assert '<th scope="col" class="n">if of one law</th>' in page
-        assert "0.1250 if of one law" in page  # the tile
+        assert '<th scope="col" class="n">if equal</th>' in page
+        assert "0.1250 if equal" in page  # the tile
         assert "from 1,234 points" in page
-        assert "“If of one law” is the mean the measurement would have if all points came from one law" in page
+        assert "“If equal” is the mean of the measurement if all points come from one distribution" in page
 
     def test_never_says_calibrated(self):
         for status in COMPARISON.statuses:
@@ -343,7 +343,7 @@ class TestPageOfPoints:
     def test_nor_does_a_real_one(self, page):
         words = visible(page("points")).lower()
         assert "comparison of samples" in words
-        assert "if of one law" in words
+        assert "if equal" in words
         assert "calibrated" not in words
         assert "prediction" not in words
 
@@ -352,8 +352,8 @@ class TestPageOfPoints:
         audit = cb.Audit(found)
         for text in (as_text(found), as_html_fragment(found), repr(audit)):
             assert "calibrated" not in text.lower()
-        assert "if of one law" in as_text(found)
-        assert "<th>if of one law</th>" in as_html_fragment(found)
+        assert "if equal" in as_text(found)
+        assert "<th>if equal</th>" in as_html_fragment(found)
         assert repr(audit) == f"<Audit of 700 points: {found.verdict.headline}>"
 
 
@@ -364,7 +364,7 @@ class TestPageOfPredictions:
         assert "<dt>rows</dt><dd>1,234</dd>" in page
         assert '<th scope="col" class="n">if calibrated</th>' in page
         assert "from 1,234 rows" in page
-        assert "of one law" not in page
+        assert "if equal" not in page
 
     def test_of_a_kind_that_is_not_known(self):
         page = render(replace(findings_frame("binary"), kind="new"))

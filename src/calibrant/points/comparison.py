@@ -1,14 +1,16 @@
-"""`compare`: from sets of points to what differs, in words."""
+"""`compare`: what differs between sets of points, in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from calibrant.core.annotations import Rng
 from calibrant.core.findings import Figure, Findings, Section, Table, Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import POWER, pvalue_words
@@ -19,191 +21,83 @@ from calibrant.kernels.median import point_order
 from calibrant.points.coordinates import coordinate_look
 from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
 from calibrant.points.looks import (
-    Asked,
     Compared,
     PointLook,
     classifier_look,
     dependence_sentences,
     diversity_look,
     kernel_look,
-    neighbour_look,
 )
+from calibrant.points.neighbour_look import Questions, neighbour_look
 from calibrant.report.audit import Audit
 from calibrant.report.names import coordinate_names, displayed, report_names
 from calibrant.version import __version__
 
-NOTABLE = 0.5  # shift of one coordinate, in sd, that must have been visible for "no evidence"
-
-
-def point_verdict(
-    compared: Mapping[str, Compared],
-    looks: Mapping[str, Sequence[PointLook]],
-    more: Callable[[Compared, Sequence[str]], tuple[str, ...]] = lambda about, said: (),
-) -> Verdict:
-    """Return the verdict on one or more generated sets against one real set.
-
-    `more` has further words on a set that differs, given what the first look, at coordinates, said of it.
-    """
-    said: list[str] = []
-    different = []
-    for name, found in looks.items():
-        about = compared[name]
-        if not any(look.pvalue is not None and about.is_found(look.pvalue) for look in found):
-            continue
-        different.append(name)
-        first_said, *others = (
-            look.sentences if look.pvalue is not None and about.is_found(look.pvalue) else () for look in found
-        )
-        words = [*first_said, *more(about, first_said), *(text for sentences in others for text in sentences)]
-        said += [text if about.alone else f"{name}: {text}" for text in words or [_only_whole(about)]]
-    first = next(iter(compared.values()))
-    p = min(
-        min(1.0, look.pvalue * first.tests) for found in looks.values() for look in found if look.pvalue is not None
-    )
-    if different:
-        return Verdict("different", _headline(first, different, len(looks), p), tuple(said))
-    shift = max(unseen_shift(about) for about in compared.values())
-    unseen = f"A shift of one coordinate by less than {shift:.2g} sd would likely go unseen at this number of points."
-    if shift > NOTABLE:
-        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({pvalue_words(p)}).", (unseen,))
-    headline = f"No evidence that {_sets(first)} differ ({pvalue_words(p)})."
-    return Verdict("no evidence", headline, (f"{unseen} Not finding a difference is no proof that there is none.",))
-
-
-def unseen_shift(compared: Compared) -> float:
-    """Return the shift of one coordinate, in sd, that is found 4 times in 5 beside all other tests."""
-    sets = compared.sets
-    tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
-    return float((normal_quantile(1 - tail) + normal_quantile(POWER)) * (1 / sets.n + 1 / sets.m) ** 0.5)
-
-
-def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
-    says = pvalue_words(p)
-    if first.alone:
-        return f"The generated points differ from the real ones ({says})."
-    says = f"the smallest {says}"
-    if len(different) == many:
-        return f"All {many} generated sets differ from the real points ({says})."
-    named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
-    differ = "differs" if len(different) == 1 else "differ"
-    return f"Of {many} generated sets {named} {differ} from the real points ({says})."
-
-
-def _sets(first: Compared) -> str:
-    return "the two sets" if first.alone else "the generated sets and the real one"
-
-
-def _only_whole(compared: Compared) -> str:
-    alone = (
-        ""
-        if compared.sets.d == 1
-        else " No coordinate was found to do so alone: look at their shapes, and at how they depend on each other."
-    )
-    return f"The two sets differ as a whole.{alone}"
-
-
-def no_truth(scores: Mapping[str, float]) -> Verdict:
-    """Return what there is to say without real points: which set is more diverse."""
-    if len(scores) == 1:
-        ((name, score),) = scores.items()
-        headline = f"There are no real points to compare {name} with: it is worth {score:.3g} different points."
-        return Verdict("no truth", headline, (DIVERSE,))
-    ordered = sorted(scores, key=lambda name: -scores[name])
-    said = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
-    headline = f"There are no real points to compare with: only the diversity of {len(scores)} sets can be told."
-    return Verdict("no truth", headline, (f"Effective numbers of different points: {said}.", DIVERSE))
-
-
-DIVERSE = "Diverse is not the same as right: noise is diverse too. Small differences may be chance."
-
-
 REAL = "real"
 GENERATED = "generated"
-PARTS = ("accuracy",)  # what may stand between the name of a verb and that of a set: c2st, c2st.accuracy
-FIELDS = ("value", "expected", "pvalue", "low", "high")  # what may follow the name of a measurement
-
-
-def set_labels(names: Sequence[Any]) -> tuple[str, ...]:
-    r"""Return the names of sets as they are shown.
-
-    >>> set_labels(["first", "run\n2"])
-    ('first', 'run\\n2')
-    """
-    for name in names:
-        if not isinstance(name, str) or not name.strip() or name == REAL:
-            raise InputError(f"names of sets must be texts, other than {REAL!r}; got {shown(name)}")
-    found = displayed(names)
-    for a in found:
-        for b in (*(f"{part}.{a}" for part in PARTS), *(f"{a}.{field}" for field in FIELDS)):
-            if b in found:
-                raise InputError(
-                    f"sets called {a!r} and {b!r} would have measurements of one name, such as "
-                    f"{_measurement(a, b)}; rename one of them"
-                )
-    return found
-
-
-def _measurement(a: str, b: str) -> str:
-    return f"'mmd_test.{b}'" if b.startswith(a) else f"'c2st.{b}'"
-
-
+MIDDLE_NAMES = ("accuracy",)  # between the name of a verb and that of a set: c2st.accuracy
+FIELD_NAMES = ("value", "expected", "pvalue", "low", "high")  # after the name of a measurement
 LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
 Titled = TypeVar("Titled", Figure, Table)
-DIVISIONS = 499
+DEFAULT_RESAMPLES = 499
+CAVEATS = (
+    "Points are assumed to be independent; draws of a Markov chain must be thinned first.",
+    "Distances combine coordinates: those with large values dominate. Scale coordinates that have different units.",
+)
 
 
 def compare(
-    y: Any,
-    points: Any,
+    y: ArrayLike | None,
+    points: ArrayLike | Mapping[str, ArrayLike],
     *,
-    columns: Any = None,
+    columns: Iterable[object] | None = None,
     level: float = 0.95,
     resamples: int | None = None,
     names: Mapping[str, str] | None = None,
-    rng: Any = 0,
+    rng: Rng = 0,
 ) -> Audit:
     """Compare generated points with real ones, and say in words what differs.
 
-    Four looks are taken: at location and spread of each coordinate, at the whole by the maximum mean discrepancy
-    (`mmd_test` with twenty kernels), at whether a classifier tells the sets apart (`c2st`), and at neighbours (missing,
-    invented and memorised points). Beside them stand `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage`
-    and the diversity of each set (`vendi_score`).
+    Four tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
+    (`mmd_test` with twenty kernels), of whether a classifier can tell the sets apart (`c2st`), and of neighbours
+    (missing, invented and memorised points). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the
+    diversity of each set (`vendi_score`) are shown as well.
 
     Parameters
     ----------
     y
-        Real points, (n, d); None if there are none: then sets are compared by their diversity alone.
+        Real points, (n, d); or None to compare only the diversity of the sets.
     points
-        Generated points, (m, d); or a mapping from names to such sets, each of which is compared with y.
+        Generated points, (m, d); or a mapping from names to such sets. Each set is compared with y.
     columns
-        Names of the d coordinates; without them those of a data frame y, or numbers.
+        Names of the d coordinates; by default the column names of a data frame y, or numbers.
     level
-        Confidence level of the tests.
+        Confidence level of all tests together.
     resamples
-        Random divisions of the pooled points behind the tests, times the number of generated sets. None for 499, or as
-        many as `level` needs: with fewer than 16/(1 - level) no number of copies could be found.
+        Number of random divisions of the pooled points, multiplied by the number of generated sets. None for 499, or
+        as many as `level` needs: with fewer than 16/(1 - level) no p-value of the neighbours could be significant.
     names
-        What the report calls things, such as ``{"source": "run 7"}``.
+        Names shown in the report, such as ``{"source": "run 7"}``.
     rng
-        A Generator or a whole number. It divides points at random, and draws a part of very many.
+        A Generator or a whole number, for the random divisions, and for the subsets of large sets.
 
     Returns
     -------
     Audit
-        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`. The status of
-        the verdict is ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
+        Print it, use `table`, `verdict` and `plot()`, or write it with `to_html(path)` and `to_json(path)`. The status
+        of the verdict is ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
 
     Notes
     -----
-    The sets are called different when one of the four looks rejects that they have one law; its p-values are multiplied
-    by four, and by the number of generated sets, so that all together hold `level`. What a look says (which coordinate
-    is shifted, that points are missing) is said only where the p-value of that very statement is small enough, with all
-    others allowed for. Where sets are different, rank correlations of pairs of coordinates are compared too, so that a
-    wrong dependence has a name; this adds words, and never makes sets different. "Cannot tell" means that not even a
-    shift of one coordinate by half a standard deviation would be found 4 times in 5.
+    The sets are called different if one of the four tests rejects that they have one distribution. P-values are
+    multiplied by four and by the number of generated sets, so the verdict has confidence `level`. A sentence (a shifted
+    coordinate, missing points) appears only if its own p-value is significant, allowing for all others. If the sets are
+    different, rank correlations of pairs of coordinates are compared too, to name a wrong dependence; this never
+    changes the verdict. "Cannot tell" means that a shift of one coordinate by half a standard deviation would be found
+    with a probability below 0.8.
 
-    Random divisions need points that are independent: thin the draws of a Markov chain first. Distances depend on
-    units: scale coordinates that have different ones.
+    Random divisions need independent points: thin the draws of a Markov chain first. Distances depend on units: scale
+    coordinates that have different units.
 
     Examples
     --------
@@ -236,9 +130,7 @@ def compare(
     looks: dict[str, list[PointLook]] = {name: [look(about) for look in LOOKS] for name, about in compared.items()}
     diversity = diversity_look({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
     every = [look for found in looks.values() for look in found]
-    verdict = point_verdict(
-        compared, looks, dependence_sentences
-    )  # the last to use chance: numbers do not depend on it
+    verdict = point_verdict(compared, looks)  # draws last, so that the measurements do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),
@@ -252,28 +144,22 @@ def compare(
     return Audit(findings)
 
 
-CAVEATS = (
-    "Points are taken to be independent of each other; draws of a Markov chain must be thinned first.",
-    "Distances mix coordinates: one in small units counts more. Scale coordinates that have different units.",
-)
-
-
 def _divisions(resamples: int | None, level: float) -> int:
-    """Return the number of divisions, enough for the smallest p-value they can give to be small enough."""
-    least = math.ceil(len(LOOKS) * len(Asked._fields) / (1 - level) - 1e-9) - 1
+    """Return the number of divisions; it must be large enough for a significant p-value."""
+    least = math.ceil(len(LOOKS) * len(Questions._fields) / (1 - level) - 1e-9) - 1
     if resamples is None:
-        return max(DIVISIONS, least)
+        return max(DEFAULT_RESAMPLES, least)
     given = check_count("resamples", resamples)
     if given < least:
         raise InputError(
-            f"resamples must be at least {least:,} at level={level:g}, so that a difference can be found at all; got "
-            f"{given:,}"
+            f"resamples must be at least {least:,} at level={level:g}, because fewer cannot give a significant "
+            f"p-value; got {given:,}"
         )
     return given
 
 
 def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
-    """Return a section for each look, or where there are several sets one for each set."""
+    """Return one section for each look, or with several sets one for each set."""
     if len(looks) == 1:
         return tuple(look.section for found in looks.values() for look in found if look.section.measurements)
     return tuple(
@@ -290,7 +176,7 @@ def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
 
 
 def _of_set(part: Titled, name: str) -> Titled:
-    """Return a figure or a table whose title says which set it is about: no two on a page have the same."""
+    """Return a figure or a table with the name of its set in the title; titles on a page are unique."""
     return replace(part, title=f"{name}: {part.title[0].lower()}{part.title[1:]}")
 
 
@@ -311,12 +197,12 @@ def _without_truth(
     return Audit(findings)
 
 
-def _read_sets(points: Any) -> dict[str, FloatArray]:
-    """Return the generated sets by their names."""
+def _read_sets(points: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
+    """Return the generated sets by name."""
     if not isinstance(points, Mapping):
         return {GENERATED: _read(points, "points")}
     if not points:
-        raise InputError("points must hold at least one set; got an empty mapping")
+        raise InputError("points must contain at least one set; got an empty mapping")
     labels = set_labels(list(points))
     found = {name: _read(given, f"points[{name!r}]") for name, given in zip(labels, points.values(), strict=True)}
     first = next(iter(found))
@@ -329,8 +215,8 @@ def _read_sets(points: Any) -> dict[str, FloatArray]:
     return found
 
 
-def _check_frames(y: Any, points: Any) -> None:
-    """Refuse frames whose columns have other names than those of y, or another order."""
+def _check_frames(y: object, points: object) -> None:
+    """Refuse data frames whose column names or their order differ from those of y."""
     if not isinstance(points, Mapping):
         check_names(y, points)
         return
@@ -338,8 +224,8 @@ def _check_frames(y: Any, points: Any) -> None:
         check_names(y, given, f"points[{shown(name)}]")
 
 
-def _read(values: Any, name: str) -> FloatArray:
-    """Return a set of points in an order that is not theirs, so that chance does not draw by the order of the rows."""
+def _read(values: ArrayLike, name: str) -> FloatArray:
+    """Return a set of points in sorted order: random draws do not depend on the order of the rows."""
     points = read_points(values, name)
     return points[point_order(points)]
 
@@ -349,3 +235,105 @@ def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
         return read_point_sets(real, given)
     except InputError as problem:
         raise problem if name == GENERATED else problem.within("", " (set {name})", name=repr(name)) from None
+
+
+def set_labels(names: Sequence[object]) -> tuple[str, ...]:
+    r"""Return the names of sets as they are shown.
+
+    >>> set_labels(["first", "run\n2"])
+    ('first', 'run\\n2')
+    """
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or name == REAL:
+            raise InputError(f"names of sets must be texts other than {REAL!r}; got {shown(name)}")
+    found = displayed([str(name) for name in names])
+    for a in found:
+        for b in (*(f"{part}.{a}" for part in MIDDLE_NAMES), *(f"{a}.{field}" for field in FIELD_NAMES)):
+            if b in found:
+                raise InputError(
+                    f"sets named {a!r} and {b!r} would both have a measurement {_measurement(a, b)}; rename one of them"
+                )
+    return found
+
+
+def _measurement(a: str, b: str) -> str:
+    return f"'mmd_test.{b}'" if b.startswith(a) else f"'c2st.{b}'"
+
+
+DETECTABLE_SHIFT = 0.5  # of one coordinate, in sd: it must be detectable for "no evidence"
+
+
+def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence[PointLook]]) -> Verdict:
+    """Return the verdict on one or more generated sets compared with one real set."""
+    said: list[str] = []
+    different = []
+    for name, found in looks.items():
+        about = compared[name]
+        significant = [look.pvalue is not None and about.is_found(look.pvalue) for look in found]
+        if not any(significant):
+            continue
+        different.append(name)
+        coordinates, *others = (look.sentences if yes else () for look, yes in zip(found, significant, strict=True))
+        words = [*coordinates, *dependence_sentences(about, coordinates), *(text for each in others for text in each)]
+        said += [text if about.alone else f"{name}: {text}" for text in words or [_only_whole(about)]]
+    first = next(iter(compared.values()))
+    p = min(
+        min(1.0, look.pvalue * first.tests) for found in looks.values() for look in found if look.pvalue is not None
+    )
+    if different:
+        return Verdict("different", _headline(first, different, len(looks), p), tuple(said))
+    shift = max(unseen_shift(about) for about in compared.values())
+    unseen = (
+        f"With this number of points, a shift of one coordinate by less than {shift:.2g} sd is likely to be missed."
+    )
+    if shift > DETECTABLE_SHIFT:
+        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({pvalue_words(p)}).", (unseen,))
+    headline = f"No evidence that {_sets(first)} differ ({pvalue_words(p)})."
+    return Verdict(
+        "no evidence", headline, (f"{unseen} No evidence of a difference does not prove that there is none.",)
+    )
+
+
+def unseen_shift(compared: Compared) -> float:
+    """Return the shift of one coordinate, in sd, that is found with probability 0.8, allowing for all other tests."""
+    sets = compared.sets
+    tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
+    return float((normal_quantile(1 - tail) + normal_quantile(POWER)) * (1 / sets.n + 1 / sets.m) ** 0.5)
+
+
+def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
+    says = pvalue_words(p)
+    if first.alone:
+        return f"The generated points differ from the real ones ({says})."
+    says = f"the smallest {says}"
+    if len(different) == many:
+        return f"All {many} generated sets differ from the real points ({says})."
+    named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
+    differ = "differs" if len(different) == 1 else "differ"
+    return f"Of {many} generated sets, {named} {differ} from the real points ({says})."
+
+
+def _sets(first: Compared) -> str:
+    return "the two sets" if first.alone else "the generated sets and the real one"
+
+
+def _only_whole(compared: Compared) -> str:
+    whole = "The two sets differ as a whole."
+    if compared.sets.d == 1:
+        return whole
+    return f"{whole} No single coordinate was found to differ: compare their shapes and their dependence."
+
+
+def no_truth(scores: Mapping[str, float]) -> Verdict:
+    """Return the verdict without real points: which set is more diverse."""
+    if len(scores) == 1:
+        ((name, score),) = scores.items()
+        headline = f"No real points to compare {name} with: it is worth {score:.3g} different points."
+        return Verdict("no truth", headline, (DIVERSE,))
+    ordered = sorted(scores, key=lambda name: -scores[name])
+    said = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
+    headline = f"No real points to compare with: only the diversity of the {len(scores)} sets is measured."
+    return Verdict("no truth", headline, (f"Effective numbers of different points: {said}.", DIVERSE))
+
+
+DIVERSE = "Diverse does not mean correct: noise is diverse too. Small differences may be chance."
