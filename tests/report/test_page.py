@@ -194,7 +194,9 @@ class TestHostileNames:
 
     def test_everything_is_shown_as_it_is(self, page, samples):
         for name in samples["HOSTILE"][:5]:
-            escaped = str(name).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            escaped = (
+                str(name).replace("\u202e", r"\u202e").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            )
             escaped = escaped.replace("'", "&#39;").replace('"', "&#34;")
             assert escaped in page("hostile")
 
@@ -369,3 +371,19 @@ class TestPageOfPredictions:
     def test_of_a_kind_that_is_not_known(self):
         page = render(replace(findings_frame("binary"), kind="new"))
         assert "<h1>Calibration audit</h1>" in page
+
+
+def test_marks_of_the_writing_direction_are_spelled_out():
+    """A group or coordinate with such a name would reverse the words after it, in page, terminal and notebook."""
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    groups = np.where(rng.random(2000) < 0.5, "first\u202egroup", "second\u2067group")
+    y = rng.random(2000) < np.where(groups == "second\u2067group", p**3, p)
+    of_groups = cb.audit(y, p, groups=groups)
+    points = rng.normal(size=(60, 2))
+    of_points = cb.points.compare(points, {"run\u202e7": points + 3}, columns=["a\u202eb", "c"], resamples=319)
+    for audit, name in ((of_groups, r"second\u2067group"), (of_points, r"a\u202eb")):
+        shown = re.sub("<script.*?</script>", "", render(audit.findings), flags=re.DOTALL)  # the data are as they came
+        for text in (shown, as_text(audit.findings), as_html_fragment(audit.findings)):
+            assert name in text
+            assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)

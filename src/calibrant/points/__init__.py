@@ -52,13 +52,14 @@ MODULES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used."""
-    if name not in MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # a type checker then reports names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name not in MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
+        return found
 
 
 def __dir__() -> list[str]:
