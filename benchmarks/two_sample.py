@@ -28,10 +28,11 @@ import numpy as np
 from benchmarks.kernel import numba_body, on_rows
 from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
 
-from calibrant import (
+from calibrant.core import dispatch
+from calibrant.points import (
     PointMoments,
     c2st,
-    compare_samples,
+    compare,
     density_coverage,
     frechet_distance,
     kernel_distance,
@@ -39,7 +40,6 @@ from calibrant import (
     mmd_test,
     vendi_score,
 )
-from calibrant.core import dispatch
 
 K = 5  # neighbours
 FEW, MANY = 5, 64  # coordinates
@@ -440,8 +440,8 @@ def time_kernel_distance(report: Report, n: int, d: int, rounds: int) -> None:
 
 
 def time_looks(report: Report, n: int, audit_rows: int) -> None:
-    report.section(f"c2st and compare_samples, {FEW} coordinates, best of 2: no target")
-    cases = {"c2st": (classifier_test, n), "compare_samples": (compare_samples, audit_rows)}
+    report.section(f"c2st and compare, {FEW} coordinates, best of 2: no target")
+    cases = {"c2st": (classifier_test, n), "compare": (compare, audit_rows)}
     rows = []
     for name, (function, count) in cases.items():
         seconds = best_seconds({name: functools.partial(function, *two_sets(count))}, rounds=2)[name]
@@ -490,20 +490,20 @@ def time_first_calls(report: Report, rounds: int) -> None:
         f"First call on {FIRST_ROWS} points of each set after the import, each in a fresh process, best of {rounds}"
     )
     judged = {
-        "mmd": "calibrant.mmd(y, x)",
-        "mmd, block": "calibrant.mmd(y, x, estimator='block')",
-        "kernel_distance": "calibrant.kernel_distance(y, x)",
-        "density_coverage": "calibrant.density_coverage(y, x)",
-        "frechet_distance": "calibrant.frechet_distance(y, x)",
-        "vendi_score": "calibrant.vendi_score(y)",
-        "vendi_score, order=2": "calibrant.vendi_score(y, order=2)",
-        "c2st": "calibrant.c2st(y, x, rng=0)",
-        "mmd_test, 999 permutations": "calibrant.mmd_test(y, x)",
+        "mmd": "calibrant.points.mmd(y, x)",
+        "mmd, block": "calibrant.points.mmd(y, x, estimator='block')",
+        "kernel_distance": "calibrant.points.kernel_distance(y, x)",
+        "density_coverage": "calibrant.points.density_coverage(y, x)",
+        "frechet_distance": "calibrant.points.frechet_distance(y, x)",
+        "vendi_score": "calibrant.points.vendi_score(y)",
+        "vendi_score, order=2": "calibrant.points.vendi_score(y, order=2)",
+        "c2st": "calibrant.points.c2st(y, x, rng=0)",
+        "mmd_test, 999 permutations": "calibrant.points.mmd_test(y, x)",
     }
     others = {
-        "mmd_test, aggregate, 999 permutations": "calibrant.mmd_test(y, x, aggregate='fuse')",
-        "density_coverage, 199 divisions": "calibrant.density_coverage(y, x, resamples=199)",
-        "compare_samples": "calibrant.compare_samples(y, x)",
+        "mmd_test, aggregate, 999 permutations": "calibrant.points.mmd_test(y, x, aggregate='fuse')",
+        "density_coverage, 199 divisions": "calibrant.points.density_coverage(y, x, resamples=199)",
+        "compare": "calibrant.points.compare(y, x)",
     }
     calls = {
         name: (SMALL_SETS, f"{call}\nassert 'numba' not in sys.modules") for name, call in {**judged, **others}.items()

@@ -23,14 +23,13 @@ from benchmarks.validity.point_designs import DESIGNS, DIFFERENT, SAME, FloatArr
 from benchmarks.validity.samples import NORMAL_QUANTILE, Rate
 
 from calibrant import interval
+from calibrant.points.balls import density_coverage
 from calibrant.points.blocks import PointBlocks
-from calibrant.points.c2st import c2st
-from calibrant.points.compare_samples import compare_samples
-from calibrant.points.density_coverage import density_coverage
+from calibrant.points.classifier_test import c2st
+from calibrant.points.comparison import compare
+from calibrant.points.discrepancy import MIN_BLOCKS, kernel_distance, mmd
+from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance
-from calibrant.points.interval import FEWEST_BLOCKS
-from calibrant.points.mmd import kernel_distance, mmd
-from calibrant.points.mmd_test import mmd_test
 from calibrant.points.moments import PointMoments
 
 LEVEL, SMALL = 0.05, 0.01
@@ -56,7 +55,7 @@ HALVES_ROWS = 400  # so many held-out points that the law of the rank sum is an 
 REFIT_DESIGNS = ("Gaussian, d = 2", "integers, d = 2")
 MEAN_ROWS, MEAN_SETS = (20, 100), 200
 INTERVAL_BLOCK = 50
-INTERVAL_ROWS = tuple(INTERVAL_BLOCK * blocks for blocks in (FEWEST_BLOCKS, 2 * FEWEST_BLOCKS))
+INTERVAL_ROWS = tuple(INTERVAL_BLOCK * blocks for blocks in (MIN_BLOCKS, 2 * MIN_BLOCKS))
 INTERVAL_DESIGNS = {SAME: (0.0, 1.0), "mean +0.5, sd x1.2": (0.5, 1.2)}  # mean and deviation of the generated points
 NEIGHBOUR_DESIGNS = ("Gaussian, d = 2", "Gaussian, d = 10", "Student's t2, d = 2", "Gaussian, d = 2, m = 5n")
 NEVER = 2e-4  # of a share: where hardly ever a point is missed, the spread of few repeats is no standard error
@@ -178,7 +177,7 @@ def frechet(cell: Cell, rng: Rng) -> Counts:
 
 def verdict(cell: Cell, rng: Rng) -> Counts:
     """Tell whether a comparison of sets of one law says that they differ."""
-    found = compare_samples(*designs.one_distribution(rng, cell.design, cell.n), resamples=VERDICT_RESAMPLES, rng=rng).verdict
+    found = compare(*designs.one_distribution(rng, cell.design, cell.n), resamples=VERDICT_RESAMPLES, rng=rng).verdict
     return {"different": int(found.status == "different")}
 
 
@@ -320,7 +319,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     show_judged(report, found, NEIGHBOURS, title)
     title = "frechet_distance of sets of one law, over what is expected"
     show_judged(report, found, FRECHET, title, f"To be 1 within {FRECHET_ERROR:.0%} and chance.")
-    show_judged(report, found, VERDICT, "compare_samples: share of pairs of sets of one law that it calls different")
+    show_judged(report, found, VERDICT, "compare: share of pairs of sets of one law that it calls different")
     if again:
         show_again(report, found, again)
     report.say()

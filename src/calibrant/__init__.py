@@ -5,7 +5,7 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 `summarize` makes, and summaries of batches add up.
 """
 
-from calibrant import examples
+from calibrant import examples, points
 from calibrant.auditing.audit import audit
 from calibrant.auditing.interval import interval, per_row
 from calibrant.core.grid import Grid, GroupCells
@@ -56,15 +56,6 @@ from calibrant.kernels.kernel import (
     Product,
     RationalQuadratic,
 )
-from calibrant.points.blocks import PointBlocks
-from calibrant.points.c2st import c2st
-from calibrant.points.compare_samples import compare_samples
-from calibrant.points.density_coverage import DensityCoverage, Relabelled, density_coverage
-from calibrant.points.frechet import frechet_distance
-from calibrant.points.mmd import kernel_distance, mmd
-from calibrant.points.mmd_test import mmd_test
-from calibrant.points.moments import PointMoments
-from calibrant.points.vendi import vendi_score
 from calibrant.probabilities.binned_errors import direction, ece, mce
 from calibrant.probabilities.canonical import MedianVariance
 from calibrant.probabilities.consistency_test import consistency_test
@@ -115,7 +106,6 @@ __all__ = [
     "Curve",
     "Decomposition",
     "Delta",
-    "DensityCoverage",
     "Direction",
     "Distribution",
     "Explanation",
@@ -143,14 +133,11 @@ __all__ = [
     "NotApplicableError",
     "Ordered",
     "PerLabel",
-    "PointBlocks",
-    "PointMoments",
     "Product",
     "QuantileDecomposition",
     "Quantiles",
     "Ranks",
     "RationalQuadratic",
-    "Relabelled",
     "Samples",
     "ScipyDistribution",
     "Sets",
@@ -163,10 +150,8 @@ __all__ = [
     "__version__",
     "audit",
     "brier_score",
-    "c2st",
     "christoffersen_test",
     "cme_test",
-    "compare_samples",
     "consistency_test",
     "contraction",
     "coverage",
@@ -179,7 +164,6 @@ __all__ = [
     "crps",
     "cumulative_differences",
     "decompose",
-    "density_coverage",
     "direction",
     "ecdf_difference",
     "ece",
@@ -189,12 +173,10 @@ __all__ = [
     "expected_coverage",
     "explain",
     "fold",
-    "frechet_distance",
     "from_columns",
     "interval",
     "interval_score",
     "joint_ranks",
-    "kernel_distance",
     "kolmogorov_smirnov_test",
     "kuiper_test",
     "kupiec_test",
@@ -202,13 +184,12 @@ __all__ = [
     "mce",
     "measure",
     "mmce",
-    "mmd",
-    "mmd_test",
     "multinomial_coverage_test",
     "one_vs_rest",
     "per_row",
     "pit",
     "pit_histogram",
+    "points",
     "quantile_score",
     "rank_cauchy_test",
     "rank_chi2_test",
@@ -231,7 +212,6 @@ __all__ = [
     "top_label",
     "ucme",
     "uniformity_test",
-    "vendi_score",
     "weighted_interval_score",
     "width",
     "worst_slab_coverage",

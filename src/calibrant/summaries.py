@@ -9,8 +9,6 @@ from calibrant.core.ordered import Ordered
 from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.points.blocks import PointBlocks
-from calibrant.points.moments import PointMoments
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.ranking.summary import Ranks
 from calibrant.regions.hits import HitTable
@@ -28,8 +26,6 @@ __all__ = [
     "Moments",
     "Ordered",
     "PerLabel",
-    "PointBlocks",
-    "PointMoments",
     "Ranks",
     "Several",
     "SimplexCells",

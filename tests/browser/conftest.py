@@ -78,7 +78,7 @@ def _ensemble():
 def _generated():
     example = cb.examples.generated()
     names = {"source": "digits.npz"}
-    return cb.compare_samples(example.y, example.points, columns=example.columns, names=names, resamples=319).findings
+    return cb.points.compare(example.y, example.points, columns=example.columns, names=names, resamples=319).findings
 
 
 def _named_sets():
@@ -90,7 +90,7 @@ def _named_sets():
         "$x^$ & <b>a_name_with_nowhere_to_break_it</b>": rng.normal(size=(120, 3)),
     }
     columns = [long, f"{long} {hostile}", "$b^$"]
-    return cb.compare_samples(rng.normal(size=(150, 3)), sets, columns=columns, resamples=319).findings
+    return cb.points.compare(rng.normal(size=(150, 3)), sets, columns=columns, resamples=319).findings
 
 
 MAKERS = {

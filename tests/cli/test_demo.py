@@ -4,7 +4,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
-from calibrant.points.compare_samples import compare_samples
+from calibrant.points.comparison import compare
 
 
 def test_all(run, folder):
@@ -49,7 +49,7 @@ def test_generated(run):
     done = run("demo", "generated", "-o", "mine.html")
     assert (done.code, done.err) == (0, "")
     example = cb.examples.generated()
-    found, expected = report.read("mine.html"), compare_samples(example.y, example.points, columns=example.columns)
+    found, expected = report.read("mine.html"), compare(example.y, example.points, columns=example.columns)
     measured = {m["name"]: m for section in found["sections"] for m in section["measurements"]}
     assert {name: m["value"] for name, m in measured.items()} == dict(
         zip(expected.table["name"], expected.table["value"], strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import report
-from calibrant.points.compare_samples import compare_samples
+from calibrant.points.comparison import compare
 
 RNG = np.random.default_rng(21)
 REAL = RNG.normal(size=(60, 3)).astype(np.float32)
@@ -63,7 +63,7 @@ def test_every_format_gives_the_numbers_of_the_library(run, folder, require, end
     columns = None
     if ending not in ("npy", "npz"):
         columns, named = NAMES, named | {"coordinates": "height, width, depth"}
-    assert found == compare_samples(real, fake, columns=columns, names=named).findings.to_dict()
+    assert found == compare(real, fake, columns=columns, names=named).findings.to_dict()
     assert found["kind"] == "points"
 
 
@@ -75,20 +75,20 @@ def test_every_option_reaches_the_comparison(run, folder, require):
     found = results(run("samples", "real.csv", "fake.csv", *options, "--json"))
     real, fake = (np.ascontiguousarray(as_written(points)[1::2][:, [2, 0]]) for points in (REAL, FAKE))
     named = {"real": "real.csv", "generated": "fake.csv", "coordinates": "depth,height", "filter": "part = b"}
-    expected = compare_samples(real, fake, columns=["depth", "height"], level=0.9, rng=5, names=named)
+    expected = compare(real, fake, columns=["depth", "height"], level=0.9, rng=5, names=named)
     assert found == expected.findings.to_dict()
 
 
 def test_plain_text_is_the_default(run, arrays):
     done = run("samples", "real.npy", "fake.npy")
     assert (done.code, done.err) == (0, "")
-    assert done.out == f"{compare_samples(REAL, FAKE)}\n"
+    assert done.out == f"{compare(REAL, FAKE)}\n"
 
 
 def test_report_and_json(run, folder, arrays):
     done = run("samples", "real.npy", "fake.npy", "-o", "report.html", "--json", "found.json")
     assert (done.code, done.err) == (0, "")
-    expected = compare_samples(REAL, FAKE)
+    expected = compare(REAL, FAKE)
     assert done.out.startswith(str(expected).splitlines()[0])
     assert done.out.endswith("\nreport: report.html\nJSON: found.json\n")
     written = report.read("report.html")
@@ -109,7 +109,7 @@ def test_json_on_stdout_leaves_stdout_to_json(run, arrays):
 def test_several_sets(run, arrays):
     found = results(run("samples", "real.npy", "fake.npy", "other.npy", "--json"))
     named = {"real": "real.npy", "generated": "fake.npy, other.npy"}
-    assert found == compare_samples(REAL, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
+    assert found == compare(REAL, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
     assert {"density_coverage.coverage.fake", "density_coverage.coverage.other"} <= set(values(found))
 
 
@@ -130,16 +130,16 @@ def test_one_archive_with_all_sets(run, folder):
     arrays = ("--array", "y", "--array", "first", "--array", "second")
     found = results(run("samples", "run.npz", "run.npz", "run.npz", *arrays, "--json"))
     assert found["names"] == {"real": "run.npz, y", "generated": "run.npz, first, run.npz, second"}
-    expected = compare_samples(REAL, {"run.npz, first": FAKE, "run.npz, second": OTHER})
+    expected = compare(REAL, {"run.npz, first": FAKE, "run.npz, second": OTHER})
     assert values(found) == values(expected.findings.to_dict())
 
 
 def test_without_real_points(run, arrays):
     found = results(run("samples", "--no-real", "fake.npy", "other.npy", "--json"))
     named = {"generated": "fake.npy, other.npy"}
-    assert found == compare_samples(None, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
+    assert found == compare(None, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
     found = results(run("samples", "fake.npy", "--no-real", "--json"))
-    assert found == compare_samples(None, FAKE, names={"generated": "fake.npy"}).findings.to_dict()
+    assert found == compare(None, FAKE, names={"generated": "fake.npy"}).findings.to_dict()
 
 
 def test_seed_repeats_itself(run, arrays):

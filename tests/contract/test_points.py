@@ -1,8 +1,11 @@
 """Every verb of sets of points, with its important options, against the properties they all have."""
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +35,7 @@ class Verb:
 
     @property
     def verb(self) -> Callable[..., Any]:
-        return getattr(cb, self.name)
+        return getattr(cb.points, self.name)
 
     def __str__(self):
         return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.options.items())})"
@@ -124,13 +127,32 @@ TAKES_RNG = {
 
 
 def test_every_verb_of_points_is_tried():
-    def takes_points(verb):
-        parameters = inspect.signature(verb).parameters
-        return "points" in parameters and parameters["points"].kind is not inspect.Parameter.KEYWORD_ONLY
+    functions = {name for name in cb.points.__all__ if inspect.isfunction(getattr(cb.points, name))}
+    assert functions - {"compare"} == {verb.name for verb in VERBS}  # compare: tests/points/test_comparison.py
 
-    functions = {name for name in cb.__all__ if inspect.isfunction(getattr(cb, name))}
-    found = {name for name in functions if takes_points(getattr(cb, name))}
-    assert found - {"compare_samples"} == {verb.name for verb in VERBS}  # which has tests/audit/test_compare_samples.py
+
+def test_the_namespace_is_lazy_and_complete():
+    program = """
+import sys
+import calibrant.points as points
+listed = set(dir(points))
+assert set(points.__all__) <= listed
+import calibrant.points.discrepancy, calibrant.points.discrepancy_test, calibrant.points.comparison
+for name in points.__all__:
+    assert getattr(points, name).__name__ == name, name
+try:
+    points.mdm
+except AttributeError as problem:
+    assert "'mdm'" in str(problem)
+else:
+    raise AssertionError("points.mdm exists")
+from calibrant.points import *
+assert callable(mmd) and callable(compare)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert list(cb.points.__all__) == sorted(cb.points.__all__)
+    assert not set(cb.points.__all__) & set(cb.__all__)
+    assert not set(cb.points.__all__) & {module.stem for module in Path(cb.points.__file__).parent.glob("*.py")}
 
 
 def test_a_call_repeats_itself(for_each):
@@ -385,16 +407,16 @@ def test_a_generator_does_as_well_as_its_number(for_each):
 
 def test_a_verb_that_draws_at_random_needs_a_seed():
     with pytest.raises(InputError, match="pass rng=0"):
-        cb.c2st(GOOD, GOOD)
+        cb.points.c2st(GOOD, GOOD)
     with pytest.raises(InputError, match="rng"):
-        cb.frechet_distance(GOOD, GOOD, extrapolate=True)
+        cb.points.frechet_distance(GOOD, GOOD, extrapolate=True)
 
 
 def test_flat_finds_everything():
     """The properties compare what this returns: nothing may be left out."""
-    found = flat(cb.density_coverage(GOOD, GOOD, resamples=9))
+    found = flat(cb.points.density_coverage(GOOD, GOOD, resamples=9))
     assert {".precision", ".recall", ".density", ".coverage", ".k", ".n", ".m"} <= found.keys()
     assert sum(".relabelled.coverage.draws" in name for name in found) == 9
     assert {".statistic", ".pvalue", ".estimate", ".n", ".details.n", ".details.held_out[1]"} <= flat(
-        cb.c2st(GOOD, GOOD, rng=0)
+        cb.points.c2st(GOOD, GOOD, rng=0)
     ).keys()

@@ -30,6 +30,7 @@ from calibrant.inputs.groups import read_groups, read_row_labels
 from calibrant.inputs.probabilities import read_binary, read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.kernel_errors.fitted import Randomness
+from calibrant.points import PointBlocks, PointMoments
 from calibrant.points.inputs import PointSets
 from calibrant.ranking.covariates import RankRows
 from calibrant.ranking.summary import ExchangedCounts
@@ -144,13 +145,13 @@ def exchanged_ranks(y, p, w):
 
 
 def point_moments(y, p, w):
-    return summaries.PointMoments.of(np.stack([y, p, w], axis=1))
+    return PointMoments.of(np.stack([y, p, w], axis=1))
 
 
 def point_blocks(y, p, w):
     """Return points of one set that fill no block: others depend on what is left over, see test_point_blocks.py."""
     sets = PointSets(np.stack([y, p, w], axis=1).astype(float), np.zeros((0, 3)))
-    return summaries.PointBlocks.of_sets(sets, Gaussian(1.0, "euclidean"), "block", 100)
+    return PointBlocks.of_sets(sets, Gaussian(1.0, "euclidean"), "block", 100)
 
 
 def interval_rows(y, p, w):
@@ -304,7 +305,7 @@ class TestValue:
 
 def test_every_kind_is_here_and_known_by_its_name():
     here = {type(example(make)).__name__: type(example(make)) for make in MAKERS}
-    of_one_verb = {"Hits", "IntervalMoments", "RankRows"}  # which live with it
+    of_one_verb = {"Hits", "IntervalMoments", "RankRows", "PointBlocks", "PointMoments"}  # which live with it
     assert set(here) == set(summaries.__all__) - {"Summary", "BinTable"} | of_one_verb
     assert {name: Summary.kinds[name] for name in here} == here
 

@@ -25,7 +25,7 @@ def test_all_pairs(places, kernel, bandwidth, estimator, sets, cut, threads):
     y, x = sets
     given = {"kernel": kernel, "estimator": estimator} | ({} if bandwidth is None else {"bandwidth": bandwidth})
     found = mmd(cut(y, *places).rechunk({1: 2}), cut(x, 60), **given)
-    assert found == pytest.approx(calibrant.mmd(y, x, **given), rel=1e-12, abs=1e-13)
+    assert found == pytest.approx(calibrant.points.mmd(y, x, **given), rel=1e-12, abs=1e-13)
 
 
 def test_on_two_workers_and_of_frames(sets, framed, cluster, refusal):
@@ -35,7 +35,7 @@ def test_on_two_workers_and_of_frames(sets, framed, cluster, refusal):
     y, x = (framed(dict(zip(names, Z.T, strict=True)), 50, 100) for Z in sets)
     with cluster.as_current():
         found = mmd(y, x, bandwidth=1.0)
-    assert found == pytest.approx(calibrant.mmd(*sets, bandwidth=1.0), rel=1e-12, abs=1e-13)
+    assert found == pytest.approx(calibrant.points.mmd(*sets, bandwidth=1.0), rel=1e-12, abs=1e-13)
     assert "another order" in refusal(mmd, y, x[names[::-1]])
 
 
@@ -45,7 +45,7 @@ def test_many_coordinates_come_from_products(cut, threads):
     rng = np.random.default_rng(1)
     y, x = rng.normal(size=(90, 40)) + 5, rng.normal(size=(70, 40)) + 5
     found = mmd(cut(y, 30), cut(x, 20, 50), bandwidth=9.0)
-    assert found == pytest.approx(calibrant.mmd(y, x, bandwidth=9.0), rel=1e-11, abs=1e-13)
+    assert found == pytest.approx(calibrant.points.mmd(y, x, bandwidth=9.0), rel=1e-11, abs=1e-13)
 
 
 def test_refusals(cut, threads, refusal):

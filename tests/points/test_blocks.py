@@ -11,7 +11,7 @@ from calibrant.kernels.pair_sums import kernel_tile
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points import blocks as point_blocks
 from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
-from calibrant.points.mmd import mmd
+from calibrant.points.discrepancy import mmd
 
 RNG = np.random.default_rng(0)
 Y, X = RNG.normal(size=(100, 3)), RNG.normal(0.2, 1.0, size=(100, 3))
@@ -75,7 +75,7 @@ def test_what_does_not_merge():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kernel": "gaussian"}, "its kernel must be one of points, .*; got 'gaussian'"),
+        ({"kernel": "gaussian"}, "its kernel must be a kernel of points, .*; got 'gaussian'"),
         ({"kernel": Gaussian()}, "with a number as its length scale; got Gaussian"),
         ({"estimator": "blok"}, "its estimator must be one of linear, block; got 'blok'"),
         ({"estimator": np.ones(2)}, "its estimator must be one of linear, block"),
@@ -93,7 +93,10 @@ def test_what_does_not_merge():
         ({"left_y": np.zeros((1, 3), int)}, "its left_y must be an array .* of float64"),
         ({"left_points": np.full((1, 3), np.nan)}, "its left_points must be finite numbers"),
         ({"left_points": np.zeros((1, 2))}, r"must have the same columns; got shapes \(0, 3\) and \(1, 2\)"),
-        ({"left_y": np.zeros((10, 3)), "left_points": np.zeros((12, 3))}, "10 and 12 points are left over, which fill"),
+        (
+            {"left_y": np.zeros((10, 3)), "left_points": np.zeros((12, 3))},
+            "10 and 12 points are left over, which is enough",
+        ),
     ],
 )
 def test_values_that_are_no_blocks(changes, words):
@@ -150,7 +153,7 @@ def sets(n, d):
 @pytest.mark.parametrize("d", [1, 5, 20])
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks(name, d, few, monkeypatch):
-    monkeypatch.setattr(point_blocks, "MOST", few)
+    monkeypatch.setattr(point_blocks, "NUMBERS_AT_ONCE", few)
     y, x = sets(12, d)
     found = block_terms(y, x, KERNELS[name], 4)
     for b in range(3):
@@ -165,7 +168,7 @@ def test_blocks(name, d, few, monkeypatch):
 @pytest.mark.parametrize("d", [1, 5, 20])
 @pytest.mark.parametrize("name", KERNELS)
 def test_pairs(name, d, few, monkeypatch):
-    monkeypatch.setattr(point_blocks, "MOST", few)
+    monkeypatch.setattr(point_blocks, "NUMBERS_AT_ONCE", few)
     y, x = sets(10, d)
     found = linear_terms(y, x, KERNELS[name])
     for k in range(5):

@@ -78,7 +78,7 @@ def test_of_any_size(seed, n, m, d):
 
 def test_parts_change_nothing(monkeypatch):
     whole = found(Y, X)
-    monkeypatch.setattr(module, "AT_ONCE", 1000)
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 1000)
     assert_same(found(Y, X), whole, rtol=1e-12)
 
 
@@ -180,10 +180,10 @@ class TestConstantColumns:
 
 
 class TestLevel:
-    """Any statement at all is made as often as it should be, if both sets have one law."""
+    """Any statement at all is made as often as it should be, if both sets have one distribution."""
 
     @pytest.mark.parametrize(
-        "law",
+        "distribution",
         [
             lambda rng, n: rng.normal(size=(n, 5)),
             lambda rng, n: rng.standard_t(2, size=(n, 3)),
@@ -192,7 +192,7 @@ class TestLevel:
         ids=["normal", "long tails", "skewed and dependent"],
     )
     def test_continuous_points(self, distribution):
-        """P(p <= k/20) is k/20: exact, whatever the law, and whatever the sizes."""
+        """P(p <= k/20) is k/20: exact, whatever the distribution, and whatever the sizes."""
         rng, p = np.random.default_rng(5), []
         for _ in range(500):
             Z = distribution(rng, 26)
@@ -232,9 +232,9 @@ class TestManyPoints:
         y = rng.normal(size=(400, 2))
         x = rng.normal([0.15, 0.0], [1.0, 1.1], size=(600, 2))
         by_division = found(y, x, resamples=1999)
-        monkeypatch.setattr(module, "MOST_RELABELLED", 10)
+        monkeypatch.setattr(module, "MAX_RELABELLED", 10)
         by_distribution = found(y, x)
-        assert by_distribution.method == "normal law, Bonferroni over coordinates"
+        assert by_distribution.method == "normal limit, Bonferroni over coordinates"
         np.testing.assert_array_equal(by_distribution.location, by_division.location)
         np.testing.assert_array_equal(by_distribution.spread, by_division.spread)
         for name in ("location_pvalue", "spread_pvalue"):
@@ -248,7 +248,7 @@ class TestManyPoints:
         rng = np.random.default_rng(9)
         y, x = rng.normal(size=(10_001, 2)), rng.normal([0.0, 0.1], 1.0, size=(10_000, 2))
         result = found(y, x)
-        assert result.method == "normal law, Bonferroni over coordinates"
+        assert result.method == "normal limit, Bonferroni over coordinates"
         z, u, _ = statistics(y, x)
         tails = [math.erfc(abs(value) / math.sqrt(2)) for value in (*z, *u)]
         expected = [min(1.0, 2 * 2 * p) for p in tails]  # two questions of two coordinates

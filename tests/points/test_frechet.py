@@ -362,7 +362,7 @@ def test_covariances_are_pooled_by_their_points():
 def test_tiles_change_nothing(monkeypatch):
     first, second = PointMoments.of(ARRAYS_EXPECTED_FRECHET["X"]), PointMoments.of(ARRAYS_EXPECTED_FRECHET["Y"])
     whole = expected_frechet(first, second)
-    monkeypatch.setattr(module, "TILE", 2)
+    monkeypatch.setattr(module, "EIGENVALUES_TOGETHER", 2)
     assert expected_frechet(first, second) == pytest.approx(whole, rel=1e-14)
 
 
@@ -428,7 +428,7 @@ def test_rows_in_parts(monkeypatch):
     points = draw.normal(size=(500, 6))
     centre = (points - points[0]).mean(axis=0)
     whole = root_trace.factor_of_rows(points, centre)
-    monkeypatch.setattr(root_trace, "LEAST_CHUNK", 1)
+    monkeypatch.setattr(root_trace, "MIN_CHUNK_POINTS", 1)
     parts = root_trace.factor_of_rows(points, centre)
     np.testing.assert_allclose(parts.T @ parts, np.cov(points.T), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(np.abs(parts), np.abs(whole), rtol=1e-9, atol=1e-12)
@@ -441,7 +441,7 @@ def test_an_inaccurate_form_is_left():
     size = 10.0 ** -np.linspace(0, 6.5, d)
     y, points = (draw.normal(size=(n, d)) * size @ turn for n in (60, 80))
     S1, S2 = np.cov(y.T), np.cov(points.T)
-    most = root_trace.ACCURATE * (np.trace(S1) + np.trace(S2))
+    most = root_trace.MAX_ERROR * (np.trace(S1) + np.trace(S2))
     assert root_trace._eigenvalue_form(np.linalg.cholesky(S1), S2, most) is None
     exact = root_trace.nuclear_norm(*(root_trace.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
     found = root_trace.root_trace(S1, S2)

@@ -8,10 +8,12 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from calibrant import InputError
 from calibrant.kernels.median import point_order
-from calibrant.points.inputs import read_point_sets, read_points
+from calibrant.points import inputs as module
+from calibrant.points.inputs import PointSets, Repeated, distinct, read_point_sets, read_points, repeated
 
 POINTS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 
@@ -151,3 +153,109 @@ def test_memory_in_another_order():
     z = np.random.default_rng(0).integers(0, 3, (40, 5)).astype(float)
     np.testing.assert_array_equal(point_order(np.asfortranarray(z)), point_order(z))
     np.testing.assert_array_equal(z[point_order(z)], z[np.lexsort(z.T[::-1])])
+
+
+@given(data=st.data())
+def test_distinct_points_have_counts_and_places(clouds, data):
+    Z = np.concatenate(data.draw(clouds.two_sets()))
+    found = distinct(Z)
+    expected, count = np.unique(Z, axis=0, return_counts=True)
+    order = np.lexsort(found.points.T[::-1])
+    np.testing.assert_array_equal(found.points[order], expected)
+    np.testing.assert_array_equal(found.count[order], count)
+    np.testing.assert_array_equal(found.points[found.order], expected)
+    np.testing.assert_array_equal(found.points[found.place], Z)
+    np.testing.assert_array_equal(expected[found.rank], Z)
+
+
+@given(data=st.data())
+def test_the_order_of_rows_does_not_change_distinct_points(clouds, data):
+    Z = np.concatenate(data.draw(clouds.two_sets()))
+    moved = np.array(data.draw(st.permutations(range(len(Z)))))
+    found, again = distinct(Z), distinct(Z[moved])
+    np.testing.assert_array_equal(again.rank, found.rank[moved])
+    np.testing.assert_array_equal(again.points[again.order], found.points[found.order])
+
+
+def test_a_zero_is_a_zero():
+    found = distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
+    assert found.count.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("Z", [[[1.0, 5.0], [0.0, 5.0]], [[5.0, 1.0], [5.0, 0.0]]])
+def test_different_points_stay_as_they_are(Z):
+    Z = np.array(Z)
+    found = distinct(Z)
+    assert found.points is Z
+    assert found.count.tolist() == [1, 1]
+    assert found.place.tolist() == [0, 1]
+    assert found.order.tolist() == found.rank.tolist() == [1, 0]
+
+
+def test_distinct_points_in_pieces(monkeypatch):
+    Z = np.random.default_rng(0).integers(0, 3, (50, 2)) * 1.0
+    whole = distinct(Z)
+    monkeypatch.setattr(module, "COMPARED_TOGETHER", 7)
+    for name in ("points", "count", "place", "order"):
+        np.testing.assert_array_equal(getattr(distinct(Z), name), getattr(whole, name))
+
+
+FEW = st.sampled_from([0.0, -0.0, 1.0, 0.1, -1.5, 5e-324, 1e150])
+
+
+@st.composite
+def sets(draw):
+    d = draw(st.integers(1, 4))
+    n, m = draw(st.integers(2, 12)), draw(st.integers(2, 12))
+    return PointSets(draw(hnp.arrays(float, (n, d), elements=FEW)), draw(hnp.arrays(float, (m, d), elements=FEW)))
+
+
+def share(values):
+    return 1 - len(set(values)) / len(values)
+
+
+@given(sets())
+def test_the_definition_of_repetitions(drawn):
+    y, points = (list(map(tuple, array.tolist())) for array in (drawn.y, drawn.points))
+    expected = Repeated(
+        share(y),
+        share(points),
+        np.mean([share(column) for column in zip(*y, strict=True)]),
+        np.mean([share(column) for column in zip(*points, strict=True)]),
+        np.mean([row in set(y) for row in points]),
+    )
+    assert repeated(drawn) == pytest.approx(expected, abs=1e-15)
+
+
+@given(sets(), st.data())
+def test_the_order_of_rows_does_not_change_repetitions(drawn, data):
+    order = np.array(data.draw(st.permutations(range(drawn.n))))
+    moved = PointSets(drawn.y[order], drawn.points[::-1])
+    assert repeated(moved) == repeated(drawn)
+
+
+def test_continuous_draws_repeat_nothing():
+    rng = np.random.default_rng(0)
+    assert repeated(PointSets(rng.normal(size=(500, 3)), rng.normal(size=(400, 3)))) == (0, 0, 0, 0, 0)
+
+
+def test_what_rounding_copying_and_memory_leave_behind():
+    rng = np.random.default_rng(1)
+    y, points = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
+    rounded = repeated(PointSets(y, np.round(points, 1)))
+    assert rounded.repeated_values_points > 0.3
+    assert rounded.repeated_values_y == rounded.repeated_y == rounded.shared_rows == 0
+    assert repeated(PointSets(y, points[rng.integers(0, 50, 100)])).repeated_points >= 0.5
+    assert repeated(PointSets(y, np.concatenate([points[:75], y[:25]]))).shared_rows == 0.25
+
+
+def test_read_only_strided_and_single_precision_input():
+    y = np.array([[1.5, 2.0], [1.5, 2.0], [0.25, -0.0], [0.25, 0.0]])
+    y.flags.writeable = False
+    expected = repeated(PointSets(y, y.copy()))
+    assert expected == (0.5, 0.5, 0.5, 0.5, 1.0)
+    wide = np.repeat(y, 2, axis=1)[:, ::2]
+    assert repeated(PointSets(wide, np.asfortranarray(y))) == expected
+    assert repeated(read_point_sets(y.astype(np.float32), y)) == expected
+    assert np.signbit(y[2, 1])
+    assert all(type(value) is float for value in expected)

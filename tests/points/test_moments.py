@@ -92,7 +92,7 @@ class TestChunks:
     def test_chunks_change_nothing_but_rounding(self, monkeypatch):
         whole = PointMoments.of(X)
         monkeypatch.setattr(point_moments, "CHUNK_NUMBERS", 1)
-        monkeypatch.setattr(point_moments, "LEAST_CHUNK", 7)
+        monkeypatch.setattr(point_moments, "MIN_CHUNK_POINTS", 7)
         parts = PointMoments.of(X)
         close(parts.mean, whole.mean)
         near(parts.scatter, whole.scatter)

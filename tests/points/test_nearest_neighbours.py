@@ -170,7 +170,7 @@ def test_pieces(body, monkeypatch):
     rng = np.random.default_rng(2)
     X, labels, Q = rng.integers(0, 4, (90, 3)) * 1.0, rng.integers(0, 2, 90), rng.integers(0, 4, (50, 3)) * 1.0
     expected = body(X, labels, Q, 9)
-    monkeypatch.setattr(module, "NUMBERS", 200)
+    monkeypatch.setattr(module, "DISTANCES_HELD", 200)
     np.testing.assert_array_equal(body(X, labels, Q, 9), expected)
 
 

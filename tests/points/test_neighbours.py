@@ -9,21 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.points import neighbours
-from calibrant.points import neighbours as module
 from calibrant.points.neighbours import Neighbours, smallest_of_rows, squared_differences, squares_of_pairs
 
 BODIES = pytest.mark.parametrize("body", ["differences", "tree", "products"])
-SMALL = {  # so that few points are many
-    "BLOCK": 60,
-    "MOST": 12,
-    "LEAF": 2,
-    "NEAR": 3,
-    "PART": 7,
-    "MOST_NEIGHBOURS_TREE": 9,
-    "TILE": 20,
-    "COLUMNS": 5,
-    "FIRST": 3,
-    "CENTRE": 4,
+SMALL = {  # so that a few points are many
+    "DIFFERENCES_HELD": 60,
+    "MAX_NEIGHBOURS_HELD": 12,
+    "LEAF_POINTS": 2,
+    "MAX_PAIRS_HELD": 9,
+    "PRODUCTS_HELD": 60,
+    "SAMPLED_POINTS": 1,
+    "CENTRE_POINTS": 4,
 }
 
 
@@ -98,7 +94,7 @@ def test_radii_count_points_as_often_as_they_occur(clouds, body, data):
 
 
 @BODIES
-def test_nobody_near(body):
+def test_no_point_is_near(body):
     X = np.array([[0.0], [10.0], [30.0]])
     with only(body, small=False):
         assert not held(search(X), X + 100.0, np.ones(3)).any()
@@ -162,7 +158,7 @@ def test_rows_in_order_are_all_rows(clouds, body):
 
 
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 9), columns=st.integers(1, 9), data=st.data())
-def test_are_those_of_the_whole_table(seed, rows, columns, data):
+def test_the_smallest_of_rows_are_those_of_the_whole_table(seed, rows, columns, data):
     rng = np.random.default_rng(seed)
     K = data.draw(st.integers(1, columns))
     table = rng.integers(0, 4, (rows, columns)) * 1.0
@@ -171,7 +167,8 @@ def test_are_those_of_the_whole_table(seed, rows, columns, data):
     table = rng.permuted(table, axis=1)
     i, j = np.nonzero(np.isfinite(table))
     mixed = rng.permutation(len(i))
-    index, square = smallest_of_rows(i[mixed], j[mixed], table[i, j][mixed], rows, K)
+    found = smallest_of_rows(i[mixed], j[mixed], table[i, j][mixed], rows, K)
+    index, square = found.index, found.square
     np.testing.assert_array_equal(square, np.sort(table, axis=1)[:, :K])
     np.testing.assert_array_equal(np.take_along_axis(table, index, axis=1), square)
     assert all(len(set(row)) == K for row in index.tolist())
@@ -192,7 +189,7 @@ def test_many_coordinates_and_pieces(clouds, monkeypatch):
     A, B = rng.normal(size=(3, 300)), rng.normal(size=(5, 300))
     i, j = np.indices((3, 5)).reshape(2, -1)
     for piece in (1, 700, 1 << 17):
-        monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr(neighbours, "DIFFERENCES_HELD", piece)
         np.testing.assert_array_equal(squares_of_pairs(A, B, i, j).reshape(3, 5), clouds.squares(A, B))
 
 

@@ -18,9 +18,9 @@ from calibrant.points import sums as module
 from calibrant.points import sums as point_sums
 from calibrant.points.sums import (
     BLOCK,
-    FEW,
-    MOST_BYTES,
-    NUMBERS,
+    MAX_DIVISION_BYTES,
+    SPLITS_OF_ALL_ROWS,
+    STATISTIC_BYTES,
     TILE,
     check_divisions,
     pair_sums,
@@ -182,7 +182,7 @@ def whole(K, V):
     "N", [2, 3, TILE_PERMUTED_SUMS + 1, BLOCK_PERMUTED_SUMS, BLOCK_PERMUTED_SUMS + 1, 2 * BLOCK_PERMUTED_SUMS + 7]
 )
 def test_one_kernel(N):
-    D, V = distances(N), relabellings(N // 2, N - N // 2, FEW + 3, np.random.default_rng(1))
+    D, V = distances(N), relabellings(N // 2, N - N // 2, SPLITS_OF_ALL_ROWS + 3, np.random.default_rng(1))
     sums = permuted_sums(tile_of(D), V)
     for found, expected in zip(sums, whole(D, V), strict=True):
         np.testing.assert_allclose(found[0], expected, rtol=1e-12)
@@ -192,7 +192,7 @@ def test_many_splits_are_cut(monkeypatch):
     N = BLOCK_PERMUTED_SUMS + 3
     D, V = distances(N), relabellings(9, N - 9, 10, np.random.default_rng(1))
     whole = permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS)
-    monkeypatch.setattr("calibrant.points.sums.MANY", 4)
+    monkeypatch.setattr("calibrant.points.sums.SPLITS_OF_A_BLOCK", 4)
     for found, expected in zip(permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
 
@@ -253,14 +253,14 @@ def test_every_division_is_equally_likely():
 
 def test_memory_is_cut_but_not_the_stream(monkeypatch):
     whole = relabellings(3, 4, 20, np.random.default_rng(0))
-    monkeypatch.setattr(module, "MOST_KEYS", 7)
+    monkeypatch.setattr(module, "KEYS_AT_ONCE", 7)
     np.testing.assert_array_equal(relabellings(3, 4, 20, np.random.default_rng(0)), whole)
 
 
 @pytest.mark.parametrize("N", [4, 10_000])
 def test_no_more_than_memory_holds(N, refusal):
-    most = MOST_BYTES // (N + NUMBERS)
+    most = MAX_DIVISION_BYTES // (N + STATISTIC_BYTES)
     check_divisions(most, N)
     message = refusal(relabellings, 2, N - 2, most + 1, np.random.default_rng(0))
-    assert f"{most + 1:,} random divisions of the points are more than are held at once, {most:,}" in message
+    assert f"{most + 1:,} random divisions of the points would take 2.1 GB of memory; at most {most:,}" in message
     assert "Pass fewer resamples" in message

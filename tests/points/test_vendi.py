@@ -149,8 +149,8 @@ class TestOrders:
         points = np.random.default_rng(0).normal(size=(50, 8))
         expected = vendi_score(points, order=2 + 1e-9, kernel="cosine")
         twin = vendi_score(points, order=2, kernel="cosine")
-        monkeypatch.setattr(kernel_spectrum, "MOST", 7)
-        monkeypatch.setattr(kernel_spectrum, "BLOCK", 16)
+        monkeypatch.setattr(kernel_spectrum, "MAX_MATRIX_ROWS", 7)
+        monkeypatch.setattr(kernel_spectrum, "BLOCK_POINTS", 16)
         monkeypatch.setattr(kernel_spectrum, "_twin", None)  # too large to be formed
         blocks = vendi_score(points, order=2, kernel="cosine")
         assert twin == pytest.approx(blocks, rel=1e-13)
@@ -304,7 +304,7 @@ class TestRefused:
         points[0] = 1.0
         message = refusal(vendi_score, points, order=order, bandwidth=1.0, error=NotApplicableError)
         assert message.startswith(f"order={order:g} needs the eigenvalues of a matrix with 5,001 rows")
-        assert "for at most 5,000 points. Use order=2" in message
+        assert "at most 5,000 points are possible. Use order=2" in message
         assert "choice(5001, 5000, replace=False)" in message
         weights = np.ones(5001)
         weights[5:] = 0
@@ -315,7 +315,7 @@ class TestRefused:
 
     def test_many_points_and_columns(self, monkeypatch, refusal):
         for owner in (module, kernel_spectrum):
-            monkeypatch.setattr(owner, "MOST", 10)
+            monkeypatch.setattr(owner, "MAX_MATRIX_ROWS", 10)
         points = np.random.default_rng(0).normal(size=(12, 11))
         message = refusal(vendi_score, points, kernel="cosine", error=NotApplicableError)
         assert "with 11 rows" in message
@@ -586,7 +586,7 @@ def test_both_matrices_of_a_cosine_have_the_same_eigenvalues(d):
 def test_chunks_change_nothing(monkeypatch):
     X = np.random.default_rng(2).normal(size=(50, 4))
     whole = eigenvalues(X, unit_weights(50), "cosine")
-    monkeypatch.setattr(kernel_spectrum, "BLOCK", 7)
+    monkeypatch.setattr(kernel_spectrum, "BLOCK_POINTS", 7)
     monkeypatch.setattr(kernel_spectrum, "CHUNK_NUMBERS", 1)
     np.testing.assert_allclose(eigenvalues(X, unit_weights(50), "cosine"), whole, rtol=1e-12)
 

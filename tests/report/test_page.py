@@ -194,7 +194,9 @@ class TestHostileNames:
 
     def test_everything_is_shown_as_it_is(self, page, samples):
         for name in samples["HOSTILE"][:5]:
-            escaped = str(name).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            escaped = (
+                str(name).replace("\u202e", r"\u202e").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            )
             escaped = escaped.replace("'", "&#39;").replace('"', "&#34;")
             assert escaped in page("hostile")
 
@@ -328,13 +330,10 @@ class TestPageOfPoints:
         assert "<h1>Comparison of samples</h1>" in page
         assert "<dt>points</dt><dd>1,234</dd>" in page
         assert "<dd>Sets of points</dd>" in page
-        assert '<th scope="col" class="n">if of one distribution</th>' in page
-        assert "0.1250 if of one distribution" in page  # the tile
+        assert '<th scope="col" class="n">if equal</th>' in page
+        assert "0.1250 if equal" in page  # the tile
         assert "from 1,234 points" in page
-        assert (
-            "“If of one distribution” is the mean the measurement would have if all points came from one distribution"
-            in page
-        )
+        assert "“If equal” is the mean of the measurement if all points come from one distribution" in page
 
     def test_never_says_calibrated(self):
         for status in COMPARISON.statuses:
@@ -346,7 +345,7 @@ class TestPageOfPoints:
     def test_nor_does_a_real_one(self, page):
         words = visible(page("points")).lower()
         assert "comparison of samples" in words
-        assert "if of one distribution" in words
+        assert "if equal" in words
         assert "calibrated" not in words
         assert "prediction" not in words
 
@@ -355,8 +354,8 @@ class TestPageOfPoints:
         audit = cb.Audit(found)
         for text in (as_text(found), as_html_fragment(found), repr(audit)):
             assert "calibrated" not in text.lower()
-        assert "if of one distribution" in as_text(found)
-        assert "<th>if of one distribution</th>" in as_html_fragment(found)
+        assert "if equal" in as_text(found)
+        assert "<th>if equal</th>" in as_html_fragment(found)
         assert repr(audit) == f"<Audit of 700 points: {found.verdict.headline}>"
 
 
@@ -367,8 +366,24 @@ class TestPageOfPredictions:
         assert "<dt>rows</dt><dd>1,234</dd>" in page
         assert '<th scope="col" class="n">if calibrated</th>' in page
         assert "from 1,234 rows" in page
-        assert "of one distribution" not in page
+        assert "if equal" not in page
 
     def test_of_a_kind_that_is_not_known(self):
         page = render(replace(findings_frame("binary"), kind="new"))
         assert "<h1>Calibration audit</h1>" in page
+
+
+def test_marks_of_the_writing_direction_are_spelled_out():
+    """A group or coordinate with such a name would reverse the words after it, in page, terminal and notebook."""
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    groups = np.where(rng.random(2000) < 0.5, "first\u202egroup", "second\u2067group")
+    y = rng.random(2000) < np.where(groups == "second\u2067group", p**3, p)
+    of_groups = cb.audit(y, p, groups=groups)
+    points = rng.normal(size=(60, 2))
+    of_points = cb.points.compare(points, {"run\u202e7": points + 3}, columns=["a\u202eb", "c"], resamples=319)
+    for audit, name in ((of_groups, r"second\u2067group"), (of_points, r"a\u202eb")):
+        shown = re.sub("<script.*?</script>", "", render(audit.findings), flags=re.DOTALL)  # the data are as they came
+        for text in (shown, as_text(audit.findings), as_html_fragment(audit.findings)):
+            assert name in text
+            assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)

@@ -22,7 +22,7 @@ REAL = np.random.default_rng(2).normal(size=(300, 3))
 GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))
 POINTS = {
     figure.name: figure.curve
-    for section in cb.compare_samples(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=319).findings.sections
+    for section in cb.points.compare(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=319).findings.sections
     for figure in section.figures
 }
 CURVES = {
@@ -75,7 +75,7 @@ def test_text_is_text(root, kind):
         "rank_histogram of columns": ("rank of the outcome among its draws", "8 others"),
         "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "8 others"),
         "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
-        "cloud": ("first direction", "second direction", "real", "generated"),
+        "cloud": ("first component", "second component", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),

@@ -29,8 +29,8 @@ from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.rows import Judged
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce_test import skce_test
-from calibrant.points.interval import SERVED as SERVED_POINTS
-from calibrant.points.interval import interval_of_points, serves
+from calibrant.points.discrepancy import SERVED as SERVED_POINTS
+from calibrant.points.discrepancy import interval_of_points, serves
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage, worst_slabs
 
 SLAB = "worst_slab_coverage"

@@ -58,11 +58,11 @@ def _found(kind: str) -> Audit:
 
     if kind != "generated":
         return audit(**_example(kind))
-    from calibrant.points.compare_samples import compare_samples
+    from calibrant.points.comparison import compare
 
     digits = examples.generated()
     names = {"source": "the example generated", "real": "pictures of digits", "generated": "draws of a mixture"}
-    return compare_samples(digits.y, digits.points, columns=digits.columns, names=names)
+    return compare(digits.y, digits.points, columns=digits.columns, names=names)
 
 
 def _example(kind: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
     """Read what the request names and compare it; the first file holds the real points, if there are any."""
     sets, columns = read_point_files(files, request)
     real, generated = (None, sets) if request.no_real else (sets[0], sets[1:])
-    from calibrant.points.compare_samples import compare_samples
+    from calibrant.points.comparison import compare
 
     points: Any = generated[0]
     if len(generated) > 1:
@@ -60,7 +60,7 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
         points = dict(zip(map(printable, set_names(files[fakes], request.array[fakes])), generated, strict=True))
     with doing("measuring"):
         try:
-            return compare_samples(
+            return compare(
                 real,
                 points,
                 columns=None if columns is None else [printable(name) for name in columns],

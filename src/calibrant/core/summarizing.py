@@ -57,6 +57,7 @@ def _find(metric: Any) -> Entry[Any, Any]:
     if isinstance(given, str) and given in OF_POINTS and not is_verb(metric):
         raise InputError(
             f"{given} compares sets of points, not outcomes with predictions; its batches are added up by "
-            "PointBlocks.of(y, points) (mmd, kernel_distance) or PointMoments.of(points) (frechet_distance)"
+            "points.PointBlocks.of(y, points) (mmd, kernel_distance) or points.PointMoments.of(points) "
+            "(frechet_distance)"
         )
     return find(metric, ranks=True)

@@ -15,6 +15,7 @@ MISSING = "–"
 LONGEST_NAME = 160
 LONGEST_SENTENCE = 2000
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks that change the writing direction of what follows
 _UNIT = re.compile(r"(?<=\d) %")
 SMALL_GROUP = 30  # rows
 
@@ -101,11 +102,18 @@ def cell(name: str, value: Any) -> str:
 
 
 def text(value: Any, longest: int = LONGEST_NAME) -> str:
-    r"""Return the user's words without what a page cannot hold, and not endlessly.
+    r"""Return the user's words as they are shown: of limited length, and without marks of the writing direction.
 
-    >>> text("a\x00b"), len(text("x" * 1000))
-    ('a\ufffdb', 160)
+    Such marks are spelled out; they would reverse the words after them.
+
+    >>> text("a\x00b"), len(text("x" * 1000)), text("a\u202eb")
+    ('a\ufffdb', 160, 'a\\u202eb')
     """
+    return stored_text(DIRECTION.sub(lambda found: f"\\u{ord(found[0]):04x}", str(value)), longest)
+
+
+def stored_text(value: Any, longest: int = LONGEST_NAME) -> str:
+    """Return the user's words without characters that a page cannot contain, of limited length."""
     words = CONTROL.sub("\ufffd", str(value))
     return words if len(words) <= longest else words[: longest - 1] + "…"
 

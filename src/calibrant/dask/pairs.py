@@ -32,8 +32,8 @@ from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
 from calibrant.kernels.pair_sums import pair_sum
 from calibrant.kernels.point_kernels import PointKernel, point_kernel
+from calibrant.points.discrepancy import mmd_of_sums
 from calibrant.points.inputs import check_names, read_points
-from calibrant.points.mmd import mmd_of_sums
 from calibrant.points.sums import pair_sums
 
 

@@ -1,13 +1,15 @@
-"""MMD² of blocks of two sets of points: what a stream of both leaves behind."""
+"""The summary of two sets of points that come in batches: MMD² of blocks of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant.core import summary as codec
+from calibrant.core.annotations import Rng
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
@@ -26,76 +28,13 @@ from calibrant.kernels.point_kernels import (
 from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.progress import steps
 
-MOST = 1 << 20  # kernel values, or coordinates, at once
-LABEL = "summing blocks of points"
+KernelOfPoints: TypeAlias = Literal["gaussian", "laplace", "polynomial"] | Kernel
+"""A kernel of points, by its name or as an object."""
 
+Bandwidth: TypeAlias = float | Literal["median"]
+"""The length scale of a kernel, or the median distance of two points."""
 
-def linear_terms(y: FloatArray, points: FloatArray, kernel: PointKernel) -> FloatArray:
-    """Return h = k(y, y') + k(x, x') - k(y, x') - k(y', x) of consecutive pairs (y, y') and (x, x') of two sets.
-
-    Both have the same even number of points.
-    """
-    found = np.empty(len(y) // 2)
-    for start, stop in steps(found.size, size=max(1, MOST // (4 * y.shape[1])), label=LABEL):
-        a, c, b, d = (  # (pairs, 1, coordinates)
-            side[2 * start + odd : 2 * stop : 2, None, :] for side in (y, points) for odd in (0, 1)
-        )
-        found[start:stop] = (
-            _values(a, c, kernel) + _values(b, d, kernel) - _values(a, d, kernel) - _values(c, b, kernel)
-        )[:, 0, 0]
-    return found
-
-
-def block_terms(y: FloatArray, points: FloatArray, kernel: PointKernel, b: int) -> FloatArray:
-    """Return the unbiased MMD² of every block of b points of each set; both have the same number of whole blocks."""
-    Y, X = (side.reshape(-1, b, side.shape[1]) for side in (y, points))
-    found = np.empty(len(Y))
-    for start, stop in steps(len(Y), size=max(1, MOST // (b * max(b, y.shape[1]))), label=LABEL):
-        A, B = Y[start:stop], X[start:stop]
-        within = _off_diagonal(_values(A, A, kernel)) + _off_diagonal(_values(B, B, kernel))
-        found[start:stop] = within / (b * (b - 1)) - 2 * _values(A, B, kernel).mean(axis=(1, 2))
-    return found
-
-
-def _off_diagonal(K: FloatArray) -> FloatArray:
-    """Return the sums of each matrix without its diagonal."""
-    b = K.shape[1]
-    K[:, np.arange(b), np.arange(b)] = 0.0
-    return np.asarray(K.sum(axis=(1, 2)))
-
-
-def _values(A: FloatArray, B: FloatArray, kernel: PointKernel) -> FloatArray:
-    """Return k of all points of A (blocks, a, d) with those of the same block of B (blocks, c, d): (blocks, a, c)."""
-    if isinstance(kernel, Polynomial):
-        return kernel.of_products(A @ B.swapaxes(1, 2), A.shape[2])
-    if callable(kernel.distance):
-        return _own_values(A, B, kernel)
-    squared = kernel.distance == "euclidean"
-    if multiplies(kernel.distance, A.shape[2]) and A.shape[1] > 1:
-        D = _by_products(A, B)
-    else:
-        D = np.zeros((len(A), A.shape[1], B.shape[1]))
-        for k in range(A.shape[2]):
-            apart = A[:, :, None, k] - B[:, None, :, k]
-            D += apart * apart if squared else np.abs(apart)
-    return kernel.of_distance(np.sqrt(D) if squared else D)
-
-
-def _by_products(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return squared distances within blocks from matrix products of centred points."""
-    both = centred(np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])]))
-    P, Q = both[: A.shape[0] * A.shape[1]].reshape(A.shape), both[A.shape[0] * A.shape[1] :].reshape(B.shape)
-    return by_products(P, Q, np.square(P).sum(axis=2), np.square(Q).sum(axis=2))
-
-
-def _own_values(A: FloatArray, B: FloatArray, kernel: Kernel) -> FloatArray:
-    Z = np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])])
-    distance = distance_of_points(Z, kernel.distance or "euclidean")
-    i = np.arange(A.shape[0] * A.shape[1]).reshape(A.shape[:2])[:, :, None]
-    j = np.arange(len(Z) - B.shape[0] * B.shape[1], len(Z)).reshape(B.shape[:2])[:, None, :]
-    return kernel.of_distance(distance(i, j))
-
-
+BlockEstimator: TypeAlias = Literal["block", "linear"]
 ESTIMATORS = ("linear", "block")
 
 
@@ -120,24 +59,24 @@ class PointBlocks(Summary):
     def __post_init__(self) -> None:
         super().__post_init__()
         if problem := _misfit(self):
-            raise SummaryError(f"PointBlocks holds the MMD² of blocks, and the points that fill none; {problem}")
+            raise SummaryError(f"PointBlocks holds the MMD² of blocks, and the points left over; {problem}")
 
     @classmethod
     def of(
         cls,
-        y: Any,
-        points: Any,
+        y: ArrayLike,
+        points: ArrayLike | None,
         *,
-        kernel: Any = "gaussian",
-        bandwidth: Any = "median",
-        estimator: str = "block",
+        kernel: KernelOfPoints = "gaussian",
+        bandwidth: Bandwidth = "median",
+        estimator: BlockEstimator = "block",
         blocksize: int | None = None,
-        rng: Any = 0,
+        rng: Rng = 0,
     ) -> Self:
         """Return the summary of two sets of points, with the options of `mmd`.
 
-        Summaries of batches merge if bandwidth and blocksize are numbers; those found from the points differ from
-        batch to batch.
+        To merge summaries of batches, give bandwidth and blocksize as numbers: their defaults depend on the points,
+        and so differ from batch to batch.
         """
         sets = read_point_sets(y, points, least=1)
         check_choice("estimator", estimator, *ESTIMATORS)
@@ -154,7 +93,7 @@ class PointBlocks(Summary):
         if not blocks:
             return empty
         y, points = sets.y[:full], sets.points[:full]
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
             terms = linear_terms(y, points, kernel) if estimator == "linear" else block_terms(y, points, kernel, m)
             mean = float(terms.mean())
             spread = float(np.square(terms - mean).sum())
@@ -219,7 +158,7 @@ class PointBlocks(Summary):
         )
 
     def to_bytes(self) -> bytes:
-        """Return bytes that `from_bytes` reads back; kernels of one's own are refused."""
+        """Return bytes that `from_bytes` reads back; custom kernels are refused."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return codec.encode(type(self).__name__, {**values, "kernel": text_of_point_kernel(self.kernel)})
 
@@ -230,8 +169,8 @@ class PointBlocks(Summary):
         return super()._checked({**values, "kernel": point_kernel_of(values["kernel"])})
 
 
-def block_rows(estimator: str, blocksize: Any, sets: PointSets) -> int:
-    """Return the points of a block of each set: √n, or what the caller wants; 2 for pairs."""
+def block_rows(estimator: str, blocksize: int | None, sets: PointSets) -> int:
+    """Return the points of a block of each set: √n, or the number that was given; 2 for pairs."""
     if estimator == "linear":
         if blocksize is not None:
             raise InputError('blocksize= is for estimator="block"; the linear estimator takes pairs')
@@ -242,26 +181,28 @@ def block_rows(estimator: str, blocksize: Any, sets: PointSets) -> int:
 
 
 def _misfit(blocks: PointBlocks) -> str:
-    """Say what makes these values no blocks of points."""
+    """Return what is wrong with these values, or an empty text."""
     if not isinstance(blocks.kernel, Polynomial) and not (
         isinstance(blocks.kernel, Kernel) and isinstance(blocks.kernel.lengthscale, float)
     ):
-        return f"its kernel must be one of points, with a number as its length scale; got {shown(blocks.kernel)}"
+        return f"its kernel must be a kernel of points, with a number as its length scale; got {shown(blocks.kernel)}"
     if not isinstance(blocks.estimator, str) or blocks.estimator not in ESTIMATORS:
         return f"its estimator must be one of {', '.join(ESTIMATORS)}; got {shown(blocks.estimator)}"
-    return _no_counts(blocks.m, blocks.blocks, blocks.estimator) or _no_statistics(blocks) or _no_left_over(blocks)
+    return (
+        _wrong_counts(blocks.m, blocks.blocks, blocks.estimator) or _wrong_statistics(blocks) or _wrong_points(blocks)
+    )
 
 
-def _no_counts(m: Any, blocks: Any, estimator: str) -> str:
+def _wrong_counts(m: object, blocks: object, estimator: str) -> str:
     for name, count in (("m", m), ("blocks", blocks)):
         if type(count) is not int or count < 0:
             return f"{name} must be a whole number of at least 0; got {shown(count)}"
-    if m == 1 or (estimator == "linear" and m > 2) or (not m and blocks):
+    if m == 1 or (estimator == "linear" and m not in (0, 2)) or (not m and blocks):
         return f"{blocks} {estimator} blocks cannot have {m} points of each set"
     return ""
 
 
-def _no_statistics(blocks: PointBlocks) -> str:
+def _wrong_statistics(blocks: PointBlocks) -> str:
     for name, value in (("mean", blocks.mean), ("spread", blocks.spread)):
         if type(value) is not float or not np.isfinite(value):
             return f"its {name} must be a finite number; got {shown(value)}. Give the points in other units"
@@ -270,7 +211,7 @@ def _no_statistics(blocks: PointBlocks) -> str:
     return ""
 
 
-def _no_left_over(blocks: PointBlocks) -> str:
+def _wrong_points(blocks: PointBlocks) -> str:
     left = {"left_y": blocks.left_y, "left_points": blocks.left_points}
     for name, points in left.items():
         if not isinstance(points, np.ndarray) or points.dtype != np.float64 or points.ndim != 2:
@@ -281,5 +222,75 @@ def _no_left_over(blocks: PointBlocks) -> str:
     if d != e or bool(d) != bool(blocks.m):
         return f"its left_y and left_points must have the same columns; got shapes {(n, d)} and {(m, e)}"
     if blocks.m and min(n, m) >= blocks.m:
-        return f"{n} and {m} points are left over, which fill a block of {blocks.m}"
+        return f"{n} and {m} points are left over, which is enough for a block of {blocks.m}"
     return ""
+
+
+NUMBERS_AT_ONCE = 1 << 20  # kernel values, or coordinates
+LABEL = "summing blocks of points"
+
+
+def linear_terms(y: FloatArray, points: FloatArray, kernel: PointKernel) -> FloatArray:
+    """Return h = k(y, y') + k(x, x') - k(y, x') - k(y', x) of consecutive pairs (y, y') and (x, x') of two sets.
+
+    Both have the same even number of points.
+    """
+    found = np.empty(len(y) // 2)
+    for start, stop in steps(found.size, size=max(1, NUMBERS_AT_ONCE // (4 * y.shape[1])), label=LABEL):
+        a, c, b, d = (  # (pairs, 1, coordinates)
+            side[2 * start + odd : 2 * stop : 2, None, :] for side in (y, points) for odd in (0, 1)
+        )
+        found[start:stop] = (
+            _values(a, c, kernel) + _values(b, d, kernel) - _values(a, d, kernel) - _values(c, b, kernel)
+        )[:, 0, 0]
+    return found
+
+
+def block_terms(y: FloatArray, points: FloatArray, kernel: PointKernel, b: int) -> FloatArray:
+    """Return the unbiased MMD² of every block of b points of each set; both have the same number of whole blocks."""
+    Y, X = (side.reshape(-1, b, side.shape[1]) for side in (y, points))
+    found = np.empty(len(Y))
+    for start, stop in steps(len(Y), size=max(1, NUMBERS_AT_ONCE // (b * max(b, y.shape[1]))), label=LABEL):
+        A, B = Y[start:stop], X[start:stop]
+        within = _off_diagonal(_values(A, A, kernel)) + _off_diagonal(_values(B, B, kernel))
+        found[start:stop] = within / (b * (b - 1)) - 2 * _values(A, B, kernel).mean(axis=(1, 2))
+    return found
+
+
+def _off_diagonal(K: FloatArray) -> FloatArray:
+    """Return the sums of each matrix without its diagonal."""
+    b = K.shape[1]
+    K[:, np.arange(b), np.arange(b)] = 0.0
+    return np.asarray(K.sum(axis=(1, 2)))
+
+
+def _values(A: FloatArray, B: FloatArray, kernel: PointKernel) -> FloatArray:
+    """Return k of all points of A (blocks, a, d) with those of the same block of B (blocks, c, d): (blocks, a, c)."""
+    if isinstance(kernel, Polynomial):
+        return kernel.of_products(A @ B.swapaxes(1, 2), A.shape[2])
+    if callable(kernel.distance):
+        return _custom_values(A, B, kernel)
+    squared = kernel.distance == "euclidean"
+    if multiplies(kernel.distance, A.shape[2]) and A.shape[1] > 1:
+        D = _by_products(A, B)
+    else:
+        D = np.zeros((len(A), A.shape[1], B.shape[1]))
+        for k in range(A.shape[2]):
+            apart = A[:, :, None, k] - B[:, None, :, k]
+            D += apart * apart if squared else np.abs(apart)
+    return kernel.of_distance(np.sqrt(D) if squared else D)
+
+
+def _by_products(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return squared distances within blocks from matrix products of centred points."""
+    both = centred(np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])]))
+    P, Q = both[: A.shape[0] * A.shape[1]].reshape(A.shape), both[A.shape[0] * A.shape[1] :].reshape(B.shape)
+    return by_products(P, Q, np.square(P).sum(axis=2), np.square(Q).sum(axis=2))
+
+
+def _custom_values(A: FloatArray, B: FloatArray, kernel: Kernel) -> FloatArray:
+    Z = np.concatenate([A.reshape(-1, A.shape[2]), B.reshape(-1, B.shape[2])])
+    distance = distance_of_points(Z, kernel.distance or "euclidean")
+    i = np.arange(A.shape[0] * A.shape[1]).reshape(A.shape[:2])[:, :, None]
+    j = np.arange(len(Z) - B.shape[0] * B.shape[1], len(Z)).reshape(B.shape[:2])[:, None, :]
+    return kernel.of_distance(distance(i, j))

@@ -1,4 +1,4 @@
-"""Which coordinates of two sets of points differ in location or spread, judged together."""
+"""The look at coordinates: which of them differ in location or spread, all tested together."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from calibrant.points.inputs import PointSets
 from calibrant.points.looks import Compared, PointLook, measured, point_view
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
-MOST_RELABELLED = 20_000  # points of both sets; of more the normal law is as good
-SMALLEST = 1e-7  # variance, in units of the pooled one, below which rounding leaves no fourth moment
-FLAT = 1e-14  # range of a coordinate, in units of its largest number, that rounding alone may give
-LEAST_KURTOSIS = 1.2  # that of two values equally often is 1, and their spread would have no standard error
-AT_ONCE = 1 << 22  # numbers
+MAX_RELABELLED = 20_000  # points of both sets; with more the normal limit is accurate
+MIN_VARIANCE = 1e-7  # relative to the pooled variance; below it rounding destroys the fourth moment
+ROUNDING_RANGE = 1e-14  # of a coordinate, relative to its largest number
+MIN_KURTOSIS = 1.2  # two equally frequent values have 1, and the standard error of their spread would be 0
+NUMBERS_AT_ONCE = 1 << 22
 
 
 class Differences(NamedTuple):
-    """Differences of coordinates, (d,) each, and what chance alone would do.
+    """Differences of coordinates, (d,) each, and the limits that chance alone keeps.
 
-    `location` is (mean of points - mean of y) / sd of y, `spread` the ratio of the standard deviations; p-values hold
-    for all coordinates and both questions together. `location_reach` and `spread_reach` are the limits within which
-    |location| and |log spread| stay jointly, at the level asked for, if both sets have one law.
+    `location` is (mean of points - mean of y) / sd of y, `spread` is the ratio of the standard deviations; p-values
+    allow for all coordinates and both questions together. `location_reach` and `spread_reach` are joint limits of
+    |location| and |log spread|, at the given level, if both sets have one distribution.
     """
 
     location: FloatArray
@@ -43,12 +43,12 @@ class Differences(NamedTuple):
 
     @property
     def pvalue(self) -> float:
-        """Of all together."""
+        """The p-value of all coordinates and both questions."""
         return float(min(self.location_pvalue.min(), self.spread_pvalue.min()))
 
 
 class Statistics(NamedTuple):
-    """Of some coordinates (d,) and some divisions (B,) of the pooled points, (B, d) each."""
+    """Statistics of some coordinates (d,) for some divisions (B,) of the pooled points, (B, d) each."""
 
     z: FloatArray
     u: FloatArray
@@ -59,7 +59,7 @@ class Statistics(NamedTuple):
 
     @property
     def largest(self) -> FloatArray:
-        """Of all coordinates and both questions, (B,)."""
+        """The largest over coordinates and both questions, (B,)."""
         return np.asarray(np.maximum(np.abs(self.z), np.abs(self.u)).max(axis=1))
 
 
@@ -70,16 +70,16 @@ def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: n
               u_j = \frac{\log (s_{x,j}^2 / s_{y,j}^2)}{\sqrt{(\kappa_j - 1)(1/n + 1/m)}}, \qquad
               \kappa_j = \frac{n \kappa_{y,j} + m \kappa_{x,j}}{n + m},
 
-    with the kurtosis of each set about its own mean: that of the pooled points is small where the means differ, and a
-    shift would pass for a difference in spread. The largest of all :math:`|z_j|, |u_j|` of each of `resamples` random
-    divisions of the pooled points is the law that every one of them is compared with (Westfall and Young 1993): if
-    both sets have one law, the probability of any p-value below α is at most α. Above 20,000 points the normal law
-    and Bonferroni's factor take the place of the divisions.
+    with the kurtosis of each set about its own mean: the kurtosis of the pooled points is small where the means differ,
+    and a shift would then look like a difference in spread. The null distribution of each statistic is that of the
+    largest of all :math:`|z_j|, |u_j|` over `resamples` random divisions of the pooled points (Westfall and Young
+    1993): if both sets have one distribution, the probability of any p-value below α is at most α. Above 20,000 points
+    the normal limit and Bonferroni's factor replace the divisions.
     """
     Z = _scaled(sets)
     parts = [found for _, found in _statistics(Z, observed_division(sets.n, sets.m), sets)]
     z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
-    if len(Z) <= MOST_RELABELLED:
+    if len(Z) <= MAX_RELABELLED:
         divisions = relabellings(sets.n, sets.m, resamples, rng)
         largest = np.zeros(resamples)
         for rows, part in _statistics(Z, divisions, sets):
@@ -94,7 +94,7 @@ def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: n
             np.array([min(1.0, tests * normal_sf(abs(float(value)))) for value in values]) for values in (z, u)
         )
         reach = normal_quantile(1 - (1 - level) / tests)
-        method = "normal law, Bonferroni over coordinates"
+        method = "normal limit, Bonferroni over coordinates"
     unit, ratio = _units(sets)
     difference, of_chance = z * mean_error * unit, reach * mean_error * unit
     return Differences(difference, ratio, p_location, p_spread, of_chance, reach * log_error / 2, method)
@@ -112,9 +112,9 @@ def _scaled(sets: PointSets) -> FloatArray:
 
 
 def _units(sets: PointSets) -> tuple[FloatArray, FloatArray]:
-    """Return what a pooled sd is in units of locations, and the ratios of sds.
+    """Return the pooled sd divided by the sd of y, and the ratio of the sds of both sets.
 
-    The unit is the sd of y, where it has none the pooled one; 0 is returned where there is neither.
+    Where y is constant the first is 1, and where all points are equal it is 0.
     """
     pooled, first, second = (
         np.where(_varies(Z, sets), Z.std(axis=0, ddof=ddof), 0.0)
@@ -126,16 +126,16 @@ def _units(sets: PointSets) -> tuple[FloatArray, FloatArray]:
 
 
 def _varies(Z: FloatArray, sets: PointSets) -> NDArray[np.bool_]:
-    """Tell which coordinates of some of the points differ by more than rounding."""
+    """Return which coordinates of some of the points vary by more than rounding."""
     largest = np.maximum(np.abs(sets.y).max(axis=0), np.abs(sets.points).max(axis=0))
-    return np.asarray(np.ptp(Z, axis=0) > FLAT * largest)
+    return np.asarray(np.ptp(Z, axis=0) > ROUNDING_RANGE * largest)
 
 
 def _statistics(Z: FloatArray, divisions: Divisions, sets: PointSets) -> Iterator[tuple[slice, Statistics]]:
-    """Yield which divisions, and their statistics: all of some coordinates, then all of the next ones."""
-    for columns in chunks(sets.d, max(1, AT_ONCE // (4 * len(Z)))):
+    """Yield slices of divisions with their statistics: all divisions for some coordinates, then for the next ones."""
+    for columns in chunks(sets.d, max(1, NUMBERS_AT_ONCE // (4 * len(Z)))):
         powers = np.concatenate([Z[:, columns] ** k for k in range(1, 5)], axis=1)
-        for rows in chunks(len(divisions), max(1, AT_ONCE // len(Z))):
+        for rows in chunks(len(divisions), max(1, NUMBERS_AT_ONCE // len(Z))):
             yield rows, _of_divisions(divisions[rows].astype(np.float64), powers, sets.n, sets.m)
 
 
@@ -145,10 +145,10 @@ def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statisti
     mean_y, variance_y, kurtosis_y = _moments(first / n)
     mean_x, variance_x, kurtosis_x = _moments((powers.sum(axis=0) - first) / m)
     mean_error = np.sqrt(variance_y / (n - 1) + variance_x / (m - 1))
-    kurtosis = np.maximum((n * kurtosis_y + m * kurtosis_x) / (n + m), LEAST_KURTOSIS)
+    kurtosis = np.maximum((n * kurtosis_y + m * kurtosis_x) / (n + m), MIN_KURTOSIS)
     log_error = np.sqrt((kurtosis - 1) * (1 / n + 1 / m))
     ratio = variance_x / variance_y * (m / (m - 1)) * ((n - 1) / n)
-    varies = np.any(powers[:, : mean_y.shape[1]], axis=0)  # a coordinate that is the same everywhere differs in nothing
+    varies = np.any(powers[:, : mean_y.shape[1]], axis=0)  # a constant coordinate does not differ
     return Statistics(
         (mean_x - mean_y) / mean_error, np.where(varies, np.log(ratio), 0.0) / log_error, mean_error, log_error
     )
@@ -157,22 +157,22 @@ def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statisti
 def _moments(raw: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mean, variance (divisor n) and kurtosis from the means of the first four powers."""
     a, b, c, e = np.split(raw, 4, axis=1)
-    variance = np.maximum(b - a**2, SMALLEST)
+    variance = np.maximum(b - a**2, MIN_VARIANCE)
     return a, variance, (e - 4 * a * c + 6 * a**2 * b - 3 * a**4) / variance**2
 
 
 def _tail(found: FloatArray, largest: FloatArray) -> FloatArray:
-    """Return the share of divisions whose largest statistic reaches each of these, the one at hand among them."""
+    """Return the share of divisions, the observed one included, whose largest statistic reaches each of these."""
     extreme = (largest[:, None] >= found * (1 - 1e-9)).sum(axis=0)
     return np.asarray(resampled_pvalue(extreme, largest.size), dtype=np.float64)
 
 
-SHOWN = 20  # coordinates in a figure
-SAID = 3  # coordinates in a sentence
+MAX_DRAWN = 20  # coordinates in a figure
+MAX_NAMED = 3  # coordinates in a sentence
 
 
 def coordinate_look(compared: Compared) -> PointLook:
-    """Compare means and spreads."""
+    """Compare means and standard deviations of all coordinates."""
     sets = compared.sets
     found = coordinate_differences(sets, compared.level, compared.resamples, compared.rng)
     order = np.lexsort((-np.abs(found.location), np.minimum(found.location_pvalue, found.spread_pvalue)))
@@ -181,12 +181,12 @@ def coordinate_look(compared: Compared) -> PointLook:
     section = Section(
         "coordinates",
         "Location and spread",
-        "Do the points lie in the same place, and reach as far, in each coordinate?",
+        "Do the points have the same location and spread in each coordinate?",
         (
             measured(
                 compared,
                 "location",
-                "distance of the means (p-value: of all coordinates)",
+                "distance of the means (p-value: all coordinates)",
                 shift,
                 pvalue=float(found.location_pvalue.min()),
                 method=found.method,
@@ -194,14 +194,14 @@ def coordinate_look(compared: Compared) -> PointLook:
             measured(
                 compared,
                 "spread",
-                "total variance, generated over real (p-value: of all coordinates)",
+                "total variance, generated over real (p-value: all coordinates)",
                 spread,
                 expected=1.0,
                 pvalue=float(found.spread_pvalue.min()),
                 method=found.method,
             ),
         ),
-        (point_view(compared), *_figures(compared, found, order[:SHOWN])),
+        (point_view(compared), *_figures(compared, found, order[:MAX_DRAWN])),
         (_table(compared, found, order),),
     )
     return PointLook(section, found.pvalue, _sentences(compared, found))
@@ -227,12 +227,12 @@ def _sentences(compared: Compared, found: Differences) -> tuple[str, ...]:
     if location:
         said.append(f"Location: the generated points are shifted in {_listed(location)}.")
     if spread:
-        said.append(f"Spread: the generated points reach {_listed(spread)} as the real ones.")
+        said.append(f"Spread: the generated points spread {_listed(spread)} as the real ones.")
     return tuple(said)
 
 
 def _apart(ratio: FloatArray) -> FloatArray:
-    """Return how far ratios are from 1, either way."""
+    """Return the distance of ratios from 1, in either direction."""
     with np.errstate(divide="ignore"):
         return np.abs(np.log(ratio))
 
@@ -242,7 +242,7 @@ def _times(ratio: float) -> str:
 
 
 def _listed(items: list[str]) -> str:
-    shown, more = items[:SAID], len(items) - SAID
+    shown, more = items[:MAX_NAMED], len(items) - MAX_NAMED
     if more > 0:
         return f"{', '.join(shown)} and {more:,} more coordinate{'s' if more > 1 else ''}"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
@@ -259,11 +259,11 @@ def _table(compared: Compared, found: Differences, order: np.ndarray) -> Table:
         "spread ratio": tuple(found.spread[order].tolist()),
         "pvalue spread": tuple(found.spread_pvalue[order].tolist()),
     }
-    note = "P-values hold for all coordinates and both questions together."
+    note = "P-values allow for all coordinates and both questions together."
     return Table("coordinates", "Coordinates, the most different first", columns, note)
 
 
-OF_CHANCE = "The bars hold what chance alone gives, for all coordinates and both questions together."
+OF_CHANCE = "The bars show the range of chance, jointly for all coordinates and both questions."
 
 
 def _figures(compared: Compared, found: Differences, shown: np.ndarray) -> tuple[Figure, ...]:
@@ -274,7 +274,7 @@ def _figures(compared: Compared, found: Differences, shown: np.ndarray) -> tuple
 
 
 def _location_figure(compared: Compared, found: Differences, shown: np.ndarray) -> Figure:
-    reach, reading = found.location_reach[shown], f"Right of the line: generated points lie higher. {OF_CHANCE}"
+    reach, reading = found.location_reach[shown], f"Right of the line: generated points have larger values. {OF_CHANCE}"
     curve = _coordinates(
         found.location[shown],
         -reach,
@@ -290,7 +290,7 @@ def _location_figure(compared: Compared, found: Differences, shown: np.ndarray) 
 
 
 def _spread_figure(compared: Compared, found: Differences, shown: np.ndarray, left_out: bool) -> Figure:
-    reach, reading = found.spread_reach[shown], f"Right of the line: generated points reach farther. {OF_CHANCE}"
+    reach, reading = found.spread_reach[shown], f"Right of the line: generated points spread more. {OF_CHANCE}"
     curve = _coordinates(
         found.spread[shown],
         np.exp(-reach),
@@ -303,7 +303,7 @@ def _spread_figure(compared: Compared, found: Differences, shown: np.ndarray, le
         logarithmic=True,
     )
     if left_out:
-        reading += " A coordinate that is constant in one set alone has no place here."
+        reading += " Coordinates that are constant in one set only are left out."
     return Figure("spread", "Spread of each coordinate", reading, curve)
 
 

@@ -1,13 +1,15 @@
-"""Fréchet distance of two sets of points: of their means and covariances."""
+"""Fréchet distance of two sets of points, from their means and covariances."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from calibrant.core.annotations import Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -18,25 +20,255 @@ from calibrant.points.moments import PointMoments
 from calibrant.progress import steps
 
 EPS = float(np.finfo(np.float64).eps)
-LEAST_CHUNK = 4096  # points that are factorised together
+MIN_CHUNK_POINTS = 4096  # factorised together
 POWER_STEPS = 6
-ACCURATE = 1e-11  # error, in units of tr S₁ + tr S₂, up to which a form is taken
+MAX_ERROR = 1e-11  # of the trace, in units of tr S₁ + tr S₂
+SUBSET_SIXTHS = (2, 3, 4, 5, 6)  # of a set, in the nested subsets of an extrapolation
+MIN_SUBSET_POINTS = 10
+EIGENVALUES_TOGETHER = 1024  # paired with all others at once
+
+
+def frechet_distance(
+    y: ArrayLike | PointMoments,
+    points: ArrayLike | PointMoments,
+    *,
+    extrapolate: bool = False,
+    rng: Rng | None = None,
+) -> float:
+    r"""Squared Fréchet distance of the normal distributions with the means and covariances of two sets of points.
+
+    .. math:: |\mu_1 - \mu_2|^2 + \operatorname{tr} S_1 + \operatorname{tr} S_2
+              - 2 \operatorname{tr} (S_1 S_2)^{1/2}
+
+    Parameters
+    ----------
+    y
+        Real points (n, d), or their `PointMoments`.
+    points
+        Generated points (m, d), or their `PointMoments`; n and m may differ.
+    extrapolate
+        Remove the bias by extrapolating to infinitely many points with a line. Needs the points of both sets.
+    rng
+        A Generator or a whole number that draws the subsets; needed for ``extrapolate=True``.
+
+    Returns
+    -------
+    float
+        At least 0; 0 if means and covariances agree. With ``extrapolate=True`` it can be negative.
+
+    Notes
+    -----
+    The square of the 2-Wasserstein distance of two normal distributions (Dowson and Landau 1982), in squared units of
+    the coordinates; on features of an Inception network it is the FID (Heusel et al. 2017). It depends on means and
+    covariances only: sets that differ in anything else have distance 0. Coordinates are not rescaled, so one with large
+    values dominates. Covariances have divisor n - 1.
+
+    The value is biased: two sets of one distribution have a positive value, about (1/n + 1/m) times a number that grows
+    with d². Values at different n are not comparable. For a normal distribution in 50 dimensions with covariance 1 and
+    n = m = 1600 it is 0.861 on average. `compare` shows the value expected by chance beside it.
+
+    ``extrapolate=True``: the points of each set are put in random order, and the distance is computed for the first
+    2/6, 3/6, 4/6, 5/6 and all of both sets. The result is the intercept of the least-squares line of these five values
+    in 1/n + 1/m, with n and m of the subset (after Chong and Forsyth 2020, who fit 15 sizes of one set). The smallest
+    subset must have at least 2d points, and at least 10. Simulated means, with their standard errors:
+
+    ========================================= ========== =============== ==================
+    normal distributions                      true value found           extrapolated
+    ========================================= ========== =============== ==================
+    equal, d = 10, n = m = 200                0          0.377 ± 0.001   -0.003 ± 0.002
+    equal, d = 10, n = m = 60                 0          1.264 ± 0.004   -0.032 ± 0.007
+    equal, d = 5, n = m = 30                  0          0.843 ± 0.004   -0.047 ± 0.009
+    equal, d = 30, n = m = 300                0          1.755 ± 0.004   -0.022 ± 0.008
+    equal, d = 50, n = m = 1600               0          0.856 ± 0.003   -0.012 ± 0.006
+    different, d = 10, n = m = 200            0.524      0.917 ± 0.002   0.517 ± 0.003
+    different, d = 10, n = 500, m = 250       0.524      0.761 ± 0.002   0.521 ± 0.003
+    different, d = 30, n = m = 300            1.611      3.356 ± 0.007   1.596 ± 0.011
+    ========================================= ========== =============== ==================
+
+    The different distributions are 0.1 apart in every coordinate, with standard deviations 1 and 1 + 0.3 sin k. The
+    extrapolation removes nearly all of the bias, and 1 to 6 percent too much, most where n is near 6d. Its standard
+    deviation is 1.4 to 2.1 times larger; for sets of one distribution it is negative about every other time.
+
+    If a covariance is singular (n <= d) or nearly so, the points themselves are used, because the root of such a matrix
+    keeps only half of the digits. `PointMoments` hold no points: a covariance that is nearly singular in one set and
+    not in the other leaves about 8 digits. The root of the product of both covariances, which pytorch-fid computes with
+    `scipy.linalg.sqrtm`, is never formed: rounding can make it complex. Time grows with n d² and d³; for `PointMoments`
+    with d³.
+
+    References
+    ----------
+    Dowson and Landau (1982), The Fréchet distance between multivariate normal distributions; Heusel et al. (2017),
+    GANs trained by a two time-scale update rule converge to a local Nash equilibrium; Chong and Forsyth (2020),
+    Effectively unbiased FID and Inception score and where to find them.
+
+    Examples
+    --------
+    Means 1 and 4, standard deviations 1 and 3 (divisor n - 1): (4 - 1)² + (3 - 1)².
+
+    >>> round(frechet_distance([[0.0], [1.0], [2.0]], [[1.0], [4.0], [7.0]]), 12)
+    13.0
+
+    Batch by batch:
+
+    >>> y = PointMoments.of([[0.0], [1.0]]) + PointMoments.of([[2.0]])
+    >>> round(frechet_distance(y, [[1.0], [4.0], [7.0]]), 12)
+    13.0
+    """
+    check_choice("extrapolate", extrapolate, False, True)
+    first, second = _read(y, "y"), _read(points, "points")
+    check_names(y, points)
+    if _columns(first) != _columns(second):
+        raise InputError(
+            f"y and points must have the same number of columns; got {_columns(first)} in y and {_columns(second)} in "
+            "points. Take the same coordinates of both, in the same order"
+        )
+    if extrapolate:
+        return _extrapolated(first, second, rng)
+    if isinstance(first, PointMoments):
+        origin = first.mean
+    else:  # with an origin near both sets a large offset costs no digits
+        origin = second.mean if isinstance(second, PointMoments) else first[0]
+    return _distance(_side(first, origin), _side(second, origin))
+
+
+class Side(NamedTuple):
+    """The part of the distance that comes from one set: its mean about a common origin, and its covariance."""
+
+    mean: FloatArray
+    trace: float  # of the covariance
+    covariance: FloatArray | None  # None for n ≤ d points: it is singular, and may be far larger than the points
+    factor: Callable[[], FloatArray]  # returns F with FᵀF the covariance
+
+
+def _read(values: ArrayLike | PointMoments, name: str) -> FloatArray | PointMoments:
+    if not isinstance(values, PointMoments):
+        return read_points(values, name)
+    if values.n < 2:
+        raise InputError(f"{name} must have at least 2 points; these are the moments of {values.n}")
+    return values
+
+
+def _columns(points: FloatArray | PointMoments) -> int:
+    return points.d if isinstance(points, PointMoments) else int(points.shape[1])
+
+
+def _side(values: FloatArray | PointMoments, origin: FloatArray) -> Side:
+    if isinstance(values, PointMoments):
+        S = values.covariance
+        return Side(values.mean - origin, float(np.trace(S)), S, lambda: factor_of_covariance(S))
+    base = values[0] - origin
+    if len(values) <= values.shape[1]:
+        centre = (values - values[0]).mean(axis=0)
+        F = factor_of_rows(values, centre)
+        return Side(base + centre, float(np.vdot(F, F)), None, lambda: F)
+    moments = PointMoments.about(values, origin)
+    S = moments.covariance
+    return Side(moments.mean, float(np.trace(S)), S, lambda: factor_of_rows(values, moments.mean - base))
+
+
+def _distance(first: Side, second: Side) -> float:
+    root = None
+    if first.covariance is not None and second.covariance is not None:
+        root = root_trace(first.covariance, second.covariance)
+    if root is None:
+        root = nuclear_norm(first.factor(), second.factor())
+    step = first.mean - second.mean
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
+        found = float(step @ step) + first.trace + second.trace - 2 * root
+    if not math.isfinite(found):
+        raise InputError("the means or the spreads are too large for their squares; give the points in other units")
+    return max(0.0, found)
+
+
+def _extrapolated(first: FloatArray | PointMoments, second: FloatArray | PointMoments, rng: Rng | None) -> float:
+    """Return the distance at infinitely many points, extrapolated from nested subsets."""
+    if isinstance(first, PointMoments) or isinstance(second, PointMoments):
+        raise InputError("extrapolate=True needs the points of both sets, not their PointMoments: it takes subsets")
+    if rng is None:
+        raise InputError("extrapolate=True takes random subsets; pass rng, such as rng=0, to make it repeatable")
+    chance = generator(rng)
+    least = max(MIN_SUBSET_POINTS, 2 * first.shape[1])
+    if (few := min(len(first), len(second))) < 3 * least:
+        raise NotApplicableError(
+            f"extrapolate=True needs at least {3 * least} points of {first.shape[1]} dimensions in each set: a third "
+            f"of them must be at least {MIN_SUBSET_POINTS}, and twice the number of dimensions; got {few}"
+        )
+    orders = [chance.permutation(point_order(X)) for X in (first, second)]  # does not depend on the order of the rows
+    found, ends = [PointMoments.zero(), PointMoments.zero()], [0, 0]
+    inverse, value = np.empty(len(SUBSET_SIXTHS)), np.empty(len(SUBSET_SIXTHS))
+    for k, _ in steps(len(SUBSET_SIXTHS), size=1, label="extrapolating"):
+        for side, X in enumerate((first, second)):
+            start, ends[side] = ends[side], round(len(X) * SUBSET_SIXTHS[k] / 6)
+            found[side] += PointMoments.about(X, first[0], orders[side][start : ends[side]])
+        inverse[k] = 1 / ends[0] + 1 / ends[1]
+        value[k] = _distance(*(_side(moments, found[1].mean) for moments in found))
+    step = inverse - inverse.mean()
+    return float(value.mean() - (step @ value) / (step @ step) * inverse.mean())
+
+
+def expected_frechet(first: PointMoments, second: PointMoments) -> float:
+    r"""Return the leading term of the expected `frechet_distance` of two sets of one normal distribution.
+
+    .. math:: \Bigl(\frac1n + \frac1m\Bigr) \Bigl[\sum_i \lambda_i
+              + \frac12 \sum_{i, j} (1 + \delta_{ij}) \frac{\lambda_i \lambda_j}{\lambda_i + \lambda_j}\Bigr]
+
+    with λ the eigenvalues of the pooled covariance within the sets, divisor n + m - 2.
+
+    Parameters
+    ----------
+    first, second
+        Moments of the two sets, of two points or more each.
+
+    Returns
+    -------
+    float
+        In the units of `frechet_distance`: the distance that chance alone gives. Each set is centred at its own mean,
+        so the value is also valid for sets that differ in location.
+
+    Notes
+    -----
+    The first sum belongs to the means, the second to the covariances: a sample covariance S + E has
+    E[E_ij²] = (1 + δ_ij) λ_i λ_j / n in the eigenvectors of S, and the distance of S from S + E is
+    Σ E_ij² / 2(λ_i + λ_j) to second order. The remainder is of order (1/n + 1/m)². For covariance 1 in 50 dimensions
+    and n = m = 1600 it gives 0.859, simulated 0.861 ± 0.001; with n = m = 500 it gives 2.75, simulated 2.76 ± 0.01. It
+    needs more points than dimensions, and nearly normal distributions: heavy tails make the second sum larger.
+
+    Examples
+    --------
+    Two sets of two numbers, each with variance 2: (1/2 + 1/2)(2 + 2/2).
+
+    >>> first, second = PointMoments.of([[0.0], [2.0]]), PointMoments.of([[5.0], [7.0]])
+    >>> expected_frechet(first, second)
+    3.0
+    """
+    if min(first.n, second.n) < 2:
+        raise InputError(f"both sets must have at least 2 points; got {first.n} and {second.n}")
+    if first.d != second.d:
+        raise InputError(f"both sets must have the same number of columns; got {first.d} and {second.d}")
+    pooled = (first.scatter + second.scatter) / (first.n + second.n - 2)
+    values = np.maximum(np.linalg.eigvalsh(pooled), 0.0)
+    positive = values[values > 0]
+    pairs = positive.sum() / 2  # the terms i = j once more
+    for part in chunks(positive.size, EIGENVALUES_TOGETHER):
+        own = positive[part, None]
+        pairs += (own / (own + positive) * positive).sum()
+    return float((1 / first.n + 1 / second.n) * (values.sum() + pairs / 2))
 
 
 def root_trace(S1: FloatArray, S2: FloatArray) -> float | None:
-    """Return the trace from the covariances alone; None if their Cholesky factors do not tell it accurately."""
+    """Return tr (S₁S₂)^½ from the covariances alone; None if their Cholesky factors do not give it accurately."""
     live = (np.diagonal(S1) > 0) & (np.diagonal(S2) > 0)  # a column that is constant in one set adds nothing
     if not live.any():
         return 0.0
     largest = float(max(S1.diagonal().max(), S2.diagonal().max()))
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - 1)  # so that no product of both leaves float64
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - 1)  # no product of both overflows
     S1, S2 = (S[np.ix_(live, live)] / unit for S in (S1, S2))
     found = _of_positive(S1, S2)
     return None if found is None else unit * found
 
 
 def _of_positive(S1: FloatArray, S2: FloatArray) -> float | None:
-    most = ACCURATE * float(np.trace(S1) + np.trace(S2))
+    most = MAX_ERROR * float(np.trace(S1) + np.trace(S2))
     try:
         L1, L2 = (np.asarray(np.linalg.cholesky(S), dtype=np.float64) for S in (S1, S2))
     except np.linalg.LinAlgError:
@@ -46,9 +278,9 @@ def _of_positive(S1: FloatArray, S2: FloatArray) -> float | None:
 
 
 def _least_error(L1: FloatArray, L2: FloatArray) -> float:
-    r"""Return about what the eigenvalue form loses by its smallest eigenvalue alone, ε λ_max / 2√λ_min.
+    r"""Return about the error of the eigenvalue form from its smallest eigenvalue alone, ε λ_max / 2√λ_min.
 
-    A few steps of the power method tell it, so that nobody waits for eigenvalues that will be of no use.
+    A few steps of the power method estimate it, before all eigenvalues are computed in vain.
     """
     from scipy.linalg import solve_triangular
 
@@ -62,7 +294,7 @@ def _least_error(L1: FloatArray, L2: FloatArray) -> float:
 
 
 def _eigenvalue_form(L1: FloatArray, S2: FloatArray, most: float) -> float | None:
-    r"""Return Σ √λ; the rounding error ε λ_max of each λ is one of ε λ_max / 2√λ of its root."""
+    r"""Return Σ √λ; a rounding error ε λ_max of λ is an error ε λ_max / 2√λ of its root."""
     values = np.linalg.eigvalsh(L1.T @ S2 @ L1)
     if not values[0] > 0:
         return None
@@ -99,15 +331,15 @@ def nuclear_norm(F1: FloatArray, F2: FloatArray) -> float:
 
 
 def factor_of_rows(X: FloatArray, centre: FloatArray) -> FloatArray:
-    """Return F with FᵀF the covariance of n points: the points, less their mean, or if n > d their factor R.
+    """Return F with FᵀF the covariance of n points: the centred points, or if n > d their factor R.
 
-    `centre` is their mean, less the first of them: so that a large offset costs no digits.
+    `centre` is their mean minus the first point: a large offset then costs no digits.
     """
     n, d = X.shape
     if n <= d:
         return np.asarray(((X - X[0]) - centre) / np.sqrt(n - 1))
     R = np.zeros((0, d))
-    for start, stop in steps(n, size=max(LEAST_CHUNK, 2 * d), label="factorising points"):
+    for start, stop in steps(n, size=max(MIN_CHUNK_POINTS, 2 * d), label="factorising points"):
         part = X[start:stop] - X[0]
         part -= centre
         R = np.asarray(np.linalg.qr(np.concatenate([R, part]), mode="r"))
@@ -115,9 +347,9 @@ def factor_of_rows(X: FloatArray, centre: FloatArray) -> FloatArray:
 
 
 def factor_of_covariance(S: FloatArray) -> FloatArray:
-    """Return F with FᵀF = S, a covariance; eigenvalues that rounding may have made count as 0.
+    """Return F with FᵀF = S, a covariance; eigenvalues within rounding of 0 count as 0.
 
-    The eigenvectors are those of the correlation matrix, so that columns of small numbers keep their digits.
+    The eigenvectors are those of the correlation matrix, to keep the digits of columns with small numbers.
     """
     size = np.sqrt(np.diagonal(S))
     live = size > 0
@@ -129,231 +361,3 @@ def factor_of_covariance(S: FloatArray) -> FloatArray:
     values[values <= len(C) * EPS * values[-1]] = 0.0
     F[:, live] = np.sqrt(values)[:, None] * vectors.T * size[live]
     return F[values > 0]
-
-
-SIXTHS = (2, 3, 4, 5, 6)  # of the points of a set, in the nested subsets of an extrapolation
-LEAST_SUBSET = 10  # points of the smallest of them
-
-
-class Side(NamedTuple):
-    """What the distance needs of one set: its mean about an origin that both sets have, and its covariance."""
-
-    mean: FloatArray
-    trace: float  # of the covariance
-    covariance: FloatArray | None  # None for n ≤ d points: it has no inverse, and may be far larger than they are
-    factor: Callable[[], FloatArray]  # returns F with FᵀF the covariance
-
-
-def frechet_distance(y: Any, points: Any, *, extrapolate: bool = False, rng: Any = None) -> float:
-    r"""Squared Fréchet distance of the Gaussian laws with the means and covariances of two sets of points.
-
-    .. math:: |\mu_1 - \mu_2|^2 + \operatorname{tr} S_1 + \operatorname{tr} S_2
-              - 2 \operatorname{tr} (S_1 S_2)^{1/2}
-
-    Parameters
-    ----------
-    y
-        Real points (n, d), or their `PointMoments`.
-    points
-        Generated points (m, d), or their `PointMoments`; n and m may differ.
-    extrapolate
-        Whether the bias is taken off: the value at infinitely many points, by a line. Needs the points of both sets.
-    rng
-        A Generator or a whole number, with ``extrapolate=True``: which points are in the subsets.
-
-    Returns
-    -------
-    float
-        At least 0, and 0 if means and covariances agree. With ``extrapolate=True`` it may be negative.
-
-    Notes
-    -----
-    The square of the 2-Wasserstein distance of two Gaussian laws (Dowson and Landau 1982), in squared units of the
-    coordinates; on features of an Inception network it is the FID (Heusel et al. 2017). It sees means and covariances
-    alone: sets that differ in anything else have 0. Coordinates are not rescaled, so that one with large units decides.
-    Covariances have divisor n - 1.
-
-    The value is biased: two sets of one law have a positive one, about (1/n + 1/m) times a number that grows with d².
-    Values at different n do not compare. For a Gaussian law in 50 dimensions with covariance 1 and n = m = 1600 it is
-    0.861 on average. `compare_samples` prints what chance gives beside the value.
-
-    ``extrapolate=True``: the points of each set are put in random order, and the distance is found for the first 2/6,
-    3/6, 4/6, 5/6 and for all of them, of both sets at once. Returned is the intercept of the least-squares line of
-    these five values in 1/n + 1/m, n and m those of the subset (after Chong and Forsyth 2020, who fit 15 sizes of one
-    set). The smallest subset must have at least 2d points, and 10. Simulated means, with their standard errors:
-
-    ========================================= ========== =============== ==================
-    Gaussian laws                             true value found           extrapolated
-    ========================================= ========== =============== ==================
-    equal, d = 10, n = m = 200                0          0.377 ± 0.001   -0.003 ± 0.002
-    equal, d = 10, n = m = 60                 0          1.264 ± 0.004   -0.032 ± 0.007
-    equal, d = 5, n = m = 30                  0          0.843 ± 0.004   -0.047 ± 0.009
-    equal, d = 30, n = m = 300                0          1.755 ± 0.004   -0.022 ± 0.008
-    equal, d = 50, n = m = 1600               0          0.856 ± 0.003   -0.012 ± 0.006
-    different, d = 10, n = m = 200            0.524      0.917 ± 0.002   0.517 ± 0.003
-    different, d = 10, n = 500, m = 250       0.524      0.761 ± 0.002   0.521 ± 0.003
-    different, d = 30, n = m = 300            1.611      3.356 ± 0.007   1.596 ± 0.011
-    ========================================= ========== =============== ==================
-
-    The different laws are 0.1 apart in every coordinate, with standard deviations 1 and 1 + 0.3 sin k. So it takes off
-    nearly all of the bias, and 1 to 6 percent too much, most where n is near 6d. The value scatters more, with 1.4 to
-    2.1 times the standard deviation; of sets of one law it is negative about every other time.
-
-    Where a covariance has no inverse (n <= d) or nearly none, the points themselves are used, as the root of a matrix
-    keeps only half of the digits there. `PointMoments` hold no points: a covariance that is nearly singular in one set
-    and not in the other leaves about 8 digits. The root of the product of both covariances, which pytorch-fid takes by
-    `scipy.linalg.sqrtm`, is never formed: rounding may make it complex. Time grows with n d² and d³, of `PointMoments`
-    with d³.
-
-    References
-    ----------
-    Dowson and Landau (1982), The Fréchet distance between multivariate normal distributions; Heusel et al. (2017),
-    GANs trained by a two time-scale update rule converge to a local Nash equilibrium; Chong and Forsyth (2020),
-    Effectively unbiased FID and Inception score and where to find them.
-
-    Examples
-    --------
-    Means 1 and 4, standard deviations 1 and 3 (divisor n - 1): (4 - 1)² + (3 - 1)².
-
-    >>> round(frechet_distance([[0.0], [1.0], [2.0]], [[1.0], [4.0], [7.0]]), 12)
-    13.0
-
-    Batch by batch:
-
-    >>> y = PointMoments.of([[0.0], [1.0]]) + PointMoments.of([[2.0]])
-    >>> round(frechet_distance(y, [[1.0], [4.0], [7.0]]), 12)
-    13.0
-    """
-    check_choice("extrapolate", extrapolate, False, True)
-    first, second = _read(y, "y"), _read(points, "points")
-    check_names(y, points)
-    if _columns(first) != _columns(second):
-        raise InputError(
-            f"y and points must have the same number of columns; got {_columns(first)} in y and {_columns(second)} in "
-            "points. Take the same coordinates of both, in the same order"
-        )
-    if extrapolate:
-        return _extrapolated(first, second, rng)
-    if isinstance(first, PointMoments):
-        origin = first.mean
-    else:  # about an origin near both, a large offset costs no digits
-        origin = second.mean if isinstance(second, PointMoments) else first[0]
-    return _distance(_side(first, origin), _side(second, origin))
-
-
-def _read(values: Any, name: str) -> FloatArray | PointMoments:
-    if not isinstance(values, PointMoments):
-        return read_points(values, name)
-    if values.n < 2:
-        raise InputError(f"{name} must have at least 2 points; these are the moments of {values.n}")
-    return values
-
-
-def _columns(points: FloatArray | PointMoments) -> int:
-    return points.d if isinstance(points, PointMoments) else int(points.shape[1])
-
-
-def _side(values: FloatArray | PointMoments, origin: FloatArray) -> Side:
-    if isinstance(values, PointMoments):
-        S = values.covariance
-        return Side(values.mean - origin, float(np.trace(S)), S, lambda: factor_of_covariance(S))
-    base = values[0] - origin
-    if len(values) <= values.shape[1]:
-        centre = (values - values[0]).mean(axis=0)
-        F = factor_of_rows(values, centre)
-        return Side(base + centre, float(np.vdot(F, F)), None, lambda: F)
-    moments = PointMoments.about(values, origin)
-    S = moments.covariance
-    return Side(moments.mean, float(np.trace(S)), S, lambda: factor_of_rows(values, moments.mean - base))
-
-
-def _distance(first: Side, second: Side) -> float:
-    root = None
-    if first.covariance is not None and second.covariance is not None:
-        root = root_trace(first.covariance, second.covariance)
-    if root is None:
-        root = nuclear_norm(first.factor(), second.factor())
-    step = first.mean - second.mean
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-        found = float(step @ step) + first.trace + second.trace - 2 * root
-    if not math.isfinite(found):
-        raise InputError("the means or the spreads are too large for their squares; give the points in other units")
-    return max(0.0, found)
-
-
-def _extrapolated(first: FloatArray | PointMoments, second: FloatArray | PointMoments, rng: Any) -> float:
-    """Return the distance at infinitely many points, from those of nested subsets."""
-    if isinstance(first, PointMoments) or isinstance(second, PointMoments):
-        raise InputError("extrapolate=True needs the points of both sets, not their PointMoments: it takes subsets")
-    if rng is None:
-        raise InputError("extrapolate=True takes random subsets; pass rng, such as rng=0, so that it can be repeated")
-    chance = generator(rng)
-    least = max(LEAST_SUBSET, 2 * first.shape[1])
-    if (few := min(len(first), len(second))) < 3 * least:
-        raise NotApplicableError(
-            f"extrapolate=True needs at least {3 * least} points of {first.shape[1]} dimensions in each set, so that a "
-            f"third of them has twice as many as dimensions and {LEAST_SUBSET} or more; got {few}"
-        )
-    orders = [chance.permutation(point_order(X)) for X in (first, second)]  # the order of the rows has no part in it
-    found, ends = [PointMoments.zero(), PointMoments.zero()], [0, 0]
-    inverse, value = np.empty(len(SIXTHS)), np.empty(len(SIXTHS))
-    for k, _ in steps(len(SIXTHS), size=1, label="extrapolating"):
-        for side, X in enumerate((first, second)):
-            start, ends[side] = ends[side], round(len(X) * SIXTHS[k] / 6)
-            found[side] += PointMoments.about(X, first[0], orders[side][start : ends[side]])
-        inverse[k] = 1 / ends[0] + 1 / ends[1]
-        value[k] = _distance(*(_side(moments, found[1].mean) for moments in found))
-    step = inverse - inverse.mean()
-    return float(value.mean() - (step @ value) / (step @ step) * inverse.mean())
-
-
-TILE = 1024  # eigenvalues that meet all others at once
-
-
-def expected_frechet(first: PointMoments, second: PointMoments) -> float:
-    r"""Return the leading term of the expected `frechet_distance` of two sets of one Gaussian law.
-
-    .. math:: \Bigl(\frac1n + \frac1m\Bigr) \Bigl[\sum_i \lambda_i
-              + \frac12 \sum_{i, j} (1 + \delta_{ij}) \frac{\lambda_i \lambda_j}{\lambda_i + \lambda_j}\Bigr]
-
-    with λ the eigenvalues of the pooled covariance within the sets, divisor n + m - 2.
-
-    Parameters
-    ----------
-    first, second
-        Moments of the two sets, of two points or more each.
-
-    Returns
-    -------
-    float
-        In the units of `frechet_distance`; beside it, it says how much of the distance chance alone gives. Each set is
-        centred at its own mean, so that it means the same for sets that differ in place.
-
-    Notes
-    -----
-    The first sum is that of the means, the second that of the covariances: a sample covariance S + E has
-    E[E_ij²] = (1 + δ_ij) λ_i λ_j / n in the eigenvectors of S, and the distance of S from S + E is
-    Σ E_ij² / 2(λ_i + λ_j) to second order. What is left out is of order (1/n + 1/m)². For covariance 1 in 50 dimensions
-    and n = m = 1600 it gives 0.859, simulated 0.861 ± 0.001; with n = m = 500 it gives 2.75, simulated 2.76 ± 0.01. It
-    needs more points than dimensions, and laws near a Gaussian one: heavy tails make the second sum larger.
-
-    Examples
-    --------
-    Two sets of two numbers, each with variance 2: (1/2 + 1/2)(2 + 2/2).
-
-    >>> first, second = PointMoments.of([[0.0], [2.0]]), PointMoments.of([[5.0], [7.0]])
-    >>> expected_frechet(first, second)
-    3.0
-    """
-    if min(first.n, second.n) < 2:
-        raise InputError(f"both sets must have at least 2 points; got {first.n} and {second.n}")
-    if first.d != second.d:
-        raise InputError(f"both sets must have the same number of columns; got {first.d} and {second.d}")
-    pooled = (first.scatter + second.scatter) / (first.n + second.n - 2)
-    values = np.maximum(np.linalg.eigvalsh(pooled), 0.0)
-    positive = values[values > 0]
-    pairs = positive.sum() / 2  # the terms i = j once more
-    for part in chunks(positive.size, TILE):
-        own = positive[part, None]
-        pairs += (own / (own + positive) * positive).sum()
-    return float((1 / first.n + 1 / second.n) * (values.sum() + pairs / 2))

@@ -1,50 +1,27 @@
-"""Sets of points at the boundary: arrays (n, d) that are data themselves, not predictions."""
+"""Reading sets of points: arrays (n, d) of data, their column names, and points that occur several times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_not_finite
+from calibrant.kernels.median import point_order
 
+IntArray = NDArray[np.intp]
 
-def column_names(values: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame, an Arrow table or a labelled array; () if they have none.
-
-    Names that a library gives of itself, 0, 1, ... or column_0, column_1, ..., are none.
-
-    >>> import pandas as pd
-    >>> column_names(pd.DataFrame({"height": [1.8], "weight": [75.0]}))
-    ('height', 'weight')
-    >>> column_names(pd.DataFrame([[1.8, 75.0]]))
-    ()
-    """
-    found = tuple(map(str, _given(values)))
-    numbers = range(len(found))
-    of_itself = (tuple(map(str, numbers)), tuple(f"column_{k}" for k in numbers))
-    return () if found in of_itself else found
-
-
-def _given(values: Any) -> tuple[Any, ...]:
-    package = type(values).__module__.partition(".")[0]
-    if package == "pyarrow":  # whose columns are the numbers themselves
-        return tuple(getattr(getattr(values, "schema", None), "names", ()))
-    if package == "xarray":
-        last = tuple(values.dims)[-1:]
-        return tuple(label for name in last if name in values.indexes for label in values.indexes[name])
-    columns = getattr(values, "columns", ())
-    return () if callable(columns) else tuple(columns)
-
-
-HUGE = 1e150  # beyond this the square of a coordinate is no finite number
+MAX_COORDINATE = 1e150  # the square of a larger one is not finite
+COMPARED_TOGETHER = 1 << 12  # points
 
 
 @dataclass(frozen=True, eq=False)
 class PointSets:
-    """Two sets of points in one space: real ones y (n, d), and others (m, d), finite float64 numbers."""
+    """Two sets of points with the same coordinates: real points y (n, d) and other points (m, d), finite float64."""
 
     y: FloatArray
     points: FloatArray
@@ -70,7 +47,7 @@ class PointSets:
         return np.concatenate([self.y, self.points])
 
 
-def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
+def read_point_sets(y: ArrayLike, points: ArrayLike | None, *, least: int = 2) -> PointSets:
     """Return two sets of points with the same number of coordinates, each of at least `least` points."""
     first, second = read_points(y, "y", least=least), read_points(points, "points", least=least)
     check_names(y, points)
@@ -82,33 +59,7 @@ def read_point_sets(y: Any, points: Any, *, least: int = 2) -> PointSets:
     return PointSets(first, second)
 
 
-def check_names(y: Any, points: Any, name: str = "points") -> None:
-    """Refuse data frames whose columns have other names or another order: points are compared column by column."""
-    first, second = column_names(y), column_names(points)
-    if first == second or len(first) != len(second):  # without names, or not as many: columns are counted elsewhere
-        return
-    if sorted(first) == sorted(second):
-        raise InputError(
-            f"y and {name} name the same columns in another order: {shown(list(first))} and {shown(list(second))}. "
-            f"Put them in one order, such as {_reordered(y, points, name)}"
-        )
-    j = next(j for j in range(len(first)) if first[j] != second[j])
-    raise InputError(
-        f"y and {name} name their columns differently: column {j} is {shown(first[j])} in y and {shown(second[j])} in "
-        f"{name}. Rename the columns that mean the same, or pass plain arrays, numpy.asarray({name})"
-    )
-
-
-def _reordered(y: Any, points: Any, name: str) -> str:
-    """Return the expression that puts the columns of points in the order of y."""
-    first, second = (type(values).__module__.partition(".")[0] for values in (y, points))
-    order = {"pyarrow": "y.schema.names", "xarray": "list(y[y.dims[1]].values)"}.get(first, "list(y.columns)")
-    if second == "xarray":
-        return f"{name}.sel({{{name}.dims[1]: {order}}})"
-    return f"{name}.select({order})" if second == "pyarrow" else f"{name}[{order}]"
-
-
-def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
+def read_points(values: ArrayLike | None, name: str, *, least: int = 2) -> FloatArray:
     """Return one set of points as a read-only array (n, d) of finite float64 numbers; it may share memory.
 
     >>> read_points([[1, 2], [3, 4]], "points")
@@ -123,20 +74,82 @@ def read_points(values: Any, name: str, *, least: int = 2) -> FloatArray:
         raise InputError(f"{name} must have at least one column; got shape {array.shape}")
     if n < least:
         raise InputError(f"{name} must have at least {least} points; got {n}")
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
-        found = np.ascontiguousarray(array, dtype=np.float64).view()  # sums do not depend on how it lies in memory
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused
+        found = np.ascontiguousarray(array, dtype=np.float64).view()  # sums do not depend on the memory layout
     refuse_not_finite(found, name, axes=("row", "column"))
     largest = max(found.max(), -found.min())
-    if largest > HUGE:
+    if largest > MAX_COORDINATE:
         raise InputError(
-            f"{name} must lie within ±{HUGE:g}, so that distances are finite numbers; the largest is {largest:.6g}. "
-            "Give them in other units"
+            f"{name} must lie within ±{MAX_COORDINATE:g}, so that squared distances are finite; the largest is "
+            f"{largest:.6g}. Give them in other units"
         )
     return locked(found)
 
 
+def _remedy(array: NDArray[Any], name: str) -> str:
+    if array.ndim == 1:
+        return f"For points on a line pass {name}[:, None]"
+    if array.ndim > 2:
+        return f"For images or sequences pass features, or {name}.reshape(len({name}), -1)"
+    return "Pass an array with one row per point"
+
+
+def column_names(values: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame, an Arrow table or a labelled array; () if they have none.
+
+    Names that a library makes up, 0, 1, ... or column_0, column_1, ..., do not count.
+
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"height": [1.8], "weight": [75.0]}))
+    ('height', 'weight')
+    >>> column_names(pd.DataFrame([[1.8, 75.0]]))
+    ()
+    """
+    found = tuple(map(str, _names_of(values)))
+    numbers = range(len(found))
+    made_up = (tuple(map(str, numbers)), tuple(f"column_{k}" for k in numbers))
+    return () if found in made_up else found
+
+
+def _names_of(values: Any) -> tuple[Any, ...]:
+    package = type(values).__module__.partition(".")[0]
+    if package == "pyarrow":  # its `columns` are the values
+        return tuple(getattr(getattr(values, "schema", None), "names", ()))
+    if package == "xarray":
+        last = tuple(values.dims)[-1:]
+        return tuple(label for name in last if name in values.indexes for label in values.indexes[name])
+    columns = getattr(values, "columns", ())
+    return () if callable(columns) else tuple(columns)
+
+
+def check_names(y: object, points: object, name: str = "points") -> None:
+    """Refuse data frames whose columns have different names or another order; columns are compared by position."""
+    first, second = column_names(y), column_names(points)
+    if first == second or len(first) != len(second):  # no names; a different number of columns is refused elsewhere
+        return
+    if sorted(first) == sorted(second):
+        raise InputError(
+            f"y and {name} name the same columns in another order: {shown(list(first))} and {shown(list(second))}. "
+            f"Put them in one order, such as {_reordered(y, points, name)}"
+        )
+    j = next(j for j in range(len(first)) if first[j] != second[j])
+    raise InputError(
+        f"y and {name} name their columns differently: column {j} is {shown(first[j])} in y and {shown(second[j])} in "
+        f"{name}. Rename the columns that mean the same, or pass plain arrays, numpy.asarray({name})"
+    )
+
+
+def _reordered(y: object, points: object, name: str) -> str:
+    """Return the expression that puts the columns of points in the order of y."""
+    first, second = (type(values).__module__.partition(".")[0] for values in (y, points))
+    order = {"pyarrow": "y.schema.names", "xarray": "list(y[y.dims[1]].values)"}.get(first, "list(y.columns)")
+    if second == "xarray":
+        return f"{name}.sel({{{name}.dims[1]: {order}}})"
+    return f"{name}.select({order})" if second == "pyarrow" else f"{name}[{order}]"
+
+
 def random_part(points: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
-    """Return at most so many of the points, drawn without replacement; they stay in their order.
+    """Return at most `most` of the points, drawn without replacement, in their order.
 
     >>> random_part(np.array([[1.0], [2.0], [3.0]]), 2, np.random.default_rng(0)).tolist()
     [[2.0], [3.0]]
@@ -144,9 +157,96 @@ def random_part(points: FloatArray, most: int, rng: np.random.Generator) -> Floa
     return points if len(points) <= most else points[np.sort(rng.choice(len(points), most, replace=False))]
 
 
-def _remedy(array: Any, name: str) -> str:
-    if array.ndim == 1:
-        return f"For points on a line pass {name}[:, None]"
-    if array.ndim > 2:
-        return f"For images or sequences pass features, or {name}.reshape(len({name}), -1)"
-    return "Pass an array with one row per point"
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct points of a set of N; 0 and -0 are equal."""
+
+    points: FloatArray
+    """Each of them once, (u, d)."""
+
+    count: NDArray[np.int64]
+    """How often each of them occurs, (u,)."""
+
+    place: IntArray
+    """Which of them each point of the set is, (N,)."""
+
+    order: IntArray
+    """The distinct points in the order of `point_order`, (u,)."""
+
+    @property
+    def rank(self) -> IntArray:
+        """How many distinct points come before each point of the set in that order, (N,)."""
+        return np.argsort(self.order)[self.place]
+
+
+def distinct(points: FloatArray) -> Distinct:
+    """Return the distinct points of a set; the set itself if no two are equal.
+
+    >>> found = distinct(np.array([[2.0], [1.0], [2.0]]))
+    >>> found.points.tolist(), found.count.tolist(), found.place.tolist(), found.order.tolist()
+    ([[1.0], [2.0]], [1, 2], [1, 0, 1], [0, 1])
+    """
+    order = np.argsort(points[:, 0], kind="stable")
+    new = _differ(points[:, :1], order)
+    if not new.all():  # one coordinate does not separate them all
+        order = point_order(points)
+        new = _differ(points, order)
+    if new.all():
+        each = np.arange(len(points))
+        return Distinct(points, np.ones(len(points), dtype=np.int64), each, order)
+    place = np.empty(len(points), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return Distinct(points[order[new]], np.bincount(place), place, np.arange(np.count_nonzero(new)))
+
+
+def _differ(points: FloatArray, order: IntArray) -> NDArray[np.bool_]:
+    """Tell which points differ from the one before them in this order."""
+    new = np.ones(len(points), dtype=bool)
+    for part in chunks(len(points) - 1, COMPARED_TOGETHER):
+        new[1:][part] = (points[order[:-1][part]] != points[order[1:][part]]).any(axis=1)
+    return new
+
+
+class Repeated(NamedTuple):
+    """Shares of repetitions, from 0 (all different) up."""
+
+    repeated_y: float
+    """Rows of y that equal an earlier row of y."""
+    repeated_points: float
+    """Rows of the points that equal an earlier row of the points."""
+    repeated_values_y: float
+    """Single numbers of y that equal an earlier one in their column: the mean over columns."""
+    repeated_values_points: float
+    """Single numbers of the points that equal an earlier one in their column: the mean over columns."""
+    shared_rows: float
+    """Rows of the points that are also rows of y."""
+
+
+def repeated(sets: PointSets) -> Repeated:
+    """Return how much of each set repeats itself, and how much of the second repeats the first.
+
+    Numbers are compared exactly; only 0 and -0 are equal. Draws of a continuous distribution repeat nothing, rounded
+    draws repeat values, resampled ones repeat rows, and memorised ones share rows with y.
+
+    >>> y, points = np.array([[1.0, 5.0], [2.0, 6.0]]), np.array([[2.0, 6.0], [2.0, 6.0], [2.0, 7.0], [3.0, 8.0]])
+    >>> repeated(PointSets(y, points))._asdict()
+    {'repeated_y': 0.0, 'repeated_points': 0.25, 'repeated_values_y': 0.0, 'repeated_values_points': 0.375,
+     'shared_rows': 0.5}
+    """
+    place = distinct(sets.pooled).place
+    of_y, of_points = place[: sets.n], place[sets.n :]
+    return Repeated(
+        _repeated(of_y),
+        _repeated(of_points),
+        _repeated_values(sets.y),
+        _repeated_values(sets.points),
+        float(np.isin(of_points, of_y).mean()),
+    )
+
+
+def _repeated(values: NDArray[np.generic]) -> float:
+    return 1 - np.unique(values).size / values.size
+
+
+def _repeated_values(Z: FloatArray) -> float:
+    return float(np.mean([_repeated(column) for column in Z.T]))

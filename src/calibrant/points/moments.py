@@ -1,4 +1,4 @@
-"""Mean and covariance of points: all that a Fréchet distance needs of a set."""
+"""The summary of one set of points for the Fréchet distance: mean and covariance."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, read_array
 from calibrant.inputs.options import check_count
-from calibrant.points.inputs import HUGE, read_points
+from calibrant.points.inputs import MAX_COORDINATE, read_points
 from calibrant.progress import steps
 
-CHUNK_NUMBERS = 1 << 21  # of the points that are looked at together
-LEAST_CHUNK = 256  # points: fewer do not pay for adding d × d numbers
-UNEQUAL = 1e-8  # of s_i s_j: what rounding may make of two equal entries, or of a correlation of 1
-INDEFINITE = 1e-6  # of s_i s_j: what an entry may be off by before eigenvalues below 0 are no rounding of 32 bits
+CHUNK_NUMBERS = 1 << 21  # coordinates that are summed together
+MIN_CHUNK_POINTS = 256  # fewer do not pay for adding d × d numbers
+ENTRY_ROUNDING = 1e-8  # of an entry, in units of s_i s_j
+SINGLE_ROUNDING = 1e-6  # of an entry from float32 data, in units of s_i s_j
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointMoments(Summary):
     r"""Number, mean and scatter :math:`\sum_i (x_i - \bar x)(x_i - \bar x)^T` of points in d dimensions.
 
-    Merged by Chan's formula, which subtracts no large numbers.
+    Merged by Chan's formula, which does not subtract large numbers.
 
     >>> first, second = PointMoments.of([[0.0, 0.0], [2.0, 0.0]]), PointMoments.of([[1.0, 3.0]])
     >>> both = first + second
@@ -44,14 +44,14 @@ class PointMoments(Summary):
             raise SummaryError(f"PointMoments holds n, a mean (d,) and a scatter (d, d); {problem}")
 
     @classmethod
-    def of(cls, points: Any) -> Self:
+    def of(cls, points: ArrayLike) -> Self:
         """Read points (n, d), one row each, from any container."""
         X = read_points(points, "points", least=1)
         return cls.about(X, np.zeros(X.shape[1]))
 
     @classmethod
-    def of_covariance(cls, n: int, mean: Any, covariance: Any) -> Self:
-        """Read moments that were found elsewhere: mean (d,) and covariance (d, d), divisor n - 1, of n points."""
+    def of_covariance(cls, n: int, mean: ArrayLike, covariance: ArrayLike) -> Self:
+        """Read moments that were computed elsewhere: mean (d,) and covariance (d, d), divisor n - 1, of n points."""
         rows = check_count("n", n, least=2)
         mu, S = read_array(mean, "mean"), read_array(covariance, "covariance")
         if mu.ndim != 1 or S.shape != (mu.size, mu.size):
@@ -61,21 +61,21 @@ class PointMoments(Summary):
             )
         if problem := _misfit(rows, mu, S) or _too_large(mu) or _no_scatter(S) or _indefinite(S):
             raise InputError(f"mean and covariance must be those of points; {problem}")
-        with np.errstate(over="ignore"):  # what leaves float64 is refused
+        with np.errstate(over="ignore"):  # overflow is refused
             return cls(rows, mu, (S + S.T) * ((rows - 1) / 2))
 
     @classmethod
     def about(cls, X: FloatArray, origin: FloatArray, rows: NDArray[np.intp] | None = None) -> Self:
         """Return the moments of X - origin, or of some rows of it; X (n, d) was read before.
 
-        Points are looked at chunk by chunk, as differences from the first of them: a large offset costs no digits, and
-        a column of equal numbers has scatter 0.
+        Points are summed chunk by chunk, as differences from the first point: a large offset costs no digits, and a
+        constant column has scatter 0.
         """
         n, d = X.shape if rows is None else (rows.size, X.shape[1])
         base = X[0] if rows is None else X[rows[0]]
         mean, scatter = np.zeros(d), np.zeros((d, d))
-        with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is refused
-            for start, stop in steps(n, size=max(LEAST_CHUNK, CHUNK_NUMBERS // d), label="summing points"):
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused
+            for start, stop in steps(n, size=max(MIN_CHUNK_POINTS, CHUNK_NUMBERS // d), label="summing points"):
                 many = stop - start
                 step = np.empty((many + 1, d))
                 np.subtract(X[start:stop] if rows is None else X[rows[start:stop]], base, out=step[:-1])
@@ -101,7 +101,7 @@ class PointMoments(Summary):
             raise SummaryError(f"points with {self.d} columns do not merge with points with {other.d} columns")
         n = self.rows + other.rows
         step = other.mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused
             scatter = np.multiply.outer(step, step)
             scatter *= self.rows * other.rows / n
             scatter += self.scatter
@@ -134,7 +134,7 @@ class PointMoments(Summary):
 
 
 def _misfit(n: Any, mean: Any, scatter: Any) -> str:
-    """Say what makes these values no moments of points; what one look at each number can tell."""
+    """Return what is wrong with these moments, judged number by number, or an empty text."""
     if type(n) is not int or n < 0:
         return f"n must be a whole number of at least 0, got {shown(n)}"
     for name, value in (("mean", mean), ("scatter", scatter)):
@@ -152,21 +152,23 @@ def _misfit(n: Any, mean: Any, scatter: Any) -> str:
 
 
 def _too_large(mean: FloatArray) -> str:
-    """Say that a mean lies where no point is read."""
+    """Return a message if a mean is beyond the range of points."""
     largest = float(np.abs(mean).max(initial=0.0))
-    return f"a mean lies within ±{HUGE:g}, the largest is {largest:.6g}; give other units" if largest > HUGE else ""
+    if largest <= MAX_COORDINATE:
+        return ""
+    return f"a mean lies within ±{MAX_COORDINATE:g}, the largest is {largest:.6g}; give other units"
 
 
 def _indefinite(S: FloatArray) -> str:
-    """Say that a symmetric matrix has an eigenvalue below 0 that rounding does not explain.
+    """Return a message if a symmetric matrix has an eigenvalue below 0 that rounding does not explain.
 
-    Entries of the correlation matrix that are off by ε move its eigenvalues by no more than ε d; one Cholesky
-    factorisation tells whether all of them are above -ε d.
+    Errors ε of the correlation matrix move its eigenvalues by at most ε d; one Cholesky factorisation shows whether all
+    of them are above -ε d.
     """
     size = np.sqrt(np.diagonal(S))
     live = size > 0
     C = S[np.ix_(live, live)] / size[live] / size[live, None]
-    C[np.diag_indices_from(C)] += INDEFINITE * len(C)
+    C[np.diag_indices_from(C)] += SINGLE_ROUNDING * len(C)
     try:
         np.linalg.cholesky(C)
     except np.linalg.LinAlgError:
@@ -175,13 +177,13 @@ def _indefinite(S: FloatArray) -> str:
 
 
 def _no_scatter(S: FloatArray) -> str:
-    """Say what makes a square matrix no scatter and no covariance: what two columns at a time can tell."""
+    """Return what is wrong with a scatter or covariance matrix, judged by pairs of columns, or an empty text."""
     size = np.sqrt(np.diagonal(S))
     for i, row in enumerate(S):
         most = size[i] * size
-        if (np.abs(row - S[:, i]) > UNEQUAL * most).any():
-            return f"row {i} and column {i} differ, so that the matrix is not symmetric"
-        if (np.abs(row) > (1 + UNEQUAL) * most).any():
-            j = int(np.argmax(np.abs(row) - (1 + UNEQUAL) * most))
+        if (np.abs(row - S[:, i]) > ENTRY_ROUNDING * most).any():
+            return f"row {i} and column {i} differ, so the matrix is not symmetric"
+        if (np.abs(row) > (1 + ENTRY_ROUNDING) * most).any():
+            j = int(np.argmax(np.abs(row) - (1 + ENTRY_ROUNDING) * most))
             return f"columns {i} and {j} vary together by {row[j]:.6g}, more than their own spread allows"
     return ""

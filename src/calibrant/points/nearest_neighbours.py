@@ -1,4 +1,4 @@
-"""The classifier that `c2st` uses unless it is given another one."""
+"""The default classifier of `c2st`: nearest neighbours, with ties shared."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import on_threads, takes_tree
 from calibrant.inputs.arrays import FloatArray
 from calibrant.kernels.pair_sums import squared_distances
-from calibrant.points.copies import distinct
-from calibrant.points.inputs import HUGE
+from calibrant.points.inputs import MAX_COORDINATE, distinct
 from calibrant.progress import steps
 
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 TIE = 1e-13  # of |q|² + r²: squared distances this close are equal in exact arithmetic
-NUMBERS = 1 << 20  # distances that are looked at together
-MOST_ROWS = 512  # that are looked at together
+DISTANCES_HELD = 1 << 20
+MAX_ROWS_TOGETHER = 512
 LABEL = "finding nearest points"
 
 
@@ -27,29 +26,29 @@ def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Floa
     r"""Return the share of label 1 among the k points of X that are nearest to each row of Q, by Euclidean distance.
 
     With a points nearer than the k-th one, :math:`a_1` of them with label 1, and b points as far as it,
-    :math:`b_1` of them with label 1, the share is :math:`(a_1 + (k - a)\, b_1/b) / k`: what is left of the k places
-    goes to all points at that distance alike, so that the order of the rows decides nothing. Distances that differ by
-    rounding are equal.
+    :math:`b_1` of them with label 1, the share is :math:`(a_1 + (k - a)\, b_1/b) / k`: all points at the k-th distance
+    share the remaining places equally, so the order of the rows does not matter. Distances that differ only by rounding
+    are equal.
 
     Parameters
     ----------
     X
-        Points (N, d), their mean not far from 0.
+        Points (N, d) with a mean near 0.
     labels
         0 or 1 for each of them.
     Q
-        Points (rows, d) to be judged.
+        Points (rows, d) to classify.
     k
         Number of neighbours, at most N.
 
     Returns
     -------
     ndarray (rows,)
-        The correctly rounded quotient of two whole numbers: equal shares are equal numbers.
+        A quotient of two whole numbers, so equal shares are equal numbers.
 
     Examples
     --------
-    Of 0.0 the nearest is 1, and then -2 and 2 share the second place:
+    The nearest point to 0.0 is 1; -2 and 2 share the second place:
 
     >>> X, labels = np.array([[1.0], [-2.0], [2.0]]), np.array([0, 1, 0])
     >>> nearest_shares(X, labels, np.array([[0.0]]), k=2)
@@ -61,11 +60,11 @@ def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Floa
 
 
 Counts = NDArray[np.int64]
-"""Of each row of Q: points nearer than the k-th, those of them with label 1; points as far as it, likewise."""
+"""For each row of Q: points nearer than the k-th and those of them with label 1; the same for points as far as it."""
 
 
 def by_rows(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
-    """Return the counts (2, 2, rows) from all distances, those of some rows of Q at a time."""
+    """Return the counts (2, 2, rows) from all distances, some rows of Q at a time."""
     points = X[np.argsort(labels, kind="stable")]
     second = int(np.count_nonzero(labels == 0))  # where label 1 begins
 
@@ -75,14 +74,14 @@ def by_rows(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
         masks = _nearer_and_as_far(squares, np.partition(squares, k - 1, axis=1)[:, k - 1], q)
         return np.array([[np.count_nonzero(mask[:, start:], axis=1) for start in (0, second)] for mask in masks])
 
-    size = max(1, min(MOST_ROWS, NUMBERS // len(X)))
+    size = max(1, min(MAX_ROWS_TOGETHER, DISTANCES_HELD // len(X)))
     found = on_threads(work, len(Q), size=size)
     watched = zip(steps(len(Q), size=size, label=LABEL), found, strict=True)
     return np.concatenate([counts for _, counts in watched], axis=2)
 
 
 def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
-    """Return the counts (2, 2, rows) from a tree of the different points of X, each with how often it occurs."""
+    """Return the counts (2, 2, rows) from a tree of the distinct points of X with their numbers of occurrences."""
     from scipy.spatial import cKDTree
 
     of = distinct(X)
@@ -90,9 +89,9 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
     u, tree, found = len(of.points), cKDTree(of.points), np.zeros((2, 2, len(Q)), np.int64)
 
     def look(rows: NDArray[np.intp], many: int) -> NDArray[np.intp]:
-        """Count for these rows, and return those that have more points at the k-th distance than were looked at."""
+        """Count for these rows, and return rows that may have more points at the k-th distance than were asked for."""
         q = Q[rows]
-        distances, at = tree.query(q, k=np.arange(1, many + 1), workers=-1 if rows.size > MOST_ROWS else 1)
+        distances, at = tree.query(q, k=np.arange(1, many + 1), workers=-1 if rows.size > MAX_ROWS_TOGETHER else 1)
         squares = np.square(distances)
         reached = np.argmax(np.cumsum(each[0][at], axis=1) >= k, axis=1)  # place of the k-th point, copies counted
         masks = _nearer_and_as_far(squares, squares[np.arange(rows.size), reached], q)
@@ -102,7 +101,7 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
 
     left, many = np.arange(len(Q)), min(k + 1, u)
     while left.size:
-        parts = steps(left.size, size=max(1, NUMBERS // many), label=LABEL)
+        parts = steps(left.size, size=max(1, DISTANCES_HELD // many), label=LABEL)
         left = np.concatenate([look(left[start:stop], many) for start, stop in parts])
         if many == u:
             break
@@ -111,7 +110,7 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
 
 
 def _nearer_and_as_far(squares: FloatArray, kth: FloatArray, q: FloatArray) -> tuple[Mask, Mask]:
-    """Tell which squared distances (rows, points) from q are smaller than the k-th, and which are the same."""
+    """Return which squared distances (rows, points) from q are smaller than the k-th, and which are equal to it."""
     slack = TIE * (np.einsum("ij,ij->i", q, q) + kth)
     nearer = squares < (kth - slack)[:, None]
     return nearer, ~nearer & (squares <= (kth + slack)[:, None])
@@ -120,8 +119,8 @@ def _nearer_and_as_far(squares: FloatArray, kth: FloatArray, q: FloatArray) -> t
 class NearestNeighbours:
     """Probability of label 1 at a point: its share among the k = round(√N) nearest of the N points it was fitted to.
 
-    Columns are divided by their standard deviation over these points, both labels together; columns in which they are
-    all equal count for nothing. Ties are shared, see `nearest_shares`.
+    Columns are divided by their standard deviation over these points, both labels together; constant columns are
+    ignored. Ties are shared, see `nearest_shares`.
 
     >>> model = NearestNeighbours().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1]))
     >>> model.k, model.predict_proba(np.array([[2.0], [7.0]]))
@@ -142,19 +141,19 @@ class NearestNeighbours:
         return np.stack([1 - share, share], axis=1)
 
     def _scaled(self, X: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):  # far outside of all points, where any distance is as good
-            return np.asarray(np.clip((X - self._mean) / self._unit, -HUGE, HUGE))
+        with np.errstate(over="ignore"):  # far outside all points, where the distance does not matter
+            return np.asarray(np.clip((X - self._mean) / self._unit, -MAX_COORDINATE, MAX_COORDINATE))
 
 
 def _deviation(X: FloatArray) -> FloatArray:
-    """Return the standard deviation of each column, infinite for one without any: divided by it, the column is 0."""
+    """Return the standard deviation of each column; infinite for a constant column, which becomes 0 when divided."""
     centred = X - X.mean(axis=0)
     largest = np.abs(centred).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)  # divided out first, so that no square is too large or too small
+    unit = np.where(largest > 0, largest, 1.0)  # divided out first: no square overflows or underflows
     found = np.maximum(unit * (centred / unit).std(axis=0), np.finfo(float).smallest_subnormal)
     return np.where(X.max(axis=0) > X.min(axis=0), found, np.inf)
 
 
 def number_of_neighbours(N: int) -> int:
-    """Return k, of how many neighbours the labels are counted among N points."""
+    """Return k, the number of neighbours for N points."""
     return round(math.sqrt(N))

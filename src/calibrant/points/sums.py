@@ -1,4 +1,4 @@
-"""Sums of a kernel over pairs of points, within sets and between them: no array of n × n numbers ever exists."""
+"""Sums of a kernel over pairs of points, and random divisions of points, without arrays of n × n numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kerne
 from calibrant.kernels.profile import EXP_TERMS, Profile, has_profile, profile_of
 from calibrant.progress import steps
 
-TILE = 256  # points: what a tile needs stays in the cache
-BLOCK = 1024  # points that meet as many in one matrix product, on the threads of BLAS
+TILE = 256  # points: a tile stays in the cache
+BLOCK = 1024  # points in one matrix product, which BLAS runs on threads
 LABEL = "summing pairs of points"
 
 
 class Part(NamedTuple):
-    """Neighbouring rows of one set."""
+    """Consecutive rows of one set."""
 
     rows: slice
     set: int
@@ -42,7 +42,7 @@ def pair_sums(
     Parameters
     ----------
     Z
-        Points (N, d), those of one set after those of another.
+        Points (N, d), set after set.
     kernel
         With a number as its length scale.
     sizes
@@ -50,13 +50,13 @@ def pair_sums(
     w
         A weight for each point: terms are w_i w_j k(z_i, z_j). None for 1.
     squared
-        Whether k² is summed in place of k.
+        Sum k² in place of k.
 
     Returns
     -------
     ndarray (g, g)
         Entry (a, a) is the sum over pairs i < j of set a, entry (a, b), a < b, that over all pairs of set a and
-        set b. Below the diagonal there is 0.
+        set b. The entries below the diagonal are 0.
     """
     weights = unit_weights(len(Z)) if w is None else w
     multiplied = isinstance(kernel, Polynomial) or multiplies(kernel.distance, Z.shape[1])
@@ -79,14 +79,14 @@ def _squared(profile: Profile) -> Profile:
 
 
 def _summed(parts: Iterator[FloatArray], g: int) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
         found = sum(parts, np.zeros((g, g)))
     check_kernel_values(found)
     return found
 
 
 def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
-    """Return the rows of sets that stand one after another, in parts of at most `size` rows of one set."""
+    """Return the rows of consecutive sets, in parts of at most `size` rows of one set."""
     found, start = [], 0
     for number, many in enumerate(sizes):
         found += [Part(slice(start + s.start, start + s.stop), number) for s in chunks(many, size)]
@@ -117,12 +117,12 @@ def _reference(
         yield from on_tiles(work, len(parts), label=LABEL)
         return
     pairs = np.array([(a, b) for a in range(len(parts)) for b in range(a, len(parts))])
-    for start, stop in steps(len(pairs), size=1, label=LABEL):  # BLAS has threads of its own
+    for start, stop in steps(len(pairs), size=1, label=LABEL):  # BLAS uses threads itself
         yield work(pairs[start:stop])
 
 
 def _fast_differences(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
-    """Yield sums over tiles, whose distances are sums of differences: compiled."""
+    """Yield sums over tiles, with distances from differences; compiled."""
     parts = parts_of(sizes, TILE)
     panels, weights = np.zeros((len(parts), Z.shape[1], TILE)), np.zeros((len(parts), TILE))
     for k, part in enumerate(parts):
@@ -141,7 +141,7 @@ def _fast_differences(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: 
 
 
 def _fast_products(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
-    """Yield sums over blocks, whose squared distances come from a matrix product; the rest is compiled."""
+    """Yield sums over blocks, with squared distances from a matrix product; the rest is compiled."""
     parts, lengths = parts_of(sizes, BLOCK), np.einsum("ij,ij->i", Z, Z)
     weights, kernel = np.array(w), _compiled_products()
     pairs = [(a, b) for a in range(len(parts)) for b in range(a, len(parts))]
@@ -173,9 +173,9 @@ def _compiled_products() -> Any:
 Divisions = NDArray[np.uint8]
 """(B, N): 1 where a point belongs to the first set, 0 where to the second."""
 
-MOST_KEYS = 1 << 21  # random numbers at once
-MOST_BYTES = 1 << 31  # of all divisions, two gigabytes
-NUMBERS = 1 << 10  # bytes of the numbers that a test of many statistics holds for each division
+KEYS_AT_ONCE = 1 << 21  # random numbers
+MAX_DIVISION_BYTES = 1 << 31
+STATISTIC_BYTES = 1 << 10  # that a test of many statistics takes for each division
 
 
 def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> Divisions:
@@ -186,7 +186,7 @@ def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> Di
     """
     check_divisions(resamples, n + m)
     found = np.zeros((resamples, n + m), dtype=np.uint8)
-    for part in chunks(resamples, max(1, MOST_KEYS // (n + m))):
+    for part in chunks(resamples, max(1, KEYS_AT_ONCE // (n + m))):
         keys = rng.random((part.stop - part.start, n + m))
         first = np.argpartition(keys, n - 1, axis=1)[:, :n]
         np.put_along_axis(found[part], first, np.uint8(1), axis=1)
@@ -194,17 +194,19 @@ def relabellings(n: int, m: int, resamples: int, rng: np.random.Generator) -> Di
 
 
 def check_divisions(resamples: int, N: int) -> None:
-    """Refuse more divisions than memory holds, N labels for each of them; 0 if labels are not kept."""
-    most = MOST_BYTES // (N + NUMBERS)
+    """Refuse divisions that would take more than 2 GB, with N labels each; N is 0 if labels are not kept."""
+    each = N + STATISTIC_BYTES
+    most = MAX_DIVISION_BYTES // each
     if resamples > most:
         raise InputError(
-            f"{resamples:,} random divisions of the points are more than are held at once, {most:,} for these points. "
-            "Pass fewer resamples; where level decides their number, a level further from 1"
+            f"{resamples:,} random divisions of the points would take {resamples * each / 1e9:,.1f} GB of memory; at "
+            f"most {most:,} are possible for these points. Pass fewer resamples; if level decides their number, pass a "
+            "lower level"
         )
 
 
 def observed_division(n: int, m: int) -> Divisions:
-    """Return the division of pooled points that they came in, (1, n + m).
+    """Return the observed division of the pooled points, (1, n + m).
 
     >>> observed_division(1, 2).tolist()
     [[1, 0, 0]]
@@ -212,9 +214,8 @@ def observed_division(n: int, m: int) -> Divisions:
     return (np.arange(n + m) < n).astype(np.uint8)[None]
 
 
-LABEL_PERMUTED_SUMS = "summing pairs of points for permutations"
-FEW = 64  # splits that become numbers at once where a product needs all rows of them
-MANY = 4096  # splits that become numbers at once where it needs those of a block
+SPLITS_OF_ALL_ROWS = 64  # converted to float64 at once
+SPLITS_OF_A_BLOCK = 4096  # converted to float64 at once
 
 
 class PermutedSums(NamedTuple):
@@ -246,12 +247,12 @@ def permuted_sums(
 
     Notes
     -----
-    A block above the diagonal is formed once and serves all splits and kernels; no array of N × N numbers ever exists.
+    A block above the diagonal is computed once for all splits and kernels.
     """
     B, N = V.shape
     g = 1 if kernels is None else len(kernels)
     within, squares, sums = np.zeros((g, B)), np.zeros(g), np.zeros((g, N))
-    for rows, columns, values in each_block(tile, N, label=LABEL_PERMUTED_SUMS, threads=False):
+    for rows, columns, values in each_block(tile, N, label="summing pairs of points for permutations", threads=False):
         for number in range(g):
             K = values if kernels is None else kernels[number](values)
             if rows == columns:
@@ -259,8 +260,8 @@ def permuted_sums(
             sums[number, rows] += K.sum(axis=1)
             sums[number, columns] += K.sum(axis=0)
             squares[number] += 2 * np.vdot(K, K)
-            for some in chunks(B, MANY):
+            for some in chunks(B, SPLITS_OF_A_BLOCK):
                 left, right = V[some, rows].astype(np.float64), V[some, columns].astype(np.float64)
                 within[number, some] += 2 * np.einsum("bj,bj->b", left @ K, right)
-    touching = np.concatenate([sums @ V[few].T.astype(np.float64) for few in chunks(B, FEW)], axis=1)
+    touching = np.concatenate([sums @ V[some].T.astype(np.float64) for some in chunks(B, SPLITS_OF_ALL_ROWS)], axis=1)
     return PermutedSums(within, touching, sums.sum(axis=1), squares)

@@ -1,14 +1,15 @@
-"""Vendi score: how many different points a set has, as far as a kernel tells them apart."""
+"""Vendi score: the effective number of different points of a set."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_weights, unit_weights
@@ -17,11 +18,173 @@ from calibrant.kernels.kernel import Kernel
 from calibrant.kernels.median import MOST_ROWS, point_order
 from calibrant.kernels.pair_sums import each_block, kernel_tile, multiplies
 from calibrant.kernels.point_kernels import point_kernel
+from calibrant.points.blocks import Bandwidth
 from calibrant.points.inputs import random_part, read_points
 from calibrant.points.sums import pair_sums
 from calibrant.progress import steps
 
-NEAR_ONE = 0.01  # of the order: as near, sums of powers are all but 1
+SimilarityOption: TypeAlias = Literal["gaussian", "laplace", "cosine"] | Kernel
+Similarity: TypeAlias = Kernel | Literal["cosine"]
+"""A kernel with a number as its length scale, or the cosine of the angle at the origin."""
+
+NAMES = ("gaussian", "laplace", "cosine")
+ZERO_EIGENVALUE = 1e-16  # times n: rounding of an eigenvalue 0
+NEGATIVE_EIGENVALUE = 1e-6  # more than rounding
+NEAR_ONE = 0.01  # orders this close to 1: sums of powers are close to 1 and lose digits
+MAX_MATRIX_ROWS = 5000  # whose eigenvalues are computed
+CHUNK_NUMBERS = 1 << 20  # coordinates that are summed together
+BLOCK_POINTS = 1024  # in one matrix product
+
+
+def vendi_score(
+    points: ArrayLike,
+    *,
+    order: float = 1,
+    kernel: SimilarityOption = "gaussian",
+    bandwidth: Bandwidth = "median",
+    weights: ArrayLike | None = None,
+    rng: Rng = 0,
+) -> float:
+    r"""Effective number of different points: the Hill number of the eigenvalues of their kernel matrix.
+
+    .. math:: \Bigl(\sum_i \lambda_i^q\Bigr)^{1/(1-q)}, \quad \exp\Bigl(-\sum_i \lambda_i \log \lambda_i\Bigr)
+              \text{ for } q = 1, \qquad \lambda = \operatorname{eig} \bigl(\sqrt{p_i p_j}\, K_{ij}\bigr)
+
+    with p the weights divided by their sum, or 1/n. It is 1 if all points are alike, and n if no two are.
+
+    Parameters
+    ----------
+    points
+        One set of points (n, d); no real points are needed.
+    order
+        q, a number of at least 0, or ``math.inf`` for 1/max λ. A larger order gives less weight to rare points. Order 2
+        is :math:`1 / \sum_{ij} p_i p_j K_{ij}^2`, needs no eigenvalues and takes any number of points. Order 0 counts
+        the eigenvalues that are not 0. Below 1 the value depends on eigenvalues near 0, which are mostly rounding for a
+        smooth kernel; do not use it there.
+    kernel
+        ``"gaussian"``, exp(-d²/2σ²) of the Euclidean distance; ``"laplace"``, exp(-d/σ) of the L1 distance;
+        ``"cosine"``, of the angle at 0; or a kernel such as ``Matern32(1.0)``, with value 1 at distance 0.
+    bandwidth
+        σ: a number, or ``"median"``, the median of the kernel's distance over pairs of points. A kernel object has its
+        own length scale.
+    weights
+        Importance weights. Points of weight 0 are left out; if the bandwidth is a number, a point of weight 2 equals
+        the point twice. The median takes each point of positive weight once.
+    rng
+        A Generator or a whole number; it draws 4,096 of more points for the median.
+
+    Returns
+    -------
+    float
+        From 1 to n; a larger order never gives a larger value.
+
+    Notes
+    -----
+    The score of Friedman and Dieng (2023); their package vendi-score 0.0.3 drops the order on one of its paths.
+    Diversity is not correctness: noise is diverse. Compare the value with that of real points. It grows with n and
+    depends on σ, so two sets are comparable only at one n and one σ, given as a number. ``"median"`` takes σ from the
+    set itself: a set spread out twice as far has the same score. `compare` scores all sets with one σ and one n.
+
+    Points that are all equal have score 1 for any σ. An eigenvalue below n · 1e-16 counts as 0. Orders other than 2
+    need all eigenvalues, in time n³ and memory n²: more than 5,000 points are refused. For ``"cosine"`` the eigenvalues
+    of a d × d matrix are enough, so the smaller of n and d must be at most 5,000; a point at 0 has no angle and is
+    refused.
+
+    References
+    ----------
+    Friedman and Dieng (2023), The Vendi score: a diversity evaluation metric for machine learning; Pasarkar and Dieng
+    (2024), Cousins of the Vendi score, for orders other than 1.
+
+    Examples
+    --------
+    Two distant places, one with three points and one with one: shares 3/4 and 1/4.
+
+    >>> import math
+    >>> points = [[0.0], [0.0], [0.0], [100.0]]
+    >>> round(vendi_score(points, order=2, bandwidth=1.0), 12)  # 1 / (9/16 + 1/16)
+    1.6
+    >>> round(vendi_score(points, order=math.inf, bandwidth=1.0), 12)
+    1.333333333333
+    """
+    q, chance = read_order(order), generator(rng)
+    X = read_points(points, "points", least=1)
+    w = read_weights(weights, len(X))
+    kept = np.flatnonzero(w)
+    if kept.size < len(X):
+        X, w = X[kept], w[kept]
+    found = similarity(kernel, bandwidth, X, chance)
+    if found == "cosine":
+        refuse_zero_rows(X, kept)
+    return diversity(X, w, found, q)
+
+
+def read_order(order: float) -> float:
+    """Return the order as a number."""
+    q = as_number(order)
+    if not q >= 0:
+        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
+    return q
+
+
+def similarity(kernel: SimilarityOption, bandwidth: Bandwidth, X: FloatArray, rng: np.random.Generator) -> Similarity:
+    """Return the kernel that the options mean for these points, with a number as its length scale."""
+    if isinstance(kernel, str) and kernel == "cosine":
+        if not (isinstance(bandwidth, str) and bandwidth == "median"):
+            raise InputError(f'kernel="cosine" has no length scale; leave bandwidth out; got {shown(bandwidth)}')
+        return "cosine"
+    if not np.ptp(X, axis=0).any():  # all length scales give the same score
+        if isinstance(kernel, Kernel) and kernel.lengthscale == "median":
+            kernel = kernel.with_lengthscale(1.0)
+        elif isinstance(kernel, str) and isinstance(bandwidth, str) and bandwidth == "median":
+            bandwidth = 1.0
+    found = point_kernel(kernel, bandwidth, X, rng, names=NAMES, what="the points")
+    assert isinstance(found, Kernel)  # for these names
+    if abs(found.at_zero - 1) > 1e-12:
+        raise InputError(
+            f"the kernel must be 1 at distance 0, to count each point as one; {found!r} is {found.at_zero:.6g}"
+        )
+    return found
+
+
+def refuse_zero_rows(X: FloatArray, rows: NDArray[np.intp], name: str = "points") -> None:
+    """Refuse a point at 0, which has no angle; `rows` are the row numbers that the user knows."""
+    zero = ~X.any(axis=1)
+    if zero.any():
+        raise InputError(
+            'kernel="cosine" compares angles at 0; {row} of {name} is 0 in every column. '
+            "Drop such rows, or take another kernel",
+            row=int(rows[np.argmax(zero)]),
+            name=name,
+        )
+
+
+def diversity(X: FloatArray, w: FloatArray, kernel: Similarity, q: float) -> float:
+    """Return the score of order q of points X (n, d) of positive weights w."""
+    n = len(X)
+    if q == 2:
+        value = 1 / sum_of_squares(X, w, kernel)
+        smallest = 0.0
+    else:
+        _refuse_many(n, X.shape[1], kernel, q)
+        values = eigenvalues(X, w, kernel)
+        value, smallest = hill_number(values[values > n * ZERO_EIGENVALUE], q), float(values[0])
+    if value < 1 - NEGATIVE_EIGENVALUE or smallest < -NEGATIVE_EIGENVALUE:
+        raise InputError(
+            f"{kernel!r} is not positive definite on these points: its matrix has negative eigenvalues. "
+            "calibrant.testing.check_kernel checks a kernel"
+        )
+    return min(max(value, 1.0), float(n))  # outside only by rounding
+
+
+def _refuse_many(n: int, d: int, kernel: Similarity, q: float) -> None:
+    size, what = (min(n, d), "points or columns") if isinstance(kernel, str) else (n, "points")
+    if size > MAX_MATRIX_ROWS:
+        raise NotApplicableError(
+            f"order={q:g} needs the eigenvalues of a matrix with {size:,} rows, in time that grows with their cube; at "
+            f"most {MAX_MATRIX_ROWS:,} {what} are possible. Use order=2, which takes any number, or a random subset, "
+            f"such as points[numpy.random.default_rng(0).choice({n}, {MAX_MATRIX_ROWS}, replace=False)]; scores of "
+            "different n are not comparable"
+        )
 
 
 def hill_number(share: FloatArray, q: float) -> float:
@@ -51,16 +214,8 @@ def hill_number(share: FloatArray, q: float) -> float:
     return math.exp((most + math.log(float(np.exp(power - most).sum()))) / (1 - q))
 
 
-Similarity = Kernel | Literal["cosine"]
-"""A kernel with a number as its length scale, or the cosine of the angle at 0."""
-
-MOST = 5000  # rows of a matrix whose eigenvalues are found
-CHUNK_NUMBERS = 1 << 20  # of the points that are looked at together
-BLOCK = 1024  # points that meet as many in one matrix product
-
-
 def eigenvalues(X: FloatArray, w: FloatArray, kernel: Similarity) -> FloatArray:
-    """Return all eigenvalues, in ascending order, of points X (n, d) of weights w: those of the smaller matrix."""
+    """Return the eigenvalues, in ascending order, of points X (n, d) with weights w, from the smaller matrix."""
     from scipy.linalg import eigvalsh
 
     p = w / w.sum()
@@ -75,20 +230,20 @@ def eigenvalues(X: FloatArray, w: FloatArray, kernel: Similarity) -> FloatArray:
 
 
 def sum_of_squares(X: FloatArray, w: FloatArray, kernel: Similarity) -> float:
-    """Return Σ_ij p_i p_j K_ij², which is that of the squared eigenvalues, without an array of n × n numbers."""
+    """Return Σ_ij p_i p_j K_ij², the sum of the squared eigenvalues, without an array of n × n numbers."""
     if isinstance(kernel, Kernel):
         pairs = float(pair_sums(X, kernel, [len(X)], w, squared=True)[0, 0])
         return (float(w @ w) + 2 * pairs) / float(w.sum()) ** 2
     p = w / w.sum()
-    if X.shape[1] < len(X) and X.shape[1] <= MOST:
+    if X.shape[1] < len(X) and X.shape[1] <= MAX_MATRIX_ROWS:
         A = _twin(X, p)
         return float(np.vdot(A, A))
     return sum(_squares_by_blocks(X, p), 0.0)
 
 
 def unit_rows(X: FloatArray) -> FloatArray:
-    """Return the rows over their lengths; none is 0."""
-    rows = X / np.abs(X).max(axis=1, keepdims=True)  # so that no square is too small for float64
+    """Return the rows divided by their lengths; no row is 0."""
+    rows = X / np.abs(X).max(axis=1, keepdims=True)  # no square underflows
     rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return np.asarray(rows)
 
@@ -97,7 +252,7 @@ def _kernel_matrix(X: FloatArray, p: FloatArray, kernel: Kernel) -> FloatArray:
     """Return √(p_i p_j) K_ij on and above the diagonal, and 0 below."""
     n, root = len(X), np.sqrt(p)
     A = np.zeros((n, n))
-    cheap = multiplies(kernel.distance, X.shape[1])  # one matrix product, on the threads of BLAS
+    cheap = multiplies(kernel.distance, X.shape[1])  # one matrix product, which BLAS runs on threads
     for rows, columns, K in each_block(kernel_tile(X, kernel), n, label="kernel of pairs of points", threads=not cheap):
         A[rows, columns] = K * root[columns]
         A[rows, columns] *= root[rows, None]
@@ -109,7 +264,7 @@ def _twin(X: FloatArray, p: FloatArray) -> FloatArray:
     """Return Σ_i p_i u_i u_iᵀ, of points u of length 1."""
     n, d = X.shape
     A = np.zeros((d, d))
-    for start, stop in steps(n, size=max(BLOCK, CHUNK_NUMBERS // d), label="summing points"):
+    for start, stop in steps(n, size=max(BLOCK_POINTS, CHUNK_NUMBERS // d), label="summing points"):
         rows = unit_rows(X[start:stop])
         rows *= np.sqrt(p[start:stop])[:, None]
         A += rows.T @ rows
@@ -118,7 +273,7 @@ def _twin(X: FloatArray, p: FloatArray) -> FloatArray:
 
 def _squares_by_blocks(X: FloatArray, p: FloatArray) -> Iterator[float]:
     """Yield sums of p_i p_j (u_i · u_j)², of points u of length 1."""
-    parts = list(chunks(len(X), BLOCK))
+    parts = list(chunks(len(X), BLOCK_POINTS))
     pairs = [(a, b) for a in range(len(parts)) for b in range(a, len(parts))]
     for at, _ in steps(len(pairs), size=1, label="summing pairs of points"):
         first, second = (parts[k] for k in pairs[at])
@@ -127,166 +282,8 @@ def _squares_by_blocks(X: FloatArray, p: FloatArray) -> Iterator[float]:
         yield float(p[first] @ (K @ p[second])) * (1 if first == second else 2)
 
 
-NAMES = ("gaussian", "laplace", "cosine")
-NO_SHARE = 1e-16  # times n: what rounding may make of an eigenvalue 0
-NEGATIVE = 1e-6  # what it does not make of one
-
-
-def vendi_score(
-    points: Any,
-    *,
-    order: float = 1,
-    kernel: Any = "gaussian",
-    bandwidth: Any = "median",
-    weights: Any = None,
-    rng: Any = 0,
-) -> float:
-    r"""Effective number of different points: the Hill number of the eigenvalues of their kernel matrix.
-
-    .. math:: \Bigl(\sum_i \lambda_i^q\Bigr)^{1/(1-q)}, \quad \exp\Bigl(-\sum_i \lambda_i \log \lambda_i\Bigr)
-              \text{ for } q = 1, \qquad \lambda = \operatorname{eig} \bigl(\sqrt{p_i p_j}\, K_{ij}\bigr)
-
-    with p the weights divided by their sum, 1/n without. It is 1 for points that are all alike and n for points no two
-    of which are.
-
-    Parameters
-    ----------
-    points
-        One set of points (n, d); there is no truth.
-    order
-        q, a number from 0 on, or ``math.inf`` for 1/max λ. The larger, the less rare points count. Order 2 is
-        :math:`1 / \sum_{ij} p_i p_j K_{ij}^2`, needs no eigenvalues and takes any number of points. Order 0 counts the
-        eigenvalues that are not 0. Below 1 the value hangs on eigenvalues near 0, which rounding decides; for a smooth
-        kernel it is not to be trusted.
-    kernel
-        ``"gaussian"``, exp(-d²/2σ²) of the Euclidean distance; ``"laplace"``, exp(-d/σ) of the L1 distance;
-        ``"cosine"``, of the angle at 0; or a kernel such as ``Matern32(1.0)``, with value 1 at distance 0.
-    bandwidth
-        σ: a number, or ``"median"``, the median of the kernel's distance over pairs of points. A kernel object has a
-        length scale of its own.
-    weights
-        Importance weights. A point of weight 0 is left out; one of weight 2 is the same as the point twice, for a
-        bandwidth that is a number. The median takes each point of positive weight once, whatever its weight.
-    rng
-        A Generator or a whole number: which 4,096 of more points the median is taken of.
-
-    Returns
-    -------
-    float
-        From 1 to n; a larger order never gives a larger value.
-
-    Notes
-    -----
-    The score of Friedman and Dieng (2023); their package vendi-score 0.0.3 drops the order on one of its paths.
-    Diversity is not correctness: noise is diverse. A value says little alone, and most beside that of real points. It
-    grows with n and hangs on σ, so that two sets compare only at one n and one σ, given as a number. ``"median"`` takes
-    σ from the set itself: points spread out twice as far have the same score. `compare_samples` scores its sets with
-    one σ and one n.
-
-    Points that are all alike have score 1 whatever σ is, also where a median finds none. An eigenvalue below n · 1e-16
-    counts as 0. Orders other than 2 need all eigenvalues, in time n³ and memory n²: more than 5,000 points are
-    refused. For ``"cosine"`` those of a d × d matrix do, so that one of n and d must be at most 5,000; a point at 0
-    has no angle and is refused.
-
-    References
-    ----------
-    Friedman and Dieng (2023), The Vendi score: a diversity evaluation metric for machine learning; Pasarkar and Dieng
-    (2024), Cousins of the Vendi score, for orders other than 1.
-
-    Examples
-    --------
-    Two places far apart, one with three points and one with one: shares 3/4 and 1/4.
-
-    >>> import math
-    >>> points = [[0.0], [0.0], [0.0], [100.0]]
-    >>> round(vendi_score(points, order=2, bandwidth=1.0), 12)  # 1 / (9/16 + 1/16)
-    1.6
-    >>> round(vendi_score(points, order=math.inf, bandwidth=1.0), 12)
-    1.333333333333
-    """
-    q, chance = read_order(order), generator(rng)
-    X = read_points(points, "points", least=1)
-    w = read_weights(weights, len(X))
-    kept = np.flatnonzero(w)
-    if kept.size < len(X):
-        X, w = X[kept], w[kept]
-    found = similarity(kernel, bandwidth, X, chance)
-    if found == "cosine":
-        refuse_zero_rows(X, kept)
-    return diversity(X, w, found, q)
-
-
-def read_order(order: Any) -> float:
-    """Return the order as a number."""
-    q = as_number(order)
-    if not q >= 0:
-        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
-    return q
-
-
-def similarity(kernel: Any, bandwidth: Any, X: FloatArray, rng: np.random.Generator) -> Similarity:
-    """Return the kernel that the options mean for these points, with a number as its length scale."""
-    if isinstance(kernel, str) and kernel == "cosine":
-        if not (isinstance(bandwidth, str) and bandwidth == "median"):
-            raise InputError(f'kernel="cosine" has no length scale; leave bandwidth out; got {shown(bandwidth)}')
-        return "cosine"
-    if not np.ptp(X, axis=0).any():  # every length scale gives the same
-        if isinstance(kernel, Kernel) and kernel.lengthscale == "median":
-            kernel = kernel.with_lengthscale(1.0)
-        elif isinstance(kernel, str) and isinstance(bandwidth, str) and bandwidth == "median":
-            bandwidth = 1.0
-    found = point_kernel(kernel, bandwidth, X, rng, names=NAMES, what="the points")
-    assert isinstance(found, Kernel)  # the names leave no other
-    if abs(found.at_zero - 1) > 1e-12:
-        raise InputError(
-            f"the kernel must be 1 at distance 0, so that one point counts as one; {found!r} is {found.at_zero:.6g}"
-        )
-    return found
-
-
-def refuse_zero_rows(X: FloatArray, rows: NDArray[np.intp], name: str = "points") -> None:
-    """Refuse a point at 0, which has no angle; `rows` are the numbers that its rows have for the user."""
-    zero = ~X.any(axis=1)
-    if zero.any():
-        raise InputError(
-            'kernel="cosine" compares angles at 0; {row} of {name} is 0 in every column. '
-            "Drop such rows, or take another kernel",
-            row=int(rows[np.argmax(zero)]),
-            name=name,
-        )
-
-
-def diversity(X: FloatArray, w: FloatArray, kernel: Similarity, q: float) -> float:
-    """Return the score of order q of points X (n, d) of positive weights w."""
-    n = len(X)
-    if q == 2:
-        value = 1 / sum_of_squares(X, w, kernel)
-        smallest = 0.0
-    else:
-        _refuse_many(n, X.shape[1], kernel, q)
-        values = eigenvalues(X, w, kernel)
-        value, smallest = hill_number(values[values > n * NO_SHARE], q), float(values[0])
-    if value < 1 - NEGATIVE or smallest < -NEGATIVE:
-        raise InputError(
-            f"{kernel!r} is no kernel of these points: its matrix has negative eigenvalues. "
-            "calibrant.testing.check_kernel says whether a kernel is positive definite"
-        )
-    return min(max(value, 1.0), float(n))  # beyond by rounding only
-
-
-def _refuse_many(n: int, d: int, kernel: Similarity, q: float) -> None:
-    size, what = (min(n, d), "points or columns") if isinstance(kernel, str) else (n, "points")
-    if size > MOST:
-        raise NotApplicableError(
-            f"order={q:g} needs the eigenvalues of a matrix with {size:,} rows, in time that grows with their cube; it "
-            f"is for at most {MOST:,} {what}. Use order=2, which takes any number, or a random subset, such as "
-            f"points[numpy.random.default_rng(0).choice({n}, {MOST}, replace=False)]; scores of different n do not "
-            "compare"
-        )
-
-
 class SubsetScore(NamedTuple):
-    """Score of one set: mean and standard deviation over random subsets; the latter is 0 if all points were scored."""
+    """Score of one set: mean and standard deviation over random subsets; 0 if all points were scored."""
 
     mean: float
     sd: float
@@ -302,15 +299,15 @@ class VendiScores(NamedTuple):
 
 
 def vendi_scores(
-    sets: Mapping[str, Any],
+    sets: Mapping[str, ArrayLike],
     *,
     order: float = 1,
-    kernel: Any = "gaussian",
-    bandwidth: Any = "median",
+    kernel: SimilarityOption = "gaussian",
+    bandwidth: Bandwidth = "median",
     repeats: int = 20,
-    rng: Any,
+    rng: Rng,
 ) -> VendiScores:
-    """Score several sets so that the scores compare, which grow with n and hang on the length scale.
+    """Score several sets with one length scale and one number of points, to make the scores comparable.
 
     Parameters
     ----------
@@ -318,13 +315,11 @@ def vendi_scores(
         Points (n_k, d) by name, with the same d.
     order, kernel, bandwidth
         As in `vendi_score`. ``"median"`` is one length scale for all sets: the median distance of two points of a pool
-        with equally many of each set, so that none decides the scale by being large. They are as many as the smallest
-        set has, at most 4096 over the number of sets, and drawn at random from a set that has more. Sets of equal size
-        with at most 4096 points together are pooled whole.
+        with the same number of points of each set, drawn at random from larger sets. This number is the size of the
+        smallest set, at most 4096 divided by the number of sets.
     repeats
-        How many random subsets of n points, n the size of the smallest set, are scored of each larger set; their mean
-        is its score. Their standard deviation is that over subsets of this one set, and understates that over new sets
-        where n is a good part of it.
+        Number of random subsets of n points, n the size of the smallest set, that are scored for each larger set; their
+        mean is its score. Their standard deviation understates that over new sets if n is a large part of the set.
     rng
         A Generator or a whole number.
 
@@ -335,7 +330,7 @@ def vendi_scores(
 
     Examples
     --------
-    The second set has three places far apart, the first one has two; three points of each are scored.
+    The second set has three distant places, the first has two; three points of each are scored.
 
     >>> found = vendi_scores({"a": [[0], [0], [9], [9]], "b": [[0], [9], [18]]}, bandwidth=0.1, rng=0)
     >>> found.n, round(found.scores["a"].mean, 4), round(found.scores["b"].mean, 4)
@@ -346,7 +341,7 @@ def vendi_scores(
     if isinstance(kernel, str) and kernel == "cosine":
         for name, X in read.items():
             refuse_zero_rows(X, np.arange(len(X)), f"set {name!r}")
-    read = {name: X[point_order(X)] for name, X in read.items()}  # what is drawn does not depend on the order of rows
+    read = {name: X[point_order(X)] for name, X in read.items()}  # draws do not depend on the order of rows
     n = min(map(len, read.values()))
     found = similarity(kernel, bandwidth, _pool(list(read.values()), chance), chance)
     wanted = [(name, X) for name, X in read.items() for _ in range(many if len(X) > n else 1)]
@@ -358,7 +353,7 @@ def vendi_scores(
     return VendiScores(scores, n, q, found)
 
 
-def _read(sets: Any) -> dict[str, FloatArray]:
+def _read(sets: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
     """Return the points of each set."""
     if not isinstance(sets, Mapping) or not sets:
         raise InputError(f"sets must be points by name, such as {{'a': a, 'b': b}}; got {shown(sets)}")

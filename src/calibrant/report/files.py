@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.core.findings import Findings, Table
-from calibrant.core.words import LONGEST_SENTENCE, text
+from calibrant.core.words import LONGEST_SENTENCE, stored_text
 from calibrant.errors import CalibrantError, InputError
 
 
@@ -124,7 +124,7 @@ def first(table: Table, rows: int) -> Table:
     return replace(
         table,
         columns={
-            name: tuple(text(value) if isinstance(value, str) else value for value in column[:rows])
+            name: tuple(stored_text(value) if isinstance(value, str) else value for value in column[:rows])
             for name, column in table.columns.items()
         },
     )
@@ -141,4 +141,4 @@ def _cut(plain: Any) -> Any:
         return {_cut(key): _cut(value) for key, value in plain.items()}
     if isinstance(plain, list):
         return [_cut(value) for value in plain]
-    return text(plain, LONGEST_SENTENCE) if isinstance(plain, str) else plain
+    return stored_text(plain, LONGEST_SENTENCE) if isinstance(plain, str) else plain

@@ -6,8 +6,9 @@ import html
 import textwrap
 
 from calibrant.core.findings import Findings, Measurement, Table
-from calibrant.core.words import MISSING, cell, heading, interval, number, pvalue
+from calibrant.core.words import LONGEST_SENTENCE, MISSING, cell, heading, interval, number, pvalue
 from calibrant.core.words import percent_wording as percent
+from calibrant.core.words import text as plain
 from calibrant.report.page import MARKS, frame_of, tone_of
 
 WIDTH = 88
@@ -20,7 +21,7 @@ def as_text(findings: Findings) -> str:
     """Return the verdict, the tables and the caveats; sentences are at most 88 columns wide."""
     verdict = findings.verdict
     tone, _ = tone_of(findings.kind, verdict.status)
-    lines = [f"{MARKS[tone]} {verdict.headline}"]
+    lines = [f"{MARKS[tone]} {plain(verdict.headline, LONGEST_SENTENCE)}"]
     for sentence in verdict.sentences:
         lines += _wrapped(sentence, "  ", "  ")
     for section in findings.sections:
@@ -39,10 +40,12 @@ def as_html_fragment(findings: Findings) -> str:
     """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
     heading, *lines = _rows(findings.measurements, findings)
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
-    sentences = " ".join(findings.verdict.sentences)
+    headline, *sentences = (
+        plain(text, LONGEST_SENTENCE) for text in (findings.verdict.headline, *findings.verdict.sentences)
+    )
     head = "".join(f"<th>{name}</th>" for name in heading)
     return (
-        f"<p><strong>{html.escape(findings.verdict.headline)}</strong> {html.escape(sentences)}</p>"
+        f"<p><strong>{html.escape(headline)}</strong> {html.escape(' '.join(sentences))}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
@@ -50,7 +53,7 @@ def as_html_fragment(findings: Findings) -> str:
 def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tuple[str, ...]]:
     """Return the heading and the cells; a column without anything in it is left out, but not the value's."""
     columns = {
-        "measurement": [m.label for m in measurements],
+        "measurement": [plain(m.label) for m in measurements],
         "value": [number(m.value) for m in measurements],
         ROUNDING: [number(m.rounding) for m in measurements],
         f"{percent(findings.level)} interval": [interval(m.interval) for m in measurements],
@@ -102,5 +105,6 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
     """Wrap a sentence, keeping a number and its percent sign together."""
-    lines = textwrap.wrap(text.replace(" %", "\xa0%"), WIDTH, initial_indent=first, subsequent_indent=rest)
+    words = plain(text, LONGEST_SENTENCE).replace(" %", "\xa0%")
+    lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest)
     return [line.replace("\xa0%", " %") for line in lines]

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant.core import dispatch
-from calibrant.points import density_coverage as module
+from calibrant.points import balls as module
 from calibrant.points import neighbours
-from calibrant.points.copies import distinct
-from calibrant.points.density_coverage import (
+from calibrant.points.balls import (
     NAMES,
     DensityCoverage,
     Relabelled,
@@ -27,6 +26,7 @@ from calibrant.points.density_coverage import (
     list_length,
     relabelled_counts,
 )
+from calibrant.points.inputs import distinct
 from calibrant.points.neighbours import Neighbours
 from calibrant.points.sums import relabellings
 
@@ -222,7 +222,7 @@ class TestRefusals:
     def test_too_few_points(self, refusal, n, m, name):
         message = refusal(density_coverage, np.zeros((n, 1)), np.zeros((m, 1)))
         assert message.startswith(f"{name} must have more than k = 5 points")
-        assert f"got {min(n, m)}. Give more points, or a smaller k" in message
+        assert f"got {min(n, m)}. Pass more points, or a smaller k" in message
 
     @pytest.mark.parametrize("k", [0, -1, 2.0, True, "5", None])
     def test_k(self, refusal, k):
@@ -272,7 +272,7 @@ def test_are_those_of_the_relabelled_sets(clouds, longest, data):
     X, Y = data.draw(clouds.two_sets(most=60))
     Z, n = np.concatenate([X, Y]), len(X)
     k = data.draw(st.integers(1, min(n, len(Y)) - 1))
-    with mock.patch.object(module, "LONGEST", longest), mock.patch.object(module, "WHOLE", longest):
+    with mock.patch.object(module, "MAX_LISTED", longest), mock.patch.object(module, "MAX_ALL_LISTED", longest):
         found = relabelled_counts(Z, n, k, 5, np.random.default_rng(3))
     assert [tuple(row) for row in found.tolist()] == by_definition(clouds, Z, n, k, 5, 3)
 
@@ -290,13 +290,13 @@ def test_order_and_batches_change_nothing(monkeypatch):
     whole = relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1))
     np.testing.assert_array_equal(relabelled_counts(Z[rng.permutation(80)], 30, 2, 9, np.random.default_rng(1)), whole)
     for batch in (1, 170):
-        monkeypatch.setattr(module, "BATCH", batch)
+        monkeypatch.setattr(module, "LABELS_TOGETHER", batch)
         np.testing.assert_array_equal(relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1)), whole)
 
 
 def test_more_divisions_than_are_held(refusal):
     message = refusal(relabelled_counts, np.zeros((9, 1)), 4, 1, 10**9, np.random.default_rng(0))
-    assert "1,000,000,000 random divisions of the points are more than are held" in message
+    assert "1,000,000,000 random divisions of the points would take 1,024.0 GB of memory" in message
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.03])

@@ -1,120 +1,13 @@
-"""Points that occur several times."""
+"""Memorised points, and distances to the nearest real point."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from calibrant.points import copies as module
-from calibrant.points.copies import ClosePairs, Repeated, distinct, nearest_distances, repeated
-from calibrant.points.inputs import PointSets, read_point_sets
-
-
-@given(data=st.data())
-def test_counts_and_places(clouds, data):
-    Z = np.concatenate(data.draw(clouds.two_sets()))
-    found = distinct(Z)
-    expected, count = np.unique(Z, axis=0, return_counts=True)
-    order = np.lexsort(found.points.T[::-1])
-    np.testing.assert_array_equal(found.points[order], expected)
-    np.testing.assert_array_equal(found.count[order], count)
-    np.testing.assert_array_equal(found.points[found.order], expected)
-    np.testing.assert_array_equal(found.points[found.place], Z)
-    np.testing.assert_array_equal(expected[found.rank], Z)
-
-
-@given(data=st.data())
-def test_the_order_of_rows_changes_nothing(clouds, data):
-    Z = np.concatenate(data.draw(clouds.two_sets()))
-    moved = np.array(data.draw(st.permutations(range(len(Z)))))
-    found, again = distinct(Z), distinct(Z[moved])
-    np.testing.assert_array_equal(again.rank, found.rank[moved])
-    np.testing.assert_array_equal(again.points[again.order], found.points[found.order])
-
-
-def test_a_zero_is_a_zero():
-    found = distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
-    assert found.count.tolist() == [2, 1]
-
-
-@pytest.mark.parametrize("Z", [[[1.0, 5.0], [0.0, 5.0]], [[5.0, 1.0], [5.0, 0.0]]])
-def test_different_points_stay_as_they_are(Z):
-    Z = np.array(Z)
-    found = distinct(Z)
-    assert found.points is Z
-    assert found.count.tolist() == [1, 1]
-    assert found.place.tolist() == [0, 1]
-    assert found.order.tolist() == found.rank.tolist() == [1, 0]
-
-
-def test_pieces(monkeypatch):
-    Z = np.random.default_rng(0).integers(0, 3, (50, 2)) * 1.0
-    whole = distinct(Z)
-    monkeypatch.setattr(module, "PIECE", 7)
-    for name in ("points", "count", "place", "order"):
-        np.testing.assert_array_equal(getattr(distinct(Z), name), getattr(whole, name))
-
-
-FEW = st.sampled_from([0.0, -0.0, 1.0, 0.1, -1.5, 5e-324, 1e150])
-
-
-@st.composite
-def sets(draw):
-    d = draw(st.integers(1, 4))
-    n, m = draw(st.integers(2, 12)), draw(st.integers(2, 12))
-    return PointSets(draw(hnp.arrays(float, (n, d), elements=FEW)), draw(hnp.arrays(float, (m, d), elements=FEW)))
-
-
-def share(values):
-    return 1 - len(set(values)) / len(values)
-
-
-@given(sets())
-def test_the_definition(drawn):
-    y, points = (list(map(tuple, array.tolist())) for array in (drawn.y, drawn.points))
-    expected = Repeated(
-        share(y),
-        share(points),
-        np.mean([share(column) for column in zip(*y, strict=True)]),
-        np.mean([share(column) for column in zip(*points, strict=True)]),
-        np.mean([row in set(y) for row in points]),
-    )
-    assert repeated(drawn) == pytest.approx(expected, abs=1e-15)
-
-
-@given(sets(), st.data())
-def test_the_order_of_rows_changes_nothing_repeated(drawn, data):
-    order = np.array(data.draw(st.permutations(range(drawn.n))))
-    moved = PointSets(drawn.y[order], drawn.points[::-1])
-    assert repeated(moved) == repeated(drawn)
-
-
-def test_continuous_draws_repeat_nothing():
-    rng = np.random.default_rng(0)
-    assert repeated(PointSets(rng.normal(size=(500, 3)), rng.normal(size=(400, 3)))) == (0, 0, 0, 0, 0)
-
-
-def test_what_rounding_copying_and_memory_leave_behind():
-    rng = np.random.default_rng(1)
-    y, points = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
-    rounded = repeated(PointSets(y, np.round(points, 1)))
-    assert rounded.repeated_values_points > 0.3
-    assert rounded.repeated_values_y == rounded.repeated_y == rounded.shared_rows == 0
-    assert repeated(PointSets(y, points[rng.integers(0, 50, 100)])).repeated_points >= 0.5
-    assert repeated(PointSets(y, np.concatenate([points[:75], y[:25]]))).shared_rows == 0.25
-
-
-def test_read_only_strided_and_single_precision_input():
-    y = np.array([[1.5, 2.0], [1.5, 2.0], [0.25, -0.0], [0.25, 0.0]])
-    y.flags.writeable = False
-    expected = repeated(PointSets(y, y.copy()))
-    assert expected == (0.5, 0.5, 0.5, 0.5, 1.0)
-    wide = np.repeat(y, 2, axis=1)[:, ::2]
-    assert repeated(PointSets(wide, np.asfortranarray(y))) == expected
-    assert repeated(read_point_sets(y.astype(np.float32), y)) == expected
-    assert np.signbit(y[2, 1])
-    assert all(type(value) is float for value in expected)
+from calibrant.points import neighbour_look as module
+from calibrant.points.inputs import PointSets
+from calibrant.points.neighbour_look import ClosePairs, nearest_distances
 
 
 def squares(A, B):
@@ -163,7 +56,7 @@ def divided(draw):
 
 
 @given(divided())
-def test_definition(case):
+def test_the_definition_of_memorised_points(case):
     Z, labels = case
     assert ClosePairs(Z).memorised(labels).tolist() == [defined(Z, label) for label in labels]
 
@@ -173,7 +66,7 @@ def test_definition(case):
 def test_short_lists_change_nothing(case, nearest):
     Z, labels = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "NEAREST", nearest)
+        patch.setattr(module, "LISTED_NEIGHBOURS", nearest)
         found = ClosePairs(Z).memorised(labels)
     assert found.tolist() == [defined(Z, label) for label in labels]
 
@@ -240,7 +133,7 @@ class TestCrowds:
 
 
 def test_by_chance_about_two():
-    """Of n and n points of one law the pairs between the sets race about half as many pairs of real ones."""
+    """Of n and n points of one distribution the pairs between the sets race about half as many pairs of real ones."""
     rng = np.random.default_rng(3)
     found = []
     for _ in range(20):
@@ -256,7 +149,7 @@ def test_inputs_are_unchanged():
     assert ClosePairs(Z).memorised(labels).dtype == np.int64
 
 
-def defined_nearest_distances(y, points):
+def nearest_by_definition(y, points):
     """Return the distances of all points to the nearest point of y that is not themselves."""
     own = np.sqrt(((y[:, None] - y) ** 2).sum(axis=2))
     np.fill_diagonal(own, np.inf)
@@ -264,12 +157,10 @@ def defined_nearest_distances(y, points):
 
 
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(2, 30), st.sampled_from([1, 2, 16, 17, 40]))
-def test_definition_nearest_distances(seed, n, m, d):
+def test_the_definition_of_nearest_distances(seed, n, m, d):
     rng = np.random.default_rng(seed)
     y, points = rng.normal(size=(n, d)), rng.normal(0.5, 2.0, size=(m, d))
-    for found, expected in zip(
-        nearest_distances(PointSets(y, points)), defined_nearest_distances(y, points), strict=True
-    ):
+    for found, expected in zip(nearest_distances(PointSets(y, points)), nearest_by_definition(y, points), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -291,7 +182,7 @@ class TestCopies:
         rng = np.random.default_rng(1)
         y, points = (np.round(rng.normal(size=(30, d)), 3) * 2.0**20 + 2.0**40 for _ in range(2))
         for found, expected in zip(
-            nearest_distances(PointSets(y, points)), defined_nearest_distances(y, points), strict=True
+            nearest_distances(PointSets(y, points)), nearest_by_definition(y, points), strict=True
         ):
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
@@ -304,16 +195,16 @@ class TestCopies:
         np.testing.assert_allclose(other, 1e-3 * np.sqrt(d), rtol=1e-5)
 
 
-def test_parts_change_nothing(monkeypatch):
+def test_nearest_distances_in_parts(monkeypatch):
     rng = np.random.default_rng(3)
     sets = PointSets(rng.normal(size=(50, 3)), rng.normal(size=(23, 3)))
     whole = nearest_distances(sets)
-    monkeypatch.setattr(module, "ROWS", 7)
+    monkeypatch.setattr(module, "ROWS_TOGETHER", 7)
     for found, expected in zip(nearest_distances(sets), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_inputs_are_unchanged_nearest_distances():
+def test_nearest_distances_leave_the_points_unchanged():
     rng = np.random.default_rng(4)
     y, points = rng.normal(size=(2, 9, 2))
     before = y.copy(), points.copy()

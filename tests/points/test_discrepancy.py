@@ -21,7 +21,7 @@ from calibrant import (
     interval,
 )
 from calibrant.points.blocks import PointBlocks
-from calibrant.points.mmd import kernel_distance, mmd
+from calibrant.points.discrepancy import kernel_distance, mmd
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -167,7 +167,7 @@ class TestRefused:
             mmd(X, Y, **options)
 
     def test_blocks_that_no_set_fills(self):
-        with pytest.raises(NotApplicableError, match="a block takes 201 points of each set, and one has only 200"):
+        with pytest.raises(NotApplicableError, match="a block takes 201 points of each set, and one set has only 200"):
             mmd(X, Y, estimator="block", blocksize=201)
 
     def test_a_missing_second_set(self):

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from calibrant import progress
-from calibrant.points.c2st import HeldOut, c2st, check_classifier, held_out, stratified_folds
+from calibrant.points.classifier_test import HeldOut, c2st, check_classifier, held_out, stratified_folds
 
 REFERENCES = Path(__file__).parents[1] / "references"
 RNG = np.random.default_rng(0)
@@ -55,7 +55,8 @@ class TestByHand:
         found = c2st(A, B, rng=0)
         assert found.n == 105
         assert found.method == (
-            "classifier two-sample test; nearest neighbours (k = 7) fitted to one half, exact law of the rank sum"
+            "classifier two-sample test; nearest neighbours (k = 7) fitted to one half, "
+            "exact distribution of the rank sum"
         )
         assert dict(found.details) == {
             **{"n": 60, "m": 45, "held_out": (30, 23), "null": "exact", "k": 7},
@@ -78,7 +79,7 @@ class TestByHand:
     def test_many_rows(self):
         found = c2st(rng().normal(size=(300, 2)), rng(1).normal(size=(300, 2)), rng=0)
         assert found.details["null"] == "saddlepoint"
-        assert "saddlepoint law of the rank sum" in found.method
+        assert "saddlepoint approximation of the rank sum" in found.method
 
     def test_repetitions_on_one_side_are_found(self):
         found = c2st(A, np.round(B), rng=0)
@@ -269,7 +270,10 @@ class TestRefusals:
         ("folds", "words"),
         [
             (1, "folds must be at least 2; got 1"),
-            (46, "folds must be at most 45, so that each holds a row of both sets; got 46 with 60 rows of y and 45 of"),
+            (
+                46,
+                "folds must be at most 45, so that each contains a row of both sets; got 46 with 60 rows of y and",
+            ),
             (2.0, "folds must be a whole number of at least 2; got 2.0 (float)"),
             (True, "folds must be a whole number of at least 2; got True (bool)"),
             ("5", "folds must be a whole number of at least 2; got '5' (str)"),

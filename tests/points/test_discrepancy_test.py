@@ -16,10 +16,9 @@ from scipy.spatial.distance import pdist
 from calibrant import Exponential, Gaussian, Matern32, NotApplicableError, SummaryError
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
-from calibrant.points.inputs import read_point_sets
-from calibrant.points.mmd import mmd
-from calibrant.points.mmd_test import (
-    FEWEST_BLOCKS,
+from calibrant.points.discrepancy import mmd
+from calibrant.points.discrepancy_test import (
+    MIN_BLOCKS,
     Splits,
     many_kernels,
     mmd_test,
@@ -27,6 +26,7 @@ from calibrant.points.mmd_test import (
     of_many_kernels,
     random_splits,
 )
+from calibrant.points.inputs import read_point_sets
 
 RNG = np.random.default_rng(11)
 A, B = RNG.normal(size=(60, 3)), RNG.normal(0.2, 1.2, size=(45, 3))
@@ -260,7 +260,7 @@ class TestBlock:
             assert (result.statistic, result.pvalue) == (0.0, 1.0)
 
     def test_fewer_than_ten_blocks(self, refusal):
-        assert FEWEST_BLOCKS == 10
+        assert MIN_BLOCKS == 10
         for n in (18, 19):
             message = refusal(mmd_test, A[:n], B, method="block", blocksize=2, error=NotApplicableError)
             assert "at least 10 blocks; these points fill 9 of 2 of each set" in message
@@ -278,7 +278,7 @@ class TestRefusals:
             ({"resamples": 0}, "resamples must be at least 1; got 0"),
             ({"resamples": 9.0}, "resamples must be a whole number"),
             ({"resamples": 10**12}, "resamples must be at most 1,000,000,000"),
-            ({"resamples": 10**9}, "1,000,000,000 random divisions of the points are more than are held at once"),
+            ({"resamples": 10**9}, "1,000,000,000 random divisions of the points would take 1,129.0 GB of memory"),
             ({"resamples": 10**9, "aggregate": "fuse"}, "Pass fewer resamples"),
             ({"rng": None}, "rng must be a numpy Generator or a whole number"),
             ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'polynomial'"),

@@ -1,0 +1,339 @@
+"""`compare`: what differs between sets of points, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant.core.annotations import Rng
+from calibrant.core.findings import Figure, Findings, Section, Table, Verdict
+from calibrant.core.pvalues import normal_quantile
+from calibrant.core.words import POWER, pvalue_words
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_count, check_level, generator
+from calibrant.kernels.median import point_order
+from calibrant.points.coordinates import coordinate_look
+from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
+from calibrant.points.looks import (
+    Compared,
+    PointLook,
+    classifier_look,
+    dependence_sentences,
+    diversity_look,
+    kernel_look,
+)
+from calibrant.points.neighbour_look import Questions, neighbour_look
+from calibrant.report.audit import Audit
+from calibrant.report.names import coordinate_names, displayed, report_names
+from calibrant.version import __version__
+
+REAL = "real"
+GENERATED = "generated"
+MIDDLE_NAMES = ("accuracy",)  # between the name of a verb and that of a set: c2st.accuracy
+FIELD_NAMES = ("value", "expected", "pvalue", "low", "high")  # after the name of a measurement
+LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
+Titled = TypeVar("Titled", Figure, Table)
+DEFAULT_RESAMPLES = 499
+CAVEATS = (
+    "Points are assumed to be independent; draws of a Markov chain must be thinned first.",
+    "Distances combine coordinates: those with large values dominate. Scale coordinates that have different units.",
+)
+
+
+def compare(
+    y: ArrayLike | None,
+    points: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    columns: Iterable[object] | None = None,
+    level: float = 0.95,
+    resamples: int | None = None,
+    names: Mapping[str, str] | None = None,
+    rng: Rng = 0,
+) -> Audit:
+    """Compare generated points with real ones, and say in words what differs.
+
+    Four tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
+    (`mmd_test` with twenty kernels), of whether a classifier can tell the sets apart (`c2st`), and of neighbours
+    (missing, invented and memorised points). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the
+    diversity of each set (`vendi_score`) are shown as well.
+
+    Parameters
+    ----------
+    y
+        Real points, (n, d); or None to compare only the diversity of the sets.
+    points
+        Generated points, (m, d); or a mapping from names to such sets. Each set is compared with y.
+    columns
+        Names of the d coordinates; by default the column names of a data frame y, or numbers.
+    level
+        Confidence level of all tests together.
+    resamples
+        Number of random divisions of the pooled points, multiplied by the number of generated sets. None for 499, or
+        as many as `level` needs: with fewer than 16/(1 - level) no p-value of the neighbours could be significant.
+    names
+        Names shown in the report, such as ``{"source": "run 7"}``.
+    rng
+        A Generator or a whole number, for the random divisions, and for the subsets of large sets.
+
+    Returns
+    -------
+    Audit
+        Print it, use `table`, `verdict` and `plot()`, or write it with `to_html(path)` and `to_json(path)`. The status
+        of the verdict is ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
+
+    Notes
+    -----
+    The sets are called different if one of the four tests rejects that they have one distribution. P-values are
+    multiplied by four and by the number of generated sets, so the verdict has confidence `level`. A sentence (a shifted
+    coordinate, missing points) appears only if its own p-value is significant, allowing for all others. If the sets are
+    different, rank correlations of pairs of coordinates are compared too, to name a wrong dependence; this never
+    changes the verdict. "Cannot tell" means that a shift of one coordinate by half a standard deviation would be found
+    with a probability below 0.8.
+
+    Random divisions need independent points: thin the draws of a Markov chain first. Distances depend on units: scale
+    coordinates that have different units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(2)
+    >>> real = rng.normal(size=(300, 2))
+    >>> shifted = compare(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
+    >>> shifted.verdict.headline
+    'The generated points differ from the real ones (p < 0.001).'
+    >>> shifted.verdict.sentences[0]
+    'Location: the generated points are shifted in weight by 1 sd upwards.'
+    >>> compare(real, rng.normal(size=(300, 2))).verdict.status
+    'no evidence'
+    """
+    level, chance = check_level(level), generator(rng)
+    B = _divisions(resamples, level)
+    called = report_names(names, "{'source': 'run 7'}")
+    generated = _read_sets(points)
+    if y is None:
+        return _without_truth(generated, level, called, chance)
+    real = _read(y, "y")
+    _check_frames(y, points)
+    sets = {name: _paired(real, name, given) for name, given in generated.items()}
+    labels = coordinate_names(columns, column_names(y), real.shape[1])
+    tests = len(LOOKS) * len(sets)
+    compared = {
+        name: Compared(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
+        for name, pair in sets.items()
+    }
+    looks: dict[str, list[PointLook]] = {name: [look(about) for look in LOOKS] for name, about in compared.items()}
+    diversity = diversity_look({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
+    every = [look for found in looks.values() for look in found]
+    verdict = point_verdict(compared, looks)  # draws last, so that the measurements do not depend on it
+    findings = Findings(
+        kind="points",
+        n=len(real) + sum(pair.m for pair in sets.values()),
+        level=level,
+        verdict=verdict,
+        sections=(*_sections(looks), diversity.section),
+        caveats=tuple(dict.fromkeys(text for look in (*every, diversity) for text in look.caveats)) + CAVEATS,
+        names=called,
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+def _divisions(resamples: int | None, level: float) -> int:
+    """Return the number of divisions; it must be large enough for a significant p-value."""
+    least = math.ceil(len(LOOKS) * len(Questions._fields) / (1 - level) - 1e-9) - 1
+    if resamples is None:
+        return max(DEFAULT_RESAMPLES, least)
+    given = check_count("resamples", resamples)
+    if given < least:
+        raise InputError(
+            f"resamples must be at least {least:,} at level={level:g}, because fewer cannot give a significant "
+            f"p-value; got {given:,}"
+        )
+    return given
+
+
+def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
+    """Return one section for each look, or with several sets one for each set."""
+    if len(looks) == 1:
+        return tuple(look.section for found in looks.values() for look in found if look.section.measurements)
+    return tuple(
+        Section(
+            f"set {name}",
+            name,
+            f"How does {name} differ from the real points?",
+            tuple(measurement for look in found for measurement in look.section.measurements),
+            tuple(_of_set(figure, name) for look in found for figure in look.section.figures),
+            tuple(_of_set(table, name) for look in found for table in look.section.tables),
+        )
+        for name, found in looks.items()
+    )
+
+
+def _of_set(part: Titled, name: str) -> Titled:
+    """Return a figure or a table with the name of its set in the title; titles on a page are unique."""
+    return replace(part, title=f"{name}: {part.title[0].lower()}{part.title[1:]}")
+
+
+def _without_truth(
+    generated: Mapping[str, FloatArray], level: float, called: Mapping[str, str], rng: np.random.Generator
+) -> Audit:
+    look = diversity_look(generated, rng)
+    findings = Findings(
+        kind="points",
+        n=sum(map(len, generated.values())),
+        level=level,
+        verdict=no_truth({name: m.value for name, m in zip(generated, look.section.measurements, strict=True)}),
+        sections=(look.section,),
+        caveats=look.caveats,
+        names=called,
+        version=__version__,
+    )
+    return Audit(findings)
+
+
+def _read_sets(points: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
+    """Return the generated sets by name."""
+    if not isinstance(points, Mapping):
+        return {GENERATED: _read(points, "points")}
+    if not points:
+        raise InputError("points must contain at least one set; got an empty mapping")
+    labels = set_labels(list(points))
+    found = {name: _read(given, f"points[{name!r}]") for name, given in zip(labels, points.values(), strict=True)}
+    first = next(iter(found))
+    for name, array in found.items():
+        if array.shape[1] != found[first].shape[1]:
+            raise InputError(
+                f"all sets must have the same number of columns; {first!r} has {found[first].shape[1]} and {name!r} "
+                f"{array.shape[1]}"
+            )
+    return found
+
+
+def _check_frames(y: object, points: object) -> None:
+    """Refuse data frames whose column names or their order differ from those of y."""
+    if not isinstance(points, Mapping):
+        check_names(y, points)
+        return
+    for name, given in points.items():
+        check_names(y, given, f"points[{shown(name)}]")
+
+
+def _read(values: ArrayLike, name: str) -> FloatArray:
+    """Return a set of points in sorted order: random draws do not depend on the order of the rows."""
+    points = read_points(values, name)
+    return points[point_order(points)]
+
+
+def _paired(real: FloatArray, name: str, given: FloatArray) -> PointSets:
+    try:
+        return read_point_sets(real, given)
+    except InputError as problem:
+        raise problem if name == GENERATED else problem.within("", " (set {name})", name=repr(name)) from None
+
+
+def set_labels(names: Sequence[object]) -> tuple[str, ...]:
+    r"""Return the names of sets as they are shown.
+
+    >>> set_labels(["first", "run\n2"])
+    ('first', 'run\\n2')
+    """
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or name == REAL:
+            raise InputError(f"names of sets must be texts other than {REAL!r}; got {shown(name)}")
+    found = displayed([str(name) for name in names])
+    for a in found:
+        for b in (*(f"{part}.{a}" for part in MIDDLE_NAMES), *(f"{a}.{field}" for field in FIELD_NAMES)):
+            if b in found:
+                raise InputError(
+                    f"sets named {a!r} and {b!r} would both have a measurement {_measurement(a, b)}; rename one of them"
+                )
+    return found
+
+
+def _measurement(a: str, b: str) -> str:
+    return f"'mmd_test.{b}'" if b.startswith(a) else f"'c2st.{b}'"
+
+
+DETECTABLE_SHIFT = 0.5  # of one coordinate, in sd: it must be detectable for "no evidence"
+
+
+def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence[PointLook]]) -> Verdict:
+    """Return the verdict on one or more generated sets compared with one real set."""
+    said: list[str] = []
+    different = []
+    for name, found in looks.items():
+        about = compared[name]
+        significant = [look.pvalue is not None and about.is_found(look.pvalue) for look in found]
+        if not any(significant):
+            continue
+        different.append(name)
+        coordinates, *others = (look.sentences if yes else () for look, yes in zip(found, significant, strict=True))
+        words = [*coordinates, *dependence_sentences(about, coordinates), *(text for each in others for text in each)]
+        said += [text if about.alone else f"{name}: {text}" for text in words or [_only_whole(about)]]
+    first = next(iter(compared.values()))
+    p = min(
+        min(1.0, look.pvalue * first.tests) for found in looks.values() for look in found if look.pvalue is not None
+    )
+    if different:
+        return Verdict("different", _headline(first, different, len(looks), p), tuple(said))
+    shift = max(unseen_shift(about) for about in compared.values())
+    unseen = (
+        f"With this number of points, a shift of one coordinate by less than {shift:.2g} sd is likely to be missed."
+    )
+    if shift > DETECTABLE_SHIFT:
+        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({pvalue_words(p)}).", (unseen,))
+    headline = f"No evidence that {_sets(first)} differ ({pvalue_words(p)})."
+    return Verdict(
+        "no evidence", headline, (f"{unseen} No evidence of a difference does not prove that there is none.",)
+    )
+
+
+def unseen_shift(compared: Compared) -> float:
+    """Return the shift of one coordinate, in sd, that is found with probability 0.8, allowing for all other tests."""
+    sets = compared.sets
+    tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
+    return float((normal_quantile(1 - tail) + normal_quantile(POWER)) * (1 / sets.n + 1 / sets.m) ** 0.5)
+
+
+def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
+    says = pvalue_words(p)
+    if first.alone:
+        return f"The generated points differ from the real ones ({says})."
+    says = f"the smallest {says}"
+    if len(different) == many:
+        return f"All {many} generated sets differ from the real points ({says})."
+    named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
+    differ = "differs" if len(different) == 1 else "differ"
+    return f"Of {many} generated sets, {named} {differ} from the real points ({says})."
+
+
+def _sets(first: Compared) -> str:
+    return "the two sets" if first.alone else "the generated sets and the real one"
+
+
+def _only_whole(compared: Compared) -> str:
+    whole = "The two sets differ as a whole."
+    if compared.sets.d == 1:
+        return whole
+    return f"{whole} No single coordinate was found to differ: compare their shapes and their dependence."
+
+
+def no_truth(scores: Mapping[str, float]) -> Verdict:
+    """Return the verdict without real points: which set is more diverse."""
+    if len(scores) == 1:
+        ((name, score),) = scores.items()
+        headline = f"No real points to compare {name} with: it is worth {score:.3g} different points."
+        return Verdict("no truth", headline, (DIVERSE,))
+    ordered = sorted(scores, key=lambda name: -scores[name])
+    said = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
+    headline = f"No real points to compare with: only the diversity of the {len(scores)} sets is measured."
+    return Verdict("no truth", headline, (f"Effective numbers of different points: {said}.", DIVERSE))
+
+
+DIVERSE = "Diverse does not mean correct: noise is diverse too. Small differences may be chance."

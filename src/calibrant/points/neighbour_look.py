@@ -1,0 +1,269 @@
+"""The look at neighbours: real points with no generated point near them, invented points, and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import chunks
+from calibrant.core.findings import Figure, Measurement, Section
+from calibrant.core.null import reaches, resampled_pvalue
+from calibrant.core.words import percent
+from calibrant.inputs.arrays import FloatArray
+from calibrant.kernels.pair_sums import centred, squared_distances
+from calibrant.points.balls import DensityCoverage, density_coverage
+from calibrant.points.inputs import PointSets, distinct, repeated
+from calibrant.points.looks import Compared, PointLook, measured, two_ecdfs
+from calibrant.points.neighbours import Neighbours, squares_of_pairs
+from calibrant.points.sums import Divisions, observed_division, relabellings
+from calibrant.progress import steps
+
+K = 5
+MAX_POINTS = 5_000  # of each set, which are divided again many times
+LABELS = {
+    "precision": "precision: generated points near a real point",
+    "recall": "recall: real points near a generated point",
+    "density": "density: real balls around a generated point, divided by k",
+    "coverage": "coverage: real points with a generated point in their ball",
+}
+
+
+class Excess(NamedTuple):
+    """A number of generated points, the number expected by chance, and how often chance gives as many."""
+
+    found: int
+    expected: float
+    pvalue: float
+
+
+class Questions(NamedTuple):
+    """P-values of the four questions, each on its own."""
+
+    missing: float
+    invented: float
+    memorised: float
+    copied: float
+
+    @property
+    def together(self) -> float:
+        """The p-value of all of them (Bonferroni)."""
+        return min(1.0, len(self) * min(self))
+
+
+def neighbour_look(compared: Compared) -> PointLook:
+    """Look for real points with no generated point near them, generated points with no real point near, and copies."""
+    title = "Neighbours: missing, invented and memorised points"
+    intro = "Is there a generated point near each real one, a real point near each generated one, and are any copies?"
+    used = compared.few(MAX_POINTS)
+    if min(used.n, used.m) <= K:
+        reason = f"Neighbours are not compared: each set needs more than {K} points."
+        return PointLook(Section("neighbours", title, intro, ()), None, (), (reason,))
+    found = density_coverage(used.y, used.points, k=K, resamples=compared.resamples, rng=compared.rng)
+    chance = found.relabelled or {}
+    near, equal = _memorised(used, compared)
+    questions = Questions(
+        _low(found.coverage, chance["coverage"].draws),
+        _low(found.precision, chance["precision"].draws),
+        near.pvalue,
+        equal.pvalue,
+    )
+    measurements = (*_shares(compared, found, questions), *_copies(compared, used, near, equal))
+    section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
+    caveats = compared.subset_words(used, "Neighbours are looked for in a subset")
+    return PointLook(section, questions.together, _sentences(compared, found, near, equal, questions), caveats)
+
+
+def _shares(compared: Compared, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
+    """Yield the shares of points that lie near points of the other set."""
+    chance, pvalues = found.relabelled or {}, {"coverage": questions.missing, "precision": questions.invented}
+    for name, label in LABELS.items():
+        yield measured(
+            compared,
+            f"density_coverage.{name}",
+            label,
+            getattr(found, name),
+            expected=chance[name].mean,
+            pvalue=pvalues.get(name),
+            method=_method(found.n, found.m, compared),
+        )
+
+
+def _copies(compared: Compared, used: PointSets, near: Excess, equal: Excess) -> Iterator[Measurement]:
+    """Yield numbers of generated points too close to a real point, and of points that equal another point."""
+    method = _method(used.n, used.m, compared)
+    yield measured(
+        compared,
+        "memorised",
+        "generated points closer to a real point than any two real points",
+        float(near.found),
+        expected=near.expected,
+        pvalue=near.pvalue,
+        method=method,
+    )
+    yield measured(
+        compared,
+        "shared_rows",
+        "share of generated points that equal a real point",
+        equal.found / used.m,
+        expected=equal.expected / used.m,
+        pvalue=equal.pvalue,
+        method=method,
+    )
+    shares = repeated(used)
+    for name, label, share in (
+        ("repeated_rows.real", "share of real points that equal an earlier one", shares.repeated_y),
+        ("repeated_rows.generated", "share of generated points that equal an earlier one", shares.repeated_points),
+    ):
+        yield measured(compared, name, label, share)
+
+
+def _method(n: int, m: int, compared: Compared) -> str:
+    return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
+
+
+def _sentences(
+    compared: Compared, found: DensityCoverage, near: Excess, equal: Excess, questions: Questions
+) -> tuple[str, ...]:
+    chance = found.relabelled or {}
+    words = (
+        f"Missing: {percent(1 - found.coverage)} of the real points have no generated point near them; "
+        f"{percent(1 - chance['coverage'].mean)} are expected by chance.",
+        f"Invented: {percent(1 - found.precision)} of the generated points have no real point near them; "
+        f"{percent(1 - chance['precision'].mean)} are expected by chance.",
+        f"Memorised: {near.found:,} generated points are closer to a real point than any two real points are to each "
+        f"other; {near.expected:.2g} are expected by chance.",
+        f"Copied: {equal.found:,} generated points equal a real point; {equal.expected:.3g} are expected by chance.",
+    )
+    return tuple(text for text, p in zip(words, questions, strict=True) if compared.is_found(len(questions) * p))
+
+
+def _low(value: float, relabelled: FloatArray) -> float:
+    """Return how often chance gives a value at most as large."""
+    return float(resampled_pvalue(int(np.count_nonzero(reaches(-relabelled, -value))), relabelled.size))
+
+
+def _memorised(sets: PointSets, compared: Compared) -> tuple[Excess, Excess]:
+    """Count generated points that are closer to real points than these are to each other, and those that equal one."""
+    pairs, own = ClosePairs(sets.pooled), observed_division(sets.n, sets.m)
+    divisions = relabellings(sets.n, sets.m, compared.resamples, compared.rng)
+    near, equal = (_against_chance(int(count(own)[0]), count(divisions)) for count in (pairs.memorised, pairs.copied))
+    return near, equal
+
+
+def _against_chance(observed: int, by_chance: NDArray[np.int64]) -> Excess:
+    p = float(resampled_pvalue(int(np.count_nonzero(by_chance >= observed)), by_chance.size))
+    return Excess(observed, float(by_chance.mean()), p)
+
+
+def _nearest_figure(sets: PointSets, compared: Compared) -> Figure:
+    """Return the distribution of the distance to the nearest real point, for real and for generated points."""
+    own, other = nearest_distances(sets)
+    curve = two_ecdfs(own, other, (compared.real, compared.generated), "distance to the nearest other real point")
+    reading = (
+        "If generated points are copies, their line starts high on the left; if some have no real point near them, it "
+        "ends late on the right. If both sets have the same distribution, the lines are about the same."
+    )
+    return Figure("nearest", "Distance to the nearest real point", reading, curve)
+
+
+LISTED_NEIGHBOURS = 12  # of each point, which are looked at first
+
+
+class ClosePairs:
+    """The nearest distinct points of each of the pooled points (N, d), which are the same for every division.
+
+    Equal points are one point that occurs several times.
+    """
+
+    def __init__(self, pooled: FloatArray) -> None:
+        found = distinct(pooled)
+        self.points, self.place, u = found.points, found.place, len(found.points)
+        listed = min(LISTED_NEIGHBOURS, u - 1)
+        self.index, self.square = np.empty((u, listed), dtype=np.intp), np.empty((u, listed))
+        if u > 1:
+            search = Neighbours(self.points, found.count)
+            rows = search.order
+            for part, near in search.nearest(LISTED_NEIGHBOURS, rows):
+                self.index[rows[part]], self.square[rows[part]] = near.index, near.square
+
+    def memorised(self, divisions: Divisions) -> NDArray[np.int64]:
+        """Return for each division of the points (B, N), 1 for two or more real ones, how many others are memorised.
+
+        A generated point is memorised if it is closer to a real point than the two closest real points are to each
+        other. If two real points are equal, no point is closer.
+
+        >>> pairs = ClosePairs(np.array([[0.0], [0.1], [5.0], [6.0]]))
+        >>> pairs.memorised(np.array([[1, 0, 1, 1], [1, 1, 0, 1]], dtype=np.uint8)).tolist()
+        [1, 0]
+        """
+        found = np.zeros(len(divisions), dtype=np.int64)
+        for b, _ in steps(len(divisions), size=1, label="looking for memorised points"):
+            real = np.bincount(self.place, weights=divisions[b], minlength=len(self.points))
+            found[b] = 0 if (real > 1).any() else self._closer(real > 0, divisions[b])
+        return found
+
+    def copied(self, divisions: Divisions) -> NDArray[np.int64]:
+        """Return for each division of the points (B, N), 1 for real ones, how many others equal a real one.
+
+        >>> pairs = ClosePairs(np.array([[0.0], [0.0], [5.0]]))
+        >>> pairs.copied(np.array([[1, 0, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
+        [1, 0]
+        """
+        found = np.zeros(len(divisions), dtype=np.int64)
+        if len(self.points) == len(self.place):
+            return found
+        for b, division in enumerate(divisions):
+            real = np.bincount(self.place, weights=division, minlength=len(self.points)) > 0
+            found[b] = np.count_nonzero(real[self.place] & (division == 0))
+        return found
+
+    def _closer(self, real: NDArray[np.bool_], division: Divisions) -> int:
+        """Count memorised points; no two real points are equal.
+
+        A point that is not on the list of another is at least as far from it as the last one on that list. All real
+        points are searched only for those points whose list does not decide.
+        """
+        on_list = real[self.index]
+        first = on_list.argmax(axis=1)
+        met = np.take_along_axis(on_list, first[:, None], axis=1)[:, 0]
+        square = np.where(met, np.take_along_axis(self.square, first[:, None], axis=1)[:, 0], np.inf)
+        last = self.square[:, -1]
+        closest = square[real].min()  # pair of real points, as far as lists tell
+        all_real = Neighbours(self.points[real], np.ones(np.count_nonzero(real), dtype=np.int64))
+        undecided = np.flatnonzero((~met & (last < closest))[real])
+        if undecided.size:
+            closest = min(closest, all_real.radii(1, undecided).min())
+        if closest == 0:  # the squares underflow
+            return 0
+        closer = real | (square < closest)  # a generated point that equals a real one is at distance 0
+        undecided = np.flatnonzero(~real & ~met & (last < closest))
+        reach = np.full(undecided.size, np.nextafter(closest, 0.0))
+        for i, _ in all_real.inside(self.points[undecided], reach) if undecided.size else ():
+            closer[undecided[i]] = True
+        return int(np.count_nonzero(closer[self.place] & (division == 0)))
+
+
+ROWS_TOGETHER = 512  # compared with a whole set at once
+
+
+def nearest_distances(sets: PointSets) -> tuple[FloatArray, FloatArray]:
+    """Return the distance of each point of both sets to the nearest other point of the first set.
+
+    >>> own, other = nearest_distances(PointSets(np.array([[0.0], [1.0], [4.0]]), np.array([[1.5], [9.0]])))
+    >>> own.tolist(), other.tolist()
+    ([1.0, 1.0, 3.0], [0.5, 5.0])
+    """
+    pooled = sets.pooled
+    Z = centred(pooled)
+    found = np.empty(len(Z))
+    for rows in chunks(len(Z), ROWS_TOGETHER):
+        D = squared_distances(Z[rows], Z[: sets.n])
+        own = np.arange(rows.start, min(rows.stop, sets.n))
+        D[own - rows.start, own] = np.inf
+        nearest = D.argmin(axis=1)
+        found[rows] = squares_of_pairs(pooled, pooled, np.arange(len(Z))[rows], nearest)  # exactly 0 for copies
+    distances = np.sqrt(found)
+    return distances[: sets.n], distances[sets.n :]
