@@ -7,6 +7,7 @@ goes: the contract tests run them on the whole catalogue. Run it here with ``cd 
 import numpy as np
 import pytest
 from metric import mean_absolute_residual
+from numpy.typing import ArrayLike
 
 import calibrant
 from calibrant.testing import check_verb
@@ -20,7 +21,7 @@ from calibrant.testing import check_verb
         ([2, 0], [[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]], 0.375),  # (0.75 + 0) / 2
     ],
 )
-def test_by_hand(y: list[int], prediction: object, expected: float) -> None:
+def test_by_hand(y: list[int], prediction: ArrayLike, expected: float) -> None:
     assert mean_absolute_residual(y, prediction) == expected
 
 
@@ -41,4 +42,4 @@ def test_properties() -> None:
 
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(calibrant.InputError, match="mean_absolute_residual has no option bins"):
-        mean_absolute_residual([0, 1], [0.25, 0.5], bins=3)
+        mean_absolute_residual([0, 1], [0.25, 0.5], bins=3)  # type: ignore[call-arg]
