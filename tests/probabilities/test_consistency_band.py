@@ -328,3 +328,26 @@ class TestManyRows:
     def test_exact_up_to_the_limit(self):
         p = np.sort(np.random.default_rng(4).random(EXACT_ROWS))
         assert count_band(p, one_count(p), 0.95) == exact_count_quantiles(p, 0.95)
+
+
+def test_simultaneous_weighted_band_keeps_its_level():
+    # 15 bins at level 0.95 together: each tail is 1.7 of 999 redraws. Interpolated quantiles were left by 7 to 8 %.
+    rng = np.random.default_rng(0)
+    p, w = rng.random(1500), rng.exponential(size=1500)
+    repeats = 400
+    curve = reliability_curve(rng.random(1500) < p, p, weights=w, simultaneous=True)
+    band = curve.consistency_low - 1e-9, curve.consistency_high + 1e-9
+    number = np.minimum(np.ceil(p * 15).astype(int) - 1, 14)
+    total = np.bincount(number, w, minlength=15)
+    missed = 0
+    for _ in range(repeats):
+        observed = np.bincount(number, w * (rng.random(1500) < p), minlength=15) / total
+        missed += bool(((observed < band[0]) | (observed > band[1])).any())
+    assert missed / repeats <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / repeats)
+
+
+@pytest.mark.parametrize(("B", "level", "k"), [(999, 0.95, 25), (999, 0.99, 5), (19, 0.9, 1), (19, 0.95, 1)])
+def test_limits_are_order_statistics(B, level, k):
+    draws = np.random.default_rng(0).permutation(np.arange(1.0, B + 1))[:, None]
+    low, high = consistency_band._quantiles(draws, level)
+    assert (low[0], high[0]) == (k, B + 1 - k)

@@ -1,4 +1,4 @@
-"""What a binned reliability diagram draws."""
+"""What the curves of probabilities draw."""
 
 import numpy as np
 import pytest
@@ -77,165 +77,140 @@ def test_weights(plt):
     assert heights[1] == pytest.approx(3 * heights[0])
 
 
-CURVE_ISOTONIC = reliability_curve([1, 0, 1], [0.25, 0.5, 0.75], strategy="isotonic", resamples=99)
+class TestIsotonic:
+    curve = reliability_curve([1, 0, 1], [0.25, 0.5, 0.75], strategy="isotonic", resamples=99)
+
+    @pytest.fixture
+    def ax(self, plt):
+        return self.curve.plot()
+
+    def test_fit(self, ax):
+        (fit,) = [line for line in ax.lines if line.get_label() == "isotonic fit"]
+        np.testing.assert_array_equal(fit.get_xdata(), [0.25, 0.5, 0.75])
+        np.testing.assert_array_equal(fit.get_ydata(), [0.5, 0.5, 1.0])
+
+    def test_region(self, ax):
+        (region,) = ax.collections
+        corners = region.get_paths()[0].vertices
+        for x, low, high in zip(self.curve.p, self.curve.consistency_low, self.curve.consistency_high, strict=True):
+            heights = corners[corners[:, 0] == x, 1]
+            assert (heights.min(), heights.max()) == (low, high)
+        assert "95 %" in region.get_label()
+
+    def test_axes(self, ax):
+        assert ax.get_xlabel() == "predicted probability"
+        assert ax.get_ylabel() == "recalibrated probability"
+        assert ax.get_aspect() == 1.0
+
+    def test_diagonal(self, ax):
+        (diagonal,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+        np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
 
 
-@pytest.fixture
-def ax_isotonic(plt):
-    return CURVE_ISOTONIC.plot()
+class TestCumulative:
+    curve = cumulative_differences([0, 1, 0, 0], [0.25, 0.5, 0.5, 1.0])
+
+    @pytest.fixture
+    def ax(self, plt):
+        return self.curve.plot()
+
+    def test_walk(self, ax):
+        (walk,) = [line for line in ax.lines if line.get_label() == "cumulative difference"]
+        np.testing.assert_array_equal(walk.get_xdata(), self.curve.abscissa)
+        np.testing.assert_array_equal(walk.get_ydata(), self.curve.difference)
+
+    def test_band_is_two_standard_deviations_of_the_end(self, ax):
+        (band,) = ax.collections
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((-2 * self.curve.scale, 2 * self.curve.scale))
+
+    def test_axes(self, ax):
+        assert ax.get_xlabel() == "share of rows, by score"
+        assert ax.get_ylabel() == "cumulative observed minus predicted"
+        assert ax.get_xlim() == (0.0, 1.0)
+
+    def test_scores_stand_where_they_are_reached(self, ax):
+        ax.figure.canvas.draw()
+        (top,) = ax.child_axes
+        written = dict(zip(top.get_xticks(), (float(text.get_text()) for text in top.get_xticklabels()), strict=True))
+        assert written == {0.25: 0.25, 0.75: 0.5, 1.0: 1.0}
+        assert top.get_xlabel() == "score"
+
+    @pytest.mark.parametrize("n", [1, 2, 1000])
+    def test_any_number_of_scores(self, plt, n):
+        p = (np.arange(n) + 0.5) / n
+        ax = cumulative_differences(p > 0.5, p).plot()
+        ax.figure.canvas.draw()
+        assert 1 <= len(ax.child_axes[0].get_xticks()) <= min(n, 8)
 
 
-def test_fit(ax_isotonic):
-    (fit,) = [line for line in ax.lines if line.get_label() == "isotonic fit"]
-    np.testing.assert_array_equal(fit.get_xdata(), [0.25, 0.5, 0.75])
-    np.testing.assert_array_equal(fit.get_ydata(), [0.5, 0.5, 1.0])
+class TestQuantiles:
+    y = (3.0, 1.0, 5.0, 4.0)
+    values = np.stack([np.arange(4.0), np.arange(4.0) + 2], axis=1)
+    curve = reliability_curve(y, Quantiles(values, [0.25, 0.75]))
 
+    @pytest.fixture
+    def ax(self, plt):
+        return self.curve.plot()
 
-def test_region(ax_isotonic):
-    (region,) = ax.collections
-    corners = region.get_paths()[0].vertices
-    for x, low, high in zip(
-        CURVE_ISOTONIC.p, CURVE_ISOTONIC.consistency_low, CURVE_ISOTONIC.consistency_high, strict=True
-    ):
-        heights = corners[corners[:, 0] == x, 1]
-        assert (heights.min(), heights.max()) == (low, high)
-    assert "95 %" in region.get_label()
+    def test_one_line_per_level(self, ax):
+        for level in (0.25, 0.75):
+            (line,) = [line for line in ax.lines if line.get_label() == f"level {level:g}"]
+            chosen = self.curve.level == level
+            np.testing.assert_array_equal(line.get_xdata(), self.curve.forecast[chosen])
+            middle = (self.curve.recalibrated_low + self.curve.recalibrated_high)[chosen] / 2
+            np.testing.assert_array_equal(line.get_ydata(), middle)
 
+    def test_one_region_per_level(self, ax):
+        assert len(ax.collections) == 2
+        corners = ax.collections[1].get_paths()[0].vertices
+        chosen = self.curve.level == 0.75
+        for x, low, high in zip(
+            self.curve.forecast[chosen],
+            self.curve.recalibrated_low[chosen],
+            self.curve.recalibrated_high[chosen],
+            strict=True,
+        ):
+            heights = corners[corners[:, 0] == x, 1]
+            assert (heights.min(), heights.max()) == (low, high)
 
-def test_axes_isotonic(ax_isotonic):
-    assert ax.get_xlabel() == "predicted probability"
-    assert ax.get_ylabel() == "recalibrated probability"
-    assert ax.get_aspect() == 1.0
+    def test_diagonal(self, ax):
+        (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+        np.testing.assert_array_equal(line.get_xydata(), [[0, 0], [5, 5]])
 
+    def test_axes(self, ax):
+        assert ax.get_xlabel() == "forecast quantile"
+        assert ax.get_ylabel() == "recalibrated quantile"
 
-def test_diagonal_isotonic(ax_isotonic):
-    (diagonal,) = [line for line in ax.lines if line.get_label() == "calibrated"]
-    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    def test_few_labels_for_many_levels(self, plt):
+        levels = np.arange(1, 20) / 20
+        ax = reliability_curve(self.y, Quantiles(np.arange(4.0)[:, None] + levels, levels)).plot()
+        assert len(ax.get_legend().get_texts()) == 8
 
+    def test_infinite_forecasts_are_left_out(self, plt):
+        curve = reliability_curve(self.y, Quantiles([-np.inf, 1.0, 2.0, np.inf], 0.5))
+        ax = curve.plot()
+        (line,) = [line for line in ax.lines if line.get_label() == "level 0.5"]
+        np.testing.assert_array_equal(line.get_xdata(), [1.0, 2.0])
+        assert len(plots.marks(curve.kind, curve.columns, curve.details)) == 2
+        assert "forecast" in plots.describe(curve.kind, curve.columns, curve.details)
 
-CURVE_CUMULATIVE = cumulative_differences([0, 1, 0, 0], [0.25, 0.5, 0.5, 1.0])
+    def test_marks_and_words(self):
+        marks = plots.marks(self.curve.kind, self.curve.columns, self.curve.details)
+        assert len(marks) == 8
+        assert marks[0].text == "level 0.25: forecast 0\nrecalibrated 1\n1 rows"
+        words = plots.describe(self.curve.kind, self.curve.columns, self.curve.details)
+        assert words.startswith("Recalibrated against forecast quantiles of 2 levels. The largest gap is at level")
 
-
-@pytest.fixture
-def ax_cumulative(plt):
-    return CURVE_CUMULATIVE.plot()
-
-
-def test_walk(ax_cumulative):
-    (walk,) = [line for line in ax.lines if line.get_label() == "cumulative difference"]
-    np.testing.assert_array_equal(walk.get_xdata(), CURVE_CUMULATIVE.abscissa)
-    np.testing.assert_array_equal(walk.get_ydata(), CURVE_CUMULATIVE.difference)
-
-
-def test_band_is_two_standard_deviations_of_the_end(ax_cumulative):
-    (band,) = ax.collections
-    heights = band.get_paths()[0].vertices[:, 1]
-    assert (heights.min(), heights.max()) == pytest.approx((-2 * CURVE_CUMULATIVE.scale, 2 * CURVE_CUMULATIVE.scale))
-
-
-def test_axes_cumulative(ax_cumulative):
-    assert ax.get_xlabel() == "share of rows, by score"
-    assert ax.get_ylabel() == "cumulative observed minus predicted"
-    assert ax.get_xlim() == (0.0, 1.0)
-
-
-def test_scores_stand_where_they_are_reached(ax_cumulative):
-    ax.figure.canvas.draw()
-    (top,) = ax.child_axes
-    written = dict(zip(top.get_xticks(), (float(text.get_text()) for text in top.get_xticklabels()), strict=True))
-    assert written == {0.25: 0.25, 0.75: 0.5, 1.0: 1.0}
-    assert top.get_xlabel() == "score"
-
-
-@pytest.mark.parametrize("n", [1, 2, 1000])
-def test_any_number_of_scores(plt, n):
-    p = (np.arange(n) + 0.5) / n
-    ax = cumulative_differences(p > 0.5, p).plot()
-    ax.figure.canvas.draw()
-    assert 1 <= len(ax.child_axes[0].get_xticks()) <= min(n, 8)
-
-
-Y = [3.0, 1.0, 5.0, 4.0]
-VALUES = np.stack([np.arange(4.0), np.arange(4.0) + 2], axis=1)
-CURVE_QUANTILE_RELIABILITY = reliability_curve(Y, Quantiles(VALUES, [0.25, 0.75]))
-
-
-@pytest.fixture
-def ax_quantile_reliability(plt):
-    return CURVE_QUANTILE_RELIABILITY.plot()
-
-
-def test_one_line_per_level(ax_quantile_reliability):
-    for level in (0.25, 0.75):
-        (line,) = [line for line in ax.lines if line.get_label() == f"level {level:g}"]
-        chosen = CURVE_QUANTILE_RELIABILITY.level == level
-        np.testing.assert_array_equal(line.get_xdata(), CURVE_QUANTILE_RELIABILITY.forecast[chosen])
-        middle = (CURVE_QUANTILE_RELIABILITY.recalibrated_low + CURVE_QUANTILE_RELIABILITY.recalibrated_high)[
-            chosen
-        ] / 2
-        np.testing.assert_array_equal(line.get_ydata(), middle)
-
-
-def test_one_region_per_level(ax_quantile_reliability):
-    assert len(ax.collections) == 2
-    corners = ax.collections[1].get_paths()[0].vertices
-    chosen = CURVE_QUANTILE_RELIABILITY.level == 0.75
-    for x, low, high in zip(
-        CURVE_QUANTILE_RELIABILITY.forecast[chosen],
-        CURVE_QUANTILE_RELIABILITY.recalibrated_low[chosen],
-        CURVE_QUANTILE_RELIABILITY.recalibrated_high[chosen],
-        strict=True,
-    ):
-        heights = corners[corners[:, 0] == x, 1]
-        assert (heights.min(), heights.max()) == (low, high)
-
-
-def test_diagonal_quantile_reliability(ax_quantile_reliability):
-    (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
-    np.testing.assert_array_equal(line.get_xydata(), [[0, 0], [5, 5]])
-
-
-def test_axes_quantile_reliability(ax_quantile_reliability):
-    assert ax.get_xlabel() == "forecast quantile"
-    assert ax.get_ylabel() == "recalibrated quantile"
-
-
-def test_few_labels_for_many_levels(plt):
-    levels = np.arange(1, 20) / 20
-    ax = reliability_curve(Y, Quantiles(np.arange(4.0)[:, None] + levels, levels)).plot()
-    assert len(ax.get_legend().get_texts()) == 8
-
-
-def test_infinite_forecasts_are_left_out(plt):
-    curve = reliability_curve(Y, Quantiles([-np.inf, 1.0, 2.0, np.inf], 0.5))
-    ax = curve.plot()
-    (line,) = [line for line in ax.lines if line.get_label() == "level 0.5"]
-    np.testing.assert_array_equal(line.get_xdata(), [1.0, 2.0])
-    assert len(plots.marks(curve.kind, curve.columns, curve.details)) == 2
-    assert "forecast" in plots.describe(curve.kind, curve.columns, curve.details)
-
-
-def test_marks_and_words():
-    marks = plots.marks(
-        CURVE_QUANTILE_RELIABILITY.kind, CURVE_QUANTILE_RELIABILITY.columns, CURVE_QUANTILE_RELIABILITY.details
-    )
-    assert len(marks) == 8
-    assert marks[0].text == "level 0.25: forecast 0\nrecalibrated 1\n1 rows"
-    words = plots.describe(
-        CURVE_QUANTILE_RELIABILITY.kind, CURVE_QUANTILE_RELIABILITY.columns, CURVE_QUANTILE_RELIABILITY.details
-    )
-    assert words.startswith("Recalibrated against forecast quantiles of 2 levels. The largest gap is at level")
-
-
-def test_each_level_is_thinned_alone():
-    y = np.random.default_rng(0).normal(size=5000)
-    q = y + np.random.default_rng(1).normal(size=5000)
-    curve = reliability_curve(y, Quantiles(np.stack([q - 1, q + 1], axis=1), [0.2, 0.8]))
-    few = plots.thin(curve.kind, curve.columns, 400)
-    assert len(few["level"]) <= 400
-    for level in (0.2, 0.8):
-        ours, all_ = few["level"] == level, curve.level == level
-        assert ours.sum() > 50
-        for name in ("forecast", "recalibrated_low", "recalibrated_high"):
-            ends = (few[name][ours].min(), few[name][ours].max())
-            assert ends == (curve.columns[name][all_].min(), curve.columns[name][all_].max())
+    def test_each_level_is_thinned_alone(self):
+        y = np.random.default_rng(0).normal(size=5000)
+        q = y + np.random.default_rng(1).normal(size=5000)
+        curve = reliability_curve(y, Quantiles(np.stack([q - 1, q + 1], axis=1), [0.2, 0.8]))
+        few = plots.thin(curve.kind, curve.columns, 400)
+        assert len(few["level"]) <= 400
+        for level in (0.2, 0.8):
+            ours, all_ = few["level"] == level, curve.level == level
+            assert ours.sum() > 50
+            for name in ("forecast", "recalibrated_low", "recalibrated_high"):
+                ends = (few[name][ours].min(), few[name][ours].max())
+                assert ends == (curve.columns[name][all_].min(), curve.columns[name][all_].max())

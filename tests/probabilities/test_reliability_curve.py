@@ -206,3 +206,8 @@ def test_batches_add_up():
 def test_options_of_probabilities(refusal, option, value):
     message = refusal(reliability_curve, Y, Quantiles(Y, 0.5), **{option: value})
     assert message == f"{option}= is for probabilities; got {value!r} with Quantiles. Leave it out"
+
+
+@pytest.mark.parametrize("option", ["bins", "strategy", "level", "method", "simultaneous", "resamples", "rng"])
+def test_an_array_is_refused_by_name(refusal, option):
+    assert option in refusal(reliability_curve, [0, 1], [0.2, 0.7], **{option: np.array([0.5, 0.9])})

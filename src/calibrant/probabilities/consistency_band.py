@@ -183,5 +183,11 @@ def _refits(summary: Ordered, resamples: int, level: float, rng: np.random.Gener
 
 
 def _quantiles(draws: FloatArray, level: float) -> FloatArray:
-    tail = (1 - level) / 2
-    return np.quantile(draws, [tail, 1 - tail], axis=0)
+    """Return order statistics beyond which a further draw falls with probability (1 - level)/2 at most, on either side.
+
+    The k-th smallest of B draws has a further one below it with probability k/(B + 1) at most. Interpolated quantiles
+    would be exceeded too often where the tail is a few draws, as it is for many bins together.
+    """
+    B = draws.shape[0]
+    k = max(1, math.floor((B + 1) * (1 - level) / 2 * (1 + ROUNDING)))
+    return np.sort(draws, axis=0)[[k - 1, B - k]]
