@@ -67,4 +67,4 @@ def test_what_needs_the_rows_says_so(verb):
 def test_every_verb_is_asked(asked):
     of_all, of_groups = asked
     assert of_all == set(ENTRIES)
-    assert of_groups == {name for name, entry in ENTRIES.items() if "groups" in entry.options}
+    assert of_groups == {name for name, entry in ENTRIES.items() if "groups" in entry.defaults}
