@@ -123,17 +123,17 @@ class SlabFinding(NamedTuple):
 
 
 def worst_slabs(
-    y: Any,
-    prediction: Any,
+    y: ArrayLike,
+    prediction: Intervals | Sets,
     *,
-    features: Any,
+    features: ArrayLike,
     mass: float,
-    directions: Any,
-    search: Any,
+    directions: int | ArrayLike,
+    search: float | ArrayLike | None,
     standardize: bool,
-    weights: Any,
-    classes: Any,
-    rng: Any,
+    weights: None,
+    classes: Labels | None,
+    rng: Rng | None,
 ) -> list[SlabFinding]:
     """Return the worst slab of each level; the options are those of `worst_slab_coverage`."""
     if weights is not None:
