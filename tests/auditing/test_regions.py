@@ -128,7 +128,7 @@ class TestVerdict:
         verdict = cb.audit(y, predicted, resamples=19).verdict
         assert verdict.status == "miscalibrated"
         assert verdict.sentences[0] == (
-            "The 90 % intervals hold 84 % of the outcomes (95 % confidence: 82 % to 86 %): they are too narrow."
+            "The 90 % intervals cover 84 % of the outcomes (95 % confidence: 82 % to 86 %): they are too narrow."
         )
         y, predicted = hits(970, 1000)
         verdict = cb.audit(y, predicted, resamples=19).verdict
@@ -139,7 +139,7 @@ class TestVerdict:
         y, predicted = hits(905, 1000)
         verdict = cb.audit(y, predicted, resamples=19).verdict
         assert verdict.status == "no evidence"
-        assert "not proof" in verdict.sentences[1]
+        assert "does not prove" in verdict.sentences[1]
         y, predicted = hits(27, 30)
         verdict = cb.audit(y, predicted, resamples=19).verdict
         assert verdict.status == "cannot tell"
@@ -501,7 +501,7 @@ def test_a_shift_and_a_scale():
     assert low.status == "miscalibrated"
     assert any("do not exceed the 50 % quantile" in s and s.endswith("it is too low.") for s in low.sentences)
     narrow = cb.audit(Y_QUANTILES, quantiles(factor=0.8), resamples=99).verdict
-    assert narrow.sentences[0].startswith("The central 90 % intervals hold")
+    assert narrow.sentences[0].startswith("The central 90 % intervals cover")
     assert narrow.sentences[0].endswith("they are too narrow.")
     assert not any("quantile (" in sentence for sentence in narrow.sentences)  # both tails are off: no shift
     assert "off the weighted interval score" in narrow.sentences[-1]

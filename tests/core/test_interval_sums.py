@@ -53,7 +53,7 @@ def test_it_equals_the_row_scores(require, infinite):
         slow = summarize(verb, y, prediction, **options)
         with (
             mock.patch("calibrant.core.interval_sums.takes_fast_body", return_value=True),
-            mock.patch.object(module, "FAST_CHUNK", 1999),  # several threads, and a last chunk that is not full
+            mock.patch.object(module, "FAST_CHUNK_ROWS", 1999),  # several threads, and a last chunk that is not full
         ):
             fast = summarize(verb, y, prediction, **options)
         a, b = moments_of(slow), moments_of(fast)

@@ -56,7 +56,7 @@ class TestRefused:
     def test_other_names_do_not_merge(self, refusal):
         brier, log = summarize(brier_score, [0], [0.5]), summarize(log_score, [0], [0.5])
         message = refusal(lambda: brier + log, error=SummaryError)
-        words = "moments of 'brier_score' do not merge with moments of 'log_score': they were made by other verbs"
+        words = "moments of 'brier_score' do not merge with moments of 'log_score': they were made by different verbs"
         assert message.startswith(words)
 
     def test_other_options_do_not_merge(self, refusal):
@@ -66,12 +66,12 @@ class TestRefused:
     def test_measuring_with_other_options(self, refusal):
         summary = summarize(log_score, [0], [0.5], clip=0.1)
         message = refusal(log_score, summary, error=SummaryError)
-        assert message.startswith("these moments hold log_score(clip=0.1), not log_score")
+        assert message.startswith("these moments are of log_score(clip=0.1), not log_score")
         assert log_score(summary, clip=0.1) == pytest.approx(np.log(2))
 
     def test_nothing(self, refusal):
         message = refusal(Moments.zero().mean_of, "s", error=SummaryError)
-        assert message.startswith("these moments hold nothing, not s")
+        assert message.startswith("these moments are of nothing, not s")
 
 
 class TestHits:

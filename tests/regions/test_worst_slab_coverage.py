@@ -154,7 +154,7 @@ def test_no_row_in_the_slab(refusal):
     message = refusal(
         worst_slab_coverage, y, prediction, features=[0.0, 1.0, 8.0, 9.0], search=search, error=NotApplicableError
     )
-    assert "none of the 2 evaluation rows lies in the worst slab, which holds 2 of 2 rows" in message
+    assert "none of the 2 evaluation rows lies in the worst slab, which has 2 of 2 rows" in message
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ from calibrant.scores.energy_score import energy_score
 SCORED = 200_000_000  # pairs of draws times coordinates
 DRAWN = 20  # coordinates
 COORDINATE = words.INTERVALS._replace(
-    holds="The central {level} intervals of {group} hold {share} of the outcomes ({confidence})",
+    holds="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
     lines="coordinates and levels",
 )
 

@@ -25,7 +25,7 @@ from calibrant.inputs.rows import DistributionRows, Judged
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks
 from calibrant.probabilities.consistency_test import Redrawn, redrawn_metrics
-from calibrant.regions.audit_tables import MOST_LEVELS, at_level
+from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
 
 CELLS, SORTED = "cells", "sorted"
 MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
@@ -270,7 +270,7 @@ def score(
 def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
     """Return the mean score of each level, named by it; nothing if there are many, which are in a table."""
     levels = rows.prediction.levels
-    if levels.size > MOST_LEVELS:
+    if levels.size > MAX_LEVELS_SHOWN:
         return (), ()
     found: list[Measurement] = []
     missing: list[str] = []

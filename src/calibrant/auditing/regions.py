@@ -21,7 +21,7 @@ from calibrant.ranking.pit import pit_histogram
 from calibrant.regions import audit_tables as sized
 from calibrant.regions import verdict as words
 from calibrant.regions.audit_tables import (
-    MOST_LEVELS,
+    MAX_LEVELS_SHOWN,
     at_level,
     conformal_caveat,
     grouped,
@@ -79,7 +79,7 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
 def _widths(rows: IntervalRows, widths: Any, finite: Any, spread: str) -> list[Measurement]:
     """Return the width of each level, and which share of them is finite; of many levels they are in a table."""
     levels = rows.prediction.levels
-    if levels.size > MOST_LEVELS:
+    if levels.size > MAX_LEVELS_SHOWN:
         return []
     name = "width" if spread == "mean" else "width.median"
     share = "share of finite widths" if levels.size == 1 else "finite share"  # not cut where the line is long
@@ -323,7 +323,7 @@ def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
                 "Adjusted p-values hold for all of these together (Holm).",
             )
         )
-    if always or levels.table.levels.size > MOST_LEVELS:
+    if always or levels.table.levels.size > MAX_LEVELS_SHOWN:
         note = "Coverage is the share of outcomes that do not exceed the quantile."
         found.append(line_table("levels", "Quantiles", levels.curve, note))
     return found

@@ -1,4 +1,4 @@
-"""One pass over outcomes and bounds for coverage, width and interval score: the compiled body of their row scores."""
+"""Sums for coverage, width and interval score in one compiled pass over outcomes and bounds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from calibrant.core.dispatch import CHUNK_ROWS, on_threads, takes_fast_body
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
-FAST_CHUNK = 1 << 19
-BLOCK = 1024  # rows whose scores stay in the nearest cache while their mean is taken and then their spread
+FAST_CHUNK_ROWS = 1 << 19
+BLOCK_ROWS = 1024  # their scores stay in the first cache while their mean and then their spread are computed
 
 
 class IntervalSums(NamedTuple):
     """Of n rows of weight 1: outcomes inside, mean and spread Σ(s - mean)² of the scores, extreme outcomes.
 
-    Infinite scores count as 0 in both; `infinite` is their number. What was not asked for is 0.
+    Infinite scores count as 0 in both; `infinite` is their number. Sums that were not requested are 0.
     """
 
     n: int
@@ -60,7 +60,7 @@ class IntervalSums(NamedTuple):
 
 
 def sums_in_one_pass(n: int, w: FloatArray) -> bool:
-    """Tell whether so many rows with these weights take the compiled body; else their row scores are the way."""
+    """Tell whether the compiled body is used for so many rows with these weights; else their row scores are."""
     return is_unit(w) and takes_fast_body(n)
 
 
@@ -97,8 +97,8 @@ def hits_of_quantiles(rows: QuantileRows) -> list[IntervalSums]:
 class Terms(NamedTuple):
     """What a score adds up over K intervals: width (u - l) + below (l - y)₊ + above (y - u)₊.
 
-    A factor of 0 leaves its part out, however large that is. A median m adds below (m - y)₊ + above (y - m)₊ with its
-    own two factors.
+    A factor of 0 leaves its part out, even if that is infinite. A median m adds below (m - y)₊ + above (y - m)₊ with
+    its own two factors.
     """
 
     lower: FloatArray  # (n, K)
@@ -124,11 +124,11 @@ def interval_sums(y: FloatArray, terms: Terms, *, hits: bool = False, extremes: 
         ends = (float(v[part].min()), float(v[part].max())) if extremes else (0.0, 0.0)
         return IntervalSums(part.stop - part.start, int(covered), mean, spread, int(infinite), *ends)
 
-    return reduce(IntervalSums.merged, on_threads(work, v.size, size=FAST_CHUNK))
+    return reduce(IntervalSums.merged, on_threads(work, v.size, size=FAST_CHUNK_ROWS))
 
 
 def _rows(columns: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return the columns as rows of contiguous memory, and the number of each; they are copied only if they must be."""
+    """Return the columns as rows of contiguous memory, and the number of each; they are copied only if necessary."""
     rows, order = columns.T, np.arange(columns.shape[1])
     if rows[::-1].flags.c_contiguous:
         return _read_only(rows[::-1]), order[::-1].copy()
@@ -146,16 +146,16 @@ def _read_only(array: FloatArray) -> FloatArray:
 def _compiled() -> Any:
     import numba
 
-    # Sums may be taken in any order, and no score is NaN; infinite ones occur, so that "fast" would be wrong.
+    # Sums may be taken in any order and no score is NaN, but scores may be infinite: plain "fast" would be wrong.
     @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
     def kernel(  # type: ignore[no-untyped-def]  # pragma: no cover
         y, lower, upper, low, high, width, below, above, median, short, long, count, begin, stop
     ):
         hits, infinite, mean, spread = 0, 0, 0.0, 0.0
-        scores = np.empty(BLOCK)
+        scores = np.empty(BLOCK_ROWS)
         scored = width.any() or below.any() or above.any() or short != 0.0 or long != 0.0
-        for start in range(begin, stop, BLOCK):  # small loops, each of which becomes vector instructions
-            end = min(start + BLOCK, stop)
+        for start in range(begin, stop, BLOCK_ROWS):  # small loops that compile to vector instructions
+            end = min(start + BLOCK_ROWS, stop)
             v = y[start:end]
             m = v.shape[0]
             s = scores[:m]

@@ -1,4 +1,4 @@
-"""Means and spread of per-row scores: for every measurement that is a mean."""
+"""Means and spread of per-row scores: the summary of every measurement that is a mean."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class Moments(Summary):
     """Moments of named row scores s, merged by Chan's formula, which subtracts no large numbers.
 
     `mean` is Σws/Σw. `mean2` and `spread2` are mean and centred second moment with weights w²: the variance of a
-    weighted mean needs Σw²(s - mean)² = spread2 + Σw² (mean2 - mean)². Infinite scores are counted by weight apart.
+    weighted mean needs Σw²(s - mean)² = spread2 + Σw² (mean2 - mean)². Infinite scores count as 0 in
+    all of them; `infinite` is their weight.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("rows",)
@@ -80,9 +81,9 @@ class Moments(Summary):
         if self.names != other.names:
             ours, theirs = listing(self.names, most=2), listing(other.names, most=2)
             raise SummaryError(
-                f"moments of {ours} do not merge with moments of {theirs}: they were made by other verbs or options. "
-                "Pass the same to all, also what each batch would else choose by itself, such as locations= and a "
-                "kernel with its length scale"
+                f"moments of {ours} do not merge with moments of {theirs}: they were made by different verbs or "
+                "options. Pass the same options to all batches, also those that each batch would otherwise choose, "
+                "such as locations= and a kernel with its length scale"
             )
         w, w2 = self.w + other.w, self.w2 + other.w2
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite spread of huge scores
@@ -108,7 +109,7 @@ class Moments(Summary):
     def _column(self, name: str) -> int:
         if name not in self.names:
             raise SummaryError(
-                f"these moments hold {', '.join(self.names) or 'nothing'}, not {name}; "
+                f"these moments are of {', '.join(self.names) or 'nothing'}, not {name}; "
                 "measure with the verb and the options that the summary was made with"
             )
         return self.names.index(name)
@@ -124,7 +125,7 @@ class Moments(Summary):
 
 
 def _between(first: FloatArray, second: FloatArray, share: float) -> FloatArray:
-    """Return first + (second - first) share; finite for finite numbers, even if their difference is not."""
+    """Return first + (second - first) share; finite for finite numbers, even if their difference overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         step = second - first
         return np.where(np.isfinite(step), first + step * share, first * (1 - share) + second * share)
@@ -137,7 +138,7 @@ def _moments(s: Scores, w: FloatArray, w2: FloatArray) -> tuple[float, float, fl
     infinite = 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is looked at below
         total = float(s.sum())
-        if not np.isfinite(total):  # a sum of finite scores is hardly ever infinite
+        if not np.isfinite(total):  # rarely because finite scores overflow
             finite = np.isfinite(s)
             infinite, s = float(w[~finite].sum()), np.where(finite, s, 0.0)
             total = float(s.sum())

@@ -1,4 +1,4 @@
-"""Coverage in an audit: its measurements and its tables."""
+"""Coverage in an audit: its measurements, tables and sections."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from calibrant.regions.verdict import (
     seen_at,
 )
 
-MOST_LEVELS = 9  # that have measurements of their own; more are in a table
+MAX_LEVELS_SHOWN = 9  # with their own measurements; more are in a table
 
 
 def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement, ...]:
     """Return one measurement per level, with its interval, the nominal level to compare with, and the p-value."""
     lines = lines_of(curve)
-    if len(lines) > MOST_LEVELS:
+    if len(lines) > MAX_LEVELS_SHOWN:
         return ()
     found: list[Measurement] = []
     for k, line in enumerate(lines):
@@ -125,7 +125,7 @@ def group_table(tables: list[Curve], several: bool, *, name: str = "groups", tit
             "pvalue": column("pvalue"),
             "pvalue_adjusted": column("pvalue_holm"),
         },
-        f"{test} test of each {noun}{' and level' if several else ''}; adjusted p-values hold for all of them "
+        f"{test} test of each {noun}{' and level' if several else ''}; p-values are adjusted for all of them "
         f"together (Holm).{small_groups(small) if noun == 'group' else ''}",
     )
 
@@ -173,8 +173,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-PERMUTED = 20_000_000  # rows, over all permutations
-FEWEST_PERMUTATIONS = 99
+MAX_PERMUTED_ROWS = 20_000_000  # over all permutations
+MIN_PERMUTATIONS = 99
 ONLY_LOW = " Only too low a coverage counts."
 
 SizedRows = IntervalRows | SetRows
@@ -182,7 +182,7 @@ SizedRows = IntervalRows | SetRows
 
 @dataclass(frozen=True, eq=False)
 class Covered:
-    """What is counted once: hits, sizes, and the coverage of all rows and by size."""
+    """What is counted once for all sections: hits, sizes, and the coverage of all rows and by size."""
 
     table: HitTable
     sizes: Sizes
@@ -207,26 +207,26 @@ def coverage_section(found: Covered, setting: Setting, said: words.Words, furthe
     """Return the section on the coverage of all rows."""
     things = said.things
     band = coverage_lines(found.table, setting, simultaneous=True)
-    lines = line_table("levels", "Coverage of each level", found.curve, "Adjusted p-values hold for all levels (Holm).")
+    lines = line_table("levels", "Coverage of each level", found.curve, "P-values are adjusted for all levels (Holm).")
     figure = Figure(
         "coverage",
         "Nominal against observed coverage",
-        f"On the dashed line the {things} hold what they promise; below it they are "
+        f"On the dashed line the {things} have the stated coverage; below it they are "
         f"{said.too_low.removeprefix('they are ')}, above it {said.too_high.removeprefix('they are ')}. The lines or "
-        "the band around the dots hold for all levels together.",
+        "the band around the dots cover all levels together.",
         band,
     )
     return Section(
         "coverage",
         "Coverage",
-        f"Do the {things} hold the outcome as often as their level says?",
+        f"Do the {things} cover the outcome as often as their level says?",
         (
             *level_measurements(found.curve, "coverage", f"coverage of {{}} {things}"),
             *joint_measurement(found.joint),
             *further,
         ),
         (figure,) if found.table.levels.size and not np.isnan(found.table.levels).any() else (),
-        (*([lines] if found.table.levels.size > MOST_LEVELS else []), *tables),
+        (*([lines] if found.table.levels.size > MAX_LEVELS_SHOWN else []), *tables),
     )
 
 
@@ -235,13 +235,13 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     measurements = tuple(
         at_level(measurement, said.things, found.table.levels, k)
         for k in places_of(found)
-        for measurement in _size_measurements(_one(found.sizes, k), setting, size, PERMUTED // found.sizes.L)
+        for measurement in _size_measurements(_one(found.sizes, k), setting, size, MAX_PERMUTED_ROWS // found.sizes.L)
     )
     table = line_table(
         "sizes",
         f"Coverage by {size}",
         found.by_size,
-        f"Rows with {said.things} of about one {size}; adjusted p-values hold for all lines together (Holm)."
+        f"Rows with {said.things} of about the same {size}; p-values are adjusted for all lines together (Holm)."
         + (ONLY_LOW if found.sizes.K else ""),
         first=size,
     )
@@ -249,8 +249,8 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     figure = Figure(
         "sizes",
         f"Coverage by {size}{level}",
-        f"Each line holds rows with {said.things} of about one {size}. A level outside its line is missed by more than "
-        "chance, looked at on its own.",
+        f"Each line is for rows with {said.things} of about the same {size}. A level outside its line is missed by "
+        "more than chance, if this line is looked at alone.",
         shown,
     )
     several = len(set(found.by_size.group[found.by_size.count > 0].tolist())) > 1
@@ -266,7 +266,7 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
 
 def places_of(found: Covered) -> range:
     """Return the numbers of the levels that have measurements of their own; none if there are many."""
-    return range(found.sizes.L if found.sizes.L <= MOST_LEVELS else 0)
+    return range(found.sizes.L if found.sizes.L <= MAX_LEVELS_SHOWN else 0)
 
 
 def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) -> tuple[Table, ...]:
@@ -301,7 +301,7 @@ def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -
 
 
 def with_sizes(verdict: Verdict, found: Covered, setting: Setting, sentence: str, none: str) -> Verdict:
-    """Let rows of one size speak, if there are several sizes."""
+    """Add rows of one size to the verdict, if there are several sizes."""
     filled = found.by_size.count > 0
     if len(set(found.by_size.group[filled].tolist())) < 2 or np.isnan(found.by_size.pvalue_holm[filled]).all():
         return verdict
@@ -315,19 +315,19 @@ def _one(sizes: Sizes, k: int) -> Sizes:
 
 
 def _size_measurements(sizes: Sizes, setting: Setting, size: str, most: int) -> tuple[Measurement, ...]:
-    """Return what sizes of one level have to say; permutations may touch `most` rows."""
+    """Return the measurements of the sizes of one level; permutations may use `most` rows in all."""
     lowest = Measurement(
         "size_stratified_coverage",
         f"lowest coverage by {size}",
         float(size_stratified_coverage(sizes)),
-        method="lowest coverage of the groups in the table; low by chance where groups are small",
+        method="lowest coverage of the groups in the table; low by chance if groups are small",
     )
     if sizes.n < 2:
         return (lowest,)
     label = f"HSIC of {size} and coverage"
     cost = min(sizes.n, 8 * sizes.tied(0).size.size)
     B = min(setting.resamples, most // cost)
-    if min(FEWEST_PERMUTATIONS, setting.resamples) > B or not sizes.parts[0].has_equal_weights:
+    if min(MIN_PERMUTATIONS, setting.resamples) > B or not sizes.parts[0].has_equal_weights:
         return lowest, Measurement("coverage_hsic", label, float(coverage_hsic(sizes)))
     value, permuted = hsic_permutations(sizes, 0, resamples=B, rng=setting.rng)
     pvalue = (1 + int(np.count_nonzero(reaches(permuted, value)))) / (B + 1)
@@ -353,7 +353,7 @@ def _shortened(curve: Curve) -> Curve:
 
 
 def seen_caveat(curve: Curve, tests: int, setting: Setting) -> list[str]:
-    """Return what such an audit can see; nothing where nothing is tested."""
+    """Return which shortfall such an audit detects; nothing if nothing is tested."""
     if np.isnan(curve.pvalue).all():
         return []
     seen = seen_at(curve, tests, setting)
@@ -361,23 +361,23 @@ def seen_caveat(curve: Curve, tests: int, setting: Setting) -> list[str]:
         return ["With so few rows no shortfall of coverage is found 4 times in 5."]
     return [
         f"With this many rows coverage too low by {points(seen)} is found 4 times in 5 at the "
-        f"{percent(1 - setting.level)} level, corrected for all tests; less may stay unseen."
+        f"{percent(1 - setting.level)} level, corrected for all tests; a smaller one may not be detected."
     ]
 
 
 def nesting_caveat(rows: IntervalRows | SetRows) -> list[str]:
-    """Say in how many rows a lower level reaches beyond a higher one."""
+    """Say in how many rows the prediction of a lower level reaches beyond that of a higher one."""
     bad = int(np.count_nonzero(not_nested(rows)))
     if not bad:
         return []
     return [
-        f"In {bad:,} of {rows.n:,} rows a prediction of a lower level reaches beyond that of a higher level, so that "
-        "the levels are not tested together. Are levels or columns exchanged?"
+        f"In {bad:,} of {rows.n:,} rows a prediction of a lower level reaches beyond that of a higher level. The "
+        "levels are therefore not tested together. Are levels or columns exchanged?"
     ]
 
 
 def conformal_caveat(things: str, setting: Setting) -> list[str]:
-    """Say what the coverage of split conformal prediction rests on."""
+    """Say how the calibration set enters the coverage of split conformal prediction."""
     if setting.calibration_size is not None:
         return [
             f"Tests allow for a calibration set of {setting.calibration_size:,} scores, on which the coverage of split "
@@ -390,6 +390,6 @@ def conformal_caveat(things: str, setting: Setting) -> list[str]:
 
 
 def weights_caveat(n: int, w: Any) -> list[str]:
-    """Say how many rows of equal weight the rows are worth."""
+    """Say how many rows of equal weight these rows are worth."""
     effective = float(w.sum()) ** 2 / float((np.asarray(w) ** 2).sum())
     return [f"With these weights {n:,} rows count like {effective:,.0f}."] if effective < 0.9 * n else []

@@ -409,7 +409,7 @@ class _Pairs:
             j[far] -= 1
 
     def cut(self, t: float, low: int, high: int) -> tuple[float, float] | None:
-        """Keep the side of t that holds both ranks; if each side holds one, return their differences."""
+        """Keep the side of t that has both ranks; if each side has one, return their differences."""
         j = self.ends(t)
         below = int((self.count * (self.before[j] - self.before[1:])).sum())
         if below <= low:

@@ -25,7 +25,7 @@ def draw_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any
 
 
 def marks_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the point of each line that holds rows."""
+    """Return the point of each line that has rows."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
     names = ("nominal", "group", "count", "coverage", "lower", "upper")
@@ -118,7 +118,7 @@ def _in_groups(column: Mapping[str, Any]) -> bool:
 
 
 def _places(column: Mapping[str, Any]) -> Any:
-    """Return where each line stands: its group in the order of the lines, levels of one group next to each other."""
+    """Return the position of each line: groups in the order of the lines, levels of one group side by side."""
     groups = list(dict.fromkeys(column["group"].tolist()))
     levels = np.unique(column["nominal"]).tolist()
     step = 0.5 / max(1, len(levels))

@@ -1,4 +1,4 @@
-"""What audits of intervals, sets, quantiles and laws share: coverage line by line, with exact tests."""
+"""Coverage in audits of intervals, sets, quantiles and distributions: exact tests line by line, and the verdict."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BINOMIAL = "; binomial p-values"
 def coverage_lines(
     summary: Summary, setting: Setting, *, alternative: Alternative = "two-sided", **options: Any
 ) -> Curve:
-    """Return the coverage curve of a summary with the p-values that an audit rests on.
+    """Return the coverage curve of a summary with the p-values that an audit uses.
 
     They allow for outcomes that lie on a quantile, and for the size of a conformal calibration set. With
     ``alternative="less"`` only too low a coverage counts.
@@ -179,11 +179,11 @@ Line = dict[str, Any]
 
 
 class Words(NamedTuple):
-    """How a kind of prediction is spoken of; `holds` is a sentence with places for level, share, and interval."""
+    """The words for a kind of prediction; `holds` is a sentence with places for level, share and interval."""
 
     things: str
     holds: str
-    too_low: str  # what it means that a level holds too little
+    too_low: str  # what too low a coverage means
     too_high: str
     advice: str
     lines: str = "levels"
@@ -192,19 +192,19 @@ class Words(NamedTuple):
 
 INTERVALS = Words(
     "intervals",
-    "The {level} intervals hold {share} of the outcomes ({confidence})",
+    "The {level} intervals cover {share} of the outcomes ({confidence})",
     "they are too narrow",
     "they are wider than they need to be",
-    "Conformal prediction on held-out rows sets the coverage right; coverage alone does not make intervals good.",
+    "Conformal prediction on held-out rows corrects the coverage; coverage alone does not make intervals good.",
 )
 SETS = INTERVALS._replace(
     things="sets",
-    holds="The {level} sets hold {share} of the outcomes ({confidence})",
+    holds="The {level} sets cover {share} of the outcomes ({confidence})",
     too_low="they are too small",
     too_high="they are larger than they need to be",
-    advice="Conformal prediction on held-out rows sets the coverage right; coverage alone does not make sets good.",
+    advice="Conformal prediction on held-out rows corrects the coverage; coverage alone does not make sets good.",
 )
-CENTRAL = INTERVALS._replace(holds="The central {level} intervals hold {share} of the outcomes ({confidence})")
+CENTRAL = INTERVALS._replace(holds="The central {level} intervals cover {share} of the outcomes ({confidence})")
 QUANTILES = Words(
     "quantiles",
     "{share} of the outcomes do not exceed the {level} quantile ({confidence})",
@@ -255,11 +255,11 @@ def _not_rejected(things: str, judged: list[tuple[Curve, Words]], tests: int, p:
     if seen is not None and seen <= NOTABLE:
         return Verdict(
             "no evidence",
-            f"Nothing speaks against these {things} ({pvalue_words(p)}).",
+            f"No evidence of miscalibration in these {things} ({pvalue_words(p)}).",
             (
                 *_worst_sentence(curve, words, setting),
                 f"Coverage too low by {points(seen)} would have been found 4 times in 5 with this many rows. "
-                "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
+                "This does not prove calibration: smaller errors, and errors that cancel, are not detected.",
             ),
         )
     found = "No shortfall of coverage" if seen is None else f"Only coverage too low by {points(seen)} or more"
@@ -276,12 +276,12 @@ def _not_rejected(things: str, judged: list[tuple[Curve, Words]], tests: int, p:
 
 
 def kernel_verdict(p: float | None, setting: Setting) -> Verdict:
-    """Return the verdict on laws without a distribution function, which the kernel test alone can judge."""
+    """Return the verdict on distributions without a distribution function, which only the kernel test can judge."""
     if p is None:
-        return Verdict("cannot tell", "No test applies to these predictive laws.")
+        return Verdict("cannot tell", "No test applies to these predictive distributions.")
     p = min(1.0, setting.families * p)
     if p < 1 - setting.level:
-        return Verdict("miscalibrated", f"These predictive laws are not calibrated ({pvalue_words(p)}).")
+        return Verdict("miscalibrated", f"These predictive distributions are not calibrated ({pvalue_words(p)}).")
     return Verdict("cannot tell", f"The kernel test finds nothing ({pvalue_words(p)}), and no other test applies.")
 
 
@@ -294,9 +294,9 @@ def seen_at(curve: Curve, tests: int, setting: Setting) -> float | None:
 
 
 def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Setting, sentence: str, none: str) -> Verdict:
-    """Return a verdict that also speaks of rows whose predictions are of about one size.
+    """Return a verdict that also covers rows whose predictions have about one size.
 
-    Where all levels are off already, rows of one size are named only if they differ from the others.
+    If all levels are off already, rows of one size are named only if they differ from the others.
     """
     lines = [line for line in lines_of(by_size) if line["count"]]
     off = [line for line in lines if setting.families * line["pvalue_holm"] < 1 - setting.level]
@@ -328,9 +328,9 @@ def how_off(line: Line, words: Words) -> str:
 
 
 def _off(judged: list[tuple[Curve, Words]], tests: int, setting: Setting) -> list[str]:
-    """Return the sentence on the level of each curve that is off most, and how many levels of the first are.
+    """Return a sentence on the worst level of each curve, and how many levels of the first curve are off.
 
-    Beside intervals that are off, quantiles are named only if all that are off lie on one side: a shift.
+    If intervals are off too, quantiles are named only if all of those that are off lie on one side: a shift.
     """
     found: list[str] = []
     for curve, words in judged:
@@ -392,7 +392,7 @@ def shares_apart(nominal: float, *shares: float) -> list[str]:
 
 
 def _enough(curve: Curve, tests: int, setting: Setting) -> int:
-    """Return about how many rows see a notable shortfall at every level: ((z + 0.84)/0.05)² c(1 - c)."""
+    """Return about how many rows detect a notable shortfall at every level: ((z + 0.84)/0.05)² c(1 - c)."""
     share = (1 - setting.level) / (setting.families * tests * curve.nominal.size)
     deviations = normal_quantile(1 - share / 2) + normal_quantile(POWER)
     variance = float(np.max(curve.nominal * (1 - curve.nominal)))

@@ -138,7 +138,7 @@ def _statistic(summary: Moments | Sizes, options: WidthOptions) -> float | Float
         return summary.per_level([summary.median(k) for k in range(summary.L)])
     names = [name.removeprefix("width") for name in summary.names if name.startswith("width[")]
     if not names:
-        raise SummaryError(f"this summary holds {', '.join(summary.names)}, no widths; make it with summarize('width')")
+        raise SummaryError(f"this summary has {', '.join(summary.names)}, no widths; make it with summarize('width')")
     values = [_mean(summary, name, options.statistic) for name in names]
     return np.array(values) if SEVERAL in names[0] else values[0]
 

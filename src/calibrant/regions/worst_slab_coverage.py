@@ -47,19 +47,19 @@ def worst_slab_coverage(
     y, prediction, classes
         As in `coverage`: `Intervals` or `Sets`.
     features
-        Numbers of shape (n, D), what a slab is cut from.
+        Numbers of shape (n, D) that define the slabs.
     mass
-        Least share of the search rows that a slab holds, in (0, 1].
+        Smallest share of the search rows in a slab, in (0, 1].
     directions
         How many directions: the D axes, then random ones up to this number; or an array (M, D) of directions. With one
         feature there is one direction.
     search
-        Share of the rows, drawn at random, on which the slab is looked for; or which rows these are, True and False.
-        None looks for it on all rows and measures it on the same ones, which is biased low.
+        Share of the rows, drawn at random, on which the slab is searched; or a mask of these rows, True and False. None
+        searches on all rows and measures coverage on the same ones, which is biased low.
     standardize
         Whether features are centred and divided by their standard deviation first.
     weights
-        Refused: a slab is defined by numbers of rows.
+        Refused: slabs are defined by counts of rows.
     rng
         A Generator or a whole number; needed wherever rows or directions are drawn at random.
 
@@ -74,8 +74,8 @@ def worst_slab_coverage(
     conditional coverage 0.9, 800 rows, 5 features and 60 directions it is 0.76 on average, with the split 0.90. Its
     standard error is that of a share of the evaluation rows in the slab, about 0.75 n · mass of them;
     ``interval(worst_slab_coverage, ...)`` is an exact interval for it. Along each direction the search is exhaustive:
-    rows of equal projection are never cut apart; slabs of equal coverage are told apart by more rows, then the first
-    direction, then the lower a.
+    rows of equal projection stay together. Among slabs of equal coverage the one with more rows is taken, then the one
+    of the first direction, then the one with the lower a.
 
     References
     ----------
@@ -123,22 +123,22 @@ class SlabFinding(NamedTuple):
 
 
 def worst_slabs(
-    y: Any,
-    prediction: Any,
+    y: ArrayLike,
+    prediction: Intervals | Sets,
     *,
-    features: Any,
+    features: ArrayLike,
     mass: float,
-    directions: Any,
-    search: Any,
+    directions: int | ArrayLike,
+    search: float | ArrayLike | None,
     standardize: bool,
-    weights: Any,
-    classes: Any,
-    rng: Any,
+    weights: None,
+    classes: Labels | None,
+    rng: Rng | None,
 ) -> list[SlabFinding]:
     """Return the worst slab of each level; the options are those of `worst_slab_coverage`."""
     if weights is not None:
         raise NotApplicableError(
-            "worst_slab_coverage takes no weights: a slab is defined by numbers of rows, and so is its coverage"
+            "worst_slab_coverage takes no weights: slabs and their coverage are defined by counts of rows"
         )
     rows = read(
         "worst_slab_coverage", ("intervals", "sets"), y, prediction, weights=None, classes=classes, pos_label=None
@@ -149,10 +149,10 @@ def worst_slabs(
     chosen = _read_search(search, rows.n)
     V, drawn = _read_directions(directions, X.shape[1])
     if rng is None and (isinstance(chosen, int) or drawn):
-        what = "the rows that the slab is looked for on" if isinstance(chosen, int) else "directions"
+        what = "the rows on which the slab is searched" if isinstance(chosen, int) else "directions"
         raise InputError(
-            f"worst_slab_coverage draws {what} at random; pass rng=0, or any other whole number or Generator, so that "
-            "the value can be repeated"
+            f"worst_slab_coverage draws {what} at random; pass rng=0, or any other whole number or Generator, to "
+            "make the value reproducible"
         )
     chance = generator(0 if rng is None else rng)  # without rng nothing is drawn
     # The order of the rows must not matter, so rows and directions are drawn for rows in an order of their own.
@@ -184,7 +184,7 @@ def _evaluated(slab: Slab, V: FloatArray, X: FloatArray, c: NDArray[np.bool_], s
     rows = int(np.count_nonzero(within))
     if rows == 0:
         raise NotApplicableError(
-            f"none of the {z.size} evaluation rows lies in the worst slab, which holds {slab.rows} of {searched} rows "
+            f"none of the {z.size} evaluation rows lies in the worst slab, which has {slab.rows} of {searched} rows "
             "of the search; use a larger mass, or fewer rows for the search"
         )
     return SlabFinding(slab, v, int(np.count_nonzero(c[within])), rows)
@@ -256,7 +256,7 @@ def _unit_vectors(rng: np.random.Generator, M: int, D: int) -> FloatArray:
 
 def _standardized(X: FloatArray) -> FloatArray:
     """Return columns of mean 0 and standard deviation 1; constant ones become 0."""
-    X = X / np.maximum(np.abs(X).max(axis=0), np.finfo(np.float64).tiny)  # so that squares stay in range
+    X = X / np.maximum(np.abs(X).max(axis=0), np.finfo(np.float64).tiny)  # keeps squares in range
     X = X - X.mean(axis=0)
     spread = X.std(axis=0)
     constant = X.max(axis=0) == X.min(axis=0)
@@ -292,7 +292,7 @@ def projected(features: FloatArray, v: FloatArray) -> FloatArray:
 def worst_slab(features: FloatArray, covered: NDArray[np.bool_], directions: Iterable[FloatArray], least: int) -> Slab:
     """Return the slab of lowest coverage over all directions and all slabs of at least so many rows.
 
-    Rows of equal projection are never cut apart. Of slabs of equal coverage the one with most rows is returned, then
+    Rows of equal projection stay together. Of slabs of equal coverage the one with most rows is returned, then
     that of the first direction, then the lowest. `features` has shape (n, D), least <= n.
 
     Examples
