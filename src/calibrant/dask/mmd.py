@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.dask.cross_sums import own_sum, point_cross_sum
+from calibrant.dask.cross_sums import point_cross_sum
 from calibrant.dask.pairs import BlockPairs
 from calibrant.dask.partitions import Table, dask_library, delayed_task, refusals_name, tables_of
 from calibrant.errors import InputError
@@ -18,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, seed_of
 from calibrant.kernels.kernel import Kernel
 from calibrant.kernels.point_kernels import PointKernel, point_kernel
-from calibrant.points.discrepancy import mmd_of_sums
+from calibrant.points.discrepancy import diagonal_sum, mmd_of_sums
 from calibrant.points.inputs import check_names, read_points
 from calibrant.points.sums import pair_sums
 
@@ -169,7 +169,7 @@ class _Within:
 
     def __call__(self, block: Points, kernel: PointKernel) -> tuple[int, float, float]:
         found = float(pair_sums(block.Z, kernel, (block.n,))[0, 0])
-        return block.n, found, own_sum(block.Z, kernel) if self.own else 0.0
+        return block.n, found, diagonal_sum(block.Z, kernel) if self.own else 0.0
 
 
 def _between(block: Points, other: Points, kernel: PointKernel) -> float:
