@@ -9,7 +9,7 @@ from calibrant import Exponential, Gaussian, InputError, Summary, SummaryError
 from calibrant.core import summary as codec
 from calibrant.kernels.pair_sums import kernel_tile
 from calibrant.kernels.point_kernels import Polynomial
-from calibrant.points import blocks as point_blocks
+from calibrant.points import blocks as module
 from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
 from calibrant.points.discrepancy import mmd
 
@@ -153,7 +153,7 @@ def sets(n, d):
 @pytest.mark.parametrize("d", [1, 5, 20])
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks(name, d, few, monkeypatch):
-    monkeypatch.setattr(point_blocks, "NUMBERS_AT_ONCE", few)
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
     y, x = sets(12, d)
     found = block_terms(y, x, KERNELS[name], 4)
     for b in range(3):
@@ -168,7 +168,7 @@ def test_blocks(name, d, few, monkeypatch):
 @pytest.mark.parametrize("d", [1, 5, 20])
 @pytest.mark.parametrize("name", KERNELS)
 def test_pairs(name, d, few, monkeypatch):
-    monkeypatch.setattr(point_blocks, "NUMBERS_AT_ONCE", few)
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
     y, x = sets(10, d)
     found = linear_terms(y, x, KERNELS[name])
     for k in range(5):

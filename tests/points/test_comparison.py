@@ -571,6 +571,14 @@ class TestNoTruth:
         assert all(m.pvalue is None and m.expected is None for m in audit.findings.measurements)
         assert table(audit)["vendi_score.wide"].details["sd over subsets"] > 0  # 140 of its 160 points at a time
 
+    def test_a_set_that_repeats_itself_is_named(self):
+        """A length scale as wide as the whole set scores such a set as high as others."""
+        sets = {"new": NORMAL, "old": np.repeat(NORMAL[:16], 10, axis=0)}
+        said = [text for text in compare(None, sets).findings.caveats if "repeats itself" in text]
+        assert said == ["90 % of the points of old equal an earlier one: it repeats itself."]
+        beside = compare(NORMAL, sets["old"], resamples=319).findings.caveats
+        assert "90 % of the points of generated equal an earlier one: it repeats itself." in beside
+
     def test_there_is_nothing_to_draw(self, refusal, tmp_path):
         audit = compare(None, NORMAL)
         assert refusal(audit.plot, error=NotApplicableError) == "this audit has no figures to draw"
@@ -595,6 +603,12 @@ class TestDistributionsOfInput:
         one = compare(REAL, RIGHT, resamples=319)
         other = compare(REAL[::-1], RIGHT[::-1], resamples=319)
         assert one.findings.to_dict() == other.findings.to_dict()
+
+    @pytest.mark.parametrize("options", [{"resamples": 10**9}, {"level": 1 - 1e-12}])
+    def test_memory_is_not_taken_on_request(self, options, refusal):
+        message = refusal(compare, NORMAL, NORMAL[:M], **options)
+        assert "GB of memory; at most" in message
+        assert "Pass fewer resamples" in message
 
     def test_a_call_repeats_itself(self, right):
         again = compare(REAL, RIGHT, resamples=B, rng=np.random.default_rng(0))

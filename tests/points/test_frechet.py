@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, NotApplicableError
 from calibrant.points import frechet as module
-from calibrant.points import frechet as root_trace
 from calibrant.points.frechet import expected_frechet, frechet_distance
 from calibrant.points.moments import PointMoments
 
@@ -402,14 +401,14 @@ def test_refused(refusal):
 def forms_of(y, points):
     S1, S2 = (np.atleast_2d(np.cov(z.T)) for z in (y, points))
     L1, L2 = np.linalg.cholesky(S1), np.linalg.cholesky(S2)
-    rows = [root_trace.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)]
-    vectors = [root_trace.factor_of_covariance(S) for S in (S1, S2)]
+    rows = [module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)]
+    vectors = [module.factor_of_covariance(S) for S in (S1, S2)]
     return {
-        "eigenvalues": root_trace._eigenvalue_form(L1, S2, np.inf),
-        "Cholesky factors": root_trace._factor_form(L1, L2, np.inf),
-        "rows": root_trace.nuclear_norm(*rows),
-        "eigenvectors": root_trace.nuclear_norm(*vectors),
-        "mixed": root_trace.nuclear_norm(rows[0], vectors[1]),
+        "eigenvalues": module._eigenvalue_form(L1, S2, np.inf),
+        "Cholesky factors": module._factor_form(L1, L2, np.inf),
+        "rows": module.nuclear_norm(*rows),
+        "eigenvectors": module.nuclear_norm(*vectors),
+        "mixed": module.nuclear_norm(rows[0], vectors[1]),
     }
 
 
@@ -427,9 +426,9 @@ def test_rows_in_parts(monkeypatch):
     draw = np.random.default_rng(7)
     points = draw.normal(size=(500, 6))
     centre = (points - points[0]).mean(axis=0)
-    whole = root_trace.factor_of_rows(points, centre)
-    monkeypatch.setattr(root_trace, "MIN_CHUNK_POINTS", 1)
-    parts = root_trace.factor_of_rows(points, centre)
+    whole = module.factor_of_rows(points, centre)
+    monkeypatch.setattr(module, "MIN_CHUNK_POINTS", 1)
+    parts = module.factor_of_rows(points, centre)
     np.testing.assert_allclose(parts.T @ parts, np.cov(points.T), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(np.abs(parts), np.abs(whole), rtol=1e-9, atol=1e-12)
 
@@ -441,10 +440,10 @@ def test_an_inaccurate_form_is_left():
     size = 10.0 ** -np.linspace(0, 6.5, d)
     y, points = (draw.normal(size=(n, d)) * size @ turn for n in (60, 80))
     S1, S2 = np.cov(y.T), np.cov(points.T)
-    most = root_trace.MAX_ERROR * (np.trace(S1) + np.trace(S2))
-    assert root_trace._eigenvalue_form(np.linalg.cholesky(S1), S2, most) is None
-    exact = root_trace.nuclear_norm(*(root_trace.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
-    found = root_trace.root_trace(S1, S2)
+    most = module.MAX_ERROR * (np.trace(S1) + np.trace(S2))
+    assert module._eigenvalue_form(np.linalg.cholesky(S1), S2, most) is None
+    exact = module.nuclear_norm(*(module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
+    found = module.root_trace(S1, S2)
     assert found is None or abs(found - exact) < 1e-10 * np.trace(S1 + S2)
 
 
@@ -457,9 +456,9 @@ def test_the_eigenvalue_form_is_wrong_where_it_is_left():
     L1 = np.linalg.cholesky(S1)
     values = np.linalg.eigvalsh(L1.T @ S2 @ L1)
     forced = np.sqrt(np.maximum(values, 0)).sum()
-    exact = root_trace.nuclear_norm(*(root_trace.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
+    exact = module.nuclear_norm(*(module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
     assert abs(forced - exact) > 1e-11 * np.trace(S1 + S2)
-    assert abs(root_trace.root_trace(S1, S2) - exact) < 1e-13 * np.trace(S1 + S2)
+    assert abs(module.root_trace(S1, S2) - exact) < 1e-13 * np.trace(S1 + S2)
 
 
 def test_eigenvalues_of_rounding_are_left_out():
@@ -468,6 +467,6 @@ def test_eigenvalues_of_rounding_are_left_out():
     constant = draw.normal(size=(50, 4)) * [1.0, 0.0, 1e-8, 1e8]
     for points, rank in ((wide, 5), (doubled, 3), (constant, 3), (np.ones((4, 3)), 0)):
         S = np.cov(points.T)
-        F = root_trace.factor_of_covariance(S)
+        F = module.factor_of_covariance(S)
         assert F.shape == (rank, points.shape[1])
         np.testing.assert_allclose(F.T @ F, S, rtol=1e-12, atol=1e-13 * S.max())

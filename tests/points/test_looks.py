@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from calibrant.points import looks as point_dependence
+from calibrant.points import looks
 from calibrant.points.comparison import compare
 from calibrant.points.inputs import PointSets
 from calibrant.points.looks import dependence
@@ -72,7 +72,7 @@ def test_perfect_dependence():
 
 def test_nothing_is_said_where_the_sets_are_not_different(monkeypatch):
     rng = np.random.default_rng(6)
-    monkeypatch.setattr(point_dependence, "dependence", pytest.fail)
+    monkeypatch.setattr(looks, "dependence", pytest.fail)
     found = compare(normal(200, 2, 0.5, rng), normal(200, 2, 0.5, rng), resamples=319).verdict
     assert found.status == "no evidence"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant import InputError, Summary, SummaryError
 from calibrant.core import summary as codec
-from calibrant.points import moments as point_moments
+from calibrant.points import moments as module
 from calibrant.points.moments import PointMoments
 
 X = np.random.default_rng(0).normal(size=(30, 4)) * [1e-3, 1.0, 10.0, 1e4] + [0.0, 5.0, -100.0, 1e6]
@@ -91,8 +91,8 @@ class TestValues:
 class TestChunks:
     def test_chunks_change_nothing_but_rounding(self, monkeypatch):
         whole = PointMoments.of(X)
-        monkeypatch.setattr(point_moments, "CHUNK_NUMBERS", 1)
-        monkeypatch.setattr(point_moments, "MIN_CHUNK_POINTS", 7)
+        monkeypatch.setattr(module, "CHUNK_NUMBERS", 1)
+        monkeypatch.setattr(module, "MIN_CHUNK_POINTS", 7)
         parts = PointMoments.of(X)
         close(parts.mean, whole.mean)
         near(parts.scatter, whole.scatter)
@@ -100,7 +100,7 @@ class TestChunks:
 
     def test_no_copy_of_all_points(self, monkeypatch):
         draw = np.random.default_rng(0)
-        monkeypatch.setattr(point_moments, "CHUNK_NUMBERS", 10_000)
+        monkeypatch.setattr(module, "CHUNK_NUMBERS", 10_000)
         points = draw.normal(size=(200_000, 4))
         PointMoments.about(points[:10], points[0])
         tracemalloc.start()

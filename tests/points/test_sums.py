@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from calibrant import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 from calibrant.inputs.arrays import unit_weights
-from calibrant.kernels import pair_sums as pair_sums_permuted_sums
-from calibrant.kernels.pair_sums import TILE as TILE_PERMUTED_SUMS
+from calibrant.kernels import pair_sums as kernel_pair_sums
+from calibrant.kernels.pair_sums import TILE as KERNEL_TILE
 from calibrant.kernels.pair_sums import centred, kernel_tile, squared_distances
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.kernels.profile import profile_of
 from calibrant.points import sums as module
-from calibrant.points import sums as point_sums
 from calibrant.points.sums import (
     BLOCK,
     MAX_DIVISION_BYTES,
@@ -82,24 +81,24 @@ def test_fast_body_is_the_reference_body(name, d, sizes):
     Z, w = points(sum(sizes), d), np.random.default_rng(2).random(sum(sizes))
     kernel, g = KERNELS[name], len(sizes)
     multiplied = kernel.distance == "euclidean" and d > 16
-    reference = point_sums._summed(point_sums._reference(Z, kernel, sizes, w, False, multiplied), g)
-    body = point_sums._fast_products if multiplied else point_sums._fast_differences
-    fast = point_sums._summed(body(centred(Z) if multiplied else Z, profile_of(kernel), sizes, w), g)
+    reference = module._summed(module._reference(Z, kernel, sizes, w, False, multiplied), g)
+    body = module._fast_products if multiplied else module._fast_differences
+    fast = module._summed(body(centred(Z) if multiplied else Z, profile_of(kernel), sizes, w), g)
     np.testing.assert_allclose(fast, reference, rtol=1e-12)
 
 
 def test_large_inputs_take_the_fast_body(monkeypatch):
     Z = points(400, 3)
     expected = pair_sums(Z, KERNELS["gaussian"], (150, 250), squared=True)
-    monkeypatch.setattr(point_sums, "takes_fast_double_sum", lambda n, terms: True)
-    monkeypatch.setattr(point_sums, "_reference", None)
+    monkeypatch.setattr(module, "takes_fast_double_sum", lambda n, terms: True)
+    monkeypatch.setattr(module, "_reference", None)
     np.testing.assert_allclose(pair_sums(Z, KERNELS["gaussian"], (150, 250), squared=True), expected, rtol=1e-12)
 
 
 def test_a_square_that_has_no_compiled_profile_takes_the_reference_body(monkeypatch):
     Z = points(50, 3)
     expected = by_definition(Z, KERNELS["matern32"], (20, 30), squared=True)
-    monkeypatch.setattr(point_sums, "takes_fast_double_sum", lambda n, terms: True)
+    monkeypatch.setattr(module, "takes_fast_double_sum", lambda n, terms: True)
     np.testing.assert_allclose(pair_sums(Z, KERNELS["matern32"], (20, 30), squared=True), expected, rtol=1e-12)
 
 
@@ -151,8 +150,8 @@ def test_inputs_stay_as_they_are():
     np.testing.assert_array_equal(Z, before)
 
 
-BLOCK_PERMUTED_SUMS = pair_sums_permuted_sums.BLOCK
-KERNELS_PERMUTED_SUMS = [lambda d: np.exp(-d), lambda d: np.exp(-d / 3), np.cos]
+KERNEL_BLOCK = kernel_pair_sums.BLOCK
+DISTANCE_KERNELS = [lambda d: np.exp(-d), lambda d: np.exp(-d / 3), np.cos]
 
 
 def distances(N, seed=0):
@@ -165,7 +164,7 @@ def distances(N, seed=0):
 def tile_of(D):
     def tile(rows, columns):
         found = D[rows, columns]
-        assert max(found.shape) <= TILE_PERMUTED_SUMS
+        assert max(found.shape) <= KERNEL_TILE
         return found
 
     return tile
@@ -178,9 +177,7 @@ def whole(K, V):
     return ((V @ K) * V).sum(axis=1), V @ K.sum(axis=1), K.sum(), (K * K).sum()
 
 
-@pytest.mark.parametrize(
-    "N", [2, 3, TILE_PERMUTED_SUMS + 1, BLOCK_PERMUTED_SUMS, BLOCK_PERMUTED_SUMS + 1, 2 * BLOCK_PERMUTED_SUMS + 7]
-)
+@pytest.mark.parametrize("N", [2, 3, KERNEL_TILE + 1, KERNEL_BLOCK, KERNEL_BLOCK + 1, 2 * KERNEL_BLOCK + 7])
 def test_one_kernel(N):
     D, V = distances(N), relabellings(N // 2, N - N // 2, SPLITS_OF_ALL_ROWS + 3, np.random.default_rng(1))
     sums = permuted_sums(tile_of(D), V)
@@ -189,33 +186,33 @@ def test_one_kernel(N):
 
 
 def test_many_splits_are_cut(monkeypatch):
-    N = BLOCK_PERMUTED_SUMS + 3
+    N = KERNEL_BLOCK + 3
     D, V = distances(N), relabellings(9, N - 9, 10, np.random.default_rng(1))
-    whole = permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS)
+    whole = permuted_sums(tile_of(D), V, DISTANCE_KERNELS)
     monkeypatch.setattr("calibrant.points.sums.SPLITS_OF_A_BLOCK", 4)
-    for found, expected in zip(permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS), whole, strict=True):
+    for found, expected in zip(permuted_sums(tile_of(D), V, DISTANCE_KERNELS), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
 
 
-@pytest.mark.parametrize("N", [5, BLOCK_PERMUTED_SUMS + 9])
+@pytest.mark.parametrize("N", [5, KERNEL_BLOCK + 9])
 def test_each_kernel_of_the_same_distances(N):
     D, V = distances(N), relabellings(N // 3, N - N // 3, 7, np.random.default_rng(2))
-    sums = permuted_sums(tile_of(D), V, KERNELS_PERMUTED_SUMS)
+    sums = permuted_sums(tile_of(D), V, DISTANCE_KERNELS)
     assert [part.shape for part in sums] == [(3, 7), (3, 7), (3,), (3,)]
-    for number, kernel in enumerate(KERNELS_PERMUTED_SUMS):
+    for number, kernel in enumerate(DISTANCE_KERNELS):
         for found, expected in zip(sums, whole(kernel(D), V), strict=True):
             np.testing.assert_allclose(found[number], expected, rtol=1e-11, atol=1e-9)
 
 
 def test_a_block_is_formed_once_for_all_kernels_and_splits():
-    N, seen = BLOCK_PERMUTED_SUMS + 1, []
+    N, seen = KERNEL_BLOCK + 1, []
     D = distances(N)
 
     def tile(rows, columns):
         seen.append((rows.start, columns.start))
         return D[rows, columns]
 
-    permuted_sums(tile, relabellings(N - 5, 5, 50, np.random.default_rng(0)), KERNELS_PERMUTED_SUMS)
+    permuted_sums(tile, relabellings(N - 5, 5, 50, np.random.default_rng(0)), DISTANCE_KERNELS)
     assert len(seen) == len(set(seen))
     assert all(row <= column for row, column in seen)
 

@@ -24,7 +24,6 @@ from calibrant import (
 )
 from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import median
-from calibrant.points import vendi as kernel_spectrum
 from calibrant.points import vendi as module
 from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score, vendi_scores
 
@@ -149,9 +148,9 @@ class TestOrders:
         points = np.random.default_rng(0).normal(size=(50, 8))
         expected = vendi_score(points, order=2 + 1e-9, kernel="cosine")
         twin = vendi_score(points, order=2, kernel="cosine")
-        monkeypatch.setattr(kernel_spectrum, "MAX_MATRIX_ROWS", 7)
-        monkeypatch.setattr(kernel_spectrum, "BLOCK_POINTS", 16)
-        monkeypatch.setattr(kernel_spectrum, "_twin", None)  # too large to be formed
+        monkeypatch.setattr(module, "MAX_MATRIX_ROWS", 7)
+        monkeypatch.setattr(module, "BLOCK_POINTS", 16)
+        monkeypatch.setattr(module, "_twin", None)  # too large to be formed
         blocks = vendi_score(points, order=2, kernel="cosine")
         assert twin == pytest.approx(blocks, rel=1e-13)
         assert twin == pytest.approx(expected, rel=1e-7)
@@ -314,8 +313,7 @@ class TestRefused:
         assert vendi_score(points, order=order, bandwidth=1.0, weights=weights) >= 1
 
     def test_many_points_and_columns(self, monkeypatch, refusal):
-        for owner in (module, kernel_spectrum):
-            monkeypatch.setattr(owner, "MAX_MATRIX_ROWS", 10)
+        monkeypatch.setattr(module, "MAX_MATRIX_ROWS", 10)
         points = np.random.default_rng(0).normal(size=(12, 11))
         message = refusal(vendi_score, points, kernel="cosine", error=NotApplicableError)
         assert "with 11 rows" in message
@@ -586,8 +584,8 @@ def test_both_matrices_of_a_cosine_have_the_same_eigenvalues(d):
 def test_chunks_change_nothing(monkeypatch):
     X = np.random.default_rng(2).normal(size=(50, 4))
     whole = eigenvalues(X, unit_weights(50), "cosine")
-    monkeypatch.setattr(kernel_spectrum, "BLOCK_POINTS", 7)
-    monkeypatch.setattr(kernel_spectrum, "CHUNK_NUMBERS", 1)
+    monkeypatch.setattr(module, "BLOCK_POINTS", 7)
+    monkeypatch.setattr(module, "CHUNK_NUMBERS", 1)
     np.testing.assert_allclose(eigenvalues(X, unit_weights(50), "cosine"), whole, rtol=1e-12)
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from calibrant.core.decorators import mean_metric, metric
 
 from calibrant import coverage_curve, coverage_gap, decompose, width
 from calibrant.core.catalogue import find
-from calibrant.core.decorators import mean_metric, metric
 from calibrant.core.kinds import KINDS
 from calibrant.core.moments import Moments
 from calibrant.testing import DATA, PROPERTIES, PerRow, Subject, check_verb

@@ -20,7 +20,7 @@ from calibrant.points.classifier_test import c2st
 from calibrant.points.discrepancy import kernel_distance, mmd
 from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance
-from calibrant.points.inputs import PointSets, random_part
+from calibrant.points.inputs import PointSets, distinct, random_part
 from calibrant.points.moments import PointMoments
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.points.vendi import vendi_scores
@@ -234,6 +234,7 @@ def classifier_look(compared: Compared) -> PointLook:
 
 ORDER = 2.0  # needs no eigenvalues
 MAX_SCORED = 5_000  # points of each set
+REPETITIVE_SHARE = 0.5  # of the points of a set that equal an earlier one
 CAVEAT = "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only."
 
 
@@ -258,7 +259,15 @@ def diversity_look(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> 
         "How many different points is each set worth? 1 if all are alike, n if no two are. Diverse is not correct.",
         measurements,
     )
-    return PointLook(section, None, (), (CAVEAT,))
+    return PointLook(section, None, (), (CAVEAT, *_repetitions(sets)))
+
+
+def _repetitions(sets: Mapping[str, FloatArray]) -> Iterator[str]:
+    """Yield a caveat for each set that repeats itself; a length scale as wide as the whole set does not show it."""
+    for name, points in sets.items():
+        share = 1 - len(distinct(points).points) / len(points)
+        if share >= REPETITIVE_SHARE:
+            yield f"{percent(share)} of the points of {name} equal an earlier one: it repeats itself."
 
 
 MIN_CORRELATED, MAX_CORRELATED = 20, 1000  # points of each set

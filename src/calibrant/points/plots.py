@@ -1,4 +1,4 @@
-"""Pictures of two sets of points."""
+"""Pictures of two sets of points: scatter, coordinates and distribution functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOKS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
 
 
 def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the points of both sets; those of the second are crosses, so that both are seen where they overlap."""
+    """Draw the points of both sets; the second set has crosses, to show both where they overlap."""
     for number, (colour, marker) in enumerate(LOOKS):
         here = np.asarray(columns["set"]) == number
         ax.plot(
@@ -45,7 +45,7 @@ def marks_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[
 
 
 def describe_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say where the middles are and how far the points reach."""
+    """Describe the means and the standard deviations."""
     said = []
     for number, mark in enumerate(marks_cloud(columns, details)):
         here = np.asarray(columns["set"]) == number
@@ -65,7 +65,7 @@ def _name(details: Mapping[str, Any], number: int) -> str:
 CLOUD = Picture(draw_cloud, marks_cloud, describe_cloud, thinned=("first", "second"), lines="set", scattered=True)
 
 
-LONGEST = 18  # letters of a name
+MAX_NAME_LETTERS = 18
 RATIOS = (
     (0.01, 0.1, 1, 10, 100),
     (0.25, 0.5, 1, 2, 4),
@@ -73,7 +73,7 @@ RATIOS = (
     (0.8, 0.9, 1, 1.1, 1.25),
     (0.9, 0.95, 1, 1.05, 1.1),
     (0.96, 0.98, 1, 1.02, 1.04),
-)  # that have ticks, coarse ones first
+)  # of ticks, the coarsest first
 
 
 def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -92,7 +92,7 @@ def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     )
     ax.axvline(details["reference"], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference")
     ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label="observed")
-    names = [plain(shortened(name, LONGEST)) for name in details["names"]]
+    names = [plain(shortened(name, MAX_NAME_LETTERS)) for name in details["names"]]
     limits = _limits(np.concatenate([value, low, high, [details["reference"]]]), details["logarithmic"])
     if details["logarithmic"]:
         ax.set_xscale("log")
@@ -106,7 +106,7 @@ def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
 
 
 def _ticks(limits: tuple[float, float]) -> list[float]:
-    """Return ratios with few digits between the limits, the coarsest that are three or more."""
+    """Return ratios with few digits between the limits: the coarsest list with three or more."""
     for ratios in RATIOS:
         found = [tick for tick in ratios if limits[0] <= tick <= limits[1]]
         if len(found) > 2:
@@ -115,7 +115,7 @@ def _ticks(limits: tuple[float, float]) -> list[float]:
 
 
 def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:
-    """Return ends of the axis with some room beside the outermost values."""
+    """Return the limits of the axis, with a margin."""
     found = np.log(values) if logarithmic else values
     room = 0.08 * (found.max() - found.min()) or 1.0
     ends = found.min() - room, found.max() + room
@@ -133,7 +133,7 @@ def marks_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def describe_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say which coordinates lie outside of their range."""
+    """Describe which coordinates lie outside their range."""
     place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
     outside = np.flatnonzero((value < low) | (value > high))
     named = ", ".join(f"{details['names'][int(place[k])]} ({value[k]:.3g})" for k in outside[:5])
@@ -168,7 +168,7 @@ def marks_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> l
 
 
 def describe_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say where the two are farthest apart."""
+    """Describe where the two are farthest apart."""
     value, a, b = (np.asarray(columns[name]) for name in ("value", "first", "second"))
     k = int(np.abs(a - b).argmax())
     first, second = details["names"]

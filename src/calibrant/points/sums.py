@@ -36,6 +36,7 @@ def pair_sums(
     w: FloatArray | None = None,
     *,
     squared: bool = False,
+    within: bool = True,
 ) -> FloatArray:
     """Return sums of a kernel over all pairs of points, one for each pair of sets.
 
@@ -51,6 +52,8 @@ def pair_sums(
         A weight for each point: terms are w_i w_j k(z_i, z_j). None for 1.
     squared
         Sum k² in place of k.
+    within
+        Whether pairs of points of one set are summed too; otherwise the diagonal of the result is 0.
 
     Returns
     -------
@@ -63,9 +66,9 @@ def pair_sums(
     if isinstance(kernel, Kernel) and _takes_fast_body(Z, kernel, squared):
         profile = _squared(profile_of(kernel)) if squared else profile_of(kernel)
         if multiplied:
-            return _summed(_fast_products(centred(Z), profile, sizes, weights), len(sizes))
-        return _summed(_fast_differences(Z, profile, sizes, weights), len(sizes))
-    return _summed(_reference(Z, kernel, sizes, weights, squared, multiplied), len(sizes))
+            return _summed(_fast_products(centred(Z), profile, sizes, weights, within), len(sizes))
+        return _summed(_fast_differences(Z, profile, sizes, weights, within), len(sizes))
+    return _summed(_reference(Z, kernel, sizes, weights, squared, multiplied, within), len(sizes))
 
 
 def _takes_fast_body(Z: FloatArray, kernel: Kernel, squared: bool) -> bool:
@@ -94,8 +97,20 @@ def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
     return found
 
 
+def _pairs_of(parts: Sequence[Part], within: bool) -> list[tuple[int, int]]:
+    """Return pairs a <= b of parts, without those of one set if only pairs between sets are summed."""
+    every = ((a, b) for a in range(len(parts)) for b in range(a, len(parts)))
+    return [(a, b) for a, b in every if within or parts[a].set != parts[b].set]
+
+
 def _reference(
-    Z: FloatArray, kernel: PointKernel, sizes: Sequence[int], w: FloatArray, squared: bool, multiplied: bool
+    Z: FloatArray,
+    kernel: PointKernel,
+    sizes: Sequence[int],
+    w: FloatArray,
+    squared: bool,
+    multiplied: bool,
+    within: bool = True,
 ) -> Iterator[FloatArray]:
     tile, unit = kernel_tile(Z, kernel), is_unit(w)
     parts = parts_of(sizes, BLOCK if multiplied else TILE)
@@ -104,6 +119,8 @@ def _reference(
         total = np.zeros((len(sizes), len(sizes)))
         for a, b in tiles.tolist():
             first, second = parts[a], parts[b]
+            if not within and first.set == second.set:
+                continue
             k = tile(first.rows, second.rows)
             with np.errstate(over="ignore", invalid="ignore"):  # of this thread
                 if squared:
@@ -116,12 +133,14 @@ def _reference(
     if not multiplied:
         yield from on_tiles(work, len(parts), label=LABEL)
         return
-    pairs = np.array([(a, b) for a in range(len(parts)) for b in range(a, len(parts))])
+    pairs = np.array(_pairs_of(parts, within))
     for start, stop in steps(len(pairs), size=1, label=LABEL):  # BLAS uses threads itself
         yield work(pairs[start:stop])
 
 
-def _fast_differences(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
+def _fast_differences(
+    Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray, within: bool = True
+) -> Iterator[FloatArray]:
     """Yield sums over tiles, with distances from differences; compiled."""
     parts = parts_of(sizes, TILE)
     panels, weights = np.zeros((len(parts), Z.shape[1], TILE)), np.zeros((len(parts), TILE))
@@ -134,17 +153,21 @@ def _fast_differences(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: 
 
     def work(tiles: NDArray[np.intp]) -> FloatArray:
         total = np.zeros((len(sizes), len(sizes)))
+        if not within:
+            tiles = tiles[sets[tiles[:, 0]] != sets[tiles[:, 1]]]
         kernel(tiles, panels, weights, sets, total, *profile)
         return total
 
     return on_tiles(work, len(parts), label=LABEL)
 
 
-def _fast_products(Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray) -> Iterator[FloatArray]:
+def _fast_products(
+    Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray, within: bool = True
+) -> Iterator[FloatArray]:
     """Yield sums over blocks, with squared distances from a matrix product; the rest is compiled."""
     parts, lengths = parts_of(sizes, BLOCK), np.einsum("ij,ij->i", Z, Z)
     weights, kernel = np.array(w), _compiled_products()
-    pairs = [(a, b) for a in range(len(parts)) for b in range(a, len(parts))]
+    pairs = _pairs_of(parts, within)
     for at, _ in steps(len(pairs), size=1, label=LABEL):
         first, second = (parts[k] for k in pairs[at])
         G, same = Z[first.rows] @ Z[second.rows].T, first == second
