@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.catalogue import find
 from calibrant.core.kept_rows import KeptRows
-from calibrant.dask.cross_sums import cross_sum, own_sum, point_cross_sum
+from calibrant.dask.cross_sums import cross_sum, point_cross_sum
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows, tables_of
 from calibrant.engines.batches import Table
 from calibrant.errors import InputError, NotApplicableError
@@ -32,7 +32,7 @@ from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.median import median_rows
 from calibrant.kernels.pair_sums import pair_sum
 from calibrant.kernels.point_kernels import PointKernel, point_kernel
-from calibrant.points.discrepancy import mmd_of_sums
+from calibrant.points.discrepancy import diagonal_sum, mmd_of_sums
 from calibrant.points.inputs import check_names, read_points
 from calibrant.points.sums import pair_sums
 
@@ -344,7 +344,7 @@ class _Within:
 
     def __call__(self, block: Points, kernel: PointKernel) -> tuple[int, float, float]:
         found = float(pair_sums(block.Z, kernel, (block.n,))[0, 0])
-        return block.n, found, own_sum(block.Z, kernel) if self.own else 0.0
+        return block.n, found(block.Z, kernel) if self.own else 0.0
 
 
 def _between_points(block: Points, other: Points, kernel: PointKernel) -> float:
