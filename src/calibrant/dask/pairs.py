@@ -344,7 +344,7 @@ class _Within:
 
     def __call__(self, block: Points, kernel: PointKernel) -> tuple[int, float, float]:
         found = float(pair_sums(block.Z, kernel, (block.n,))[0, 0])
-        return block.n, found(block.Z, kernel) if self.own else 0.0
+        return block.n, found, diagonal_sum(block.Z, kernel) if self.own else 0.0
 
 
 def _between_points(block: Points, other: Points, kernel: PointKernel) -> float:
