@@ -14,7 +14,7 @@ from calibrant.core.null import resampled_pvalue
 from calibrant.core.pvalues import normal_quantile, normal_sf
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
-from calibrant.points.inputs import PointSets
+from calibrant.points.inputs import IntArray, PointSets
 from calibrant.points.looks import Compared, PointLook, measured, point_view
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
@@ -248,7 +248,7 @@ def _listed(items: list[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
-def _table(compared: Compared, found: Differences, order: np.ndarray) -> Table:
+def _table(compared: Compared, found: Differences, order: IntArray) -> Table:
     sets = compared.sets
     columns = {
         "coordinate": tuple(compared.columns[j] for j in order),
@@ -266,50 +266,33 @@ def _table(compared: Compared, found: Differences, order: np.ndarray) -> Table:
 OF_CHANCE = "The bars show the range of chance, jointly for all coordinates and both questions."
 
 
-def _figures(compared: Compared, found: Differences, shown: np.ndarray) -> tuple[Figure, ...]:
-    ratio = found.spread[shown]
-    some = shown[np.isfinite(ratio) & (ratio > 0)]
-    location = _location_figure(compared, found, shown)
-    return (location, _spread_figure(compared, found, some, some.size < shown.size)) if some.size else (location,)
-
-
-def _location_figure(compared: Compared, found: Differences, shown: np.ndarray) -> Figure:
-    reach, reading = found.location_reach[shown], f"Right of the line: generated points have larger values. {OF_CHANCE}"
-    curve = _coordinates(
-        found.location[shown],
-        -reach,
-        reach,
-        compared,
-        found.method,
-        names=tuple(compared.columns[j] for j in shown),
-        axis="shift, in sd of the real points",
-        reference=0.0,
-        logarithmic=False,
-    )
-    return Figure("location", "Shift of each coordinate", reading, curve)
-
-
-def _spread_figure(compared: Compared, found: Differences, shown: np.ndarray, left_out: bool) -> Figure:
-    reach, reading = found.spread_reach[shown], f"Right of the line: generated points spread more. {OF_CHANCE}"
-    curve = _coordinates(
-        found.spread[shown],
-        np.exp(-reach),
-        np.exp(reach),
-        compared,
-        found.method,
-        names=tuple(compared.columns[j] for j in shown),
-        axis="ratio of standard deviations",
-        reference=1.0,
-        logarithmic=True,
-    )
-    if left_out:
+def _figures(compared: Compared, found: Differences, shown: IntArray) -> tuple[Figure, ...]:
+    reach = found.location_reach[shown]
+    axes = {"axis": "shift, in sd of the real points", "reference": 0.0, "logarithmic": False}
+    curve = _curve(compared, found, shown, found.location, (-reach, reach), axes)
+    reading = f"Right of the line: generated points have larger values. {OF_CHANCE}"
+    location = Figure("location", "Shift of each coordinate", reading, curve)
+    some = shown[np.isfinite(found.spread[shown]) & (found.spread[shown] > 0)]
+    if not some.size:
+        return (location,)
+    reach = found.spread_reach[some]
+    axes = {"axis": "ratio of standard deviations", "reference": 1.0, "logarithmic": True}
+    curve = _curve(compared, found, some, found.spread, (np.exp(-reach), np.exp(reach)), axes)
+    reading = f"Right of the line: generated points spread more. {OF_CHANCE}"
+    if some.size < shown.size:
         reading += " Coordinates that are constant in one set only are left out."
-    return Figure("spread", "Spread of each coordinate", reading, curve)
+    return location, Figure("spread", "Spread of each coordinate", reading, curve)
 
 
-def _coordinates(
-    value: FloatArray, low: FloatArray, high: FloatArray, compared: Compared, method: str, **details: Any
+def _curve(
+    compared: Compared,
+    found: Differences,
+    shown: IntArray,
+    values: FloatArray,
+    limits: tuple[FloatArray, FloatArray],
+    axes: dict[str, Any],
 ) -> Curve:
-    columns = {"place": np.arange(value.size, dtype=np.float64), "value": value, "low": low, "high": high}
-    n = compared.sets.n + compared.sets.m
-    return Curve("coordinates", columns, method, n, {**details, "level": compared.level})
+    place = np.arange(shown.size, dtype=np.float64)
+    columns = {"place": place, "value": values[shown], "low": limits[0], "high": limits[1]}
+    details = {"names": tuple(compared.columns[j] for j in shown), **axes, "level": compared.level}
+    return Curve("coordinates", columns, found.method, compared.sets.n + compared.sets.m, details)
