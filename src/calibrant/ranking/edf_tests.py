@@ -217,7 +217,7 @@ def cauchy(p: FloatArray) -> tuple[float, float]:
     return T, float(np.arctan2(1.0, T) / np.pi)
 
 
-FEWEST_ROWS = 5  # at which the limits of W² and A² hold the level
+FEWEST_ROWS = 5  # from which the limits of W² and A² keep the level
 FAR_TAIL = 1e-6  # tail of W² beyond which its correction for n is larger than what it corrects
 ROOT_PAIRS = 40
 NODES_PER_PAIR = 256  # the relative error is below 1e-11 as long as the tail is above 1e-300

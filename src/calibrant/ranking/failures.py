@@ -30,7 +30,7 @@ class NormalErrors(NamedTuple):
     `shift` is in predictive standard deviations, positive if predictions are too high; `spread` is the factor that the
     predictive spread needs. `parts` are what each of them alone would make of the first and second component, `rest`
     what both leave of the third and fourth, all in the size that many draws would give. `ends` is the share of ranks
-    0 and M that they would make. `measurable` tells whether any normal errors give such components.
+    0 and M that they would make. `measurable` says whether any normal errors give such components.
     """
 
     shift: float
@@ -214,7 +214,7 @@ def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, .
         return (OTHER,)
     shape = {HEAVY, LIGHT} & set(sizes)
     if shape and sizes[min(shape)] >= SHARE * max(sizes.values()):
-        first = min(shape)  # a spread that is wrong only in the core is not mended by a factor
+        first = min(shape)  # a spread that is wrong only in the core is not corrected by a factor
         return (first, *(name for name in _largest_first(sizes) if name not in (first, NARROW, WIDE)))
     return _largest_first(sizes)
 
@@ -229,7 +229,7 @@ def outward_failure(counts: NDArray[np.int64]) -> str:
 
 
 def _sizes(counts: NDArray[np.int64], errors: NormalErrors) -> dict[str, float]:
-    """Return the sizes of the errors that stand out from chance."""
+    """Return the sizes of the errors that are larger than chance explains."""
     n, M = int(counts.sum()), counts.size - 1
     rest = errors.rest if errors.measurable else errors.rest[:0]
     parts = np.concatenate([errors.parts[: min(M, 2)], rest])

@@ -1,4 +1,4 @@
-"""Which ranks an audit of draws looks at: those of each coordinate, of the whole, and against what was known."""
+"""The tests of ranks that an audit of draws makes: of coordinates, of the whole, and against covariates."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ CALM = (NONE, UNINFORMATIVE)
 def sample_verdict(
     explained: Explanation, marginal: Look, joint: list[Look], conditional: list[Look], setting: Setting
 ) -> Verdict:
-    """Return the verdict on draws: every look counts, and all together hold the level.
+    """Return the verdict on draws: every look counts, and all of them together keep the level.
 
     `explained` says what is wrong with each coordinate at the level that this leaves to it.
     """
@@ -170,7 +170,7 @@ def sample_verdict(
     if seen <= NOTABLE:
         return Verdict(
             "no evidence",
-            f"Nothing speaks against these draws ({pvalue_words(p)}).",
+            f"No evidence of miscalibration in these draws ({pvalue_words(p)}).",
             (
                 *idle,
                 f"A spread that is wrong by {percent(seen - 1)} would have been found 4 times in 5 with this many "
@@ -221,7 +221,7 @@ def _of_whole(joint: list[Look], tests: int, explained: Explanation, setting: Se
     listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
     if alone and not isinstance(explained.sentence, str):
         return [f"Each coordinate is right alone; their dependence is wrong ({listed})."]
-    return [f"The whole is off as well ({listed}); mend single coordinates first."]
+    return [f"The whole is off as well ({listed}); correct single coordinates first."]
 
 
 def _of_covariates(
@@ -237,7 +237,7 @@ def _of_covariates(
         return []
     listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
     if any(look.ranks is None for look in off):
-        told = "What was known of a row tells where its outcome falls among the draws"
+        told = "What was known of a row predicts where its outcome falls among the draws"
         return [f"{told} ({listed}): it was not used well."]
     return [f"Outcomes are not as far from what the covariates predict as the draws are ({listed})."]
 

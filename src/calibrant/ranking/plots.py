@@ -298,7 +298,7 @@ def marks_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say which bins hold most and least, and what the ends hold."""
+    """Describe the fullest and the emptiest bin, and both ends."""
     lower, upper, share = (np.asarray(columns[name]) for name in ("lower", "upper", "share"))
     most, least = int(share.argmax()), int(share.argmin())
     return (

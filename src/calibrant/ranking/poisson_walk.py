@@ -1,8 +1,8 @@
-"""The law of counts of N uniform numbers up to given points, within limits at every point: exact, nothing is simulated.
+"""The exact distribution of counts of N uniform numbers up to given points, within limits at every point.
 
 The counts c_j = #{u <= t_j} are those of a Poisson process of rate N, given that it jumps N times. Its increments are
-independent, so convolutions carry the law of the count from point to point (Moscovich and Nadler 2017). The vectors
-span no more than the limits. There is no compiled body: NumPy ends before a compiler has begun.
+independent, so convolutions carry the distribution of the count from point to point (Moscovich and Nadler 2017). The
+vectors span no more than the limits. There is no compiled body: NumPy ends before a compiler has begun.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class PoissonWalk:
 
     N: int
     t: FloatArray
-    kernels: tuple[Masses, ...]  # the law of the number of jumps in each step, equal steps share one
+    kernels: tuple[Masses, ...]  # the distribution of the number of jumps in each step, equal steps share one
     mirrored: bool
 
     @classmethod
@@ -111,7 +111,7 @@ class PoissonWalk:
         """Return C = P(lower_j <= c_j <= upper_j for all j), to about 13 decimals.
 
         If points and limits mirror each other, t_j and 1 - t_j, half of the steps do: the way from 1 back to the middle
-        has the law of the way from 0.
+        has the distribution of the way from 0.
         """
         N, T = self.N, self.t.size
         mirrored = self.mirrored and bool((lower + upper[::-1] == N).all())
@@ -184,7 +184,7 @@ def _kernel(mean: float, least: float) -> Masses:
 
 
 def _convolved(q: Masses, kernel: Masses, *, exact: bool = False) -> Masses:
-    """Return the law of the sum; `exact` keeps the digits of its small values, which transforms do not."""
+    """Return the distribution of the sum; `exact` keeps the digits of its small values, which transforms do not."""
     a, b = q.mass, kernel.mass
     first = q.first + kernel.first
     if exact or not takes_transform(a.size, b.size):

@@ -268,7 +268,7 @@ class Ranks(Summary):
 
 
 def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
-    """Return the j, 0 < j <= M, at which #{rank < j} is compared with its law, Binomial(n, j/(M + 1)).
+    """Return the j, 0 < j <= M, at which #{rank < j} is compared with its null distribution, Binomial(n, j/(M + 1)).
 
     All of them up to M = 999, else 999 that are spread evenly. Values of a distribution function have no ranks of
     their own: their 1000 cells are joined to as many as there are rows, at least 100, and a divisor of 1000.
