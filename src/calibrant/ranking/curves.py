@@ -165,15 +165,7 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
 
 
 ECDF_DIFFERENCE = enter(
-    Entry(
-        ecdf_difference,
-        EcdfOptions,
-        count_ranks,
-        _ecdf_curve,
-        reads=(Ranks,),
-        kind="curve",
-        predictions=JUDGED,
-    )
+    Entry(ecdf_difference, EcdfOptions, count_ranks, _ecdf_curve, reads=(Ranks,), kind="curve", predictions=JUDGED)
 )
 
 

@@ -250,15 +250,7 @@ def _histogram(summary: Moments, options: PitOptions) -> Curve:
 
 
 PIT_HISTOGRAM = enter(
-    Entry(
-        pit_histogram,
-        PitOptions,
-        _bin_shares,
-        _histogram,
-        reads=(Moments,),
-        kind="curve",
-        predictions=JUDGED,
-    )
+    Entry(pit_histogram, PitOptions, _bin_shares, _histogram, reads=(Moments,), kind="curve", predictions=JUDGED)
 )
 
 

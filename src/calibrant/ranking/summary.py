@@ -424,15 +424,8 @@ class CovariateMoments(Summary):
             raise InputError("covariates are too large for their squares; divide them by their largest value")
         return cls(len(x), mean, phi.mean(axis=1), spread, cross)
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the moments of no rows."""
-        return cls(0, np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0, 0)))
-
     def merged(self, other: Self) -> Self:
         """Return the moments of the rows of both."""
-        if not self.rows or not other.rows:
-            return other if not self.rows else self
         if self.mean.size != other.mean.size:
             raise SummaryError(f"ranks with {self.mean.size} covariates do not merge with ranks with {other.mean.size}")
         n = self.rows + other.rows
@@ -470,15 +463,8 @@ class ExchangedCounts(Summary):
         """Number of rows."""
         return int(self.tables[0, :, 0].sum()) if self.tables.size else 0
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the tables of no rows."""
-        return cls(np.zeros((0, 0, 0), np.int64), ())
-
     def merged(self, other: Self) -> Self:
         """Add up table by table."""
-        if not self.tables.size or not other.tables.size:
-            return other if not self.tables.size else self
         if len(self.tables) != len(other.tables):
             raise SummaryError(
                 f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}; "
