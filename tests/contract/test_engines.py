@@ -68,5 +68,6 @@ def test_what_needs_the_rows_says_so(verb):
 
 def test_every_verb_is_asked(asked):
     of_all, of_groups = asked
-    assert of_all == set(ENTRIES)
+    not_in_batches = {"rank_exchange_test", "rank_permutation_test", "rank_score_test"}  # random streams, covariates
+    assert of_all == set(ENTRIES) - not_in_batches
     assert of_groups == {name for name, entry in ENTRIES.items() if "groups" in entry.defaults}

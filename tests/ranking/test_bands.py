@@ -408,8 +408,7 @@ def test_tail_of_all_and_of_none():
     assert doubled_tail(np.array([5]), 5, np.array([0.3]), 1) == 2
 
 
-REFERENCES_HISTOGRAM_BAND = Path(__file__).parents[1] / "references" / "samples.json"
-BOOK_HISTOGRAM_BAND = {entry["id"]: entry for entry in json.loads(REFERENCES_HISTOGRAM_BAND.read_text())["values"]}
+HISTOGRAM_BOOK = {entry["id"]: entry for entry in json.loads((REFERENCES / "samples.json").read_text())["values"]}
 
 
 def share_inside(N, sizes, lower, upper):
@@ -424,10 +423,8 @@ def share_inside(N, sizes, lower, upper):
     return Fraction(ways.get(N, 0), sum(sizes) ** N)
 
 
-@pytest.mark.parametrize(
-    "row", BOOK_HISTOGRAM_BAND["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}"
-)
-def test_reference_bands_histogram_band(row):
+@pytest.mark.parametrize("row", HISTOGRAM_BOOK["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}")
+def test_reference_bands_of_histograms(row):
     band = histogram_band(row["N"], np.array(row["sizes"]) / row["ranks"], row["level"])
     assert band.gamma == pytest.approx(row["gamma"], rel=1e-12, abs=0)
     assert band.coverage == pytest.approx(row["coverage"], abs=1e-11)
@@ -491,7 +488,7 @@ def test_one_bin_holds_all():
     assert (band.lower.tolist(), band.upper.tolist(), band.coverage) == ([9], [9], pytest.approx(1))
 
 
-def test_bands_are_remembered_and_read_only_histogram_band():
+def test_bands_of_histograms_are_remembered_and_read_only():
     band = histogram_band(30, [0.25, 0.75], 0.9)
     assert histogram_band(30, np.array([0.25, 0.75]), 0.9) is band
     with pytest.raises(ValueError, match="read-only"):

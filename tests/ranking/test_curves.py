@@ -274,16 +274,13 @@ class TestRefusals:
         assert "got Intervals" in refusal(ecdf_difference, [0.0], Intervals([0.0], [1.0], 0.9))
 
 
-REFERENCES_RANK_HISTOGRAM = Path(__file__).parents[1] / "references"
-VALUES_RANK_HISTOGRAM = {
-    value["id"]: value for value in json.loads((REFERENCES_RANK_HISTOGRAM / "samples.json").read_text())["values"]
-}
-ARRAYS_RANK_HISTOGRAM = np.load(REFERENCES_RANK_HISTOGRAM / "samples.npz")
-HISTOGRAMS = [name for name in VALUES_RANK_HISTOGRAM if name.startswith("histogram/")]
-RNG_RANK_HISTOGRAM = np.random.default_rng(0)
+HISTOGRAM_VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
+HISTOGRAM_ARRAYS = np.load(REFERENCES / "samples.npz")
+HISTOGRAMS = [name for name in HISTOGRAM_VALUES if name.startswith("histogram/")]
+HISTOGRAM_RNG = np.random.default_rng(0)
 
 
-def tables_rank_histogram(N, m):
+def count_tables(N, m):
     """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
     for bars in combinations(range(N + m - 1), m - 1):
         counts = np.diff([-1, *bars, N + m - 1]) - 1
@@ -293,7 +290,7 @@ def tables_rank_histogram(N, m):
         yield np.repeat(np.arange(m), counts), orders / m**N
 
 
-def leaves_rank_histogram(curve):
+def bars_leave(curve):
     counts = curve.counts.T
     return ((counts < curve.lower) | (counts > curve.upper)).any(axis=-1)
 
@@ -301,9 +298,9 @@ def leaves_rank_histogram(curve):
 @pytest.mark.parametrize("name", HISTOGRAMS)
 def test_references(name):
     _, bins, data = name.split("/")
-    value = VALUES_RANK_HISTOGRAM[name]["value"]
-    M = ARRAYS_RANK_HISTOGRAM[f"samples_{data}"].shape[1]
-    curve = rank_histogram(Ranks.of(ARRAYS_RANK_HISTOGRAM[f"ranks_{data}"], M), bins=int(bins))
+    value = HISTOGRAM_VALUES[name]["value"]
+    M = HISTOGRAM_ARRAYS[f"samples_{data}"].shape[1]
+    curve = rank_histogram(Ranks.of(HISTOGRAM_ARRAYS[f"ranks_{data}"], M), bins=int(bins))
     np.testing.assert_array_equal(np.atleast_2d(curve.counts.T), value["counts"])
     np.testing.assert_allclose(curve.expected, value["expected"], rtol=1e-14)
     np.testing.assert_allclose(np.atleast_1d(curve.chi2), value["chi2"], rtol=1e-9)
@@ -312,9 +309,9 @@ def test_references(name):
 
 
 @pytest.mark.parametrize(
-    "row", VALUES_RANK_HISTOGRAM["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}"
+    "row", HISTOGRAM_VALUES["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}"
 )
-def test_band_rank_histogram(row):
+def test_band_of_histograms(row):
     N, m = row["N"], row["ranks"]
     curve = rank_histogram(Ranks.of(np.arange(N) % m, m - 1), bins=row["bins"], level=row["level"])
     assert curve.gamma_band == pytest.approx(row["gamma"], rel=1e-9)
@@ -325,18 +322,18 @@ def test_band_rank_histogram(row):
 
 def test_mean_counts_over_random_ties():
     """The mean over generators is what an even share of every tie gives, within five standard errors."""
-    y, samples = ARRAYS_RANK_HISTOGRAM["integer_y"], Samples(ARRAYS_RANK_HISTOGRAM["integer_samples"])
-    less, equal = ARRAYS_RANK_HISTOGRAM["integer_less"][:, None], ARRAYS_RANK_HISTOGRAM["integer_equal"][:, None]
+    y, samples = HISTOGRAM_ARRAYS["integer_y"], Samples(HISTOGRAM_ARRAYS["integer_samples"])
+    less, equal = HISTOGRAM_ARRAYS["integer_less"][:, None], HISTOGRAM_ARRAYS["integer_equal"][:, None]
     rank = np.arange(25)
     chance = ((less <= rank) & (rank <= less + equal)) / (equal + 1)
-    expected = np.array(VALUES_RANK_HISTOGRAM["expected_counts/integer"]["value"])
+    expected = np.array(HISTOGRAM_VALUES["expected_counts/integer"]["value"])
     np.testing.assert_allclose(chance.sum(axis=0), expected, rtol=1e-9)
     mean = np.mean([rank_histogram(y, samples, bins=25, rng=seed).counts for seed in range(300)], axis=0)
     error = np.sqrt((chance * (1 - chance)).sum(axis=0) / 300)
     assert (abs(mean - expected) <= 5 * error).all()
 
 
-class TestByHandRankHistogram:
+class TestHistogramByHand:
     def test_bins_that_do_not_divide_the_ranks(self):
         # Five ranks in two bins: 0 and 1, then 2 to 4. Five rows are expected as 2 and 3.
         curve = rank_histogram(Ranks.of([0, 1, 1, 4, 2], M=4), bins=2)
@@ -359,7 +356,7 @@ class TestByHandRankHistogram:
         assert (curve.lower.tolist(), curve.upper.tolist()) == ([2, 2], [4, 4])
         assert curve.coverage == pytest.approx(50 / 64)
         assert curve.gamma_band == pytest.approx(44 / 64)  # 2 P(B <= 2)
-        assert leaves_rank_histogram(curve)
+        assert bars_leave(curve)
 
     @pytest.mark.parametrize(
         ("n", "M", "bins"),
@@ -383,10 +380,9 @@ class TestByHandRankHistogram:
 @pytest.mark.parametrize("level", [0.3, 0.8, 0.95])
 def test_probability_of_the_band_is_exact(bins, level):
     found = [
-        (rank_histogram(Ranks.of(ranks, M=3), bins=bins, level=level), share)
-        for ranks, share in tables_rank_histogram(6, 4)
+        (rank_histogram(Ranks.of(ranks, M=3), bins=bins, level=level), share) for ranks, share in count_tables(6, 4)
     ]
-    inside = sum(share for curve, share in found if not leaves_rank_histogram(curve))
+    inside = sum(share for curve, share in found if not bars_leave(curve))
     assert inside == pytest.approx(found[0][0].coverage, rel=1e-12)
     assert inside >= level
 
@@ -406,7 +402,7 @@ def test_every_row_is_in_a_bar(n, M, data):
 
 class TestColumns:
     def test_are_judged_together(self):
-        ranks = Ranks.of(RNG_RANK_HISTOGRAM.integers(0, 10, (200, 4)), M=9)
+        ranks = Ranks.of(HISTOGRAM_RNG.integers(0, 10, (200, 4)), M=9)
         together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity="none")
         one = rank_histogram(ranks.take([0]), level=1 - 0.05 / 4)
         assert together.lower.tolist() == one.lower.tolist()
@@ -425,7 +421,7 @@ class TestColumns:
         assert several.names == ("0", "1")
 
 
-class TestKindsRankHistogram:
+class TestHistogramKinds:
     def test_distributions_are_counted_in_cells(self):
         at = [0.0, 0.25, 0.2500001, 0.5, 1.0, 0.75]  # right-closed, and 0 in the first
         curve = rank_histogram(None, CdfValues(at), bins=4)
@@ -439,7 +435,7 @@ class TestKindsRankHistogram:
         ratio = curve.counts / curve.expected
         assert ratio[0] > 1.6 < ratio[-1]
         assert (ratio[4:6] < 0.8).all()
-        assert leaves_rank_histogram(curve)
+        assert bars_leave(curve)
 
     def test_ties_need_chance(self, refusal):
         given = [1.0, 2.0], Samples([[1.0, 2.0], [3.0, 4.0]])
@@ -447,9 +443,9 @@ class TestKindsRankHistogram:
         assert rank_histogram(*given, rng=0).tied == 1
 
 
-class TestSummariesRankHistogram:
+class TestHistogramSummaries:
     def test_batches_add_up(self):
-        y, draws = RNG_RANK_HISTOGRAM.normal(size=(30, 2)), RNG_RANK_HISTOGRAM.normal(size=(30, 8, 2))
+        y, draws = HISTOGRAM_RNG.normal(size=(30, 2)), HISTOGRAM_RNG.normal(size=(30, 8, 2))
         parts = [summarize(rank_histogram, y[s], Samples(draws[s])) for s in (slice(0, 9), slice(9, 30))]
         merged = rank_histogram(Summary.from_bytes(sum(parts).to_bytes()), bins=3)
         whole = rank_histogram(y, Samples(draws), bins=3)
@@ -458,7 +454,7 @@ class TestSummariesRankHistogram:
         np.testing.assert_array_equal(merged.pvalue, whole.pvalue)
 
     def test_weights(self, refusal):
-        given = RNG_RANK_HISTOGRAM.normal(size=30), Samples(RNG_RANK_HISTOGRAM.normal(size=(30, 8)))
+        given = HISTOGRAM_RNG.normal(size=30), Samples(HISTOGRAM_RNG.normal(size=(30, 8)))
         expected, equal = (rank_histogram(*given, weights=w) for w in (None, np.full(30, 0.1)))
         np.testing.assert_array_equal(equal.counts, expected.counts)
         assert "unequal weights" in refusal(rank_histogram, *given, weights=np.arange(30))

@@ -199,7 +199,7 @@ def test_counts_below_a_rank():
     assert below(counts, np.array([1, 2, 3])).tolist() == [[1, 0], [3, 0], [3, 4]]
 
 
-def test_by_hand_rank_band():
+def test_band_by_hand():
     found = band_test(Ranks.of([0, 0, 0], M=1))
     assert found.gamma[0] == pytest.approx(2 / 8)
     assert found.pvalue[0] == pytest.approx(2 / 8)
@@ -232,23 +232,22 @@ def test_more_than_a_thousand_draws_are_looked_at_in_a_thousand_places():
     assert np.isin(np.rint(found.where * 5001), Ranks.of(rank, M=5000).points).all()
 
 
-REFERENCES_RANK_BINS = Path(__file__).parents[1] / "references"
-BOOK_RANK_BINS = [
+BINS_BOOK = [
     value
-    for value in json.loads((REFERENCES_RANK_BINS / "samples.json").read_text())["values"]
+    for value in json.loads((REFERENCES / "samples.json").read_text())["values"]
     if value["id"].startswith("histogram/")
 ]
 
 
 def counted(value):
-    with np.load(REFERENCES_RANK_BINS / "samples.npz") as arrays:
+    with np.load(REFERENCES / "samples.npz") as arrays:
         rank = arrays[value["inputs"][0]].astype(int)
         M = arrays[value["inputs"][0].replace("ranks", "samples")].shape[1]
     return np.stack([np.bincount(column, minlength=M + 1) for column in rank.reshape(len(rank), -1).T], axis=1)
 
 
-@pytest.mark.parametrize("value", BOOK_RANK_BINS, ids=lambda value: value["id"])
-def test_reference_rank_bins(value):
+@pytest.mark.parametrize("value", BINS_BOOK, ids=lambda value: value["id"])
+def test_reference_of_bins(value):
     counts, expected = counted(value), value["value"]
     bins, n, M = int(value["id"].split("/")[1]), counts[:, 0].sum(), len(counts) - 1
     share = rank_bins(M, bins) / (M + 1)

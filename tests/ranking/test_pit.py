@@ -129,7 +129,7 @@ class TestRefusals:
         assert "row 1" in refusal(pit, [0.0, np.nan], Normal([0.0, 0.0], 1.0))
 
 
-RNG_PIT_HISTOGRAM = np.random.default_rng(0)
+HISTOGRAM_RNG = np.random.default_rng(0)
 
 
 def shares(low, high, bins, weights=None):
@@ -166,14 +166,14 @@ def test_columns():
     "prediction",
     [
         Normal(np.zeros(50), 1.0),
-        Samples(RNG_PIT_HISTOGRAM.normal(size=(50, 7)).round(1)),
-        Quantiles(np.sort(RNG_PIT_HISTOGRAM.normal(size=(50, 3)), axis=1), [0.1, 0.5, 0.9]),
+        Samples(HISTOGRAM_RNG.normal(size=(50, 7)).round(1)),
+        Quantiles(np.sort(HISTOGRAM_RNG.normal(size=(50, 3)), axis=1), [0.1, 0.5, 0.9]),
     ],
     ids=lambda prediction: type(prediction).__name__,
 )
 def test_shares_add_up_and_batches_too(prediction, bins):
-    y = RNG_PIT_HISTOGRAM.normal(size=50).round(1)
-    w = RNG_PIT_HISTOGRAM.uniform(1, 2, 50)
+    y = HISTOGRAM_RNG.normal(size=50).round(1)
+    w = HISTOGRAM_RNG.uniform(1, 2, 50)
     curve = pit_histogram(y, prediction, bins=bins, weights=w)
     assert curve.share.sum() == pytest.approx(1, abs=1e-14)
     assert curve.share.min() >= 0
@@ -199,7 +199,7 @@ def test_narrow_predictions_make_a_u():
     assert density[4] < 0.8
 
 
-class TestRefusalsPitHistogram:
+class TestHistogramRefusals:
     @pytest.mark.parametrize("bins", [0, 2.5, "cube-root", True])
     def test_bins(self, refusal, bins):
         assert "bins must be" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=bins)

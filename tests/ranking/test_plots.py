@@ -115,51 +115,49 @@ def test_thinned_to_what_there_is():
     np.testing.assert_array_equal(few["counts"], THREE.counts)
 
 
-RNG_ECDF_DIFFERENCE = np.random.default_rng(0)
-ONE_ECDF_DIFFERENCE = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 30, (60, 2)).min(axis=1), M=29))
-THREE_ECDF_DIFFERENCE = ecdf_difference(
-    Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"])
-)
-MANY_ECDF_DIFFERENCE = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 10, (50, 40)), M=9))
-DISTRIBUTION_ECDF_DIFFERENCE = ecdf_difference(RNG_ECDF_DIFFERENCE.normal(size=30), Normal(np.zeros(30), 1.0))
-CURVES_ECDF_DIFFERENCE = {
-    "one": ONE_ECDF_DIFFERENCE,
-    "three": THREE_ECDF_DIFFERENCE,
-    "many": MANY_ECDF_DIFFERENCE,
-    "law": DISTRIBUTION_ECDF_DIFFERENCE,
+ECDF_RNG = np.random.default_rng(0)
+ECDF_OF_ONE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 30, (60, 2)).min(axis=1), M=29))
+ECDF_OF_THREE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]))
+ECDF_OF_MANY = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 10, (50, 40)), M=9))
+ECDF_OF_DISTRIBUTION = ecdf_difference(ECDF_RNG.normal(size=30), Normal(np.zeros(30), 1.0))
+ECDF_CURVES = {
+    "one": ECDF_OF_ONE,
+    "three": ECDF_OF_THREE,
+    "many": ECDF_OF_MANY,
+    "law": ECDF_OF_DISTRIBUTION,
 }
 
 
-def lines_ecdf_difference(ax):
+def ecdf_lines(ax):
     return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
 
 
-def band_ecdf_difference(ax):
+def ecdf_band(ax):
     (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
     return found.get_paths()[0].vertices
 
 
 @pytest.mark.parametrize(("scale", "factor"), [(None, 1), ("sqrt_n", np.sqrt(60))])
 def test_one_column(plt, scale, factor):
-    ax = ONE_ECDF_DIFFERENCE.plot(scale=scale)
-    assert ONE_ECDF_DIFFERENCE.pvalue < 0.001
-    curve = lines_ecdf_difference(ax)["observed, p < 0.001"]
-    np.testing.assert_array_equal(curve.get_xdata(), ONE_ECDF_DIFFERENCE.t)
-    np.testing.assert_allclose(curve.get_ydata(), factor * ONE_ECDF_DIFFERENCE.v)
-    corners = {(x, round(y, 12)) for x, y in band_ecdf_difference(ax).tolist()}
-    for side in (ONE_ECDF_DIFFERENCE.lower, ONE_ECDF_DIFFERENCE.upper):
+    ax = ECDF_OF_ONE.plot(scale=scale)
+    assert ECDF_OF_ONE.pvalue < 0.001
+    curve = ecdf_lines(ax)["observed, p < 0.001"]
+    np.testing.assert_array_equal(curve.get_xdata(), ECDF_OF_ONE.t)
+    np.testing.assert_allclose(curve.get_ydata(), factor * ECDF_OF_ONE.v)
+    corners = {(x, round(y, 12)) for x, y in ecdf_band(ax).tolist()}
+    for side in (ECDF_OF_ONE.lower, ECDF_OF_ONE.upper):
         assert {
-            (t, round(y, 12)) for t, y in zip(ONE_ECDF_DIFFERENCE.t.tolist(), (factor * side).tolist(), strict=True)
+            (t, round(y, 12)) for t, y in zip(ECDF_OF_ONE.t.tolist(), (factor * side).tolist(), strict=True)
         } <= corners
     deviations = [line for line in ax.lines if line.get_linestyle() == "--"]
     np.testing.assert_allclose(
-        [line.get_ydata() for line in deviations], factor * np.array([ONE_ECDF_DIFFERENCE.sd, -ONE_ECDF_DIFFERENCE.sd])
+        [line.get_ydata() for line in deviations], factor * np.array([ECDF_OF_ONE.sd, -ECDF_OF_ONE.sd])
     )
     assert ax.get_ylabel() == "share below t, minus t" + (", times √n" if scale else "")
     assert ax.get_xlabel() == "rank over number of ranks, t"
 
 
-@pytest.mark.parametrize("curve", CURVES_ECDF_DIFFERENCE.values(), ids=CURVES_ECDF_DIFFERENCE)
+@pytest.mark.parametrize("curve", ECDF_CURVES.values(), ids=ECDF_CURVES)
 def test_bands_are_called_joint_or_pointwise(plt, curve):
     labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
     assert "95 % band, joint" in labels
@@ -167,78 +165,75 @@ def test_bands_are_called_joint_or_pointwise(plt, curve):
 
 
 def test_three_columns(plt):
-    found = lines_ecdf_difference(THREE_ECDF_DIFFERENCE.plot())
+    found = ecdf_lines(ECDF_OF_THREE.plot())
     for c, name in enumerate("abc"):
         (line,) = [line for label, line in found.items() if label.startswith(f"{name}, p ")]
-        np.testing.assert_array_equal(line.get_ydata(), THREE_ECDF_DIFFERENCE.v[:, c])
+        np.testing.assert_array_equal(line.get_ydata(), ECDF_OF_THREE.v[:, c])
     order = [label[0] for label in found if ", p " in label]
-    assert order == [THREE_ECDF_DIFFERENCE.names[c] for c in np.argsort(THREE_ECDF_DIFFERENCE.pvalue_each)]
+    assert order == [ECDF_OF_THREE.names[c] for c in np.argsort(ECDF_OF_THREE.pvalue_each)]
 
 
 def test_many_columns(plt):
-    ax = MANY_ECDF_DIFFERENCE.plot()
-    worst = np.argsort(MANY_ECDF_DIFFERENCE.pvalue_each, kind="stable")[:MOST]
-    shown = [label for label in lines_ecdf_difference(ax) if label.startswith("column")]
+    ax = ECDF_OF_MANY.plot()
+    worst = np.argsort(ECDF_OF_MANY.pvalue_each, kind="stable")[:MOST]
+    shown = [label for label in ecdf_lines(ax) if label.startswith("column")]
     assert [label.split(",")[0] for label in shown] == [f"column {c}" for c in worst]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert set(shown) | {"28 others"} <= set(labels)
     (others,) = [shape for shape in ax.collections if shape.get_label() == "28 others"]
     assert len(others.get_paths()) == 28
     given = plt.subplots()[1]
-    MANY_ECDF_DIFFERENCE.plot(ax=given)
+    ECDF_OF_MANY.plot(ax=given)
     assert len(given.get_legend().get_texts()) == 8
 
 
-def test_distribution_ecdf_difference(plt):
-    assert DISTRIBUTION_ECDF_DIFFERENCE.plot().get_xlabel() == "probability integral transform t"
+def test_ecdf_of_a_distribution(plt):
+    assert ECDF_OF_DISTRIBUTION.plot().get_xlabel() == "probability integral transform t"
 
 
 class TestOptions:
     def test_scale(self, refusal):
-        assert "scale must be one of None, 'sqrt_n'" in refusal(ONE_ECDF_DIFFERENCE.plot, scale="log")
+        assert "scale must be one of None, 'sqrt_n'" in refusal(ECDF_OF_ONE.plot, scale="log")
 
     def test_unknown(self, refusal):
-        assert "no option size; its options are scale" in refusal(ONE_ECDF_DIFFERENCE.plot, size=3)
+        assert "no option size; its options are scale" in refusal(ECDF_OF_ONE.plot, size=3)
 
 
-class TestWordsEcdfDifference:
+class TestEcdfWords:
     def test_marks(self):
-        found = plots.marks(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, THREE_ECDF_DIFFERENCE.details)
-        assert [mark.x for mark in found] == THREE_ECDF_DIFFERENCE.t[1:-1].tolist()
-        for mark, v in zip(found, THREE_ECDF_DIFFERENCE.v[1:-1], strict=True):
+        found = plots.marks(ECDF_OF_THREE.kind, ECDF_OF_THREE.columns, ECDF_OF_THREE.details)
+        assert [mark.x for mark in found] == ECDF_OF_THREE.t[1:-1].tolist()
+        for mark, v in zip(found, ECDF_OF_THREE.v[1:-1], strict=True):
             farthest = int(abs(v).argmax())
             assert mark.y == v[farthest]
-            assert mark.text.startswith(f"{THREE_ECDF_DIFFERENCE.names[farthest]} {mark.y:+.4f} at t = ")
+            assert mark.text.startswith(f"{ECDF_OF_THREE.names[farthest]} {mark.y:+.4f} at t = ")
             assert "joint band" in mark.text
 
     def test_one(self):
-        words = plots.describe(ONE_ECDF_DIFFERENCE.kind, ONE_ECDF_DIFFERENCE.columns, ONE_ECDF_DIFFERENCE.details)
-        k = int(np.flatnonzero(ONE_ECDF_DIFFERENCE.t == ONE_ECDF_DIFFERENCE.where)[0])
+        words = plots.describe(ECDF_OF_ONE.kind, ECDF_OF_ONE.columns, ECDF_OF_ONE.details)
+        k = int(np.flatnonzero(ECDF_OF_ONE.t == ECDF_OF_ONE.where)[0])
         assert "The curve leaves the 95 % band, joint over all points." in words
-        assert (
-            f"It departs most at t = {ONE_ECDF_DIFFERENCE.where:.3g}, by {ONE_ECDF_DIFFERENCE.v[k]:+.3f}; p < 0.001."
-            in words
-        )
+        assert f"It departs most at t = {ECDF_OF_ONE.where:.3g}, by {ECDF_OF_ONE.v[k]:+.3f}; p < 0.001." in words
 
     def test_several(self):
-        words = plots.describe(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, THREE_ECDF_DIFFERENCE.details)
+        words = plots.describe(ECDF_OF_THREE.kind, ECDF_OF_THREE.columns, ECDF_OF_THREE.details)
         assert "1 of 3 curves leave the 95 % band" in words
         assert "The worst, c, departs most at t = " in words
         calm = plots.describe(
-            DISTRIBUTION_ECDF_DIFFERENCE.kind,
-            DISTRIBUTION_ECDF_DIFFERENCE.columns,
-            DISTRIBUTION_ECDF_DIFFERENCE.details,
+            ECDF_OF_DISTRIBUTION.kind,
+            ECDF_OF_DISTRIBUTION.columns,
+            ECDF_OF_DISTRIBUTION.details,
         )
         assert "stays inside" in calm
 
 
 class TestThinned:
     def test_all_stay_if_there_is_room(self):
-        few = plots.thin(THREE_ECDF_DIFFERENCE.kind, THREE_ECDF_DIFFERENCE.columns, 100)
-        np.testing.assert_array_equal(few["v"], THREE_ECDF_DIFFERENCE.v)
+        few = plots.thin(ECDF_OF_THREE.kind, ECDF_OF_THREE.columns, 100)
+        np.testing.assert_array_equal(few["v"], ECDF_OF_THREE.v)
 
     def test_extremes_stay(self, plt):
-        curve = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 1000, (100, 3)), M=999))
+        curve = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 1000, (100, 3)), M=999))
         few = plots.thin(curve.kind, curve.columns, 200)
         assert 50 < len(few["t"]) <= 200
         assert few["v"].shape == (len(few["t"]), 3)
@@ -247,53 +242,53 @@ class TestThinned:
         plots.draw(curve.kind, few, curve.details)
 
     def test_many_lines_share_the_points(self):
-        curve = ecdf_difference(Ranks.of(RNG_ECDF_DIFFERENCE.integers(0, 1000, (30, 60)), M=999), points=400)
+        curve = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 1000, (30, 60)), M=999), points=400)
         assert len(plots.thin(curve.kind, curve.columns, 1600)["t"]) <= 150
 
 
-RNG_EXPECTED_COVERAGE = np.random.default_rng(0)
-NARROW = Ranks.of(RNG_EXPECTED_COVERAGE.choice([0, 1, 2, 10, 20, 30, 57, 58, 59], 80), M=59)
-ONE_EXPECTED_COVERAGE = expected_coverage(NARROW)
+COVERAGE_RNG = np.random.default_rng(0)
+NARROW = Ranks.of(COVERAGE_RNG.choice([0, 1, 2, 10, 20, 30, 57, 58, 59], 80), M=59)
+COVERAGE_OF_ONE = expected_coverage(NARROW)
 FEW = expected_coverage(NARROW, levels=[0.9, 0.5])
 SINGLE = expected_coverage(NARROW, levels=0.9)
-THREE_EXPECTED_COVERAGE = expected_coverage(
-    Ranks.of(RNG_EXPECTED_COVERAGE.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]), region="hpd"
+COVERAGE_OF_THREE = expected_coverage(
+    Ranks.of(COVERAGE_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]), region="hpd"
 )
-MANY_EXPECTED_COVERAGE = expected_coverage(Ranks.of(RNG_EXPECTED_COVERAGE.integers(0, 10, (50, 40)), M=9))
-CURVES_EXPECTED_COVERAGE = {
-    "one": ONE_EXPECTED_COVERAGE,
+COVERAGE_OF_MANY = expected_coverage(Ranks.of(COVERAGE_RNG.integers(0, 10, (50, 40)), M=9))
+COVERAGE_CURVES = {
+    "one": COVERAGE_OF_ONE,
     "few": FEW,
     "single": SINGLE,
-    "three": THREE_EXPECTED_COVERAGE,
-    "many": MANY_EXPECTED_COVERAGE,
+    "three": COVERAGE_OF_THREE,
+    "many": COVERAGE_OF_MANY,
 }
 
 
-def lines_expected_coverage(ax):
+def coverage_lines(ax):
     return {line.get_label().split(",")[0]: line for line in ax.lines}
 
 
-def band_expected_coverage(ax):
+def coverage_band(ax):
     (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
     return found.get_paths()[0].vertices
 
 
-def test_one_column_expected_coverage(plt):
-    ax = ONE_EXPECTED_COVERAGE.plot()
-    np.testing.assert_array_equal(lines_expected_coverage(ax)["observed"].get_xdata(), ONE_EXPECTED_COVERAGE.level)
-    np.testing.assert_array_equal(lines_expected_coverage(ax)["observed"].get_ydata(), ONE_EXPECTED_COVERAGE.coverage)
-    np.testing.assert_array_equal(lines_expected_coverage(ax)["calibrated"].get_xydata(), [[0, 0], [1, 1]])
-    corners = set(map(tuple, band_expected_coverage(ax).tolist()))
-    for side in (ONE_EXPECTED_COVERAGE.lower, ONE_EXPECTED_COVERAGE.upper):
-        assert set(zip(ONE_EXPECTED_COVERAGE.level.tolist(), side.tolist(), strict=True)) <= corners
+def test_coverage_of_one_column(plt):
+    ax = COVERAGE_OF_ONE.plot()
+    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_xdata(), COVERAGE_OF_ONE.level)
+    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_ydata(), COVERAGE_OF_ONE.coverage)
+    np.testing.assert_array_equal(coverage_lines(ax)["calibrated"].get_xydata(), [[0, 0], [1, 1]])
+    corners = set(map(tuple, coverage_band(ax).tolist()))
+    for side in (COVERAGE_OF_ONE.lower, COVERAGE_OF_ONE.upper):
+        assert set(zip(COVERAGE_OF_ONE.level.tolist(), side.tolist(), strict=True)) <= corners
     dotted = [line.get_ydata() for line in ax.lines if line.get_linestyle() == ":"]
-    np.testing.assert_array_equal(dotted, [ONE_EXPECTED_COVERAGE.low, ONE_EXPECTED_COVERAGE.high])
+    np.testing.assert_array_equal(dotted, [COVERAGE_OF_ONE.low, COVERAGE_OF_ONE.high])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("nominal coverage", "observed coverage")
 
 
 def test_a_few_levels_in_any_order(plt):
     ax = FEW.plot()
-    np.testing.assert_array_equal(lines_expected_coverage(ax)["observed"].get_xdata(), FEW.level[::-1])
+    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_xdata(), FEW.level[::-1])
     (sticks,) = ax.containers
     ends = np.array(sticks.lines[2][0].get_segments())[:, :, 1]
     np.testing.assert_allclose(ends, np.column_stack([FEW.low, FEW.high])[::-1])
@@ -301,22 +296,22 @@ def test_a_few_levels_in_any_order(plt):
 
 
 def test_one_level_has_a_band_too(plt):
-    corners = band_expected_coverage(SINGLE.plot())
+    corners = coverage_band(SINGLE.plot())
     assert (corners[:, 1].min(), corners[:, 1].max()) == (SINGLE.lower.item(), SINGLE.upper.item())
     assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((0.88, 0.92))
 
 
 def test_columns(plt):
-    found = lines_expected_coverage(THREE_EXPECTED_COVERAGE.plot())
+    found = coverage_lines(COVERAGE_OF_THREE.plot())
     for c, name in enumerate("abc"):
-        np.testing.assert_array_equal(found[name].get_ydata(), THREE_EXPECTED_COVERAGE.coverage[:, c])
-    labels = [text.get_text() for text in MANY_EXPECTED_COVERAGE.plot().get_legend().get_texts()]
+        np.testing.assert_array_equal(found[name].get_ydata(), COVERAGE_OF_THREE.coverage[:, c])
+    labels = [text.get_text() for text in COVERAGE_OF_MANY.plot().get_legend().get_texts()]
     assert "28 others" in labels
     assert sum(label.startswith("column") for label in labels) == 12
 
 
-@pytest.mark.parametrize("curve", CURVES_EXPECTED_COVERAGE.values(), ids=CURVES_EXPECTED_COVERAGE)
-def test_bands_are_called_joint_or_pointwise_expected_coverage(plt, curve):
+@pytest.mark.parametrize("curve", COVERAGE_CURVES.values(), ids=COVERAGE_CURVES)
+def test_bands_of_coverage_are_called_joint_or_pointwise(plt, curve):
     labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
     assert "95 % band, joint" in labels
     assert ("95 % interval, pointwise" in labels) == (curve.coverage.ndim == 1)
@@ -324,7 +319,7 @@ def test_bands_are_called_joint_or_pointwise_expected_coverage(plt, curve):
 
 class TestWordsExpectedCoverage:
     def test_marks(self):
-        for curve in (FEW, THREE_EXPECTED_COVERAGE):
+        for curve in (FEW, COVERAGE_OF_THREE):
             found = plots.marks(curve.kind, curve.columns, curve.details)
             order = np.argsort(curve.level)
             assert [mark.x for mark in found] == curve.level[order].tolist()
@@ -335,20 +330,18 @@ class TestWordsExpectedCoverage:
         assert found[0].text.split("\n")[2].startswith("joint band ")
 
     def test_one(self):
-        words = plots.describe(ONE_EXPECTED_COVERAGE.kind, ONE_EXPECTED_COVERAGE.columns, ONE_EXPECTED_COVERAGE.details)
+        words = plots.describe(COVERAGE_OF_ONE.kind, COVERAGE_OF_ONE.columns, COVERAGE_OF_ONE.details)
         assert "coverage of central intervals, from 80 rows. The curve leaves the 95 % band, joint over all" in words
-        k = int(np.flatnonzero(ONE_EXPECTED_COVERAGE.level == ONE_EXPECTED_COVERAGE.where)[0])
-        assert ONE_EXPECTED_COVERAGE.coverage[k] < ONE_EXPECTED_COVERAGE.where
+        k = int(np.flatnonzero(COVERAGE_OF_ONE.level == COVERAGE_OF_ONE.where)[0])
+        assert COVERAGE_OF_ONE.coverage[k] < COVERAGE_OF_ONE.where
         assert (
-            f"nominal {ONE_EXPECTED_COVERAGE.where:.3g}, observed {ONE_EXPECTED_COVERAGE.coverage[k]:.3f}, "
+            f"nominal {COVERAGE_OF_ONE.where:.3g}, observed {COVERAGE_OF_ONE.coverage[k]:.3f}, "
             "below the diagonal; p < 0.001." in words
         )
         assert words.endswith("Below the diagonal is over-confident, above it under-confident.")
 
     def test_several(self):
-        words = plots.describe(
-            THREE_EXPECTED_COVERAGE.kind, THREE_EXPECTED_COVERAGE.columns, THREE_EXPECTED_COVERAGE.details
-        )
+        words = plots.describe(COVERAGE_OF_THREE.kind, COVERAGE_OF_THREE.columns, COVERAGE_OF_THREE.details)
         assert "coverage of regions of highest density" in words
         assert "1 of 3 curves leave" in words
         assert "The worst, c, departs most at nominal " in words
@@ -356,7 +349,7 @@ class TestWordsExpectedCoverage:
 
 
 def test_thinned():
-    curve = expected_coverage(Ranks.of(RNG_EXPECTED_COVERAGE.integers(0, 1000, (100, 3)), M=999))
+    curve = expected_coverage(Ranks.of(COVERAGE_RNG.integers(0, 1000, (100, 3)), M=999))
     few = plots.thin(curve.kind, curve.columns, 100)
     assert len(few["level"]) <= 100
     assert few["coverage"].shape == few["low"].shape == (len(few["level"]), 3)
@@ -371,7 +364,7 @@ def ax(plt):
     return CURVE.plot()
 
 
-def test_bars_pit_histogram(ax):
+def test_bars_of_pits(ax):
     bars = ax.containers[0]
     assert [bar.get_x() for bar in bars] == [0.0, 0.5]
     assert [bar.get_width() for bar in bars] == [0.5, 0.5]

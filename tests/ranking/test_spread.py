@@ -133,10 +133,10 @@ class TestRefusals:
         assert "not contraction variance" in refusal(contraction, other, error=SummaryError)
 
 
-RNG_Z_SCORES = np.random.default_rng(0)
+Z_RNG = np.random.default_rng(0)
 
 
-class TestValuesZScores:
+class TestZScores:
     def test_by_hand(self):
         # the mean of 1, 2, 6 is 3 and its variance (4 + 1 + 9)/2 = 7
         np.testing.assert_allclose(z_scores([0.0], Samples([[1.0, 2.0, 6.0]])), [3 / np.sqrt(7)], rtol=1e-15)
@@ -147,8 +147,8 @@ class TestValuesZScores:
         assert z_scores([0.0], Normal([1.0], 1.0))[0] == 1.0
 
     def test_vectors(self):
-        draws = RNG_Z_SCORES.normal(size=(5, 6, 2))
-        y = RNG_Z_SCORES.normal(size=(5, 2))
+        draws = Z_RNG.normal(size=(5, 6, 2))
+        y = Z_RNG.normal(size=(5, 2))
         expected = (draws.mean(axis=1) - y) / draws.std(axis=1, ddof=1)
         np.testing.assert_allclose(z_scores(y, Samples(draws)), expected, rtol=1e-13)
         distribution = MvNormal([[1.0, 2.0]], [[4.0, 1.0], [1.0, 9.0]])
@@ -170,24 +170,24 @@ class TestValuesZScores:
 @pytest.mark.parametrize("M", [7, 20, 99])
 def test_of_calibrated_gaussian_draws_the_variance_is_known(M):
     n = 40_000
-    z = z_scores(RNG_Z_SCORES.normal(size=n), Samples(RNG_Z_SCORES.normal(size=(n, M))))
+    z = z_scores(Z_RNG.normal(size=n), Samples(Z_RNG.normal(size=(n, M))))
     expected = (1 + 1 / M) * (M - 1) / (M - 3)
     error = np.sqrt(((z**2).var()) / n)
     assert abs(z.mean()) < 4 * np.sqrt(expected / n)
     assert z.var(ddof=1) == pytest.approx(expected, abs=4 * error)
 
 
-class TestRefusalsZScores:
+class TestZScoreRefusals:
     def test_draws_that_are_all_alike(self, refusal):
         # the mean of three times 0.1 is not 0.1, so that their variance is not 0
         draws = np.full((3, 3), 0.1)
         assert draws.var(axis=1, ddof=1)[0] > 0
-        draws[:2] = RNG_Z_SCORES.normal(size=(2, 3))
+        draws[:2] = Z_RNG.normal(size=(2, 3))
         message = refusal(z_scores, [1.0, 2.0, 3.0], Samples(draws))
         assert message.startswith("the predictive variance must be a finite number above 0; row 2 is 0.0. ")
 
     def test_a_coordinate_that_does_not_vary(self, refusal):
-        draws = RNG_Z_SCORES.normal(size=(3, 4, 2))
+        draws = Z_RNG.normal(size=(3, 4, 2))
         draws[1, :, 1] = 7.0
         message = refusal(z_scores, np.zeros((3, 2)), Samples(draws))
         assert "row 1, coordinate 1 is 0.0" in message

@@ -191,10 +191,10 @@ SMALLEST_TAIL = 1e-200  # binomial tails below may have lost their digits, or be
 
 
 class Band(NamedTuple):
-    """Limits lower_j <= c_j <= upper_j that all hold with a probability of at least the level."""
+    """Limits lower_j <= c_j <= upper_j that are all kept with a probability of at least the level."""
 
     gamma: float  # doubled tail beyond a limit that is nearest to leaving the band
-    coverage: float  # the probability that all hold
+    coverage: float  # the probability that all are kept
     lower: Counts  # (T,)
     upper: Counts
 
@@ -310,7 +310,7 @@ def histogram_band(N: int, shares: ArrayLike, level: float) -> Band:
     r"""Return limits that the counts of all bins keep to with a probability of at least `level`, N rows in all.
 
     The limits of bin k, of probability s_k, are those of Binomial(N, s_k) at one g for all bins, the largest that will
-    do; see `ecdf_band`. Bins of one share have one pair of limits, so the band can hold more often than asked for.
+    do; see `ecdf_band`. Bins of one share have one pair of limits, so the attained probability can exceed the level.
 
     Examples
     --------

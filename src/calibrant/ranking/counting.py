@@ -34,7 +34,7 @@ POLYNOMIALS = 4
 def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
     """Return #{draws < y} and #{draws = y} of each row, (n,) for draws (n, M) and (n, D) for (n, M, D).
 
-    Both are compared as `dtype`, the coarser of their types, so that a number and its rounding are equal.
+    Both are compared as `dtype`, the coarser of their types, so a number and its rounding are equal.
 
     >>> less, equal = rank_counts(np.array([2.0]), np.array([[1.0, 2.0, 2.0, 5.0]]), np.dtype(np.float64))
     >>> less, equal
@@ -71,8 +71,8 @@ def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, 
     for out, compare in ((less, np.less), (equal, np.equal)):
         out[...] = 0
         for start in range(0, lines.shape[2], BYTE_DRAWS):
-            holds = compare(lines[:, :, start : start + BYTE_DRAWS], points[:, :, None])
-            out[...] += np.add.reduce(holds.view(np.uint8), axis=2, dtype=np.uint8)
+            is_counted = compare(lines[:, :, start : start + BYTE_DRAWS], points[:, :, None])
+            out[...] += np.add.reduce(is_counted.view(np.uint8), axis=2, dtype=np.uint8)
 
 
 def _fast() -> Any:
@@ -131,7 +131,7 @@ def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
 
     They are the same where F has no jump at y. If the predictions are right, a value drawn evenly between them is
     uniform on [0, 1]. Draws give [#{x < y}, #{x <= y} + 1] / (M + 1): the outcome is one more draw. Quantiles give the
-    cell of their levels, 0 and 1 added, that holds y.
+    cell of their levels, 0 and 1 added, that contains y.
 
     >>> from calibrant.inputs.rows import read_outcomes
     >>> low, high = pit_bounds(read_outcomes([2.0, 9.0], Samples([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import public
 from calibrant.core.null import reaches, resampled_pvalue
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
@@ -17,17 +17,17 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.counting import JUDGED, Forecast, Ranked, legendre, marginal_ranks
+from calibrant.ranking.counting import Forecast, Ranked, legendre, marginal_ranks
 from calibrant.ranking.effects import (
     Found,
     Multiplicity,
     RankTestOptions,
     adjusted_result,
+    enter_rank_test,
     own_stream,
     refuse_unequal_weights,
 )
 from calibrant.ranking.summary import COVARIATE_POLYNOMIALS, Ranks, check_covariate_rows, covariate_columns
-from calibrant.ranking.uniformity_test import INSTEAD
 
 CONSTANT_SCALE = 8 * np.finfo(np.float64).eps  # of a mean: a standard deviation this small is that of a constant
 SMALLEST_SCALE = 1e-145  # root of a sum of squares that is still exact in float64
@@ -149,18 +149,7 @@ def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
     return A
 
 
-SCORE_TEST = enter(
-    Entry(
-        rank_score_test,
-        ScoreOptions,
-        _count_with_covariates,
-        _score_result,
-        reads=(Ranks,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
-)
+SCORE_TEST = enter_rank_test(rank_score_test, ScoreOptions, _count_with_covariates, _score_result)
 
 
 @public
@@ -324,17 +313,8 @@ class RankRows(Summary):
         return self.rank[order], self.x[order]
 
 
-PERMUTATION_TEST = enter(
-    Entry(
-        rank_permutation_test,
-        PermutationOptions,
-        _keep_rows,
-        _permutation_result,
-        reads=(RankRows,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
+PERMUTATION_TEST = enter_rank_test(
+    rank_permutation_test, PermutationOptions, _keep_rows, _permutation_result, reads=RankRows
 )
 
 

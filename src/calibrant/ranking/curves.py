@@ -100,9 +100,9 @@ def ecdf_difference(
     (n = m = 1000).
 
     Above 0 at the left and below 0 at the right: too narrow. The other way round: too wide. All above 0: predictions
-    too high, all below: too low. Inside the band: no departure beyond chance, which is no proof, and nothing about
-    sharpness. Rows must be independent. With energy ranks high ranks are improbable outcomes, and a curve below 0
-    means too narrow or biased. After Säilynoja, Bürkner and Vehtari (2022), with exact probabilities.
+    too high, all below: too low. Inside the band: no departure beyond chance, which is not proof of calibration and
+    says nothing about sharpness. Rows must be independent. With energy ranks high ranks are improbable outcomes, and a
+    curve below 0 means too narrow or biased. After Säilynoja, Bürkner and Vehtari (2022), with exact probabilities.
 
     Examples
     --------
@@ -165,15 +165,7 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
 
 
 ECDF_DIFFERENCE = enter(
-    Entry(
-        ecdf_difference,
-        EcdfOptions,
-        count_ranks,
-        _ecdf_curve,
-        reads=(Ranks,),
-        kind="curve",
-        predictions=JUDGED,
-    )
+    Entry(ecdf_difference, EcdfOptions, count_ranks, _ecdf_curve, reads=(Ranks,), kind="curve", predictions=JUDGED)
 )
 
 
@@ -190,8 +182,8 @@ def rank_histogram(
 ) -> Curve:
     r"""Histogram of the ranks of outcomes among their draws, with the exact band of all bars at once.
 
-    Rank r of 0 to M falls into bin :math:`((r + 1) K - 1) \mathbin{//} m` of K, :math:`m = M + 1`. A bin that holds
-    :math:`b_k` ranks is expected to hold :math:`n b_k / m` rows; bars are drawn as count over expected count, so
+    Rank r of 0 to M falls into bin :math:`((r + 1) K - 1) \mathbin{//} m` of K, :math:`m = M + 1`. A bin of
+    :math:`b_k` ranks is expected to have :math:`n b_k / m` rows; bars are drawn as count over expected count, so
     bins that do not divide m show no comb.
 
     Parameters
@@ -222,7 +214,7 @@ def rank_histogram(
         One entry per bin: `first` and `last`, its ranks, `counts`, (K,) or (K, C) for C columns, `expected`, and
         `lower` and `upper`, the simultaneous band of counts.
 
-        Details: `edges` in ranks (bin k holds ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
+        Details: `edges` in ranks (bin k has ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
         `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
         was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks drawn at random,
         and `cells`, whether F(y) was counted.

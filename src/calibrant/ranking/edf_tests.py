@@ -10,24 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import public
 from calibrant.core.pvalues import two_sided
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
-from calibrant.ranking.counting import JUDGED, Forecast
+from calibrant.ranking.counting import Forecast
 from calibrant.ranking.effects import (
     Found,
     Multiplicity,
     RankTestOptions,
     adjusted_result,
     count_ranks,
+    enter_rank_test,
     own_stream,
     refuse_unequal_weights,
 )
 from calibrant.ranking.summary import Ranks
-from calibrant.ranking.uniformity_test import INSTEAD
 
 ContinuousTest = Callable[[FloatArray], tuple[float, float]]
 """From values in [0, 1] to a statistic and its p-value."""
@@ -126,18 +126,7 @@ def randomised(counts: NDArray[np.int64], rng: np.random.Generator) -> list[Floa
     return found
 
 
-EDF_TEST = enter(
-    Entry(
-        rank_edf_test,
-        EdfOptions,
-        count_ranks,
-        _edf_result,
-        reads=(Ranks,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
-)
+EDF_TEST = enter_rank_test(rank_edf_test, EdfOptions, count_ranks, _edf_result)
 
 
 @public
@@ -187,18 +176,7 @@ def _cauchy_result(ranks: Ranks, options: RankTestOptions) -> TestResult:
     return _continuous_result("rank_cauchy_test", piet, "single values (PIET); Cauchy combination", ranks, options)
 
 
-CAUCHY_TEST = enter(
-    Entry(
-        rank_cauchy_test,
-        RankTestOptions,
-        count_ranks,
-        _cauchy_result,
-        reads=(Ranks,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
-)
+CAUCHY_TEST = enter_rank_test(rank_cauchy_test, RankTestOptions, count_ranks, _cauchy_result)
 
 
 def piet(u: FloatArray) -> tuple[float, float]:
@@ -217,7 +195,7 @@ def cauchy(p: FloatArray) -> tuple[float, float]:
     return T, float(np.arctan2(1.0, T) / np.pi)
 
 
-FEWEST_ROWS = 5  # at which the limits of W² and A² hold the level
+FEWEST_ROWS = 5  # from which the limits of W² and A² keep the level
 FAR_TAIL = 1e-6  # tail of W² beyond which its correction for n is larger than what it corrects
 ROOT_PAIRS = 40
 NODES_PER_PAIR = 256  # the relative error is below 1e-11 as long as the tail is above 1e-300

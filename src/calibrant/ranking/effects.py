@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import Entry, enter
 from calibrant.core.dispatch import chunks
 from calibrant.core.pvalues import holm
 from calibrant.core.results import TestResult
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import counts_test
-from calibrant.ranking.counting import legendre, marginal_ranks
+from calibrant.ranking.counting import JUDGED, legendre, marginal_ranks
 from calibrant.ranking.summary import Ranks
 
+OptionsT = TypeVar("OptionsT")
 SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
 SPREAD = pi / sqrt(15)  # log spread per mean of φ_2
 
@@ -78,6 +81,21 @@ class RankTestOptions:
     def __post_init__(self) -> None:
         check_choice("multiplicity", self.multiplicity, *CORRECTIONS)
         check_rng(self.rng)
+
+
+def enter_rank_test(
+    verb: Callable[..., TestResult],
+    options: type[OptionsT],
+    summarise: Callable[[Any, OptionsT], Summary],
+    finish: Callable[[Any, OptionsT], TestResult],
+    *,
+    reads: type[Summary] = Ranks,
+) -> Entry[OptionsT, TestResult]:
+    """Enter a test of the ranks of outcomes among draws, or of the cells of F(y)."""
+    instead = dict.fromkeys(("intervals", "sets"), "Use coverage_test")
+    return enter(
+        Entry(verb, options, summarise, finish, reads=(reads,), kind="test", predictions=JUDGED, instead=instead)
+    )
 
 
 def check_rng(rng: Rng | None) -> None:

@@ -66,8 +66,8 @@ def energy_ranks(
 
     Notes
     -----
-    r/M is the level of the smallest region of highest density that holds the outcome, and the distribution function of
-    the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
+    r/M is the level of the smallest region of highest density that contains the outcome, and the distribution function
+    of the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
     ``summarize(energy_ranks, y, prediction)`` makes the counts that tests and curves of ranks take.
 
     `Normal`, `Laplace` and `MvNormal` have closed forms of this level, :math:`|2 \Phi(z) - 1|`, :math:`1 - e^{-|z|}`
@@ -181,7 +181,7 @@ def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ra
 
 
 def density_level(distribution: Distribution, y: FloatArray) -> FloatArray | None:
-    r"""Return u = P(q(X) > q(y)), the mass of the smallest region of highest density that holds y; None without a form.
+    r"""Return u = P(q(X) > q(y)), the mass of the smallest region of highest density with y; None if no form is known.
 
     Normal: :math:`|2 \Phi(z) - 1|`. Laplace: :math:`1 - e^{-|z|}`. MvNormal: the chi-square distribution function
     with D degrees of freedom at the squared Mahalanobis distance.

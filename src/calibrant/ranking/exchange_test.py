@@ -80,8 +80,8 @@ def rank_exchange_test(
     Returns
     -------
     TestResult
-        As that of the chosen statistic. `pvalue` holds for all coordinates together; its smallest value is the p-value
-        of "all coordinates are calibrated". `details["pvalue_each"]` has those of single coordinates.
+        As that of the chosen statistic. `pvalue` is adjusted for all coordinates together; its smallest value is the
+        p-value of "all coordinates are calibrated". `details["pvalue_each"]` has those of single coordinates.
 
     Examples
     --------

@@ -49,11 +49,11 @@ def expected_coverage(
     With :math:`r_i` the rank of outcome i among its M draws and :math:`m = M + 1`:
 
     ``"central"``
-        The interval between the a-th smallest and the a-th largest draw holds the outcome if
+        The interval between the a-th smallest and the a-th largest draw contains the outcome if
         :math:`a \le r_i \le M - a`, which has probability :math:`(m - 2a)/m`.
     ``"hpd"``
         Of energy ranks, which are high where the density is low: the region of highest density with mass :math:`j/m`
-        holds the outcome if :math:`r_i < j`.
+        contains the outcome if :math:`r_i < j`.
 
     Both are exact if outcome and draws are exchangeable; no quantile is interpolated.
 
@@ -84,9 +84,9 @@ def expected_coverage(
     Returns
     -------
     Curve
-        `level`, nominal and attained by the draws; `coverage`, the share of rows whose region holds the outcome, (T,)
-        or (T, C) for C columns; `low` and `high`, the pointwise Clopper-Pearson interval of the coverage; `lower` and
-        `upper`, the simultaneous band in which the coverages of calibrated predictions lie.
+        `level`, nominal and attained by the draws; `coverage`, the share of rows whose region contains the outcome,
+        (T,) or (T, C) for C columns; `low` and `high`, the pointwise Clopper-Pearson interval of the coverage; `lower`
+        and `upper`, the simultaneous band in which the coverages of calibrated predictions lie.
 
         Details: `gamma`, the smallest doubled binomial tail of a coverage, and `where`, its level; `pvalue_each`,
         exact, and `pvalue`, adjusted for the columns; `gamma_band` and `attained`, the tail at which a band was cut
@@ -95,23 +95,23 @@ def expected_coverage(
 
     Notes
     -----
-    Below the diagonal: over-confident, the regions hold less than they promise; above: under-confident. `low` and
-    `high` are for one level chosen beforehand. Whether a whole curve is off is shown by the band: it leaves the band
-    exactly when its p-value is at most 1 minus the confidence of the band. M draws attain the central levels
+    Below the diagonal: over-confident, the regions contain fewer outcomes than they should; above: under-confident.
+    `low` and `high` are for one level chosen beforehand. Whether a whole curve is off is shown by the band: it leaves
+    the band exactly when its p-value is at most 1 minus the confidence of the band. M draws attain the central levels
     (m - 2a)/m only, with M = 19 these are 0.9, 0.8 and so on. Central coverage hides errors that cancel, such as too
     many outcomes below and too few above; `ecdf_difference` shows them. If calibrated, the mean of abs(coverage -
     level) is about 0.313/sqrt(n), not 0.
 
     Examples
     --------
-    Ranks 0, 0, 1, 2 and 4 among four draws. The outer interval, 3/5, holds ranks 1 to 3, the inner one, 1/5, rank 2:
+    Ranks 0, 0, 1, 2 and 4 among four draws. The outer interval, 3/5, has ranks 1 to 3, the inner one, 1/5, rank 2:
 
     >>> from calibrant import Ranks
     >>> curve = expected_coverage(Ranks.of([0, 0, 1, 2, 4], M=4))
     >>> curve.level.tolist(), curve.coverage.tolist()
     ([0.2, 0.6], [0.2, 0.4])
 
-    As energy ranks, the region of mass 4/5 holds ranks 0 to 3:
+    As energy ranks, the region of mass 4/5 has ranks 0 to 3:
 
     >>> curve = expected_coverage(Ranks.of([0, 0, 1, 2, 4], M=4), region="hpd", levels=[0.8])
     >>> curve.level.tolist(), curve.coverage.tolist()
@@ -202,7 +202,7 @@ EXPECTED_COVERAGE = enter(
 
 
 def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
-    """Return how many rows the region of q ranks holds, (T, C)."""
+    """Return how many rows lie in the region of q ranks, (T, C)."""
     m = ranks.M + 1
     below = np.concatenate((np.zeros_like(ranks.counts[:1]), np.cumsum(ranks.counts, axis=0)))  # #{r < j}
     if region == "hpd":
@@ -212,7 +212,7 @@ def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
 
 
 def _central(ranks: Ranks) -> NDArray[np.int64]:
-    """Return how many ranks the central intervals hold, m - 2a, in ascending order."""
+    """Return how many ranks lie in the central intervals, m - 2a, in ascending order."""
     m = ranks.M + 1
     if m < 3:
         raise NotApplicableError("a central interval needs at least 2 draws per row; got 1")

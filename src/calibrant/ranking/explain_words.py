@@ -266,7 +266,7 @@ class Explanation:
     spread, spread_low, spread_high
         The factor that the predictive spread needs; above 1 if predictions are too narrow.
     coverage
-        Nominal level of an interval to the share of outcomes it holds, at about 50 and 90 %.
+        Nominal level of an interval to the share of outcomes it contains, at about 50 and 90 %.
     smallest_shift, smallest_spread
         The smallest shift, and factor of the spread, that this many rows show four times in five at 5 %.
     pvalue

@@ -30,7 +30,7 @@ class NormalErrors(NamedTuple):
     `shift` is in predictive standard deviations, positive if predictions are too high; `spread` is the factor that the
     predictive spread needs. `parts` are what each of them alone would make of the first and second component, `rest`
     what both leave of the third and fourth, all in the size that many draws would give. `ends` is the share of ranks
-    0 and M that they would make. `measurable` tells whether any normal errors give such components.
+    0 and M that they would make. `measurable` says whether any normal errors give such components.
     """
 
     shift: float
@@ -178,13 +178,13 @@ def _ends(shift: float, log_spread: float, M: int) -> float:
     return float(((1 - u) ** M + u**M) @ _normal()[1])
 
 
-SEEN = 1.96  # standard errors, from which on the largest error is spoken of
-CLEARLY = 3.0  # and from which on several are
-SHARE = 0.4  # of the largest part, from which on another is spoken of too
+NOTICED_ERRORS = 1.96  # standard errors, from which on the largest error is spoken of
+CLEAR_ERRORS = 3.0  # and from which on several are
+NOTABLE_SHARE = 0.4  # of the largest part, from which on another is spoken of too
 TWO_MODES = -0.45  # what is left of the fourth component where two modes are averaged
-EMPTY = 0.45  # density of ranks in the middle fifth, below which the outcome avoids it
+EMPTY_MIDDLE = 0.45  # density of ranks in the middle fifth, below which the outcome avoids it
 SPIKES = 1.25  # times the share of the ends that normal errors explain
-FLAT = 0.5  # of the size of all components, below which those without the ends are flat
+FLAT_SHARE = 0.5  # of the size of all components, below which those without the ends are flat
 DRAWS_FOR_SPIKES = 9  # among which a spike differs from a slope
 
 NONE, OTHER, UNINFORMATIVE = "none", "other", "uninformative"
@@ -207,14 +207,14 @@ def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, .
     """
     if _has_spikes(counts, errors):
         return (OUTSIDE,)
-    if errors.rest.size == 2 and errors.rest[1] <= TWO_MODES and _middle(counts) < EMPTY:
+    if errors.rest.size == 2 and errors.rest[1] <= TWO_MODES and _middle(counts) < EMPTY_MIDDLE:
         return (MODES,)
     sizes = _sizes(counts, errors)
     if not sizes:
         return (OTHER,)
     shape = {HEAVY, LIGHT} & set(sizes)
-    if shape and sizes[min(shape)] >= SHARE * max(sizes.values()):
-        first = min(shape)  # a spread that is wrong only in the core is not mended by a factor
+    if shape and sizes[min(shape)] >= NOTABLE_SHARE * max(sizes.values()):
+        first = min(shape)  # a spread that is wrong only in the core is not corrected by a factor
         return (first, *(name for name in _largest_first(sizes) if name not in (first, NARROW, WIDE)))
     return _largest_first(sizes)
 
@@ -223,27 +223,27 @@ def outward_failure(counts: NDArray[np.int64]) -> str:
     """Return what is wrong where high ranks mean outlying outcomes: the direction of a bias does not show."""
     n = int(counts.sum())
     Z = float(legendre(counts.size - 1)[0] @ counts) / sqrt(n)
-    if abs(Z) < SEEN:
+    if abs(Z) < NOTICED_ERRORS:
         return OTHER
     return OUTWARD_HIGH if Z > 0 else WIDE
 
 
 def _sizes(counts: NDArray[np.int64], errors: NormalErrors) -> dict[str, float]:
-    """Return the sizes of the errors that stand out from chance."""
+    """Return the sizes of the errors that are larger than chance explains."""
     n, M = int(counts.sum()), counts.size - 1
     rest = errors.rest if errors.measurable else errors.rest[:0]
     parts = np.concatenate([errors.parts[: min(M, 2)], rest])
     names = ((LOW, HIGH), (NARROW, WIDE), (SKEWED, SKEWED), (LIGHT, HEAVY))
     seen = np.abs(parts) * shrinkage(M)[: parts.size] * sqrt(n)  # in standard errors
-    chosen = seen >= CLEARLY
+    chosen = seen >= CLEAR_ERRORS
     if not chosen.any():
-        chosen = (seen == seen.max()) & (seen >= SEEN)
+        chosen = (seen == seen.max()) & (seen >= NOTICED_ERRORS)
     return {names[k][int(parts[k] < 0)]: abs(float(parts[k])) for k in np.flatnonzero(chosen)}
 
 
 def _largest_first(sizes: dict[str, float]) -> tuple[str, ...]:
     largest = max(sizes.values())
-    kept = [name for name in sizes if sizes[name] >= SHARE * largest]
+    kept = [name for name in sizes if sizes[name] >= NOTABLE_SHARE * largest]
     return tuple(sorted(kept, key=lambda name: -sizes[name]))
 
 
@@ -254,9 +254,9 @@ def _has_spikes(counts: NDArray[np.int64], errors: NormalErrors) -> bool:
         return False
     ends = int(counts[0] + counts[-1])
     expected = n * max(errors.ends, 2 / (M + 1))
-    if ends < SPIKES * expected or ends - expected < CLEARLY * sqrt(expected):
+    if ends < SPIKES * expected or ends - expected < CLEAR_ERRORS * sqrt(expected):
         return False
-    return _squares(counts[1:-1]) <= FLAT**2 * _squares(counts)
+    return _squares(counts[1:-1]) <= FLAT_SHARE**2 * _squares(counts)
 
 
 def _squares(counts: NDArray[np.int64]) -> float:

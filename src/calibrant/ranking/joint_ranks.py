@@ -178,7 +178,7 @@ def distance_sums(z: FloatArray, scale: FloatArray, *, fast: bool = False) -> Wh
 
 def reference_sums(x: FloatArray, unit: float) -> Whole:
     """Return the sums, member by member."""
-    columns = np.ascontiguousarray(x.transpose(2, 1, 0))  # rows last, so that they are added up together
+    columns = np.ascontiguousarray(x.transpose(2, 1, 0))  # rows last, to add them up together
     m, r = columns.shape[1:]
     sums = np.zeros((m, r))
     for i in range(m - 1):
@@ -204,9 +204,9 @@ def whole_distances(x: FloatArray, other: FloatArray, unit: float) -> Whole:
 
 
 def unit_cube(z: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return rows of members (r, m, D) over `scale`, moved and divided by a power of two so that they lie in [0, 1].
+    """Return rows of members (r, m, D) over `scale`, moved and divided by a power of two to lie in [0, 1].
 
-    Powers of two are taken out one by one, so that numbers near the ends of float64 are not lost.
+    Powers of two are taken out one by one, so numbers near the ends of float64 are not lost.
     """
     low, high = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)
     width = high / 2 - low / 2  # halves, as the difference may be beyond float64
@@ -232,7 +232,7 @@ def _fast() -> Any:
 def tree_lengths(z: FloatArray, scale: FloatArray) -> Whole:
     """Return the length of the shortest tree that joins all members of a row but one, (r, m), by the one left out.
 
-    Whole numbers of a small unit, so that which of several shortest trees is found does not matter.
+    Whole numbers of a small unit: it does not matter which of several shortest trees is found.
 
     >>> lengths = tree_lengths(np.array([[[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]]), np.ones(2))
     >>> lengths / lengths[0, 2] * 5  # left with sides 4, 3 and 5 of the triangle
@@ -303,8 +303,8 @@ def multivariate(z: FloatArray) -> Integers:
     columns = np.ascontiguousarray(z.transpose(2, 1, 0))  # (D, m, r)
     count = np.zeros(columns.shape[1:], np.int32)
     for j in range(columns.shape[1]):
-        holds = columns[0, j] <= columns[0]
+        is_below = columns[0, j] <= columns[0]
         for x in columns[1:]:
-            holds &= x[j] <= x
-        count += holds
+            is_below &= x[j] <= x
+        count += is_below
     return np.ascontiguousarray(count.T)

@@ -1,4 +1,4 @@
-"""Which ranks an audit of draws looks at: those of each coordinate, of the whole, and against what was known."""
+"""The tests of ranks that an audit of draws makes: of coordinates, of the whole, and against covariates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from calibrant.ranking.uniformity_test import FEWEST_GROUP_ROWS as FEWEST
 from calibrant.ranking.uniformity_test import uniformity_test
 from calibrant.ranking.verbs import RankEntry
 
-COMPARED = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
+MOST_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 
 
 class Look(NamedTuple):
@@ -88,7 +88,7 @@ def joint_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], l
         return looks, missing
     if not distribution.finite:
         return looks, [*missing, "Coordinates are not judged together: some draws are infinite."]
-    if not looks and rows.n * distribution.M**2 * D <= COMPARED:
+    if not looks and rows.n * distribution.M**2 * D <= MOST_PAIRS:
         looks.append(_look(JOINT_RANKS, "ranks by mean distance", rows, setting, method="mean_distance"))
     elif not looks:
         missing.append(
@@ -143,14 +143,14 @@ def together(looks: list[Look]) -> Ranks | None:
     return Ranks(*tables, names, False, beside("tied"), parts[0].cells, all(part.outward for part in parts))
 
 
-NOTABLE = 1.25  # a spread that is wrong by a quarter
-CALM = (NONE, UNINFORMATIVE)
+NOTABLE_SPREAD = 1.25  # a spread that is wrong by a quarter
+CALM_FAILURES = (NONE, UNINFORMATIVE)
 
 
 def sample_verdict(
     explained: Explanation, marginal: Look, joint: list[Look], conditional: list[Look], setting: Setting
 ) -> Verdict:
-    """Return the verdict on draws: every look counts, and all together hold the level.
+    """Return the verdict on draws: every look counts, and all of them together keep the level.
 
     `explained` says what is wrong with each coordinate at the level that this leaves to it.
     """
@@ -167,10 +167,10 @@ def sample_verdict(
         return Verdict("miscalibrated", f"These draws are not calibrated ({pvalue_words(p)}).", tuple(sentences))
     seen = explained.smallest_spread
     idle = _uninformative(explained)
-    if seen <= NOTABLE:
+    if seen <= NOTABLE_SPREAD:
         return Verdict(
             "no evidence",
-            f"Nothing speaks against these draws ({pvalue_words(p)}).",
+            f"No evidence of miscalibration in these draws ({pvalue_words(p)}).",
             (
                 *idle,
                 f"A spread that is wrong by {percent(seen - 1)} would have been found 4 times in 5 with this many "
@@ -195,18 +195,18 @@ def _unseen(explained: Explanation) -> str:
         return "One draw per row shows no error of the spread, however many rows there are."
     if seen == math.inf:
         return "No error of the spread would have been found 4 times in 5: collect more rows, or more draws per row."
-    needed = rows_needed(explained.n * (math.log(seen) / math.log(NOTABLE)) ** 2)
+    needed = rows_needed(explained.n * (math.log(seen) / math.log(NOTABLE_SPREAD)) ** 2)
     return (
         f"Only a spread that is wrong by a factor of {seen:.2g} would have been found 4 times in 5. "
-        f"To see {percent(NOTABLE - 1)}, collect about {needed:,} rows."
+        f"To see {percent(NOTABLE_SPREAD - 1)}, collect about {needed:,} rows."
     )
 
 
 def _of_coordinates(explained: Explanation) -> list[str]:
     """Return the sentences on coordinates that are off, worst first."""
     if isinstance(explained.sentence, str):
-        return [] if explained.failure in CALM else [explained.sentence]
-    off = [c for c in range(len(explained.names)) if explained.failure[c] not in CALM]
+        return [] if explained.failure in CALM_FAILURES else [explained.sentence]
+    off = [c for c in range(len(explained.names)) if explained.failure[c] not in CALM_FAILURES]
     off.sort(key=lambda c: float(explained.pvalue[c]))  # type: ignore[index]
     said = [f"{_named(explained.names[c])}: {explained.sentence[c]}" for c in off[:NAMED]]
     more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
@@ -221,7 +221,7 @@ def _of_whole(joint: list[Look], tests: int, explained: Explanation, setting: Se
     listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
     if alone and not isinstance(explained.sentence, str):
         return [f"Each coordinate is right alone; their dependence is wrong ({listed})."]
-    return [f"The whole is off as well ({listed}); mend single coordinates first."]
+    return [f"The whole is off as well ({listed}); correct single coordinates first."]
 
 
 def _of_covariates(
@@ -237,7 +237,7 @@ def _of_covariates(
         return []
     listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
     if any(look.ranks is None for look in off):
-        told = "What was known of a row tells where its outcome falls among the draws"
+        told = "What was known of a row predicts where its outcome falls among the draws"
         return [f"{told} ({listed}): it was not used well."]
     return [f"Outcomes are not as far from what the covariates predict as the draws are ({listed})."]
 
@@ -250,7 +250,7 @@ def _uninformative(explained: Explanation) -> list[str]:
     if not idle:
         return []
     listed = ", ".join(idle[:NAMED]) + (f" and {len(idle) - NAMED:,} more" if len(idle) > NAMED else "")
-    calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE else "No"
+    calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE_SPREAD else "No"
     return [f"{calm} sharper than the marginal distribution: {listed}."]
 
 
@@ -258,7 +258,7 @@ def _named(name: str) -> str:
     return f"Coordinate {name}" if name.isdigit() else name
 
 
-SMALL = 0.1  # predictive standard deviations, and of the logarithm of a spread: not worth a word
+SMALL_ERROR = 0.1  # predictive standard deviations, and of the logarithm of a spread: not worth a word
 
 
 def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
@@ -303,9 +303,9 @@ def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
 def _how(line: dict[str, Any]) -> str:
     shift, spread = line["shift"], line["spread"]
     words = []
-    if abs(shift) > SMALL:
+    if abs(shift) > SMALL_ERROR:
         words.append(f"too {'high' if shift > 0 else 'low'} by {abs(shift):.2f} sd")
-    if not np.isnan(spread) and abs(np.log(spread)) > SMALL:
+    if not np.isnan(spread) and abs(np.log(spread)) > SMALL_ERROR:
         words.append(f"spread needs the factor {spread:.2f}")
     where = f"{line['coordinate']}: " if line["coordinate"] else ""
     return where + (", ".join(words) or "ranks uneven")
@@ -316,7 +316,7 @@ def _plain(value: Any) -> Any:
 
 
 BLOCK = 1 << 17  # draws whose spectra are taken together
-FEWEST_AUTOCORRELATION = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
+FEWEST_DRAWS = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
 
 
 def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
@@ -345,7 +345,7 @@ def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
 
 def _time(draws: NDArray[Any]) -> float:
     M = int(draws.shape[1])
-    rho = _autocorrelations(draws) if M >= FEWEST_AUTOCORRELATION else None
+    rho = _autocorrelations(draws) if M >= FEWEST_DRAWS else None
     if rho is None:
         return 1.0
     pairs = rho[: 2 * max(1, M // 6)].reshape(-1, 2).sum(axis=1)

@@ -46,7 +46,7 @@ def pit(
     Parameters
     ----------
     y
-        Outcomes; None for `CdfValues`, which hold them already.
+        Outcomes; None for `CdfValues`, which have them already.
     prediction
         A distribution, `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Quantiles` or
         `CdfValues`.
@@ -64,7 +64,7 @@ def pit(
     Notes
     -----
     For M draws u falls on [#{x < y}, #{x <= y} + 1]/(M + 1): the rank of the outcome among its draws, exactly uniform
-    if they are exchangeable, which #/M is not. For quantiles it falls on the cell of levels that holds y; nothing is
+    if they are exchangeable, which #/M is not. For quantiles it falls on the cell of levels that contains y; nothing is
     interpolated, because interpolated values are not uniform, and rows beyond the outer quantiles are spread over the
     outer cells. Weighted draws: :math:`(\sum_{x<y} \omega + V(\omega(y) + \sum_{x=y} \omega)) / (\sum \omega +
     \omega(y))`, exactly uniform if both weights are known (Tibshirani et al. 2019). A distribution of your own
@@ -106,7 +106,7 @@ def _bounds(rows: DistributionRows | QuantileRows | CdfRows, draw_weights: Any, 
     own = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
     largest = weights.max(axis=1) if own is None else np.maximum(weights.max(axis=1), own)
     refuse_where(largest == 0, largest, "the weights of a row must not all be 0", "Drop such rows")
-    power = -np.frexp(largest)[1]  # weights of a row times a power of two, so that sums and squares stay in float64
+    power = -np.frexp(largest)[1]  # weights of a row times a power of two, to keep sums and squares in float64
     weights = np.ldexp(weights, power[:, None])
     own = _mean_weight(weights) if own is None else np.ldexp(own, power)
     return _weighted_bounds(rows, rows.distribution, weights, own)
@@ -250,15 +250,7 @@ def _histogram(summary: Moments, options: PitOptions) -> Curve:
 
 
 PIT_HISTOGRAM = enter(
-    Entry(
-        pit_histogram,
-        PitOptions,
-        _bin_shares,
-        _histogram,
-        reads=(Moments,),
-        kind="curve",
-        predictions=JUDGED,
-    )
+    Entry(pit_histogram, PitOptions, _bin_shares, _histogram, reads=(Moments,), kind="curve", predictions=JUDGED)
 )
 
 

@@ -119,7 +119,7 @@ RANK_HISTOGRAM = Picture(
 )
 
 
-FEW_ECDF_DIFFERENCE = 25  # points that are drawn as dots
+MOST_DOTS = 25  # points or levels that are drawn as dots
 
 
 def draw_ecdf_difference(
@@ -135,7 +135,7 @@ def draw_ecdf_difference(
     for sign, label in ((1, "± 1 sd, pointwise"), (-1, None)):
         ax.plot(t, sign * sd, color=palette.REFERENCE, linewidth=0.9, linestyle="--", zorder=2.5, label=label)
     ax.fill_between(t, lower, upper, label=f"{100 * details['level']:g} % band, joint", **BAND)
-    lines = draw_lines(ax, t, v, details, marker="o" if t.size <= FEW_ECDF_DIFFERENCE else None)
+    lines = draw_lines(ax, t, v, details, marker="o" if t.size <= MOST_DOTS else None)
     of_distribution = "probability integral transform t" if details["cells"] else "rank over number of ranks, t"
     ax.set(
         xlim=(0, 1),
@@ -184,7 +184,6 @@ ECDF_DIFFERENCE = Picture(
 )
 
 
-FEW_EXPECTED_COVERAGE = 25  # levels that are drawn as dots
 REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
 
 
@@ -197,7 +196,7 @@ def draw_expected_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping
     edges = level if level.size > 1 else level + np.array([-0.02, 0.02])  # one level has a band too
     wide = [np.broadcast_to(column[name], edges.shape) for name in ("lower", "upper")]
     ax.fill_between(edges, *wide, label=f"{confidence} band, joint", **BAND)
-    lines = draw_lines(ax, level, coverage, details, marker="o" if level.size <= FEW_EXPECTED_COVERAGE else None)
+    lines = draw_lines(ax, level, coverage, details, marker="o" if level.size <= MOST_DOTS else None)
     if coverage.shape[1] == 1:
         _draw_intervals(ax, column, f"{confidence} interval, pointwise")
     ax.set(
@@ -243,7 +242,7 @@ def describe_expected_coverage(columns: Mapping[str, Any], details: Mapping[str,
 
 def _draw_intervals(ax: Any, column: Mapping[str, Any], label: str) -> None:
     level, coverage, low, high = column["level"], *(column[name][:, 0] for name in ("coverage", "low", "high"))
-    if level.size <= FEW_EXPECTED_COVERAGE:
+    if level.size <= MOST_DOTS:
         reach = np.stack([coverage - low, high - coverage])
         ax.errorbar(
             level, coverage, yerr=reach, fmt="none", ecolor=palette.OBSERVED, elinewidth=1, capsize=2.5, label=label
@@ -298,7 +297,7 @@ def marks_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say which bins hold most and least, and what the ends hold."""
+    """Describe the fullest and the emptiest bin, and both ends."""
     lower, upper, share = (np.asarray(columns[name]) for name in ("lower", "upper", "share"))
     most, least = int(share.argmax()), int(share.argmin())
     return (

@@ -1,8 +1,8 @@
-"""The law of counts of N uniform numbers up to given points, within limits at every point: exact, nothing is simulated.
+"""The exact distribution of counts of N uniform numbers up to given points, within limits at every point.
 
 The counts c_j = #{u <= t_j} are those of a Poisson process of rate N, given that it jumps N times. Its increments are
-independent, so convolutions carry the law of the count from point to point (Moscovich and Nadler 2017). The vectors
-span no more than the limits. There is no compiled body: NumPy ends before a compiler has begun.
+independent, so convolutions carry the distribution of the count from point to point (Moscovich and Nadler 2017). The
+vectors span no more than the limits. There is no compiled body: NumPy ends before a compiler has begun.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from calibrant.core.dispatch import takes_transform
 from calibrant.core.pool import tie_starts
 from calibrant.inputs.arrays import FloatArray
 
-SMALL = 16  # counts below have their norm from a product, those from here on from Stirling's series
-NEAR = 0.3  # up to this |n - λ|/(n + λ) the deviance comes from a series of so many terms
-TERMS = 15
+STIRLING_COUNTS = 16  # counts below have their norm from a product, those from here on from Stirling's series
+SERIES_RANGE = 0.3  # up to this |n - λ|/(n + λ) the deviance comes from a series of so many terms
+SERIES_TERMS = 15
 
 
 def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> FloatArray:
@@ -43,16 +43,18 @@ def norm(n: FloatArray) -> FloatArray:
     """Return n! e^n / n^n, which is near sqrt(2πn), and 1 for n = 0."""
     small = np.exp(np.cumsum(_log_ratios()))
     n = np.asarray(n, np.float64)
-    large = np.maximum(n, SMALL)
+    large = np.maximum(n, STIRLING_COUNTS)
     r = 1 / (large * large)
     series = (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / large
     stirling = np.sqrt(2 * np.pi * large) * np.exp(series)
-    return np.asarray(np.where(n < SMALL, small[np.minimum(n, SMALL - 1).astype(np.intp)], stirling))
+    return np.asarray(
+        np.where(n < STIRLING_COUNTS, small[np.minimum(n, STIRLING_COUNTS - 1).astype(np.intp)], stirling)
+    )
 
 
 def _log_ratios() -> FloatArray:
     """Return log(norm(n)/norm(n - 1)) = 1 + (n - 1) log(1 - 1/n) of small n, and 0 for n = 0."""
-    n = np.arange(2.0, SMALL)
+    n = np.arange(2.0, STIRLING_COUNTS)
     return np.concatenate([[0.0, 1.0], 1 + (n - 1) * np.log1p(-1 / n)])
 
 
@@ -61,19 +63,19 @@ def _deviance(n: FloatArray, mean: FloatArray) -> FloatArray:
     from scipy.special import xlogy
 
     v = (n - mean) / (n + mean)
-    u = np.where(np.abs(v) < NEAR, v * v, 0.0)
+    u = np.where(np.abs(v) < SERIES_RANGE, v * v, 0.0)
     tail = np.zeros_like(u)
-    for k in range(TERMS, 0, -1):
+    for k in range(SERIES_TERMS, 0, -1):
         tail = u * (1 / (2 * k + 1) + tail)
     near = v * (n - mean + 2 * n * tail)
-    return np.asarray(np.where(np.abs(v) < NEAR, near, xlogy(n, n / mean) + mean - n))
+    return np.asarray(np.where(np.abs(v) < SERIES_RANGE, near, xlogy(n, n / mean) + mean - n))
 
 
 Counts = NDArray[np.int64]
 
-SAME = 1e-15  # rounded points that are meant to be equal differ by less
+SAME_POINT = 1e-15  # rounded points that are meant to be equal differ by less
 NEGLIGIBLE = 1e-20  # probabilities of a number of jumps that are left out
-SMALLEST = 1e-300  # those that no sum can show
+SMALLEST_MASS = 1e-300  # those that no sum can show
 
 
 class Masses(NamedTuple):
@@ -99,19 +101,19 @@ class PoissonWalk:
 
     N: int
     t: FloatArray
-    kernels: tuple[Masses, ...]  # the law of the number of jumps in each step, equal steps share one
+    kernels: tuple[Masses, ...]  # the distribution of the number of jumps in each step, equal steps share one
     mirrored: bool
 
     @classmethod
     def of(cls, N: int, t: FloatArray, *, least: float = NEGLIGIBLE) -> Self:
         """Prepare the walk, without the numbers of jumps that are less probable than `least`."""
-        return cls(N, t, _kernels(N, t, max(least, SMALLEST)), is_mirrored(t))
+        return cls(N, t, _kernels(N, t, max(least, SMALLEST_MASS)), is_mirrored(t))
 
     def inside(self, lower: Counts, upper: Counts) -> float:
         """Return C = P(lower_j <= c_j <= upper_j for all j), to about 13 decimals.
 
         If points and limits mirror each other, t_j and 1 - t_j, half of the steps do: the way from 1 back to the middle
-        has the law of the way from 0.
+        has the distribution of the way from 0.
         """
         N, T = self.N, self.t.size
         mirrored = self.mirrored and bool((lower + upper[::-1] == N).all())
@@ -159,13 +161,13 @@ class PoissonWalk:
 
 def is_mirrored(t: FloatArray) -> bool:
     """Tell whether 1 - t are the same points."""
-    return bool((np.abs(t + t[::-1] - 1) < SAME).all())
+    return bool((np.abs(t + t[::-1] - 1) < SAME_POINT).all())
 
 
 def _kernels(N: int, t: FloatArray, least: float) -> tuple[Masses, ...]:
     steps = np.diff(t, prepend=0.0)
     order = np.argsort(steps, kind="stable")
-    starts = tie_starts(steps[order], SAME)
+    starts = tie_starts(steps[order], SAME_POINT)
     which = np.empty(t.size, np.intp)
     which[order] = np.repeat(np.arange(starts.size), np.diff(starts, append=t.size))
     different = [_kernel(N * float(steps[which == group].mean()), least) for group in range(starts.size)]
@@ -184,7 +186,7 @@ def _kernel(mean: float, least: float) -> Masses:
 
 
 def _convolved(q: Masses, kernel: Masses, *, exact: bool = False) -> Masses:
-    """Return the law of the sum; `exact` keeps the digits of its small values, which transforms do not."""
+    """Return the distribution of the sum; `exact` keeps the digits of its small values, which transforms do not."""
     a, b = q.mass, kernel.mass
     first = q.first + kernel.first
     if exact or not takes_transform(a.size, b.size):

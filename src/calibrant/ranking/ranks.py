@@ -247,7 +247,7 @@ def _native(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _most_various(z: NDArray[Any]) -> int:
-    """Return a row whose outcome differs from its last draw, so that moving them round shows."""
+    """Return a row whose outcome differs from its last draw, so moving them round is visible."""
     differs = (z[:, 0] != z[:, -1]).reshape(len(z), -1).any(axis=1)
     return int(np.argmax(differs))
 

@@ -60,11 +60,11 @@ def contraction(
 
     Notes
     -----
-    Calibrated predictions that are no sharper than the distribution of all outcomes together, the
-    climatology, pass every test of marginal ranks. Contraction tells them from informative ones, and so do scores such
-    as `crps`. It is a virtue only of calibrated predictions: a distribution that is too narrow contracts most. For
-    Gaussian outcomes its standard error is about (1 - value) √(2/n). Elsewhere the median over rows of :math:`1 -
-    s_i^2/s_y^2`, each clipped to [0, 1], goes by the same name.
+    Calibrated predictions that are no sharper than the distribution of all outcomes together, the climatology, pass
+    every test of marginal ranks. Contraction distinguishes them from informative ones, and so do scores such as `crps`.
+    It is a virtue only of calibrated predictions: a distribution that is too narrow contracts most. For Gaussian
+    outcomes its standard error is about (1 - value) √(2/n). Elsewhere the median over rows of :math:`1 - s_i^2/s_y^2`,
+    each clipped to [0, 1], goes by the same name.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def contraction(
 def _spread_moments(rows: DistributionRows, options: NoOptions) -> Moments:
     """Return the moments of outcomes and predictive variances.
 
-    Under the weights √w `Moments` holds what a weighted variance is made of: Σw as `w2`, weighted means as `mean2`,
+    Under the weights √w `Moments` has the parts of a weighted variance: Σw as `w2`, weighted means as `mean2`,
     Σw(y - mean)² as `spread2`; and Σw²/Σw as the mean of w itself.
     """
     size = max(1, BLOCK // (rows.distribution.held[0].size if isinstance(rows.distribution, Samples) else 1))
@@ -205,7 +205,7 @@ def _of_distribution(y: FloatArray, distribution: Distribution) -> FloatArray:
 
 
 def _of_draws(y: FloatArray, distribution: Samples) -> FloatArray:
-    """Return the scores; each row is moved to 0 and divided by a power of two, so that no square leaves float64."""
+    """Return the scores; each row is moved to 0 and divided by a power of two, to keep squares in float64."""
     if not distribution.finite:
         _ = distribution.draws  # which names the infinite one
     z, width = np.empty(y.shape), np.empty(y.shape)

@@ -268,7 +268,7 @@ class Ranks(Summary):
 
 
 def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
-    """Return the j, 0 < j <= M, at which #{rank < j} is compared with its law, Binomial(n, j/(M + 1)).
+    """Return the j, 0 < j <= M, at which #{rank < j} is compared with its null distribution, Binomial(n, j/(M + 1)).
 
     All of them up to M = 999, else 999 that are spread evenly. Values of a distribution function have no ranks of
     their own: their 1000 cells are joined to as many as there are rows, at least 100, and a divisor of 1000.
@@ -423,15 +423,8 @@ class CovariateMoments(Summary):
             raise InputError("covariates are too large for their squares; divide them by their largest value")
         return cls(len(x), mean, phi.mean(axis=1), spread, cross)
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the moments of no rows."""
-        return cls(0, np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0, 0)))
-
     def merged(self, other: Self) -> Self:
         """Return the moments of the rows of both."""
-        if not self.rows or not other.rows:
-            return other if not self.rows else self
         if self.mean.size != other.mean.size:
             raise SummaryError(f"ranks with {self.mean.size} covariates do not merge with ranks with {other.mean.size}")
         n = self.rows + other.rows
@@ -469,15 +462,8 @@ class ExchangedCounts(Summary):
         """Number of rows."""
         return int(self.tables[0, :, 0].sum()) if self.tables.size else 0
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the tables of no rows."""
-        return cls(np.zeros((0, 0, 0), np.int64), ())
-
     def merged(self, other: Self) -> Self:
         """Add up table by table."""
-        if not self.tables.size or not other.tables.size:
-            return other if not self.tables.size else self
         if len(self.tables) != len(other.tables):
             raise SummaryError(
                 f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}; "

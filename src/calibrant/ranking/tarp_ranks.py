@@ -153,7 +153,7 @@ def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score
 
 
 def _extreme_distances(z: FloatArray, t: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return distances over a power of two of each row, so that the largest step is about 1."""
+    """Return distances over a power of two of each row, to make the largest step about 1."""
     mantissa, exponent = np.frexp(scale[:, None, None])
     step = (z / 2 - t / 2) / (2 * mantissa)  # halves, as the difference may be beyond float64
     power = np.where(step != 0, np.frexp(step)[1] - exponent, NEVER)

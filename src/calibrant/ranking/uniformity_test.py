@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.core.null import reaches, resampled_pvalue
 from calibrant.core.results import TestResult
@@ -17,7 +17,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.counting import JUDGED, Forecast, legendre, marginal_ranks
+from calibrant.ranking.counting import Forecast, legendre, marginal_ranks
 from calibrant.ranking.effects import (
     BLOCK,
     CORRECTIONS,
@@ -32,6 +32,7 @@ from calibrant.ranking.effects import (
     check_bins,
     chi2,
     count_ranks,
+    enter_rank_test,
     is_large,
     number_of_bins,
     own_stream,
@@ -43,7 +44,6 @@ from calibrant.ranking.effects import (
 )
 from calibrant.ranking.summary import Ranks
 
-INSTEAD = {"intervals": "Use coverage_test", "sets": "Use coverage_test"}
 FEWEST_GROUP_ROWS = 20  # rows of a group that is tested
 ROWS_FOR_LIMIT = 50  # rows below which the null distribution of the smooth statistic is simulated
 
@@ -191,18 +191,7 @@ def _grouped(ranks: Ranks, multiplicity: Multiplicity) -> TestResult:
     )
 
 
-UNIFORMITY_TEST = enter(
-    Entry(
-        uniformity_test,
-        UniformityOptions,
-        _count_by_group,
-        _band_result,
-        reads=(Ranks,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
-)
+UNIFORMITY_TEST = enter_rank_test(uniformity_test, UniformityOptions, _count_by_group, _band_result)
 
 
 @public
@@ -302,18 +291,7 @@ def _simulated_pvalues(S: FloatArray, n: int, M: int, B: int, rng: np.random.Gen
     return np.asarray(resampled_pvalue(extreme, B))
 
 
-SMOOTH_TEST = enter(
-    Entry(
-        rank_smooth_test,
-        SmoothOptions,
-        count_ranks,
-        _smooth_result,
-        reads=(Ranks,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
-)
+SMOOTH_TEST = enter_rank_test(rank_smooth_test, SmoothOptions, count_ranks, _smooth_result)
 
 
 @public
@@ -392,15 +370,4 @@ def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) 
     return Found(T, p, f"histogram of {k} bins (Pearson); {how}", {"counts": counts}, shared)
 
 
-CHI2_TEST = enter(
-    Entry(
-        rank_chi2_test,
-        Chi2Options,
-        count_ranks,
-        _chi2_result,
-        reads=(Ranks,),
-        kind="test",
-        predictions=JUDGED,
-        instead=INSTEAD,
-    )
-)
+CHI2_TEST = enter_rank_test(rank_chi2_test, Chi2Options, count_ranks, _chi2_result)
