@@ -113,10 +113,10 @@ def test_a_distance_of_targets_that_is_one(verb):
         return np.abs(a - b) / 2
 
     for y, prediction in ((Y1, P1), (Y3, P3)):
-        first = verb(y, prediction, kernel=Exponential(0.3) * Exponential(1.0, half))
-        assert first == pytest.approx(
-            verb(y, prediction, kernel=Exponential(0.3) * Exponential(2.0, "labels")), rel=1e-11, abs=1e-15
-        )
+        kernels = (Exponential(0.3) * Exponential(1.0, half), Exponential(0.3) * Exponential(2.0, "labels"))
+        found, expected = (verb(y, prediction, kernel=kernel) for kernel in kernels)
+        values = (getattr(found, "pvalue", found), getattr(expected, "pvalue", expected))
+        assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-15)
 
 
 class Joint(JointKernel):
@@ -315,7 +315,6 @@ CONTRADICTIONS = {
     "binary": [
         {"blocksize": np.int64(10)},
         {"blocksize": lambda rows: 7},
-        {"unbiased": False},
         {"kernel": Exponential(0.2)},
         {"kernel": Gaussian(0.3)},
         {"kernel": Exponential(0.3, "l1")},

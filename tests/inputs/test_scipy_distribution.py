@@ -110,7 +110,7 @@ def test_refused(refusal, name):
 def test_distributions_do_not_import_scipy_stats():
     code = (
         "import sys\n"
-        "from calibrant.inputs.laws import Mixture, MvNormal, Normal\n"
+        "from calibrant import Mixture, MvNormal, Normal\n"
         "law = Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5]); law.ppf(0.5); law.sample(2, 0)\n"
         "MvNormal([[0.0]], [[1.0]]).log_density([[0.0]])\n"
         "assert 'scipy.stats' not in sys.modules"

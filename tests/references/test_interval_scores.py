@@ -40,7 +40,7 @@ def of_point():
 
 def rows_of(verb, y, prediction, **options):
     entry = find(verb)
-    return entry.row_scores(entry.read(y, prediction), **entry.completed(options))
+    return entry.row_scores(entry.read(y, prediction), entry.parse(options))
 
 
 def scores_by_level(y, intervals):

@@ -28,6 +28,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.rows import Judged
 from calibrant.kernel_errors.blocks import Blocks
+from calibrant.kernel_errors.skce import SkceOptions, check_made_with
 from calibrant.kernel_errors.skce_test import skce_test
 from calibrant.points.interval import SERVED as SERVED_POINTS
 from calibrant.points.interval import interval_of_points, serves
@@ -152,7 +153,7 @@ def interval(
     return student(entry, summary, completed, level)
 
 
-def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: dict[str, Any], **given: Any) -> Summary:
+def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> Summary:
     """Return the summary that was given, or that of the rows if they can carry an interval."""
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
@@ -161,7 +162,7 @@ def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: dict[str,
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
         refuse_unseen(entry, y)
         return y
-    if entry.name == "skce" and options["blocksize"] is None:
+    if entry.name == "skce" and options.blocksize is None:
         raise NotApplicableError(
             "no valid interval is known for skce over all pairs of rows; with blocksize=2, or more, there is a lower "
             "bound"
@@ -191,12 +192,14 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
     return _limits(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
 
 
-def _of_blocks(summary: Summary, level: float, options: dict[str, Any]) -> ConfidenceInterval:
+def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
     """Return the lower bound that block statistics give, under the conditions of the block test."""
     if not isinstance(summary, Blocks):
         raise SummaryError("interval of skce reads sums of blocks; make them with summarize('skce', ..., blocksize=2)")
-    made_with = {name: options[name] for name in ("kernel", "unbiased", "blocksize")}
-    found = skce_test(summary, method="block", **made_with)
+    check_made_with(summary, options.kernel, options.unbiased, options.blocksize)
+    if not options.unbiased:
+        raise InputError("the lower bound of skce is that of the unbiased estimator; leave unbiased at True")
+    found = skce_test(summary, method="block")
     from scipy.special import stdtrit
 
     t = float(stdtrit(found.details["blocks"] - 1, level))

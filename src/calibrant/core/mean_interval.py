@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ DECIDING = 25
 """Least number of rows that a weighted variance must rest on, (Σd²)²/Σd⁴ with d = w(s - mean): with weights that grow
 with the scores a few heavy rows decide, and at 8 in place of 25 a 95 % interval covers 0.90."""
 
-Marks = Callable[[Any, Mapping[str, Any]], NDArray[np.bool_] | None]
+Marks = Callable[[Any, Any], NDArray[np.bool_] | None]
 
 
 class Guard(NamedTuple):
@@ -37,7 +37,7 @@ class Guard(NamedTuple):
     both: bool
 
 
-def student(entry: Entry[Any, Any], summary: Moments, options: Mapping[str, Any], level: float) -> ConfidenceInterval:
+def student(entry: Entry[Any, Any], summary: Moments, options: Any, level: float) -> ConfidenceInterval:
     r"""Return mean ± t s, t of m - 1 degrees of freedom.
 
     :math:`s^2 = \frac{m}{m-1} \sum w^2 (s_i - \bar s)^2/W^2` with the effective number of rows
@@ -69,7 +69,7 @@ def student(entry: Entry[Any, Any], summary: Moments, options: Mapping[str, Any]
     )
 
 
-def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, Any]) -> None:
+def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     """Refuse weights under which a few rows decide the variance of the mean."""
     w = np.asarray(rows.w)
     if is_unit(rows.w) or w.min() == w.max() or entry.row_scores is None:
@@ -89,7 +89,7 @@ def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, A
         )
 
 
-def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Mapping[str, Any]) -> None:
+def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     """Refuse rows of which too few are of the kind that makes up the mean score."""
     guard = GUARDS.get(entry.name)
     if guard is None:
@@ -132,9 +132,9 @@ def _effective(side: NDArray[np.bool_], w: FloatArray) -> FloatArray:
     return np.asarray(np.divide(total**2, square, out=np.zeros_like(total), where=square > 0))
 
 
-def _outside(rows: IntervalRows | QuantileRows, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+def _outside(rows: IntervalRows | QuantileRows, options: Any) -> NDArray[np.bool_] | None:
     """Mark outcomes outside the interval of each level, on the side that the part of the score looks at."""
-    part = options["part"]
+    part = options.part
     if part in ("width", "dispersion"):
         return None
     if isinstance(rows, QuantileRows):
@@ -145,11 +145,11 @@ def _outside(rows: IntervalRows | QuantileRows, options: Mapping[str, Any]) -> N
     return np.asarray(below if part == "below" else above if part == "above" else below | above)
 
 
-def _above(rows: QuantileRows, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+def _above(rows: QuantileRows, options: Any) -> NDArray[np.bool_]:
     return ~rows.covered
 
 
-def _surprised(rows: AnyRows, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+def _surprised(rows: AnyRows, options: Any) -> NDArray[np.bool_] | None:
     """Mark rows in which something else was likelier than what happened; a density has no such rows."""
     if isinstance(rows, Binary):
         return np.asarray(np.where(rows.y == 1, rows.p < 0.5, rows.p > 0.5))[:, None]

@@ -87,7 +87,7 @@ def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> Distrib
         if not np.isfinite(drawn).all():
             row = int(np.argwhere(~np.isfinite(drawn))[0][0])
             raise InputError(
-                "sample of {law} must return finite numbers; {row} is {value}",
+                "sample of {distribution} must return finite numbers; {row} is {value}",
                 distribution=type(distribution).__name__,
                 row=row,
                 value=drawn[row],

@@ -186,7 +186,7 @@ def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ra
         if np.isnan(q).any():
             row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
             raise InputError(
-                "the log_density of {law} must be a number; {row} has one that is nan",
+                "the log_density of {distribution} must be a number; {row} has one that is nan",
                 distribution=type(distribution).__name__,
                 row=row,
             )
