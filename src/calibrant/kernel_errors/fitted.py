@@ -36,7 +36,7 @@ from calibrant.kernels.target_means import TargetMeans, squared_embedding_distan
 
 
 def wasserstein(distribution: Distribution) -> Distance:
-    """Return the 2-Wasserstein distance of the rows of a law."""
+    """Return the 2-Wasserstein distance of the rows of a distribution."""
     if isinstance(distribution, MvNormal) and not commute(distribution):
         return NormalWasserstein(distribution)
     return VectorDistance(coordinates(distribution), "euclidean")
@@ -45,7 +45,7 @@ def wasserstein(distribution: Distribution) -> Distance:
 def coordinates(distribution: Distribution) -> FloatArray:
     """Return coordinates (n, c) whose Euclidean distance is the 2-Wasserstein distance.
 
-    W² = (μ - μ')² + (σ - σ')² for normal laws, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
+    W² = (μ - μ')² + (σ - σ')² for Normal, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
     commuting covariances, the mean squared difference of sorted draws, and ∫ (F⁻¹ - F'⁻¹)² otherwise.
     """
     if isinstance(distribution, Normal):
@@ -62,7 +62,7 @@ def coordinates(distribution: Distribution) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class NormalWasserstein:
-    """W² = |μ - μ'|² + tr(Σ + Σ' - 2 (Σ^½ Σ' Σ^½)^½) of normal laws in several dimensions."""
+    """W² = |μ - μ'|² + tr(Σ + Σ' - 2 (Σ^½ Σ' Σ^½)^½) of normal distributions in several dimensions."""
 
     distribution: MvNormal
 
@@ -135,7 +135,7 @@ def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product
 
 
 def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
-    """Tell whether the length scale on targets is found from the outcomes, so that it changes with them."""
+    """Tell whether the length scale on targets is found from the outcomes and changes with them."""
     if isinstance(kernel, JointKernel) or isinstance(rows, Judged):
         return False
     if isinstance(rows, DistributionRows):
@@ -266,7 +266,7 @@ def _check_joint(form: JointForm, most: int = 24) -> None:
     i, j = (side.reshape(-1) for side in np.meshgrid(rows, rows, indexing="ij"))
     K = form.P.shape[1]
     a, b = i % K, (j + 1) % K
-    # Copies, so that the kernel may do what it likes with them.
+    # Copies: the kernel may write to them.
     k = np.asarray(form.kernel(form.P[i], a.copy(), form.P[j], b.copy()))
     back = np.asarray(form.kernel(form.P[j], b.copy(), form.P[i], a.copy()))
     if k.shape != i.shape or k.dtype.kind not in "fiub":

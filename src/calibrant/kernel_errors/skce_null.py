@@ -137,7 +137,7 @@ def _compiled() -> Any:
 
     @numba.njit(nogil=True, cache=True, fastmath={"contract"})
     def kernel(k, first, second, total):  # type: ignore[no-untyped-def]  # pragma: no cover
-        # Four rows meet four at a time; the inner loop runs over the redraws, so that it becomes vector code.
+        # Four rows meet four at a time; the inner loop runs over the redraws and becomes vector code.
         for i in range(0, k.shape[0], 4):
             y0, y1, y2, y3 = first[i], first[i + 1], first[i + 2], first[i + 3]
             for j in range(0, k.shape[1], 4):

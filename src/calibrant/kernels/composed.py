@@ -81,7 +81,7 @@ class OwnDistance:
 
 
 def is_tile(i: Rows, j: Rows) -> bool:
-    """Tell whether i and j are a column and a row, so that every row of i meets every row of j."""
+    """Tell whether i and j are a column and a row, where every row of i meets every row of j."""
     return i.ndim == 2 and j.ndim == 2 and i.shape[1] == 1 and j.shape[0] == 1
 
 
@@ -117,7 +117,7 @@ OF_DISTRIBUTIONS = ("wasserstein", "embedding")
 
 
 def check_kernel_option(kernel: Any) -> None:
-    """Refuse what is no kernel."""
+    """Refuse what is not a kernel."""
     if isinstance(kernel, type) and issubclass(kernel, (Kernel, JointKernel)):
         raise InputError(f"kernel must be a kernel, not a class: write {kernel.__name__}()")
     if not (kernel is None or isinstance(kernel, (Kernel, Product, JointKernel))):
@@ -134,10 +134,10 @@ def probability_kernel(kernel: Kernel | Product | None, K: int) -> Product:
 
 
 def distribution_kernel(kernel: Kernel | Product | JointKernel | None, distribution: Distribution) -> Product:
-    """Return the kernels on predictions and targets for predictive laws."""
+    """Return the kernels on predictions and targets for predictive distributions."""
     if isinstance(kernel, JointKernel):
         raise NotApplicableError(
-            f"a kernel that is no product has a form for class probabilities only; got {type(distribution).__name__}. "
+            f"a kernel that is not a product is for class probabilities only; got {type(distribution).__name__}. "
             "Use a product, such as Exponential() * Gaussian()"
         )
     target = Exponential() if isinstance(distribution, Laplace) else Gaussian()
@@ -148,7 +148,7 @@ def distribution_kernel(kernel: Kernel | Product | JointKernel | None, distribut
 def coverage_kernel(kernel: Kernel | Product | JointKernel | None) -> Product:
     """Return the kernels on predictions and on hits for intervals, sets and quantiles."""
     if isinstance(kernel, JointKernel):
-        raise NotApplicableError("a kernel that is no product has a form for class probabilities only; use a product")
+        raise NotApplicableError("a kernel that is not a product is for class probabilities only; use a product")
     product = _completed(kernel, Exponential(), Delta())
     prediction, target = product.prediction, product.target
     if isinstance(prediction, Delta) or prediction.distance not in (None, "euclidean"):
@@ -190,12 +190,12 @@ def _on_probabilities(kernel: Kernel, K: int) -> Kernel:
     distance = kernel.distance or "tv"
     if distance not in OF_PROBABILITIES:
         raise InputError(
-            f"distance={distance!r} is no distance of probabilities; use one of {', '.join(OF_PROBABILITIES)}, "
+            f"distance={distance!r} is not a distance of probabilities; use one of {', '.join(OF_PROBABILITIES)}, "
             "or a function"
         )
     if K >= 3 and distance != "euclidean" and not kernel.on_l1:
         raise InputError(
-            f"{type(kernel).__name__} with distance={distance!r} is not positive definite for {K} classes, so that "
+            f"{type(kernel).__name__} with distance={distance!r} is not positive definite for {K} classes, and "
             f"its error could be negative; use distance='euclidean', or Exponential(distance={distance!r})"
         )
     return kernel.with_distance(distance)
@@ -213,12 +213,12 @@ def _on_classes(kernel: Kernel) -> Kernel:
 def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
     name = type(distribution).__name__
     if isinstance(kernel, Delta):
-        raise InputError("Delta() is a kernel on classes; predictive laws need one such as Exponential()")
+        raise InputError("Delta() is a kernel on classes; predictive distributions need one such as Exponential()")
     if callable(kernel.distance):
-        raise InputError(f"a distance of one's own is for arrays; for {name} use 'wasserstein' or 'embedding'")
+        raise InputError(f"a distance of your own is for arrays; for {name} use 'wasserstein' or 'embedding'")
     distance = kernel.distance or _default_distance(distribution)
     if distance not in OF_DISTRIBUTIONS:
-        raise InputError(f"distance={distance!r} is no distance of {name}; use one of {', '.join(OF_DISTRIBUTIONS)}")
+        raise InputError(f"distance={distance!r} is not a distance of {name}; use one of {', '.join(OF_DISTRIBUTIONS)}")
     if distance == "wasserstein":
         if isinstance(distribution, Mixture) or (distribution.shape != () and not isinstance(distribution, MvNormal)):
             raise NotApplicableError(

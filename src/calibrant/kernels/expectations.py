@@ -1,4 +1,4 @@
-"""Means of a target kernel under predictive laws: E k(Z, t) and E k(Z, Z')."""
+"""Means of a target kernel under predictive distributions: E k(Z, t) and E k(Z, Z')."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from calibrant.kernels.expected_points import PointMeans, SampledMeans, SampleMe
 from calibrant.kernels.kernel import Delta, Gaussian, Kernel
 from calibrant.kernels.target_means import TargetMeans, by_pieces
 
-FARTHEST = 1e100  # in length scales, so that squares stay finite
+FARTHEST = 1e100  # in length scales: squares stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class MvNormalMeans(TargetMeans):
-    """Means of a Gaussian kernel under an MvNormal law."""
+    """Means of a Gaussian kernel under an MvNormal distribution."""
 
     distribution: MvNormal
     kernel: Kernel
@@ -50,7 +50,7 @@ class MvNormalMeans(TargetMeans):
         return self.beside(self, i, j)
 
     def beside(self, other: MvNormalMeans, i: Rows, j: Rows) -> FloatArray:
-        """Return E k(Z, Z') with Z' from the law of another's row j."""
+        """Return E k(Z, Z') with Z' from row j of another distribution."""
         mean, mean_ = self.distribution.mean, other.distribution.mean
         if self.distribution.is_shared and other.distribution.is_shared:
             return self._shared(mean[i], mean_[j], self.covariances[0] + other.covariances[0])
@@ -103,7 +103,7 @@ class MvNormalMeans(TargetMeans):
     def _shared(self, x: FloatArray, y: FloatArray, covariance: FloatArray) -> FloatArray:
         """Whiten both sides by the one factor before they meet."""
         W = np.linalg.inv(np.linalg.cholesky(np.eye(len(covariance)) + covariance))
-        origin = self.distribution.mean[0]  # so that a common shift costs no digits
+        origin = self.distribution.mean[0]  # a common shift then costs no digits
         u, v = self._steps(x, origin) @ W.T, self._steps(y, origin) @ W.T
         square = sum(np.square(u[..., k] - v[..., k]) for k in range(len(W)))
         return np.asarray(np.exp(np.log(np.diagonal(W)).sum() - 0.5 * square))
@@ -121,7 +121,7 @@ class MvNormalMeans(TargetMeans):
 def _factored(d: FloatArray, covariance: FloatArray) -> FloatArray:
     """Return |A|^(-1/2) exp(-d'A⁻¹d / 2), A = I + covariance, for pairs (m, D) and (m, D, D).
 
-    The last row of the Cholesky factor of [[A, d], [d', c]] is L⁻¹d, so that one batched call gives both parts; any
+    The last row of the Cholesky factor of [[A, d], [d', c]] is L⁻¹d: one batched call gives both parts; any
     c > d'A⁻¹d does, and d'A⁻¹d <= |d|².
     """
     m, D = d.shape
@@ -173,7 +173,7 @@ class MixtureMeans(TargetMeans):
 
 
 def between(first: TargetMeans, second: TargetMeans, i: Rows, j: Rows) -> FloatArray:
-    """Return E k(Z, Z') with Z from row i of the first law and Z' from row j of the second."""
+    """Return E k(Z, Z') with Z from row i of the first distribution and Z' from row j of the second."""
     if first is second:
         return first.double(i, j)
     if isinstance(first, LineMeans) and isinstance(second, LineMeans):
@@ -195,12 +195,12 @@ __all__ = ["TargetMeans", "target_means"]
 
 
 def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
-    """Return the means of a target kernel under a predictive law.
+    """Return the means of a target kernel under a predictive distribution.
 
     Parameters
     ----------
-    law
-        One law per row.
+    distribution
+        One distribution per row.
     kernel
         A kernel of the Euclidean distance of outcomes with a number as length scale.
     draws, rng
@@ -210,7 +210,7 @@ def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = Non
     Notes
     -----
     Closed forms: Normal and Laplace with Gaussian and Exponential, MvNormal with Gaussian, Samples with every kernel,
-    and mixtures of these. By quadrature: other laws of real outcomes with a quantile function, with Gaussian,
+    and mixtures of these. By quadrature: other distributions of real outcomes with a quantile function, with Gaussian,
     if the length scale is not far below their spread.
 
     Examples

@@ -1,4 +1,4 @@
-"""Means under laws that stand on points: draws, or the points of a quadrature rule."""
+"""Means under distributions on points: draws, or the points of a quadrature rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HIGHEST = 8.6  # frequencies beyond have less than 1e-17 of the mass
 MARGIN = 8.8  # in length scales; a copy that far away is below 1e-16
 MOST_COLUMNS, FEW_COLUMNS = 8192, 512
 MOST_NUMBERS = 1 << 24  # of features, 128 MiB; few columns are always affordable
-SLACK = 0.25  # how much wider than the points the interval is on each side, so that outcomes lie in it too
+SLACK = 0.25  # how much wider than the points the interval is on each side: outcomes lie in it too
 CHUNK = 1 << 17
 
 
@@ -102,7 +102,7 @@ def products(x: FloatArray, y: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PointMeans(TargetMeans):
-    """Means under laws with mass weights[m] on points[i, m]; every kernel will do.
+    """Means under distributions with mass weights[m] on points[i, m]; any kernel can be used.
 
     A pair costs M² values of the kernel; with a Gaussian kernel and real outcomes that lie within some hundred length
     scales it costs a product of short vectors (`Spectrum`).
@@ -192,8 +192,8 @@ def _cross(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
 class SampleMeans(PointMeans):
     """Means over the draws of each row: all pairs for two rows, pairs of different draws for one row alone.
 
-    Both are unbiased for the law the draws come from. `inner` and `own` take all pairs also within a row, as the
-    distance of embeddings needs it.
+    Both are unbiased for the distribution the draws come from. `inner` and `own` take all pairs also within a row, as
+    the distance of embeddings needs it.
     """
 
     @classmethod
@@ -222,7 +222,7 @@ class SampledMeans(PointMeans):
 
     @classmethod
     def of(cls, distribution: Distribution, kernel: Kernel, draws: Any, rng: Any) -> SampledMeans:
-        """Draw from the law; the number of draws is even."""
+        """Draw from the distribution; the number of draws is even."""
         M = check_count("draws", draws, least=2)
         if M % 2:
             raise InputError(
@@ -263,7 +263,7 @@ TOLERANCE = 1e-6
 
 @cache
 def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
-    """Return equidistant points and weights for means under the standard normal law.
+    """Return equidistant points and weights for means under the standard normal distribution.
 
     The trapezoidal rule converges faster than any power of the spacing for integrands as smooth as this one.
     """
@@ -278,7 +278,7 @@ def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
 def quantile_points(distribution: Distribution, size: int = POINTS) -> tuple[FloatArray, FloatArray]:
     """Return points (n, size) and weights (size,): z = F⁻¹(Φ(x)) at the points x of `normal_rule`.
 
-    Right of the median the survival side is used, so that no tail is rounded away.
+    Right of the median the survival function is used: no tail is rounded away.
     """
     from scipy.special import ndtr
 
@@ -290,11 +290,12 @@ def quantile_points(distribution: Distribution, size: int = POINTS) -> tuple[Flo
 
 
 def quadrature_means(distribution: Distribution, kernel: Kernel) -> PointMeans | None:
-    """Return the means of a smooth kernel under a law with a quantile function; None where the rule is too coarse.
+    """Return the means of a smooth kernel under a distribution with quantiles; None where the rule is too coarse.
 
-    E k(Z, Z') at a length scale equal to the law's scale is right to 1e-12 for normal, logistic and gamma laws, to 1e-7
-    for heavy tails (t with 3 degrees of freedom) or a kink in the density (Laplace). It gets worse as the length scale
-    shrinks and points lie farther apart than the kernel is wide; a rule off by more than 1e-6 is not used.
+    E k(Z, Z') at a length scale equal to the distribution's scale is right to 1e-12 for normal, logistic and gamma
+    distributions, to 1e-7 for heavy tails (t with 3 degrees of freedom) or a kink in the density (Laplace). It gets
+    worse as the length scale shrinks and points lie farther apart than the kernel is wide; a rule off by more than 1e-6
+    is not used.
     """
     points, weights = quantile_points(distribution)
     means = PointMeans(points, weights, kernel)

@@ -109,7 +109,7 @@ class VectorForm:
 
 @dataclass(frozen=True, eq=False)
 class JointForm:
-    """Class probabilities and a kernel that is no product: h = Σ_ab (1{a=y} - p_a)(1{b=y'} - p'_b) k((p,a),(p',b))."""
+    """Class probabilities and a joint kernel: h = Σ_ab (1{a=y} - p_a)(1{b=y'} - p'_b) k((p,a),(p',b))."""
 
     P: FloatArray
     y: NDArray[np.intp]
@@ -130,7 +130,7 @@ class JointForm:
             left = (self.y[first] == a) - p[:, a]
             for b in range(K):
                 labels = np.full(first.size, a), np.full(first.size, b)
-                # Copies, so that the kernel may do what it likes with them.
+                # Copies: the kernel may write to them.
                 h += left * ((self.y[second] == b) - q[:, b]) * self.kernel(p.copy(), labels[0], q.copy(), labels[1])
         return h.reshape(np.broadcast_shapes(i.shape, j.shape))
 
@@ -142,7 +142,7 @@ class JointForm:
 
 @dataclass(frozen=True, eq=False)
 class DistributionForm:
-    """Predictive laws and a product kernel: h = k_P · (k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z'))."""
+    """Distributions and a product kernel: h = k_P · (k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z'))."""
 
     y: FloatArray
     distance: Distance

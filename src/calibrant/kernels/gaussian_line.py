@@ -1,7 +1,7 @@
 """Sums of the Gaussian kernel over sorted points, to rounding error, in O(n) operations.
 
 The line is cut into panels about as wide as the lengthscale. Inside a panel the kernel, seen from any other one, is a
-polynomial up to rounding error, so that a panel acts through its moments M_k = Σ e_j T_k(s_j) with the Chebyshev
+polynomial up to rounding error, and a panel acts through its moments M_k = Σ e_j T_k(s_j) with the Chebyshev
 polynomials T_k of the position s in [-1, 1], and K = Φ C Φᵀ with 16 entries in each row of Φ. Where every point sees
 only few others, the pairs themselves are summed. A pair beyond `REACH` counts as 0: the error of a pair is below 1e-15
 of k(x, x) = 1, which is rounding error in a quadratic form, and in a product wherever the points nearby have weight.
@@ -23,7 +23,7 @@ from calibrant.inputs.arrays import FloatArray
 NODES = 16  # error of a pair: 1e-11 with 12, 4e-14 with 14, rounding with 16
 REACH = 8.8  # lengthscales; exp(-REACH²/2) < 2e-17
 MOST_NUMBERS = 1 << 20  # held at once
-LEAST_PANELS = 1 << 10  # of a group, so that its neighbours are few beside it
+LEAST_PANELS = 1 << 10  # of a group: its neighbours are few beside it
 
 
 def gaussian_sum(x: FloatArray, e: NDArray[Any], lengthscale: float) -> FloatArray:
@@ -101,7 +101,7 @@ def _panels(x: FloatArray, rows: int, lengthscale: float) -> Iterator[tuple[Line
 class Line(NamedTuple):
     """Points in panels.
 
-    The width of a panel is a power of 2, so that the place of a point in its panel comes without rounding error however
+    The width of a panel is a power of 2: the place of a point in its panel has no rounding error however
     small the lengthscale is.
     """
 

@@ -38,8 +38,8 @@ class Kernel:
         A length in units of the distance, or ``"median"``: the median distance between two rows.
     distance
         A name (``"tv"``, ``"l1"``, ``"euclidean"`` for probabilities, ``"labels"`` for ordered classes,
-        ``"wasserstein"``, ``"embedding"`` for laws), a function of m points and m others that returns m distances, or
-        None for the default of the prediction.
+        ``"wasserstein"``, ``"embedding"`` for distributions), a function of m points and m others that returns m
+        distances, or None for the default of the prediction.
     """
 
     lengthscale: float | str = "median"

@@ -68,13 +68,13 @@ def distance_quantiles(
     d = _upper_triangle(distance, rows)
     if not np.isfinite(d.max()):
         raise NotApplicableError(
-            f"distances of {what} are too large for floating point, so that they give no length scale. "
+            f"distances of {what} are too large for floating point and give no length scale. "
             "Give numbers in other units"
         )
     found = np.quantile(d, shares)
     if not found.min() > 0:
         if not d.any():
-            raise NotApplicableError(f"{what} are the same in all {rows.size} rows, so that they have no length scale")
+            raise NotApplicableError(f"{what} are the same in all {rows.size} rows and have no length scale")
         found = np.quantile(d[d > 0], shares)
     return np.asarray(found)
 

@@ -117,7 +117,7 @@ CountArray = NDArray[np.uint16]
 
 BLOCK = 512  # rows that meet as many in one large product of counts, on the threads of BLAS
 CHEAP_CLASSES = 64  # up to here a block of h costs less than the product that follows
-MOST_DRAWS = 1 << 17  # at once, so that their counts stay in the cache
+DRAWS_AT_ONCE = 1 << 17  # at once: their counts stay in the cache
 LARGEST_COUNT = np.iinfo(np.uint16).max
 
 
@@ -216,7 +216,7 @@ def _moved(part: slice, start: int) -> slice:
 def multinomial_counts(n: int, resamples: int, rng: np.random.Generator) -> CountArray:
     """Return how often each of n rows is drawn when n rows are drawn with replacement, once per resample."""
     counts = np.empty((resamples, n), dtype=np.uint16)
-    for part in chunks(resamples, max(1, MOST_DRAWS // n)):
+    for part in chunks(resamples, max(1, DRAWS_AT_ONCE // n)):
         size = part.stop - part.start
         drawn = rng.integers(n, size=(size, n))
         drawn += n * np.arange(size)[:, None]
@@ -231,7 +231,7 @@ NAMES = {"euclidean": "euclidean", "l1": "cityblock"}
 
 
 def centred(Z: FloatArray) -> FloatArray:
-    """Return the points less their mean, so that products of them are as small as they can be.
+    """Return the points less their mean, which makes products of them as small as possible.
 
     Numbers as close together as rounding leaves them have a mean beside them: it is taken of what is left again.
     """

@@ -152,7 +152,7 @@ KINDS: dict[str, type[Kernel]] = {
 
 
 def text_of(kernel: Product | JointKernel) -> str:
-    """Return a product of kernels as text; kernels and distances of one's own are refused."""
+    """Return a product of kernels as text; kernels and distances of your own are refused."""
     if isinstance(kernel, JointKernel):
         raise _refusal(kernel)
     return json.dumps([_described(kernel.prediction), _described(kernel.target)])
@@ -165,7 +165,7 @@ def kernel_of(text: str) -> Product:
 
 
 def text_of_point_kernel(kernel: PointKernel) -> str:
-    """Return a kernel of points as text; kernels and distances of one's own are refused."""
+    """Return a kernel of points as text; kernels and distances of your own are refused."""
     if isinstance(kernel, Polynomial):
         return json.dumps({"kind": "Polynomial", "degree": kernel.degree})
     return json.dumps(_described(kernel))
@@ -195,4 +195,4 @@ def _built(described: dict[str, Any]) -> Kernel:
 
 
 def _refusal(kernel: object) -> SummaryError:
-    return SummaryError(f"a kernel or distance of one's own has no form as bytes: {kernel!r}; merge in memory instead")
+    return SummaryError(f"a kernel or distance of your own has no form as bytes: {kernel!r}; merge in memory instead")
