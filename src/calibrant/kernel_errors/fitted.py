@@ -17,7 +17,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
     Distance,
     LineDistance,
-    Rows,
+    RowIndex,
     VectorDistance,
     commute,
     coverage_kernel,
@@ -71,7 +71,7 @@ class NormalWasserstein:
         """Σ^½ of each row."""
         return _roots(self.distribution)
 
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the distances of rows i and j."""
         mean, cov = self.distribution.mean, self.distribution.cov
         root = self.roots[i]
@@ -88,7 +88,7 @@ class EmbeddingDistance:
 
     means: TargetMeans
 
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the distances of rows i and j."""
         return np.sqrt(squared_embedding_distance(self.means, i, j))
 

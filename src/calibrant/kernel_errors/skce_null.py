@@ -27,7 +27,7 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
 from calibrant.kernel_errors.skce import kernel_rows_of, line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.forms import Form, LineForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.kernel_rows import canonical_order
@@ -274,7 +274,7 @@ class WeightedForm:
         """Number of rows."""
         return self.form.n
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         return np.asarray(self.v[i] * self.v[j] * self.form.h(i, j))
 

@@ -16,8 +16,8 @@ from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal
 from calibrant.kernels.kernel import Delta, Exponential, Gaussian, JointKernel, Kernel, PairedDistance, Product
 
-Rows = NDArray[np.intp]
-Distance = Callable[[Rows, Rows], FloatArray]
+RowIndex = NDArray[np.intp]
+Distance = Callable[[RowIndex, RowIndex], FloatArray]
 
 SCIPY_NAMES = {"tv": "cityblock", "l1": "cityblock", "euclidean": "euclidean"}
 
@@ -28,7 +28,7 @@ class LineDistance:
 
     x: FloatArray
 
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the distances of rows i and j."""
         return np.abs(self.x[i] - self.x[j])
 
@@ -40,7 +40,7 @@ class VectorDistance:
     X: FloatArray
     name: str
 
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the distances of rows i and j."""
         if is_tile(i, j):
             from scipy.spatial.distance import cdist
@@ -61,7 +61,7 @@ class OwnDistance:
     points: NDArray[Any]
     function: PairedDistance
 
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the distances of rows i and j."""
         first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
         found = np.asarray(self.function(self.points[first].copy(), self.points[second].copy()))
@@ -80,7 +80,7 @@ class OwnDistance:
         return found.reshape(np.broadcast_shapes(i.shape, j.shape)).astype(np.float64)
 
 
-def is_tile(i: Rows, j: Rows) -> bool:
+def is_tile(i: RowIndex, j: RowIndex) -> bool:
     """Tell whether i and j are a column and a row, where every row of i meets every row of j."""
     return i.ndim == 2 and j.ndim == 2 and i.shape[1] == 1 and j.shape[0] == 1
 

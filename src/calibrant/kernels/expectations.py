@@ -15,13 +15,13 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.expected_line import SINGLE, LineMeans
 from calibrant.kernels.expected_points import PointMeans, SampledMeans, SampleMeans, quadrature_means
 from calibrant.kernels.kernel import Delta, Gaussian, Kernel
 from calibrant.kernels.target_means import TargetMeans, by_pieces
 
-FARTHEST = 1e100  # in length scales: squares stay finite
+LARGEST_DISTANCE = 1e100  # in length scales: squares stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class MvNormalMeans(TargetMeans):
         """Number of rows."""
         return self.distribution.n
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         mean = self.distribution.mean[i]
         if self.distribution.is_diagonal:
@@ -45,11 +45,11 @@ class MvNormalMeans(TargetMeans):
             return self._shared(mean, t, self.covariances[0])
         return self._whitened(mean, t, *(part[i] for part in self._factors))
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
         return self.beside(self, i, j)
 
-    def beside(self, other: MvNormalMeans, i: Rows, j: Rows) -> FloatArray:
+    def beside(self, other: MvNormalMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z') with Z' from row j of another distribution."""
         mean, mean_ = self.distribution.mean, other.distribution.mean
         if self.distribution.is_shared and other.distribution.is_shared:
@@ -57,7 +57,7 @@ class MvNormalMeans(TargetMeans):
         if self.distribution.is_diagonal and other.distribution.is_diagonal:
             return self._independent(mean[i], mean_[j], self.variances[i], other.variances[j])
 
-        def pairs(i: Rows, j: Rows) -> FloatArray:
+        def pairs(i: RowIndex, j: RowIndex) -> FloatArray:
             return _factored(self._steps(mean[i], mean_[j]), self._covariance(i) + other._covariance(j))
 
         return by_pieces(pairs, i, j, cost=(self.distribution.shape[0] + 1) ** 2)
@@ -81,13 +81,13 @@ class MvNormalMeans(TargetMeans):
         W = np.linalg.inv(np.linalg.cholesky(np.eye(D) + self.covariances))
         return W, np.log(np.diagonal(W, axis1=1, axis2=2)).sum(axis=1)
 
-    def _covariance(self, i: Rows) -> FloatArray:
+    def _covariance(self, i: RowIndex) -> FloatArray:
         return self.covariances[np.zeros_like(i) if self.distribution.is_shared else i]
 
     def _steps(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return x - y in length scales."""
         with np.errstate(over="ignore"):
-            return np.clip((x - y) / self.kernel.length, -FARTHEST, FARTHEST)
+            return np.clip((x - y) / self.kernel.length, -LARGEST_DISTANCE, LARGEST_DISTANCE)
 
     def _independent(self, x: FloatArray, y: FloatArray, *variances: FloatArray) -> FloatArray:
         """Return the product over coordinates, which is never formed for all coordinates at once."""
@@ -134,7 +134,7 @@ def _factored(d: FloatArray, covariance: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * np.square(L[:, D, :D]).sum(axis=1) - log_root))
 
 
-Pair = Callable[[TargetMeans, TargetMeans, Rows, Rows], FloatArray]
+Pair = Callable[[TargetMeans, TargetMeans, RowIndex, RowIndex], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,22 +149,22 @@ class MixtureMeans(TargetMeans):
         """Number of rows."""
         return len(self.weights)
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         total: FloatArray = np.zeros(())
         for c, part in enumerate(self.parts):
             total = total + self.weights[i, c] * part.single(i, t)
         return np.asarray(total)
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
         return self._summed(i, j, between)
 
-    def alone(self, i: Rows) -> FloatArray:
+    def alone(self, i: RowIndex) -> FloatArray:
         """Return E k(Z, Z') of two independent draws of row i."""
         return self._summed(i, i, lambda a, b, i, j: a.alone(i) if a is b else between(a, b, i, j))
 
-    def _summed(self, i: Rows, j: Rows, pair: Pair) -> FloatArray:
+    def _summed(self, i: RowIndex, j: RowIndex, pair: Pair) -> FloatArray:
         total: FloatArray = np.zeros(())
         for c, first in enumerate(self.parts):
             for d, second in enumerate(self.parts):
@@ -172,7 +172,7 @@ class MixtureMeans(TargetMeans):
         return np.asarray(total)
 
 
-def between(first: TargetMeans, second: TargetMeans, i: Rows, j: Rows) -> FloatArray:
+def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -> FloatArray:
     """Return E k(Z, Z') with Z from row i of the first distribution and Z' from row j of the second."""
     if first is second:
         return first.double(i, j)

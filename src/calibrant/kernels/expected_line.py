@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.parametric import Laplace, Normal
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
 from calibrant.kernels.target_means import TargetMeans
 
@@ -258,15 +258,15 @@ class LineMeans(TargetMeans):
         with np.errstate(over="ignore"):
             return np.clip(spread / self.kernel.length, NARROWEST, WIDEST)
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         return SINGLE[type(self.distribution), type(self.kernel)](self._gap(self.centre[i], t), self.spread[i])
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
         return self.beside(self, i, j)
 
-    def beside(self, other: LineMeans, i: Rows, j: Rows) -> FloatArray:
+    def beside(self, other: LineMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z') with Z' from row j of another distribution."""
         form = DOUBLE[type(self.distribution), type(other.distribution), type(self.kernel)]
         return form(self._gap(self.centre[i], other.centre[j]), self.spread[i], other.spread[j])

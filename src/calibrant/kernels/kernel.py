@@ -159,7 +159,7 @@ def _checked_lengthscale(lengthscale: Any) -> float | str:
     return check_positive("lengthscale", lengthscale, 'such as 1.0, or "median"')
 
 
-FARTHEST = 1e6  # in length scales; farther away an exponential factor is 0, and what it multiplies must stay finite
+ZERO_BEYOND = 1e6  # in length scales; farther away an exponential factor is 0, and what it multiplies must stay finite
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Gaussian(Kernel):
 
     def profile(self, u: FloatArray) -> FloatArray:
         """Return exp(-u² / 2)."""
-        return np.exp(-0.5 * np.minimum(u, FARTHEST) ** 2)
+        return np.exp(-0.5 * np.minimum(u, ZERO_BEYOND) ** 2)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Matern32(Kernel):
 
     def profile(self, u: FloatArray) -> FloatArray:
         """Return (1 + √3 u) exp(-√3 u)."""
-        v = math.sqrt(3) * np.minimum(u, FARTHEST)
+        v = math.sqrt(3) * np.minimum(u, ZERO_BEYOND)
         return (1 + v) * np.exp(-v)
 
 
@@ -214,7 +214,7 @@ class Matern52(Kernel):
 
     def profile(self, u: FloatArray) -> FloatArray:
         """Return (1 + √5 u + 5u²/3) exp(-√5 u)."""
-        v = math.sqrt(5) * np.minimum(u, FARTHEST)
+        v = math.sqrt(5) * np.minimum(u, ZERO_BEYOND)
         return (1 + v + v * v / 3) * np.exp(-v)
 
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from calibrant.inputs.arrays import FloatArray
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 
-PIECE = 1 << 17  # numbers per temporary array: they stay in the cache
+NUMBERS_PER_PIECE = 1 << 17  # numbers per temporary array: they stay in the cache
 
 
 class TargetMeans(ABC):
@@ -26,18 +26,18 @@ class TargetMeans(ABC):
         """Number of rows."""
 
     @abstractmethod
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t), Z from the distribution of row i; t is one outcome per i, or broadcasts against i."""
 
     @abstractmethod
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z'), Z from the distribution of row i and Z' from that of row j."""
 
-    def alone(self, i: Rows) -> FloatArray:
+    def alone(self, i: RowIndex) -> FloatArray:
         """Return E k(Z, Z') of two independent draws from the distribution of row i."""
         return self.double(i, i)
 
-    def inner(self, i: Rows, j: Rows) -> FloatArray:
+    def inner(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the inner product of the embeddings of rows i and j: `double`, where that is exact."""
         return self.double(i, j)
 
@@ -48,20 +48,20 @@ class TargetMeans(ABC):
         return self.inner(rows, rows)
 
 
-def by_pieces(function: Callable[[Rows, Rows], FloatArray], i: Rows, j: Rows, cost: int) -> FloatArray:
+def by_pieces(function: Callable[[RowIndex, RowIndex], FloatArray], i: RowIndex, j: RowIndex, cost: int) -> FloatArray:
     """Return function(i, j) of broadcastable rows, asked for few pairs at a time when each needs `cost` numbers."""
     first, second = np.broadcast_arrays(i, j)
     shape = first.shape
     first, second = first.reshape(-1), second.reshape(-1)
     value = np.empty(first.size)
-    step = max(1, PIECE // cost)
+    step = max(1, NUMBERS_PER_PIECE // cost)
     for start in range(0, first.size, step):
         part = slice(start, start + step)
         value[part] = function(first[part], second[part])
     return value.reshape(shape)
 
 
-def squared_embedding_distance(means: TargetMeans, i: Rows, j: Rows) -> FloatArray:
+def squared_embedding_distance(means: TargetMeans, i: RowIndex, j: RowIndex) -> FloatArray:
     """Return E k(Z₁, Z₂) - 2 E k(Z, Z') + E k(Z'₁, Z'₂), Z of row i and Z' of row j; what rounding makes negative is 0.
 
     The distance of the distributions in the Hilbert space of the kernel (Christmann and Steinwart 2010), with which
