@@ -18,6 +18,7 @@ LINES: dict[type[Kernel], Shape] = {
     Gaussian: "gaussian",
 }
 TILE_ROWS = 512
+OFFSET_BLOCK_ROWS = 16  # rows of a block up to which pairs are taken offset by offset, for all blocks at once
 
 
 def has_line(kernel: Kernel) -> bool:
@@ -54,9 +55,6 @@ def _products(x: FloatArray, e: FloatArray, kernel: Kernel) -> FloatArray:
             total += e[:, beside] @ kernel.of_distance(distance(rows[beside, None], rows[None, part]))
         found[:, part] = total
     return found
-
-
-OFFSET_BLOCK_ROWS = 16  # rows of a block up to which pairs are taken offset by offset, for all blocks at once
 
 
 def block_sums(form: Form, w: FloatArray, m: int) -> FloatArray:
