@@ -102,8 +102,8 @@ def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random:
         redrawn_rows = redraw_rows(rows, random.rng)
         if has_median_target(rows, kernel):
             product = resolved(redrawn_rows, kernel, random)
-        anew = form_of(redrawn_rows, product, random)
-        extreme += bool(reaches(np.asarray(2 * pair_sum(anew, rows.w)), T, size))
+        form = form_of(redrawn_rows, product, random)
+        extreme += bool(reaches(np.asarray(2 * pair_sum(form, rows.w)), T, size))
     return T, extreme
 
 

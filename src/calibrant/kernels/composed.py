@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +141,7 @@ def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
     return kernel.with_distance(distance)
 
 
-def _default_distance(distribution: Distribution) -> str:
+def _default_distance(distribution: Distribution) -> Literal["embedding", "wasserstein"]:
     if isinstance(distribution, (Mixture, MvNormal)) or distribution.shape != ():
         return "embedding"
     return "wasserstein"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_positive
 
-DISTANCES = ("tv", "l1", "euclidean", "labels", "wasserstein", "embedding")
+DistanceName = Literal["tv", "l1", "euclidean", "labels", "wasserstein", "embedding"]
+DISTANCES = get_args(DistanceName)
+LengthScale = float | Literal["median"]
 PairedDistance = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 """A distance of a user: of m points and m others, one pair per row, it returns m numbers."""
 
@@ -42,8 +44,8 @@ class Kernel:
         distances, or None for the default of the prediction.
     """
 
-    lengthscale: float | str = "median"
-    distance: str | PairedDistance | None = None
+    lengthscale: LengthScale = "median"
+    distance: DistanceName | PairedDistance | None = None
 
     supremum: ClassVar[float] = 1.0
     """Largest absolute value of the profile."""
@@ -100,16 +102,16 @@ class Kernel:
             raise InputError("lengthscale='median' needs rows to take the median of; give a number here")
         return self.lengthscale
 
-    def with_lengthscale(self, lengthscale: float | str) -> Self:
+    def with_lengthscale(self, lengthscale: LengthScale) -> Self:
         """Return the same kernel with another length scale."""
         return replace(self, lengthscale=lengthscale)
 
-    def with_distance(self, distance: str) -> Self:
+    def with_distance(self, distance: DistanceName) -> Self:
         """Return the same kernel with another distance."""
         return replace(self, distance=distance)
 
     def __mul__(self, other: object) -> Product:
-        return Product(self, other)  # type: ignore[arg-type]  # what is no kernel is refused there
+        return Product(self, other)  # type: ignore[arg-type]  # refuses what is not a kernel
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,12 @@ class RationalQuadratic(Kernel):
 
     alpha: float = 1.0
 
-    def __init__(self, alpha: float = 1.0, lengthscale: float | str = "median", distance: Any = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        lengthscale: LengthScale = "median",
+        distance: DistanceName | PairedDistance | None = None,
+    ) -> None:
         object.__setattr__(self, "alpha", check_positive("alpha", alpha, "such as 1.0"))
         object.__setattr__(self, "lengthscale", lengthscale)
         object.__setattr__(self, "distance", distance)
