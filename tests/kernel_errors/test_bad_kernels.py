@@ -324,7 +324,6 @@ CONTRADICTIONS = {
     "binary": [
         {"blocksize": np.int64(10)},
         {"blocksize": lambda rows: 7},
-        {"unbiased": False},
         {"kernel": Exponential(0.2)},
         {"kernel": Gaussian(0.3)},
         {"kernel": Exponential(0.3, "l1")},

@@ -42,7 +42,7 @@ from calibrant.kernel_errors.skce_null import (
 from calibrant.kernels.forms import LineForm, VectorForm
 from calibrant.kernels.kernel import Exponential as ExponentialRedrawnPairs
 from calibrant.kernels.kernel import Gaussian as GaussianRedrawnPairs
-from calibrant.kernels.pair_sums import BLOCK, TILE, multinomial_counts, pair_sum
+from calibrant.kernels.pair_sums import PRODUCT_ROWS, TILE, multinomial_counts, pair_sum
 
 RNG = np.random.default_rng(0)
 B = 1999
@@ -285,7 +285,7 @@ def test_gross_miscalibration():
     assert cb.consistency_test(y, p, metric="skce", resamples=99).pvalue == 1 / 100
 
 
-RNG_SKCE_BOOTSTRAP = np.random.default_rng(0)
+BOOTSTRAP_RNG = np.random.default_rng(0)
 
 
 def chance(seed=0):
@@ -310,7 +310,7 @@ def centred(H, drawn):
 
 
 def matrix(n=7):
-    H = RNG_SKCE_BOOTSTRAP.normal(size=(n, n))
+    H = BOOTSTRAP_RNG.normal(size=(n, n))
     return H + H.T
 
 
@@ -335,7 +335,7 @@ def test_replicates_have_no_mean_for_centred_rows():
 
 
 def test_weighted_form():
-    x, e, v = RNG_SKCE_BOOTSTRAP.random(5), RNG_SKCE_BOOTSTRAP.normal(size=5), RNG_SKCE_BOOTSTRAP.uniform(1, 2, 5)
+    x, e, v = BOOTSTRAP_RNG.random(5), BOOTSTRAP_RNG.normal(size=5), BOOTSTRAP_RNG.uniform(1, 2, 5)
     inner = LineForm(x, e, Exponential(0.3), 2.0)
     form = WeightedForm(inner, v)
     i, j = np.array([0, 3]), np.array([1, 2])
@@ -344,16 +344,14 @@ def test_weighted_form():
     assert form.n == 5
 
 
-n_skce_bootstrap = 200
-P1 = RNG_SKCE_BOOTSTRAP.random(n_skce_bootstrap)
-Y1 = (RNG_SKCE_BOOTSTRAP.random(n_skce_bootstrap) < P1).astype(int)
-P3 = RNG_SKCE_BOOTSTRAP.dirichlet(np.ones(3), n_skce_bootstrap)
-Y3 = np.array([RNG_SKCE_BOOTSTRAP.choice(3, p=row) for row in P3])
-DISTRIBUTION = Normal(
-    RNG_SKCE_BOOTSTRAP.normal(size=n_skce_bootstrap), RNG_SKCE_BOOTSTRAP.uniform(0.5, 2, n_skce_bootstrap)
-)
+BOOTSTRAPPED_ROWS = 200
+P1 = BOOTSTRAP_RNG.random(BOOTSTRAPPED_ROWS)
+Y1 = (BOOTSTRAP_RNG.random(BOOTSTRAPPED_ROWS) < P1).astype(int)
+P3 = BOOTSTRAP_RNG.dirichlet(np.ones(3), BOOTSTRAPPED_ROWS)
+Y3 = np.array([BOOTSTRAP_RNG.choice(3, p=row) for row in P3])
+DISTRIBUTION = Normal(BOOTSTRAP_RNG.normal(size=BOOTSTRAPPED_ROWS), BOOTSTRAP_RNG.uniform(0.5, 2, BOOTSTRAPPED_ROWS))
 REAL = DISTRIBUTION.sample(1, 0)[:, 0]
-W = RNG_SKCE_BOOTSTRAP.uniform(0.8, 1.2, n_skce_bootstrap)
+W = BOOTSTRAP_RNG.uniform(0.8, 1.2, BOOTSTRAPPED_ROWS)
 CASES = {
     "line": (Y1, P1, Exponential(0.3)),
     "line without a sum": (Y1, P1, RationalQuadratic(1.0, 0.3)),
@@ -373,11 +371,11 @@ def whole(name, w):
 
     rows = find("skce").read(y, prediction, weights=w)
     if isinstance(prediction, np.ndarray) and prediction.ndim == 1:
-        rows = cb.summarize("skce", y, prediction, weights=w).rows_at(np.arange(n_skce_bootstrap))
+        rows = cb.summarize("skce", y, prediction, weights=w).rows_at(np.arange(BOOTSTRAPPED_ROWS))
     else:
         rows = rows.take(canonical_order(rows, with_outcomes=True))
     form = form_of(rows, resolved(rows, kernel, chance()), chance())
-    i = np.arange(n_skce_bootstrap)
+    i = np.arange(BOOTSTRAPPED_ROWS)
     H = form.h(i[:, None], i[None, :])
     np.fill_diagonal(H, form.diagonal())
     v = rows.w / rows.w.mean()
@@ -389,15 +387,15 @@ def whole(name, w):
 def test_whole_computation(name, w):
     y, prediction, kernel = CASES[name]
     H = whole(name, w)
-    C = multinomial_counts(n_skce_bootstrap, 99, np.random.default_rng(5)).astype(float)
+    C = multinomial_counts(BOOTSTRAPPED_ROWS, 99, np.random.default_rng(5)).astype(float)
     replicates = replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
     T, extreme = bootstrapped(cb.summarize("skce", y, prediction, kernel=kernel, weights=w), kernel, 99, chance(5))
-    assert pytest.approx((H.sum() - np.trace(H)) / (n_skce_bootstrap - 1), rel=1e-9) == T
+    assert pytest.approx((H.sum() - np.trace(H)) / (BOOTSTRAPPED_ROWS - 1), rel=1e-9) == T
     assert extreme == np.count_nonzero(replicates >= T)
     result = skce_test(y, prediction, kernel=kernel, method="bootstrap", resamples=99, rng=5, weights=w)
     assert result.statistic == pytest.approx(T)
     assert result.pvalue == (1 + extreme) / 100
-    assert result.estimate == pytest.approx(T / n_skce_bootstrap)
+    assert result.estimate == pytest.approx(T / BOOTSTRAPPED_ROWS)
     if w is None:
         assert result.estimate == pytest.approx(skce(y, prediction, kernel=kernel), rel=1e-9)
 
@@ -405,11 +403,11 @@ def test_whole_computation(name, w):
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
     expected = bootstrapped(summary, Exponential(0.3), 50, chance())
-    monkeypatch.setattr(skce_bootstrap, "BOOTSTRAP_NUMBERS_AT_ONCE", 7 * n_skce_bootstrap)
+    monkeypatch.setattr(skce_bootstrap, "BOOTSTRAP_NUMBERS_AT_ONCE", 7 * BOOTSTRAPPED_ROWS)
     assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 
-def test_gross_miscalibration_skce_bootstrap():
+def test_gross_miscalibration_by_bootstrap():
     assert skce_test(1 - Y1, P1, method="bootstrap", resamples=199).pvalue == 1 / 200
     assert skce_test(REAL + 3, DISTRIBUTION, resamples=199).pvalue == 1 / 200
     assert "199 bootstrap replicates" in skce_test(REAL + 3, DISTRIBUTION, resamples=199).method
@@ -428,11 +426,11 @@ def test_repeatable():
     assert skce_test(Y3, P3, method="bootstrap", kernel=Exponential(0.3) * Delta(), resamples=1).pvalue in (0.5, 1.0)
 
 
-RNG_SKCE_BOUND = np.random.default_rng(0)
-n_skce_bound = 200
-P = RNG_SKCE_BOUND.random(n_skce_bound)
-Y = (RNG_SKCE_BOUND.random(n_skce_bound) < 0.5 * P).astype(int)
-WRONG = (RNG_SKCE_BOUND.random(n_skce_bound) < 1 - P).astype(int)
+BOUND_RNG = np.random.default_rng(0)
+BOUNDED_ROWS = 200
+P = BOUND_RNG.random(BOUNDED_ROWS)
+Y = (BOUND_RNG.random(BOUNDED_ROWS) < 0.5 * P).astype(int)
+WRONG = (BOUND_RNG.random(BOUNDED_ROWS) < 1 - P).astype(int)
 
 
 class Signed(Exponential):
@@ -440,7 +438,7 @@ class Signed(Exponential):
     signed = True
 
 
-class JointSkceBound(JointKernel):
+class BoundedJoint(JointKernel):
     supremum = 5.0
 
     def __call__(self, p, a, q, b):
@@ -473,7 +471,7 @@ class TestFormulas:
     def test_largest_h(self):
         assert largest_h(Exponential(1.0) * Delta()) == 2.0
         assert largest_h(Signed(1.0) * Delta()) == largest_h(Gaussian(1.0) * Signed(1.0)) == 6.0
-        assert largest_h(JointSkceBound()) == 10.0
+        assert largest_h(BoundedJoint()) == 10.0
 
     def test_h_stays_below_it(self):
         # certain and wrong both ways, at one place: h = 2
@@ -486,11 +484,11 @@ class TestVerb:
         kernel = Exponential(0.3)
         result = skce_test(WRONG, P, method="bound", kernel=kernel, blocksize=blocksize)
         t = skce(WRONG, P, kernel=kernel, blocksize=blocksize)
-        m = n_skce_bound if blocksize is None else blocksize(n_skce_bound) if callable(blocksize) else blocksize
+        m = BOUNDED_ROWS if blocksize is None else blocksize(BOUNDED_ROWS) if callable(blocksize) else blocksize
         assert t > 0
         assert result.statistic == result.estimate == pytest.approx(t, rel=1e-12)
-        assert result.n == n_skce_bound // m * m
-        assert result.pvalue == pytest.approx(math.exp(-(n_skce_bound // m) * (m // 2) * t * t / 8), rel=1e-12)
+        assert result.n == BOUNDED_ROWS // m * m
+        assert result.pvalue == pytest.approx(math.exp(-(BOUNDED_ROWS // m) * (m // 2) * t * t / 8), rel=1e-12)
         assert result.details == {"bound": 2.0}
         assert "distribution-free bound, |h| <= 2" in result.method
 
@@ -499,7 +497,7 @@ class TestVerb:
         result = skce_test(WRONG, P, method="bound", kernel=kernel, unbiased=False)
         t = skce(WRONG, P, kernel=kernel, unbiased=False)
         assert result.estimate == pytest.approx(t, rel=1e-12)
-        assert result.pvalue == pytest.approx(biased_pvalue(t, n=n_skce_bound, bound=2.0), rel=1e-12)
+        assert result.pvalue == pytest.approx(biased_pvalue(t, n=BOUNDED_ROWS, bound=2.0), rel=1e-12)
         assert result.pvalue < 1
 
     def test_other_bounds(self):
@@ -507,13 +505,13 @@ class TestVerb:
         assert smaller.pvalue < skce_test(WRONG, P, method="bound").pvalue
         signed = skce_test(WRONG, P, method="bound", kernel=Signed(0.3))
         assert signed.details["bound"] == 6.0
-        assert skce_test(WRONG, P, method="bound", kernel=JointSkceBound()).details["bound"] == 10.0
-        blocks = skce_test(WRONG, P, method="bound", kernel=JointSkceBound(), blocksize=2)
+        assert skce_test(WRONG, P, method="bound", kernel=BoundedJoint()).details["bound"] == 10.0
+        blocks = skce_test(WRONG, P, method="bound", kernel=BoundedJoint(), blocksize=2)
         assert blocks.details["bound"] == 10.0
 
     @pytest.mark.parametrize("blocksize", [None, 5])
     def test_classes_and_distributions(self, blocksize):
-        P3 = RNG_SKCE_BOUND.dirichlet(np.ones(3), 50)
+        P3 = BOUND_RNG.dirichlet(np.ones(3), 50)
         y = np.argmin(P3, axis=1)
         distribution = Normal(np.arange(50.0), 1.0)
         real = np.arange(50.0) + 5
@@ -532,15 +530,15 @@ class TestVerb:
         options = {"method": "bound", "kernel": kernel, "blocksize": 2}
         whole = skce_test(WRONG, P, **options)
         parts = [
-            cb.summarize(skce_test, WRONG[rows], P[rows], **options) for rows in (slice(0, 80), slice(80, n_skce_bound))
+            cb.summarize(skce_test, WRONG[rows], P[rows], **options) for rows in (slice(0, 80), slice(80, BOUNDED_ROWS))
         ]
         assert skce_test(sum(parts), **options).pvalue == pytest.approx(whole.pvalue, rel=1e-12)
 
 
 class TestRefusals:
     def test_weights(self, refusal):
-        w = RNG_SKCE_BOUND.uniform(1, 2, n_skce_bound)
-        P3 = RNG_SKCE_BOUND.dirichlet(np.ones(3), n_skce_bound)
+        w = BOUND_RNG.uniform(1, 2, BOUNDED_ROWS)
+        P3 = BOUND_RNG.dirichlet(np.ones(3), BOUNDED_ROWS)
         for y, p, blocksize in ((Y, P, None), (Y, P, 2), (Y, P3, None)):
             message = refusal(skce_test, y, p, method="bound", weights=w, blocksize=blocksize)
             assert 'no form with weights; leave weights out or use method="resample"' in message
@@ -549,7 +547,7 @@ class TestRefusals:
         for blocksize in (None, 2):
             plain, weighted = (
                 skce_test(Y, P, method="bound", weights=w, blocksize=blocksize, kernel=Exponential(0.3))
-                for w in (None, np.full(n_skce_bound, 0.1))
+                for w in (None, np.full(BOUNDED_ROWS, 0.1))
             )
             assert weighted.pvalue == pytest.approx(plain.pvalue, rel=1e-12)
 
@@ -609,7 +607,7 @@ def assert_agrees(found, form, Y, w):
     np.testing.assert_allclose(found, one_by_one(form, Y, w), rtol=0, atol=1e-12 * size)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3, BLOCK + 1])
+@pytest.mark.parametrize("n", [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3, PRODUCT_ROWS + 1])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_size(sums, n, weighted):
     form = form_of(n, 3)

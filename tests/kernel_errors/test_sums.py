@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernel_errors import sums as kernel_sums
-from calibrant.kernel_errors.sums import SMALL, block_sums, has_line, kernel_product, kernel_sum
+from calibrant.kernel_errors.sums import OFFSET_BLOCK_ROWS, block_sums, has_line, kernel_product, kernel_sum
 from calibrant.kernels.forms import LineForm, VectorForm
 
 
@@ -55,7 +55,7 @@ def dense(x, kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_sums(kernel, monkeypatch):
-    monkeypatch.setattr(kernel_sums, "TILE", 8)
+    monkeypatch.setattr(kernel_sums, "TILE_ROWS", 8)
     x, E = data()
     expected = np.einsum("bi,ij,bj->b", E, dense(x, kernel), E)
     np.testing.assert_allclose(kernel_sum(x, E, kernel), expected, rtol=1e-11)
@@ -65,7 +65,7 @@ def test_sums(kernel, monkeypatch):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_products(kernel, monkeypatch):
-    monkeypatch.setattr(kernel_sums, "TILE", 8)
+    monkeypatch.setattr(kernel_sums, "TILE_ROWS", 8)
     x, E = data(seed=1)
     np.testing.assert_allclose(kernel_product(x, E[0], kernel), dense(x, kernel) @ E[0], rtol=1e-10, atol=1e-12)
 
@@ -109,14 +109,14 @@ def line(n, kernel, factor=2.0):
     return LineForm(RNG.integers(0, 30, n) / 29, RNG.normal(size=n), kernel, factor)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, SMALL, SMALL + 1, 20])
+@pytest.mark.parametrize("m", [1, 2, 3, OFFSET_BLOCK_ROWS, OFFSET_BLOCK_ROWS + 1, 20])
 @pytest.mark.parametrize("kernel", [Exponential(0.3), Matern32(0.3), Gaussian(0.3), Own(0.3)], ids=repr)
 def test_line(kernel, m):
     form, w = line(3 * m, kernel), RNG.uniform(0.5, 2, 3 * m)
     np.testing.assert_allclose(block_sums(form, w, m), looped(form, w, m), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("m", [2, 5, SMALL + 3])
+@pytest.mark.parametrize("m", [2, 5, OFFSET_BLOCK_ROWS + 3])
 @pytest.mark.parametrize("kernel", [Exponential(0.3, "tv"), Gaussian(0.3, "euclidean")], ids=repr)
 def test_vectors(kernel, m):
     n = 4 * m

@@ -216,7 +216,7 @@ class TestLocationsAndOutcomes:
             assert found == pytest.approx(ucme(y, prediction, locations=locations, rng=4), rel=1e-10)
 
 
-RNG_LOCATIONS = np.random.default_rng(0)
+LOCATION_RNG = np.random.default_rng(0)
 
 
 def scores(rows, places, kernel, chosen=None):
@@ -226,8 +226,8 @@ def scores(rows, places, kernel, chosen=None):
 
 @pytest.mark.parametrize("target", [Delta(), Gaussian(1.0, "labels")])
 def test_classes_locations(target):
-    P, y = RNG_LOCATIONS.dirichlet(np.ones(3), 6), RNG_LOCATIONS.integers(0, 3, 6)
-    t, u = RNG_LOCATIONS.dirichlet(np.ones(3), 2), np.array([2, 0])
+    P, y = LOCATION_RNG.dirichlet(np.ones(3), 6), LOCATION_RNG.integers(0, 3, 6)
+    t, u = LOCATION_RNG.dirichlet(np.ones(3), 2), np.array([2, 0])
     G = target.of_distance(np.abs(np.subtract.outer(np.arange(3), np.arange(3))))
     k = np.exp(-np.abs(P[:, None] - t[None]).sum(axis=2) / 2 / 0.4)
     found = scores(read_probabilities(y, P), read_probabilities(u, t), Exponential(0.4, "tv") * target)

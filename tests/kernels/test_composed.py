@@ -99,7 +99,7 @@ class TestProbabilities:
     @pytest.mark.parametrize("distance", ["wasserstein", "embedding", "labels"])
     def test_distances_of_something_else(self, distance, refusal):
         message = refusal(probability_kernel, Exponential(1.0, distance), 3)
-        assert f"distance={distance!r} is no distance of probabilities; use one of tv, l1, euclidean" in message
+        assert f"distance={distance!r} is not a distance of probabilities; use one of tv, l1, euclidean" in message
 
     def test_a_kernel_of_real_outcomes(self, refusal):
         message = refusal(probability_kernel, Exponential() * Gaussian(1.0), 3)
@@ -149,7 +149,7 @@ class TestDistributions:
     @pytest.mark.parametrize("distance", ["tv", "euclidean", "labels", "l1"])
     def test_distances_of_something_else(self, distance, refusal):
         message = refusal(distribution_kernel, Exponential(1.0, distance), NORMAL)
-        assert f"distance={distance!r} is no distance of Normal; use one of wasserstein, embedding" in message
+        assert f"distance={distance!r} is not a distance of Normal; use one of wasserstein, embedding" in message
 
     def test_wasserstein_of_a_mixture(self, refusal):
         distribution = Mixture([NORMAL, NORMAL], [0.5, 0.5])

@@ -52,8 +52,8 @@ def example(shape):
 @pytest.mark.parametrize("shape", [(), (3,)])
 @pytest.mark.parametrize("piece", [1, 40, 1 << 17])
 def test_against_loops(monkeypatch, kernel, shape, piece):
-    monkeypatch.setattr(pieces, "PIECE", piece)
-    monkeypatch.setattr(module, "PIECE", piece)
+    monkeypatch.setattr(pieces, "NUMBERS_PER_PIECE", piece)
+    monkeypatch.setattr(module, "NUMBERS_PER_PIECE", piece)
     points, weights = example(shape)
     means = PointMeans(points, weights, kernel)
     double = [[slow_double(points, weights, kernel, i, j) for j in range(4)] for i in range(4)]

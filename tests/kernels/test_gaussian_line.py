@@ -99,7 +99,7 @@ def test_groups_of_panels_and_rows(many, lengthscale):
     x, e = np.sort(rng.random(5000)), rng.normal(size=(many, 5000))
     with mock.patch.object(module, "widest_band", return_value=1):
         total, product = gaussian_sum(x, e, lengthscale), gaussian_product(x, e, lengthscale)
-        with mock.patch.object(module, "MOST_NUMBERS", 1000), mock.patch.object(module, "LEAST_PANELS", 7):
+        with mock.patch.object(module, "NUMBERS_AT_ONCE", 1000), mock.patch.object(module, "MIN_GROUP_PANELS", 7):
             np.testing.assert_allclose(gaussian_sum(x, e, lengthscale), total, rtol=0, atol=1e-9)
             np.testing.assert_allclose(gaussian_product(x, e, lengthscale), product, rtol=0, atol=1e-11)
     np.testing.assert_allclose((product * e).sum(axis=1), total, rtol=0, atol=1e-9)

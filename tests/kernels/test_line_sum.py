@@ -54,7 +54,7 @@ def body(request, require):
     with (
         mock.patch.object(module, "_body", return_value=body),
         mock.patch.object(module, "LEAF", 5),
-        mock.patch.object(module, "LEAST_COLUMNS", 7),
+        mock.patch.object(module, "MIN_PIECE_COLUMNS", 7),
         mock.patch.object(body, "chunk", 50),
     ):
         yield body

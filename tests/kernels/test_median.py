@@ -163,7 +163,7 @@ class TestQuantiles:
 
     def test_rows_that_are_all_alike(self, refusal):
         message = refusal(self.of, [0.3] * 5, (0.05,), error=cb.NotApplicableError)
-        assert message == "the points are the same in all 5 rows, so that they have no length scale"
+        assert message == "the points are the same in all 5 rows and have no length scale"
 
     def test_too_far_apart(self, refusal):
         with np.errstate(over="ignore"):

@@ -127,7 +127,9 @@ class TestPairSum:
 
 
 class TestCountedSums:
-    @pytest.mark.parametrize("n", [*SIZES, module.BLOCK, module.BLOCK + 1, 2 * module.BLOCK + TILE + 3])
+    @pytest.mark.parametrize(
+        "n", [*SIZES, module.PRODUCT_ROWS, module.PRODUCT_ROWS + 1, 2 * module.PRODUCT_ROWS + TILE + 3]
+    )
     @pytest.mark.parametrize("make", [matrix_form, vector_form])
     def test_they_are_those_of_the_matrix(self, n, make):
         form = make(n)
@@ -379,7 +381,7 @@ class TestTiles:
             rows.append(len(p))
             return l1_of_pairs(p, q)
 
-        monkeypatch.setattr("calibrant.kernels.pair_sums.MOST_COPIED", 60)
+        monkeypatch.setattr("calibrant.kernels.pair_sums.COPIED_NUMBERS_AT_ONCE", 60)
         form = form_of(40, 3, Exponential(0.3, watched))
         tile = prediction_tile(form)
         rows.clear()

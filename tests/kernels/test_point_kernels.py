@@ -68,7 +68,7 @@ def test_polynomial_by_hand():
         (Kernel(1.0), "median", r"Kernel\(lengthscale=1.0, distance=None\) has no profile; pass a kernel such as"),
         (Delta(), "median", r"Delta\(\) is a kernel on classes"),
         (Gaussian(1.0, "l1"), "median", "Gaussian with distance='l1' is not positive definite"),
-        (Exponential(1.0, "wasserstein"), "median", "is no distance of points"),
+        (Exponential(1.0, "wasserstein"), "median", "is not a distance of points"),
         ("polynomial", 1.0, "has no length scale; leave bandwidth out"),
         ("gaussian", 0, "bandwidth must be a number above 0"),
         ("gaussian", -1.0, "bandwidth must be a number above 0"),

@@ -1,4 +1,4 @@
-"""Which way the means of a law and a kernel are found."""
+"""Which way the means of a distribution and a kernel are found."""
 
 import numpy as np
 import pytest

@@ -57,7 +57,7 @@ def test_bytes():
         summary = PointBlocks.of(Y, X, kernel=kernel, blocksize=30)
         assert Summary.from_bytes(summary.to_bytes()) == summary
     own = PointBlocks.of(Y, X, kernel=Gaussian(1.0, lambda a, b: np.abs(a - b).max(axis=-1)))
-    with pytest.raises(SummaryError, match="of one's own has no form as bytes"):
+    with pytest.raises(SummaryError, match="of your own has no form as bytes"):
         own.to_bytes()
 
 

@@ -423,7 +423,7 @@ class TestAwkwardSets:
 
     def test_nothing_but_one_point(self, refusal):
         message = refusal(compare, np.ones((30, 2)), np.ones((20, 2)), error=NotApplicableError)
-        assert message == "the pooled points are the same in all 50 rows, so that they have no length scale"
+        assert message == "the pooled points are the same in all 50 rows and have no length scale"
 
     @pytest.mark.parametrize("offset", [1e8, -1e9])
     def test_far_from_the_origin(self, offset):

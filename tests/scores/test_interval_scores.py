@@ -188,7 +188,7 @@ def test_other_predictions_are_refused(refusal):
 
 
 inf_weighted_interval_score = np.inf
-ROWS_WEIGHTED_INTERVAL_SCORE = st.lists(
+WIS_ROWS = st.lists(
     st.tuples(st.floats(-50, 50), st.lists(st.floats(-50, 50), min_size=5, max_size=5), st.integers(1, 4)),
     min_size=1,
     max_size=8,
@@ -249,7 +249,7 @@ class TestInfiniteWeightedIntervalScore:
         assert found == {**expected, side: inf_weighted_interval_score}
 
 
-@given(ROWS_WEIGHTED_INTERVAL_SCORE, GRIDS)
+@given(WIS_ROWS, GRIDS)
 def test_twice_the_mean_quantile_score(rows, levels):
     y, values, w = drawn_weighted_interval_score(rows, levels)
     quantiles = Quantiles(values, levels)
@@ -257,7 +257,7 @@ def test_twice_the_mean_quantile_score(rows, levels):
     assert found == pytest.approx(2 * quantile_score(y, quantiles, weights=w).mean(), rel=1e-12, abs=1e-12)
 
 
-@given(ROWS_WEIGHTED_INTERVAL_SCORE, GRIDS)
+@given(WIS_ROWS, GRIDS)
 def test_a_shift_changes_nothing(rows, levels):
     y, values, _ = drawn_weighted_interval_score(rows, levels)
     for part in WIS_PARTS:
@@ -266,7 +266,7 @@ def test_a_shift_changes_nothing(rows, levels):
         assert moved == pytest.approx(found, rel=1e-10, abs=1e-10)
 
 
-@given(ROWS_WEIGHTED_INTERVAL_SCORE, GRIDS)
+@given(WIS_ROWS, GRIDS)
 def test_parts_add_up_and_mirror(rows, levels):
     y, values, w = drawn_weighted_interval_score(rows, levels)
     total, *parts = (weighted_interval_score(y, Quantiles(values, levels), weights=w, part=part) for part in WIS_PARTS)
@@ -276,7 +276,7 @@ def test_parts_add_up_and_mirror(rows, levels):
     assert below == pytest.approx(parts[2], rel=1e-12, abs=1e-12)
 
 
-@given(ROWS_WEIGHTED_INTERVAL_SCORE, GRIDS, st.integers(0, 8))
+@given(WIS_ROWS, GRIDS, st.integers(0, 8))
 def test_chunks_and_weights_weighted_interval_score(rows, levels, cut):
     y, values, w = drawn_weighted_interval_score(rows, levels)
     whole = weighted_interval_score(y, Quantiles(values, levels), weights=w)

@@ -28,6 +28,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.rows import Judged
 from calibrant.kernel_errors.blocks import Blocks
+from calibrant.kernel_errors.skce import SkceOptions, check_made_with
 from calibrant.kernel_errors.skce_test import skce_test
 from calibrant.points.discrepancy import SERVED as SERVED_POINTS
 from calibrant.points.discrepancy import interval_of_points, serves
@@ -191,14 +192,16 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
     return _limits(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
 
 
-def _of_blocks(summary: Summary, level: float, options: Any) -> ConfidenceInterval:
+def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
     """Return the lower bound that block statistics give, under the conditions of the block test."""
     from scipy.special import stdtrit
 
     if not isinstance(summary, Blocks):
         raise SummaryError("interval of skce reads sums of blocks; make them with summarize('skce', ..., blocksize=2)")
-    made_with = {name: getattr(options, name) for name in ("kernel", "unbiased", "blocksize")}
-    found = skce_test(summary, method="block", **made_with)
+    check_made_with(summary, options.kernel, options.unbiased, options.blocksize)
+    if not options.unbiased:
+        raise InputError("the lower bound of skce is that of the unbiased estimator; leave unbiased at True")
+    found = skce_test(summary, method="block")
     t = float(stdtrit(found.details["blocks"] - 1, level))
     low = max(0.0, found.estimate - t * found.details["standard_error"])
     return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, Student's t", found.n)

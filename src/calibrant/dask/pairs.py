@@ -25,7 +25,7 @@ from calibrant.inputs.options import check_choice, seed_of
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, resolved
-from calibrant.kernel_errors.skce import LEAST_PAIR_SHARE, SkceOptions, check_rows
+from calibrant.kernel_errors.skce import MIN_PAIR_SHARE, SkceOptions, check_rows
 from calibrant.kernels.composed import distribution_kernel
 from calibrant.kernels.expectations import exact_means
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
@@ -124,7 +124,7 @@ def _value(blocks: list[Within], between: float, weight_between: float, unbiased
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
     w = fsum(block.w for block in blocks)
     weight = fsum([*(block.pair_weight for block in blocks), weight_between])
-    if unbiased and weight < LEAST_PAIR_SHARE * w * w:
+    if unbiased and weight < MIN_PAIR_SHARE * w * w:
         raise NotApplicableError("one row carries all the weight, so pairs of rows have none; use unbiased=False")
     terms = [2 * between, *(2 * block.pairs for block in blocks)]
     value = fsum(terms) / weight if unbiased else fsum([*terms, *(block.own for block in blocks)]) / (w * w)

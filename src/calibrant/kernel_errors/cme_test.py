@@ -173,11 +173,11 @@ def _redraws(
     random: Randomness,
 ) -> Iterator[FloatArray]:
     """Yield Z for redrawn outcomes; all is recomputed where draws or the target's length scale change with them."""
-    anew = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
+    new_draws = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
     centre = redraw_centre(rows, random.rng)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
         redrawn = redraw_rows(centre, random.rng)
-        if anew or rescaled:
+        if new_draws or rescaled:
             found = product
             if rescaled:
                 fitted = resolved(

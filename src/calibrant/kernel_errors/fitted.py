@@ -17,7 +17,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
     Distance,
     LineDistance,
-    Rows,
+    RowIndex,
     VectorDistance,
     commute,
     coverage_kernel,
@@ -33,73 +33,6 @@ from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.kernel_rows import CoverageRows, KernelRows
 from calibrant.kernels.median import median_lengthscale, median_rows
 from calibrant.kernels.target_means import TargetMeans, squared_embedding_distance
-
-
-def wasserstein(distribution: Distribution) -> Distance:
-    """Return the 2-Wasserstein distance of the rows of a law."""
-    if isinstance(distribution, MvNormal) and not commute(distribution):
-        return NormalWasserstein(distribution)
-    return VectorDistance(coordinates(distribution), "euclidean")
-
-
-def coordinates(distribution: Distribution) -> FloatArray:
-    """Return coordinates (n, c) whose Euclidean distance is the 2-Wasserstein distance.
-
-    W² = (μ - μ')² + (σ - σ')² for normal laws, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
-    commuting covariances, the mean squared difference of sorted draws, and ∫ (F⁻¹ - F'⁻¹)² otherwise.
-    """
-    if isinstance(distribution, Normal):
-        return np.column_stack([distribution.mean, distribution.std])
-    if isinstance(distribution, Laplace):
-        return np.column_stack([distribution.loc, np.sqrt(2) * distribution.scale])
-    if isinstance(distribution, MvNormal):
-        return np.concatenate([distribution.mean, _roots(distribution).reshape(distribution.n, -1)], axis=1)
-    if isinstance(distribution, Samples):
-        return np.asarray(np.sort(distribution.draws, axis=1) / np.sqrt(distribution.draws.shape[1]))
-    points, weights = quantile_points(distribution)
-    return np.asarray(points * np.sqrt(weights))
-
-
-@dataclass(frozen=True, eq=False)
-class NormalWasserstein:
-    """W² = |μ - μ'|² + tr(Σ + Σ' - 2 (Σ^½ Σ' Σ^½)^½) of normal laws in several dimensions."""
-
-    distribution: MvNormal
-
-    @cached_property
-    def roots(self) -> FloatArray:
-        """Σ^½ of each row."""
-        return _roots(self.distribution)
-
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
-        """Return the distances of rows i and j."""
-        mean, cov = self.distribution.mean, self.distribution.cov
-        root = self.roots[i]
-        inner = np.linalg.eigvalsh(root @ cov[j] @ root)
-        trace = np.trace(cov, axis1=1, axis2=2)
-        square = np.square(mean[i] - mean[j]).sum(axis=-1) + trace[i] + trace[j]
-        square -= 2 * np.sqrt(np.maximum(inner, 0)).sum(axis=-1)
-        return np.asarray(np.sqrt(np.maximum(square, 0)))
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddingDistance:
-    """d² = E2(p, p) - 2 E2(p, p') + E2(p', p'): the distance of mean embeddings, E2 of the kernel on targets."""
-
-    means: TargetMeans
-
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
-        """Return the distances of rows i and j."""
-        return np.sqrt(squared_embedding_distance(self.means, i, j))
-
-
-def _roots(distribution: MvNormal) -> FloatArray:
-    if distribution.is_diagonal:
-        return np.sqrt(distribution.cov)
-    values, vectors = np.linalg.eigh(distribution.cov[:1] if distribution.is_shared else distribution.cov)
-    roots = (vectors * np.sqrt(np.maximum(values, 0))[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-    return np.broadcast_to(roots, distribution.cov.shape)
-
 
 AnyKernel = Kernel | Product | JointKernel | None
 """What the option `kernel` takes; None is the default for the kind of prediction."""
@@ -135,7 +68,7 @@ def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product
 
 
 def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
-    """Tell whether the length scale on targets is found from the outcomes, so that it changes with them."""
+    """Tell whether the length scale on targets is found from the outcomes and changes with them."""
     if isinstance(kernel, JointKernel) or isinstance(rows, Judged):
         return False
     if isinstance(rows, DistributionRows):
@@ -266,7 +199,7 @@ def _check_joint(form: JointForm, most: int = 24) -> None:
     i, j = (side.reshape(-1) for side in np.meshgrid(rows, rows, indexing="ij"))
     K = form.P.shape[1]
     a, b = i % K, (j + 1) % K
-    # Copies, so that the kernel may do what it likes with them.
+    # Copies: the kernel may write to them.
     k = np.asarray(form.kernel(form.P[i], a.copy(), form.P[j], b.copy()))
     back = np.asarray(form.kernel(form.P[j], b.copy(), form.P[i], a.copy()))
     if k.shape != i.shape or k.dtype.kind not in "fiub":
@@ -283,3 +216,69 @@ def _check_joint(form: JointForm, most: int = 24) -> None:
             f"the kernel must be symmetric, k((p, a), (q, b)) = k((q, b), (p, a)); rows {int(i[at])} and "
             f"{int(j[at])} give {k[at]:.6g} one way and {back[at]:.6g} the other"
         )
+
+
+def wasserstein(distribution: Distribution) -> Distance:
+    """Return the 2-Wasserstein distance of the rows of a distribution."""
+    if isinstance(distribution, MvNormal) and not commute(distribution):
+        return NormalWasserstein(distribution)
+    return VectorDistance(coordinates(distribution), "euclidean")
+
+
+def coordinates(distribution: Distribution) -> FloatArray:
+    """Return coordinates (n, c) whose Euclidean distance is the 2-Wasserstein distance.
+
+    W² = (μ - μ')² + (σ - σ')² for Normal, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
+    commuting covariances, the mean squared difference of sorted draws, and ∫ (F⁻¹ - F'⁻¹)² otherwise.
+    """
+    if isinstance(distribution, Normal):
+        return np.column_stack([distribution.mean, distribution.std])
+    if isinstance(distribution, Laplace):
+        return np.column_stack([distribution.loc, np.sqrt(2) * distribution.scale])
+    if isinstance(distribution, MvNormal):
+        return np.concatenate([distribution.mean, _roots(distribution).reshape(distribution.n, -1)], axis=1)
+    if isinstance(distribution, Samples):
+        return np.asarray(np.sort(distribution.draws, axis=1) / np.sqrt(distribution.draws.shape[1]))
+    points, weights = quantile_points(distribution)
+    return np.asarray(points * np.sqrt(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalWasserstein:
+    """W² = |μ - μ'|² + tr(Σ + Σ' - 2 (Σ^½ Σ' Σ^½)^½) of normal distributions in several dimensions."""
+
+    distribution: MvNormal
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        """Σ^½ of each row."""
+        return _roots(self.distribution)
+
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return the distances of rows i and j."""
+        mean, cov = self.distribution.mean, self.distribution.cov
+        root = self.roots[i]
+        inner = np.linalg.eigvalsh(root @ cov[j] @ root)
+        trace = np.trace(cov, axis1=1, axis2=2)
+        square = np.square(mean[i] - mean[j]).sum(axis=-1) + trace[i] + trace[j]
+        square -= 2 * np.sqrt(np.maximum(inner, 0)).sum(axis=-1)
+        return np.asarray(np.sqrt(np.maximum(square, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingDistance:
+    """d² = E2(p, p) - 2 E2(p, p') + E2(p', p'): the distance of mean embeddings, E2 of the kernel on targets."""
+
+    means: TargetMeans
+
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return the distances of rows i and j."""
+        return np.sqrt(squared_embedding_distance(self.means, i, j))
+
+
+def _roots(distribution: MvNormal) -> FloatArray:
+    if distribution.is_diagonal:
+        return np.sqrt(distribution.cov)
+    values, vectors = np.linalg.eigh(distribution.cov[:1] if distribution.is_shared else distribution.cov)
+    roots = (vectors * np.sqrt(np.maximum(values, 0))[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    return np.broadcast_to(roots, distribution.cov.shape)

@@ -36,7 +36,7 @@ from calibrant.kernels.pair_sums import pair_sum
 
 JUDGED_KINDS = ("binary", "classes", "distributions", "samples", "intervals", "sets", "quantiles")
 BIASED_DRAWS = 4  # draws per row that the biased estimate needs at least
-LEAST_PAIR_SHARE = 1e-8  # of (Σw)²: pairs of less weight drown in rounding
+MIN_PAIR_SHARE = 1e-8  # of (Σw)²: pairs of less weight drown in rounding
 
 Predictions = ArrayLike | Distribution | Intervals | Sets | Quantiles
 BlockSize = int | Callable[[int], int] | None
@@ -238,7 +238,7 @@ def estimate(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel, unbiased: 
     if unbiased and summary.n < 2:
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
     sums, w, pairs = kernel_sums_of(summary, kernel, random, own=not unbiased)
-    if unbiased and pairs < LEAST_PAIR_SHARE * w * w:
+    if unbiased and pairs < MIN_PAIR_SHARE * w * w:
         raise NotApplicableError("one row carries all the weight, so pairs of rows have none; use unbiased=False")
     value = sums.pairs / pairs if unbiased else (sums.pairs + sums.own) / (w * w)
     if not np.isfinite(value):

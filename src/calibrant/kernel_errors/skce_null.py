@@ -27,7 +27,7 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
 from calibrant.kernel_errors.skce import kernel_rows_of, line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.forms import Form, LineForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Kernel, Product
 from calibrant.kernels.kernel_rows import canonical_order
@@ -45,9 +45,84 @@ from calibrant.progress import steps
 LabelArray = NDArray[np.integer[Any]]
 
 LABEL_REDRAWN_PAIRS = "summing pairs of rows for redrawn outcomes"
+BOOTSTRAP_NUMBERS_AT_ONCE = 1 << 21
 ROWS_AT_ONCE = 1024
 PRODUCT_GAIN = 8  # so many multiplications of a large product take the time of one term of a tile
 GATHER_CLASSES = 4  # up to here a product per class is faster than looking up G for every pair and redraw
+LABEL_REDRAWN_OUTCOMES = "redrawing outcomes for skce_test"
+
+
+def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
+    if isinstance(summary, Ordered):
+        return _of_line(summary, kernel, B, random)
+    rows = summary.rows
+    assert isinstance(rows, (Binary, Classes, DistributionRows))  # coverage cannot be redrawn, and is refused before
+    rows = rows.take(canonical_order(rows))
+    if isinstance(rows, DistributionRows):
+        return _of_distributions(rows, kernel, B, random)
+    return _of_probabilities(rows, kernel, B, random)
+
+
+def _of_line(summary: Ordered, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    fitted, factor = line_kernel(summary, kernel, random)
+    T = line_sums(summary, fitted, factor).pairs
+    size = abs(factor) * _size(summary, fitted)
+    extreme = 0
+    for events in redraw_events(summary.pool, B, random.rng):
+        extreme += int(np.count_nonzero(reaches(_line_replicates(summary, fitted, factor, events), T, size)))
+    return T, extreme
+
+
+def _line_replicates(summary: Ordered, kernel: Kernel, factor: float, events: NDArray[np.int64]) -> FloatArray:
+    """Return the sums over pairs for redrawn events (replicates, entries)."""
+    p, w, rows, _ = summary.pool
+    total = kernel_sum(p, w * (events - rows * p), kernel)
+    # Σ w²e² = Σ w² (events (1 - 2p) + rows p²)
+    own = events @ (w * w * (1 - 2 * p)) + (w * w * rows * p * p).sum()
+    return np.asarray(factor * (total - kernel.at_zero * own))
+
+
+def _size(summary: Ordered, kernel: Kernel) -> float:
+    """Return Σ |e e'| k, whose rounding is that of the sums."""
+    p, w, rows, events = summary.pool
+    return float(kernel_sum(p, w * (events * (1 - p) + (rows - events) * p), kernel))
+
+
+def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    product = resolved(rows, kernel, random)
+    form = form_of(rows, product, random)
+    T = 2 * pair_sum(form, rows.w)
+    size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
+    if isinstance(rows, Classes) and isinstance(form, VectorForm) and not has_median_target(rows, kernel):
+        redrawn = redrawn_sums(form, redraw_labels(rows, B, random.rng), rows.w)
+        return T, int(np.count_nonzero(reaches(redrawn, T, size)))
+    extreme = 0
+    for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES):
+        redrawn_rows = redraw_rows(rows, random.rng)
+        if has_median_target(rows, kernel):
+            product = resolved(redrawn_rows, kernel, random)
+        form = form_of(redrawn_rows, product, random)
+        extreme += bool(reaches(np.asarray(2 * pair_sum(form, rows.w)), T, size))
+    return T, extreme
+
+
+def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    """Redraw outcomes from their distributions: kernel values of targets, and their median, are new each time."""
+
+    def pairs(these: DistributionRows) -> float:
+        form = form_of(these, resolved(these, kernel, random), random)
+        return 2 * pair_sum(form, these.w)
+
+    T = pairs(rows)
+    size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
+    centre = redraw_centre(rows, random.rng)
+    assert isinstance(centre, DistributionRows)
+    extreme = sum(
+        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, random.rng))), T, size))
+        for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES)
+    )
+    return T, extreme
 
 
 def redrawn_sums(form: VectorForm, Y: LabelArray, w: FloatArray) -> FloatArray:
@@ -137,7 +212,7 @@ def _compiled() -> Any:
 
     @numba.njit(nogil=True, cache=True, fastmath={"contract"})
     def kernel(k, first, second, total):  # type: ignore[no-untyped-def]  # pragma: no cover
-        # Four rows meet four at a time; the inner loop runs over the redraws, so that it becomes vector code.
+        # Four rows meet four at a time; the inner loop runs over the redraws and becomes vector code.
         for i in range(0, k.shape[0], 4):
             y0, y1, y2, y3 = first[i], first[i + 1], first[i + 2], first[i + 3]
             for j in range(0, k.shape[1], 4):
@@ -183,85 +258,6 @@ def _compiled_for_targets() -> Any:
     return kernel
 
 
-LABEL = "redrawing outcomes for skce_test"
-
-
-def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
-    """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
-    if isinstance(summary, Ordered):
-        return _of_line(summary, kernel, B, random)
-    rows = summary.rows
-    assert isinstance(rows, (Binary, Classes, DistributionRows))  # coverage cannot be redrawn, and is refused before
-    rows = rows.take(canonical_order(rows))
-    if isinstance(rows, DistributionRows):
-        return _of_distributions(rows, kernel, B, random)
-    return _of_probabilities(rows, kernel, B, random)
-
-
-def _of_line(summary: Ordered, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
-    fitted, factor = line_kernel(summary, kernel, random)
-    T = line_sums(summary, fitted, factor).pairs
-    size = abs(factor) * _size(summary, fitted)
-    extreme = 0
-    for events in redraw_events(summary.pool, B, random.rng):
-        extreme += int(np.count_nonzero(reaches(_line_replicates(summary, fitted, factor, events), T, size)))
-    return T, extreme
-
-
-def _line_replicates(summary: Ordered, kernel: Kernel, factor: float, events: NDArray[np.int64]) -> FloatArray:
-    """Return the sums over pairs for redrawn events (replicates, entries)."""
-    p, w, rows, _ = summary.pool
-    total = kernel_sum(p, w * (events - rows * p), kernel)
-    # Σ w²e² = Σ w² (events (1 - 2p) + rows p²)
-    own = events @ (w * w * (1 - 2 * p)) + (w * w * rows * p * p).sum()
-    return np.asarray(factor * (total - kernel.at_zero * own))
-
-
-def _size(summary: Ordered, kernel: Kernel) -> float:
-    """Return Σ |e e'| k, whose rounding is that of the sums."""
-    p, w, rows, events = summary.pool
-    return float(kernel_sum(p, w * (events * (1 - p) + (rows - events) * p), kernel))
-
-
-def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
-    product = resolved(rows, kernel, random)
-    form = form_of(rows, product, random)
-    T = 2 * pair_sum(form, rows.w)
-    size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
-    if isinstance(rows, Classes) and isinstance(form, VectorForm) and not has_median_target(rows, kernel):
-        redrawn = redrawn_sums(form, redraw_labels(rows, B, random.rng), rows.w)
-        return T, int(np.count_nonzero(reaches(redrawn, T, size)))
-    extreme = 0
-    for _ in steps(B, size=1, label=LABEL):
-        redrawn_rows = redraw_rows(rows, random.rng)
-        if has_median_target(rows, kernel):
-            product = resolved(redrawn_rows, kernel, random)
-        anew = form_of(redrawn_rows, product, random)
-        extreme += bool(reaches(np.asarray(2 * pair_sum(anew, rows.w)), T, size))
-    return T, extreme
-
-
-def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
-    """Redraw outcomes from their distributions: kernel values of targets, and their median, are new each time."""
-
-    def pairs(these: DistributionRows) -> float:
-        form = form_of(these, resolved(these, kernel, random), random)
-        return 2 * pair_sum(form, these.w)
-
-    T = pairs(rows)
-    size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
-    centre = redraw_centre(rows, random.rng)
-    assert isinstance(centre, DistributionRows)
-    extreme = sum(
-        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, random.rng))), T, size))
-        for _ in steps(B, size=1, label=LABEL)
-    )
-    return T, extreme
-
-
-BOOTSTRAP_NUMBERS_AT_ONCE = 1 << 21
-
-
 @dataclass(frozen=True, eq=False)
 class WeightedForm:
     """h of a form times weights of both rows."""
@@ -274,7 +270,7 @@ class WeightedForm:
         """Number of rows."""
         return self.form.n
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         return np.asarray(self.v[i] * self.v[j] * self.form.h(i, j))
 

@@ -42,7 +42,7 @@ from calibrant.kernels.kernel_rows import KernelRows
 
 Method = Literal["resample", "bootstrap", "block", "bound"]
 
-FEWEST_BLOCKS = 10
+MIN_BLOCKS = 10
 BLOCK_VARIANCE, BOOTSTRAP_VARIANCE = 8.0, 20.0
 BOOTSTRAP_ROWS = 64  # of distributions: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
 RELATIVE_ROUNDING = 1e-12
@@ -215,7 +215,7 @@ def _audit_options(rows: KernelRows) -> Mapping[str, Any]:
 
 def in_blocks(n: int) -> dict[str, Any]:
     """Return the options of a block test of n rows in an audit."""
-    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // FEWEST_BLOCKS))}
+    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // MIN_BLOCKS))}
 
 
 SKCE_TEST = enter(
@@ -291,7 +291,7 @@ def _block_test(summary: Summary) -> TestResult:
         )
     s, m = summary.blocks, summary.m
     check_full_block(summary)
-    if s < FEWEST_BLOCKS:
+    if s < MIN_BLOCKS:
         raise _too_few_blocks(s, m, summary.n, _is_coverage(summary))
     variance = summary.variance / summary.heaviest**2
     if not _is_distribution(summary) and variance < BLOCK_VARIANCE:
@@ -395,7 +395,7 @@ def _instead(coverage: bool) -> str:
 
 def _too_few_blocks(s: int, m: int, n: int, coverage: bool) -> NotApplicableError:
     return NotApplicableError(
-        f'method="block" needs at least {FEWEST_BLOCKS} blocks; {n} rows make {s} of {m} rows. '
+        f'method="block" needs at least {MIN_BLOCKS} blocks; {n} rows make {s} of {m} rows. '
         f"Use smaller blocks or {_instead(coverage)}"
     )
 

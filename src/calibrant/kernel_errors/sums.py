@@ -17,7 +17,8 @@ LINES: dict[type[Kernel], Shape] = {
     Matern52: "matern52",
     Gaussian: "gaussian",
 }
-TILE = 512
+TILE_ROWS = 512
+OFFSET_BLOCK_ROWS = 16  # rows of a block up to which pairs are taken offset by offset, for all blocks at once
 
 
 def has_line(kernel: Kernel) -> bool:
@@ -46,24 +47,21 @@ def _products(x: FloatArray, e: FloatArray, kernel: Kernel) -> FloatArray:
     distance = distance_of_points(x, kernel.distance or "euclidean")
     found = np.empty_like(e)
     rows = np.arange(x.size)
-    for start in range(0, x.size, TILE):
-        part = slice(start, start + TILE)
+    for start in range(0, x.size, TILE_ROWS):
+        part = slice(start, start + TILE_ROWS)
         total = np.zeros((e.shape[0], rows[part].size))
-        for other in range(0, x.size, TILE):
-            beside = slice(other, other + TILE)
+        for other in range(0, x.size, TILE_ROWS):
+            beside = slice(other, other + TILE_ROWS)
             total += e[:, beside] @ kernel.of_distance(distance(rows[beside, None], rows[None, part]))
         found[:, part] = total
     return found
 
 
-SMALL = 16  # rows of a block up to which pairs are taken offset by offset, for all blocks at once
-
-
 def block_sums(form: Form, w: FloatArray, m: int) -> FloatArray:
     """Return Σ_{i<j} w_i w_j h_ij of each block of m rows; form.n is a multiple of m."""
-    if isinstance(form, LineForm) and has_line(form.kernel) and m > SMALL:
+    if isinstance(form, LineForm) and has_line(form.kernel) and m > OFFSET_BLOCK_ROWS:
         return _on_line(form, w, m)
-    if m <= SMALL:
+    if m <= OFFSET_BLOCK_ROWS:
         return _by_offset(form, w, m)
     upper = np.triu_indices(m, 1)
     found = np.empty(form.n // m)

@@ -1,10 +1,10 @@
-"""Which kernel a prediction gets: defaults for what is left out, refusals for what does not fit."""
+"""Which kernel a prediction gets, with defaults for what is left out; and the distances that kernels depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,108 +16,16 @@ from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal
 from calibrant.kernels.kernel import Delta, Exponential, Gaussian, JointKernel, Kernel, PairedDistance, Product
 
-Rows = NDArray[np.intp]
-Distance = Callable[[Rows, Rows], FloatArray]
+RowIndex = NDArray[np.intp]
+Distance = Callable[[RowIndex, RowIndex], FloatArray]
 
 SCIPY_NAMES = {"tv": "cityblock", "l1": "cityblock", "euclidean": "euclidean"}
-
-
-@dataclass(frozen=True, eq=False)
-class LineDistance:
-    """|x - x'| of numbers."""
-
-    x: FloatArray
-
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
-        """Return the distances of rows i and j."""
-        return np.abs(self.x[i] - self.x[j])
-
-
-@dataclass(frozen=True, eq=False)
-class VectorDistance:
-    """Euclidean, L1 or half the L1 ("tv") distance of vectors (n, c)."""
-
-    X: FloatArray
-    name: str
-
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
-        """Return the distances of rows i and j."""
-        if is_tile(i, j):
-            from scipy.spatial.distance import cdist
-
-            d = cdist(self.X[i[:, 0]], self.X[j[0]], SCIPY_NAMES[self.name])
-        elif self.name == "euclidean":
-            with np.errstate(over="ignore"):  # as far as infinity: the kernel is 0 there
-                d = np.sqrt(np.square(self.X[i] - self.X[j]).sum(axis=-1))
-        else:
-            d = np.abs(self.X[i] - self.X[j]).sum(axis=-1)
-        return np.asarray(d / 2 if self.name == "tv" else d)
-
-
-@dataclass(frozen=True, eq=False)
-class OwnDistance:
-    """The distance of a user's function of m points and m others."""
-
-    points: NDArray[Any]
-    function: PairedDistance
-
-    def __call__(self, i: Rows, j: Rows) -> FloatArray:
-        """Return the distances of rows i and j."""
-        first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
-        found = np.asarray(self.function(self.points[first].copy(), self.points[second].copy()))
-        if found.shape != first.shape or found.dtype.kind not in "fiub":
-            raise InputError(
-                f"the distance must return one real number per pair: expected shape {first.shape}, got shape "
-                f"{found.shape} and type {found.dtype}"
-            )
-        bad = ~(np.isfinite(found) & (found >= 0))
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise InputError(
-                f"a distance must be finite and at least 0; rows {int(first[at])} and {int(second[at])} "
-                f"have {shown(found[at])}"
-            )
-        return found.reshape(np.broadcast_shapes(i.shape, j.shape)).astype(np.float64)
-
-
-def is_tile(i: Rows, j: Rows) -> bool:
-    """Tell whether i and j are a column and a row, so that every row of i meets every row of j."""
-    return i.ndim == 2 and j.ndim == 2 and i.shape[1] == 1 and j.shape[0] == 1
-
-
-def distance_of_points(points: NDArray[Any], distance: str | PairedDistance) -> Distance:
-    """Return a named or own distance of numbers (n,) or vectors (n, c)."""
-    if callable(distance):
-        own = OwnDistance(points, distance)
-        _check_symmetry(own, len(points))
-        return own
-    return LineDistance(points) if points.ndim == 1 else VectorDistance(points, distance)
-
-
-def _check_symmetry(distance: Distance, n: int, most: int = 48) -> None:
-    rows = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
-    d = distance(rows[:, None], rows[None, :])
-    off = np.abs(d - d.T) > 1e-10 * np.maximum(np.abs(d), np.abs(d.T))
-    if off.any():
-        a, b = (int(k) for k in np.argwhere(off)[0])
-        raise InputError(
-            f"a distance must be symmetric; rows {int(rows[a])} and {int(rows[b])} have {d[a, b]:.6g} one way "
-            f"and {d[b, a]:.6g} the other"
-        )
-    if d.diagonal().any():
-        a = int(np.argmax(d.diagonal() != 0))
-        raise InputError(
-            f"a distance must be 0 between a point and itself; row {int(rows[a])} has {d[a, a]:.6g}. "
-            "It gets m points and m others and returns one number per pair"
-        )
-
-
 OF_PROBABILITIES = ("tv", "l1", "euclidean")
 OF_DISTRIBUTIONS = ("wasserstein", "embedding")
 
 
 def check_kernel_option(kernel: Any) -> None:
-    """Refuse what is no kernel."""
+    """Refuse what is not a kernel."""
     if isinstance(kernel, type) and issubclass(kernel, (Kernel, JointKernel)):
         raise InputError(f"kernel must be a kernel, not a class: write {kernel.__name__}()")
     if not (kernel is None or isinstance(kernel, (Kernel, Product, JointKernel))):
@@ -134,10 +42,10 @@ def probability_kernel(kernel: Kernel | Product | None, K: int) -> Product:
 
 
 def distribution_kernel(kernel: Kernel | Product | JointKernel | None, distribution: Distribution) -> Product:
-    """Return the kernels on predictions and targets for predictive laws."""
+    """Return the kernels on predictions and targets for predictive distributions."""
     if isinstance(kernel, JointKernel):
         raise NotApplicableError(
-            f"a kernel that is no product has a form for class probabilities only; got {type(distribution).__name__}. "
+            f"a kernel that is not a product is for class probabilities only; got {type(distribution).__name__}. "
             "Use a product, such as Exponential() * Gaussian()"
         )
     target = Exponential() if isinstance(distribution, Laplace) else Gaussian()
@@ -148,7 +56,7 @@ def distribution_kernel(kernel: Kernel | Product | JointKernel | None, distribut
 def coverage_kernel(kernel: Kernel | Product | JointKernel | None) -> Product:
     """Return the kernels on predictions and on hits for intervals, sets and quantiles."""
     if isinstance(kernel, JointKernel):
-        raise NotApplicableError("a kernel that is no product has a form for class probabilities only; use a product")
+        raise NotApplicableError("a kernel that is not a product is for class probabilities only; use a product")
     product = _completed(kernel, Exponential(), Delta())
     prediction, target = product.prediction, product.target
     if isinstance(prediction, Delta) or prediction.distance not in (None, "euclidean"):
@@ -190,12 +98,12 @@ def _on_probabilities(kernel: Kernel, K: int) -> Kernel:
     distance = kernel.distance or "tv"
     if distance not in OF_PROBABILITIES:
         raise InputError(
-            f"distance={distance!r} is no distance of probabilities; use one of {', '.join(OF_PROBABILITIES)}, "
+            f"distance={distance!r} is not a distance of probabilities; use one of {', '.join(OF_PROBABILITIES)}, "
             "or a function"
         )
     if K >= 3 and distance != "euclidean" and not kernel.on_l1:
         raise InputError(
-            f"{type(kernel).__name__} with distance={distance!r} is not positive definite for {K} classes, so that "
+            f"{type(kernel).__name__} with distance={distance!r} is not positive definite for {K} classes, and "
             f"its error could be negative; use distance='euclidean', or Exponential(distance={distance!r})"
         )
     return kernel.with_distance(distance)
@@ -213,12 +121,12 @@ def _on_classes(kernel: Kernel) -> Kernel:
 def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
     name = type(distribution).__name__
     if isinstance(kernel, Delta):
-        raise InputError("Delta() is a kernel on classes; predictive laws need one such as Exponential()")
+        raise InputError("Delta() is a kernel on classes; predictive distributions need one such as Exponential()")
     if callable(kernel.distance):
-        raise InputError(f"a distance of one's own is for arrays; for {name} use 'wasserstein' or 'embedding'")
+        raise InputError(f"a distance of your own is for arrays; for {name} use 'wasserstein' or 'embedding'")
     distance = kernel.distance or _default_distance(distribution)
     if distance not in OF_DISTRIBUTIONS:
-        raise InputError(f"distance={distance!r} is no distance of {name}; use one of {', '.join(OF_DISTRIBUTIONS)}")
+        raise InputError(f"distance={distance!r} is not a distance of {name}; use one of {', '.join(OF_DISTRIBUTIONS)}")
     if distance == "wasserstein":
         if isinstance(distribution, Mixture) or (distribution.shape != () and not isinstance(distribution, MvNormal)):
             raise NotApplicableError(
@@ -233,7 +141,7 @@ def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
     return kernel.with_distance(distance)
 
 
-def _default_distance(distribution: Distribution) -> str:
+def _default_distance(distribution: Distribution) -> Literal["embedding", "wasserstein"]:
     if isinstance(distribution, (Mixture, MvNormal)) or distribution.shape != ():
         return "embedding"
     return "wasserstein"
@@ -264,3 +172,93 @@ def commute(distribution: MvNormal) -> bool:
     commutator = distribution.cov @ combination - combination @ distribution.cov
     size = np.abs(distribution.cov).max(axis=(1, 2)) * np.abs(combination).max()
     return bool((np.abs(commutator).max(axis=(1, 2)) <= 1e-10 * size).all())
+
+
+@dataclass(frozen=True, eq=False)
+class LineDistance:
+    """|x - x'| of numbers."""
+
+    x: FloatArray
+
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return the distances of rows i and j."""
+        return np.abs(self.x[i] - self.x[j])
+
+
+@dataclass(frozen=True, eq=False)
+class VectorDistance:
+    """Euclidean, L1 or half the L1 ("tv") distance of vectors (n, c)."""
+
+    X: FloatArray
+    name: str
+
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return the distances of rows i and j."""
+        if is_tile(i, j):
+            from scipy.spatial.distance import cdist
+
+            d = cdist(self.X[i[:, 0]], self.X[j[0]], SCIPY_NAMES[self.name])
+        elif self.name == "euclidean":
+            with np.errstate(over="ignore"):  # as far as infinity: the kernel is 0 there
+                d = np.sqrt(np.square(self.X[i] - self.X[j]).sum(axis=-1))
+        else:
+            d = np.abs(self.X[i] - self.X[j]).sum(axis=-1)
+        return np.asarray(d / 2 if self.name == "tv" else d)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnDistance:
+    """The distance of a user's function of m points and m others."""
+
+    points: NDArray[Any]
+    function: PairedDistance
+
+    def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return the distances of rows i and j."""
+        first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
+        found = np.asarray(self.function(self.points[first].copy(), self.points[second].copy()))
+        if found.shape != first.shape or found.dtype.kind not in "fiub":
+            raise InputError(
+                f"the distance must return one real number per pair: expected shape {first.shape}, got shape "
+                f"{found.shape} and type {found.dtype}"
+            )
+        bad = ~(np.isfinite(found) & (found >= 0))
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise InputError(
+                f"a distance must be finite and at least 0; rows {int(first[at])} and {int(second[at])} "
+                f"have {shown(found[at])}"
+            )
+        return found.reshape(np.broadcast_shapes(i.shape, j.shape)).astype(np.float64)
+
+
+def is_tile(i: RowIndex, j: RowIndex) -> bool:
+    """Tell whether i and j are a column and a row, where every row of i meets every row of j."""
+    return i.ndim == 2 and j.ndim == 2 and i.shape[1] == 1 and j.shape[0] == 1
+
+
+def distance_of_points(points: NDArray[Any], distance: str | PairedDistance) -> Distance:
+    """Return a named or own distance of numbers (n,) or vectors (n, c)."""
+    if callable(distance):
+        own = OwnDistance(points, distance)
+        _check_symmetry(own, len(points))
+        return own
+    return LineDistance(points) if points.ndim == 1 else VectorDistance(points, distance)
+
+
+def _check_symmetry(distance: Distance, n: int, most: int = 48) -> None:
+    rows = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+    d = distance(rows[:, None], rows[None, :])
+    off = np.abs(d - d.T) > 1e-10 * np.maximum(np.abs(d), np.abs(d.T))
+    if off.any():
+        a, b = (int(k) for k in np.argwhere(off)[0])
+        raise InputError(
+            f"a distance must be symmetric; rows {int(rows[a])} and {int(rows[b])} have {d[a, b]:.6g} one way "
+            f"and {d[b, a]:.6g} the other"
+        )
+    if d.diagonal().any():
+        a = int(np.argmax(d.diagonal() != 0))
+        raise InputError(
+            f"a distance must be 0 between a point and itself; row {int(rows[a])} has {d[a, a]:.6g}. "
+            "It gets m points and m others and returns one number per pair"
+        )

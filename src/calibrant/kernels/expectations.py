@@ -1,4 +1,4 @@
-"""Means of a target kernel under predictive laws: E k(Z, t) and E k(Z, Z')."""
+"""Means of a target kernel under predictive distributions: E k(Z, t) and E k(Z, Z')."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.samples import Samples
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.expected_line import SINGLE, LineMeans
 from calibrant.kernels.expected_points import PointMeans, SampledMeans, SampleMeans, quadrature_means
 from calibrant.kernels.kernel import Delta, Gaussian, Kernel
 from calibrant.kernels.target_means import TargetMeans, by_pieces
 
-FARTHEST = 1e100  # in length scales, so that squares stay finite
+LARGEST_DISTANCE = 1e100  # in length scales: squares stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class MvNormalMeans(TargetMeans):
-    """Means of a Gaussian kernel under an MvNormal law."""
+    """Means of a Gaussian kernel under an MvNormal distribution."""
 
     distribution: MvNormal
     kernel: Kernel
@@ -36,7 +36,7 @@ class MvNormalMeans(TargetMeans):
         """Number of rows."""
         return self.distribution.n
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         mean = self.distribution.mean[i]
         if self.distribution.is_diagonal:
@@ -45,19 +45,19 @@ class MvNormalMeans(TargetMeans):
             return self._shared(mean, t, self.covariances[0])
         return self._whitened(mean, t, *(part[i] for part in self._factors))
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
         return self.beside(self, i, j)
 
-    def beside(self, other: MvNormalMeans, i: Rows, j: Rows) -> FloatArray:
-        """Return E k(Z, Z') with Z' from the law of another's row j."""
+    def beside(self, other: MvNormalMeans, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return E k(Z, Z') with Z' from row j of another distribution."""
         mean, mean_ = self.distribution.mean, other.distribution.mean
         if self.distribution.is_shared and other.distribution.is_shared:
             return self._shared(mean[i], mean_[j], self.covariances[0] + other.covariances[0])
         if self.distribution.is_diagonal and other.distribution.is_diagonal:
             return self._independent(mean[i], mean_[j], self.variances[i], other.variances[j])
 
-        def pairs(i: Rows, j: Rows) -> FloatArray:
+        def pairs(i: RowIndex, j: RowIndex) -> FloatArray:
             return _factored(self._steps(mean[i], mean_[j]), self._covariance(i) + other._covariance(j))
 
         return by_pieces(pairs, i, j, cost=(self.distribution.shape[0] + 1) ** 2)
@@ -81,13 +81,13 @@ class MvNormalMeans(TargetMeans):
         W = np.linalg.inv(np.linalg.cholesky(np.eye(D) + self.covariances))
         return W, np.log(np.diagonal(W, axis1=1, axis2=2)).sum(axis=1)
 
-    def _covariance(self, i: Rows) -> FloatArray:
+    def _covariance(self, i: RowIndex) -> FloatArray:
         return self.covariances[np.zeros_like(i) if self.distribution.is_shared else i]
 
     def _steps(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return x - y in length scales."""
         with np.errstate(over="ignore"):
-            return np.clip((x - y) / self.kernel.length, -FARTHEST, FARTHEST)
+            return np.clip((x - y) / self.kernel.length, -LARGEST_DISTANCE, LARGEST_DISTANCE)
 
     def _independent(self, x: FloatArray, y: FloatArray, *variances: FloatArray) -> FloatArray:
         """Return the product over coordinates, which is never formed for all coordinates at once."""
@@ -103,7 +103,7 @@ class MvNormalMeans(TargetMeans):
     def _shared(self, x: FloatArray, y: FloatArray, covariance: FloatArray) -> FloatArray:
         """Whiten both sides by the one factor before they meet."""
         W = np.linalg.inv(np.linalg.cholesky(np.eye(len(covariance)) + covariance))
-        origin = self.distribution.mean[0]  # so that a common shift costs no digits
+        origin = self.distribution.mean[0]  # a common shift then costs no digits
         u, v = self._steps(x, origin) @ W.T, self._steps(y, origin) @ W.T
         square = sum(np.square(u[..., k] - v[..., k]) for k in range(len(W)))
         return np.asarray(np.exp(np.log(np.diagonal(W)).sum() - 0.5 * square))
@@ -121,7 +121,7 @@ class MvNormalMeans(TargetMeans):
 def _factored(d: FloatArray, covariance: FloatArray) -> FloatArray:
     """Return |A|^(-1/2) exp(-d'A⁻¹d / 2), A = I + covariance, for pairs (m, D) and (m, D, D).
 
-    The last row of the Cholesky factor of [[A, d], [d', c]] is L⁻¹d, so that one batched call gives both parts; any
+    The last row of the Cholesky factor of [[A, d], [d', c]] is L⁻¹d: one batched call gives both parts; any
     c > d'A⁻¹d does, and d'A⁻¹d <= |d|².
     """
     m, D = d.shape
@@ -134,7 +134,7 @@ def _factored(d: FloatArray, covariance: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * np.square(L[:, D, :D]).sum(axis=1) - log_root))
 
 
-Pair = Callable[[TargetMeans, TargetMeans, Rows, Rows], FloatArray]
+Pair = Callable[[TargetMeans, TargetMeans, RowIndex, RowIndex], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,22 +149,22 @@ class MixtureMeans(TargetMeans):
         """Number of rows."""
         return len(self.weights)
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         total: FloatArray = np.zeros(())
         for c, part in enumerate(self.parts):
             total = total + self.weights[i, c] * part.single(i, t)
         return np.asarray(total)
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
         return self._summed(i, j, between)
 
-    def alone(self, i: Rows) -> FloatArray:
+    def alone(self, i: RowIndex) -> FloatArray:
         """Return E k(Z, Z') of two independent draws of row i."""
         return self._summed(i, i, lambda a, b, i, j: a.alone(i) if a is b else between(a, b, i, j))
 
-    def _summed(self, i: Rows, j: Rows, pair: Pair) -> FloatArray:
+    def _summed(self, i: RowIndex, j: RowIndex, pair: Pair) -> FloatArray:
         total: FloatArray = np.zeros(())
         for c, first in enumerate(self.parts):
             for d, second in enumerate(self.parts):
@@ -172,8 +172,8 @@ class MixtureMeans(TargetMeans):
         return np.asarray(total)
 
 
-def between(first: TargetMeans, second: TargetMeans, i: Rows, j: Rows) -> FloatArray:
-    """Return E k(Z, Z') with Z from row i of the first law and Z' from row j of the second."""
+def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -> FloatArray:
+    """Return E k(Z, Z') with Z from row i of the first distribution and Z' from row j of the second."""
     if first is second:
         return first.double(i, j)
     if isinstance(first, LineMeans) and isinstance(second, LineMeans):
@@ -195,12 +195,12 @@ __all__ = ["TargetMeans", "target_means"]
 
 
 def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
-    """Return the means of a target kernel under a predictive law.
+    """Return the means of a target kernel under a predictive distribution.
 
     Parameters
     ----------
-    law
-        One law per row.
+    distribution
+        One distribution per row.
     kernel
         A kernel of the Euclidean distance of outcomes with a number as length scale.
     draws, rng
@@ -210,7 +210,7 @@ def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = Non
     Notes
     -----
     Closed forms: Normal and Laplace with Gaussian and Exponential, MvNormal with Gaussian, Samples with every kernel,
-    and mixtures of these. By quadrature: other laws of real outcomes with a quantile function, with Gaussian,
+    and mixtures of these. By quadrature: other distributions of real outcomes with a quantile function, with Gaussian,
     if the length scale is not far below their spread.
 
     Examples

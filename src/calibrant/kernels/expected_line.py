@@ -1,4 +1,4 @@
-"""Closed forms in one dimension: Normal and Laplace laws with a Gaussian or an exponential kernel."""
+"""Closed forms in one dimension: Normal and Laplace distributions with a Gaussian or an exponential kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.parametric import Laplace, Normal
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
 from calibrant.kernels.target_means import TargetMeans
 
@@ -34,7 +34,7 @@ def laplace_laplace_exponential(z: FloatArray, b: FloatArray, c: FloatArray) -> 
     >>> float(laplace_laplace_exponential(np.array(0.0), np.array(1.0), np.array(1.0)))
     0.375
     """
-    b, c = np.maximum(b, c), np.minimum(b, c)  # so that c/b stays small, and the value symmetric to the last bit
+    b, c = np.maximum(b, c), np.minimum(b, c)  # c/b stays small, and the value is symmetric to the last bit
     twice = z * z * (c / b) * second_difference(z / b, z / c, z)
     return np.asarray(((c + b / (1 + b)) * _once(z, b) + twice) / ((1 + c) * (b + c)))
 
@@ -104,7 +104,7 @@ def normal_exponential(d: FloatArray, s: FloatArray) -> FloatArray:
 def folded(d: FloatArray, r: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return E exp(-|D|) of D ~ Normal(d, s) on {D > 0} and on {D < 0}, and exp(-r²/2); r = d/s.
 
-    The first is exp(s²/2 - d) Φ(r - s), which for r <= s is written with erfcx so that nothing overflows.
+    The first is exp(s²/2 - d) Φ(r - s), which for r <= s is written with erfcx, and nothing overflows.
     """
     from scipy.special import erfcx
 
@@ -176,7 +176,7 @@ def _two(gap: FloatArray, s: FloatArray, b: FloatArray, c: FloatArray) -> FloatA
 def _nearly_equal(gap: FloatArray, s: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     if (b == c).all():
         return _equal(gap, s, b)
-    # (b - c)(b + c) and not b² - c², so that the nodes lie between the two to the last digit
+    # (b - c)(b + c) and not b² - c²: the nodes then lie between the two to the last digit
     return np.asarray(sum(w * _equal(gap, s, np.sqrt(c * c + x * (b - c) * (b + c))) for x, w in NODES))
 
 
@@ -236,7 +236,7 @@ DOUBLE: dict[
 
 @dataclass(frozen=True, eq=False)
 class LineMeans(TargetMeans):
-    """Means under a Normal or Laplace law."""
+    """Means under a Normal or Laplace distribution."""
 
     distribution: LineDistribution
     kernel: Kernel
@@ -248,7 +248,7 @@ class LineMeans(TargetMeans):
 
     @property
     def centre(self) -> FloatArray:
-        """Where each law is symmetric about."""
+        """Where each distribution is symmetric about."""
         return self.distribution.mean if isinstance(self.distribution, Normal) else self.distribution.loc
 
     @cached_property
@@ -258,16 +258,16 @@ class LineMeans(TargetMeans):
         with np.errstate(over="ignore"):
             return np.clip(spread / self.kernel.length, NARROWEST, WIDEST)
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         return SINGLE[type(self.distribution), type(self.kernel)](self._gap(self.centre[i], t), self.spread[i])
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
         return self.beside(self, i, j)
 
-    def beside(self, other: LineMeans, i: Rows, j: Rows) -> FloatArray:
-        """Return E k(Z, Z') with Z' from the law of another's row j."""
+    def beside(self, other: LineMeans, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return E k(Z, Z') with Z' from row j of another distribution."""
         form = DOUBLE[type(self.distribution), type(other.distribution), type(self.kernel)]
         return form(self._gap(self.centre[i], other.centre[j]), self.spread[i], other.spread[j])
 

@@ -1,4 +1,4 @@
-"""Means under laws that stand on points: draws, or the points of a quadrature rule."""
+"""Means under distributions on points: draws, or the points of a quadrature rule."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.samples import Samples
-from calibrant.kernels.composed import Rows, is_tile
+from calibrant.kernels.composed import RowIndex, is_tile
 from calibrant.kernels.kernel import Gaussian, Kernel
-from calibrant.kernels.target_means import PIECE, TargetMeans, by_pieces
+from calibrant.kernels.target_means import NUMBERS_PER_PIECE, TargetMeans, by_pieces
 
 HIGHEST = 8.6  # frequencies beyond have less than 1e-17 of the mass
 MARGIN = 8.8  # in length scales; a copy that far away is below 1e-16
-MOST_COLUMNS, FEW_COLUMNS = 8192, 512
-MOST_NUMBERS = 1 << 24  # of features, 128 MiB; few columns are always affordable
-SLACK = 0.25  # how much wider than the points the interval is on each side, so that outcomes lie in it too
+MAX_COLUMNS, AFFORDABLE_COLUMNS = 8192, 512
+MAX_FEATURE_NUMBERS = 1 << 24  # of features, 128 MiB; few columns are always affordable
+INTERVAL_MARGIN = 0.25  # how much wider than the points the interval is on each side: outcomes lie in it too
 CHUNK = 1 << 17
 
 
@@ -39,9 +39,9 @@ class Spectrum:
     def covering(cls, points: FloatArray, length: float) -> Spectrum | None:
         """Return the map on an interval around these points; None when that takes too many columns."""
         low, high = float(points.min()), float(points.max())
-        slack = SLACK * (high - low) + length
+        slack = INTERVAL_MARGIN * (high - low) + length
         found = cls(low - slack, high + slack, length)
-        most = max(FEW_COLUMNS, min(MOST_COLUMNS, MOST_NUMBERS // len(points)))
+        most = max(AFFORDABLE_COLUMNS, min(MAX_COLUMNS, MAX_FEATURE_NUMBERS // len(points)))
         return found if most // 2 * found.step > HIGHEST else None
 
     @property
@@ -102,7 +102,7 @@ def products(x: FloatArray, y: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PointMeans(TargetMeans):
-    """Means under laws with mass weights[m] on points[i, m]; every kernel will do.
+    """Means under distributions with mass weights[m] on points[i, m]; any kernel can be used.
 
     A pair costs M² values of the kernel; with a Gaussian kernel and real outcomes that lie within some hundred length
     scales it costs a product of short vectors (`Spectrum`).
@@ -117,7 +117,7 @@ class PointMeans(TargetMeans):
         """Number of rows."""
         return len(self.points)
 
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         spectrum = self._spectrum
         if spectrum is None or not _cross(i.shape, t.shape):
@@ -133,7 +133,7 @@ class PointMeans(TargetMeans):
                 np.moveaxis(value, axis, 0)[chosen] = np.moveaxis(mean(i, some), axis, 0)
         return value
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z'): the mean over all pairs of points."""
         if self._spectrum is None:
             return self.beside(self, i, j)
@@ -142,12 +142,12 @@ class PointMeans(TargetMeans):
             return products(features[i], features[j])
         return by_pieces(lambda i, j: products(features[i], features[j]), i, j, cost=features.shape[1])
 
-    def beside(self, other: PointMeans, i: Rows, j: Rows) -> FloatArray:
+    def beside(self, other: PointMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z') with Z' on the points of another's row j."""
         M, N = self.weights.size, other.weights.size
-        step = max(1, PIECE // N)
+        step = max(1, NUMBERS_PER_PIECE // N)
 
-        def pairs(i: Rows, j: Rows) -> FloatArray:
+        def pairs(i: RowIndex, j: RowIndex) -> FloatArray:
             second = other.points[j][:, None]
             total = np.zeros(i.size)
             for start in range(0, M, step):
@@ -169,7 +169,7 @@ class PointMeans(TargetMeans):
         assert self._spectrum is not None
         return self._spectrum.mean_features(self.points, self.weights)
 
-    def _summed(self, i: Rows, t: FloatArray) -> FloatArray:
+    def _summed(self, i: RowIndex, t: FloatArray) -> FloatArray:
         total: FloatArray = np.zeros(())
         for m, weight in enumerate(self.weights.tolist()):
             total = total + weight * self._kernel(self.points[i, m], t)
@@ -192,8 +192,8 @@ def _cross(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
 class SampleMeans(PointMeans):
     """Means over the draws of each row: all pairs for two rows, pairs of different draws for one row alone.
 
-    Both are unbiased for the law the draws come from. `inner` and `own` take all pairs also within a row, as the
-    distance of embeddings needs it.
+    Both are unbiased for the distribution the draws come from. `inner` and `own` take all pairs also within a row, as
+    the distance of embeddings needs it.
     """
 
     @classmethod
@@ -201,7 +201,7 @@ class SampleMeans(PointMeans):
         """Return the means under equally likely draws."""
         return cls(distribution.draws, np.full(distribution.M, 1 / distribution.M), kernel)
 
-    def alone(self, i: Rows) -> FloatArray:
+    def alone(self, i: RowIndex) -> FloatArray:
         """Return the mean over pairs of different draws of row i."""
         M = self.weights.size
         if M < 2:
@@ -222,7 +222,7 @@ class SampledMeans(PointMeans):
 
     @classmethod
     def of(cls, distribution: Distribution, kernel: Kernel, draws: Any, rng: Any) -> SampledMeans:
-        """Draw from the law; the number of draws is even."""
+        """Draw from the distribution; the number of draws is even."""
         M = check_count("draws", draws, least=2)
         if M % 2:
             raise InputError(
@@ -235,14 +235,14 @@ class SampledMeans(PointMeans):
         """The draws, (n, M) or (n, M, D)."""
         return self.points
 
-    def double(self, i: Rows, j: Rows) -> FloatArray:
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the mean over pairs of draws of the same number; rows i and j are different."""
         total: FloatArray = np.zeros(())
         for m in range(self.weights.size):
             total = total + self._kernel(self.points[i, m], self.points[j, m])
         return np.asarray(total / self.weights.size)
 
-    def alone(self, i: Rows) -> FloatArray:
+    def alone(self, i: RowIndex) -> FloatArray:
         """Return the mean over pairs of draws m and m + M/2 of row i."""
         half = self.weights.size // 2
         total: FloatArray = np.zeros(())
@@ -250,24 +250,24 @@ class SampledMeans(PointMeans):
             total = total + self._kernel(self.points[i, m], self.points[i, m + half])
         return np.asarray(total / half)
 
-    def inner(self, i: Rows, j: Rows) -> FloatArray:
+    def inner(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the mean over all pairs of draws, equal ones too."""
         return super().double(i, j)
 
 
 POINTS = 129
-FARTHEST = 8.3  # standard normal; what lies beyond has probability 1e-16
+NORMAL_CUTOFF = 8.3  # standard normal; what lies beyond has probability 1e-16
 CHECKED = 64  # rows, the widest ones, on which the rule is compared with one twice as fine
 TOLERANCE = 1e-6
 
 
 @cache
 def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
-    """Return equidistant points and weights for means under the standard normal law.
+    """Return equidistant points and weights for means under the standard normal distribution.
 
     The trapezoidal rule converges faster than any power of the spacing for integrands as smooth as this one.
     """
-    x = np.linspace(-FARTHEST, FARTHEST, size)
+    x = np.linspace(-NORMAL_CUTOFF, NORMAL_CUTOFF, size)
     weights = np.exp(-0.5 * x * x)
     weights /= weights.sum()
     for array in (x, weights):
@@ -278,7 +278,7 @@ def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
 def quantile_points(distribution: Distribution, size: int = POINTS) -> tuple[FloatArray, FloatArray]:
     """Return points (n, size) and weights (size,): z = F⁻¹(Φ(x)) at the points x of `normal_rule`.
 
-    Right of the median the survival side is used, so that no tail is rounded away.
+    Right of the median the survival function is used: no tail is rounded away.
     """
     from scipy.special import ndtr
 
@@ -290,11 +290,12 @@ def quantile_points(distribution: Distribution, size: int = POINTS) -> tuple[Flo
 
 
 def quadrature_means(distribution: Distribution, kernel: Kernel) -> PointMeans | None:
-    """Return the means of a smooth kernel under a law with a quantile function; None where the rule is too coarse.
+    """Return the means of a smooth kernel under a distribution with quantiles; None where the rule is too coarse.
 
-    E k(Z, Z') at a length scale equal to the law's scale is right to 1e-12 for normal, logistic and gamma laws, to 1e-7
-    for heavy tails (t with 3 degrees of freedom) or a kink in the density (Laplace). It gets worse as the length scale
-    shrinks and points lie farther apart than the kernel is wide; a rule off by more than 1e-6 is not used.
+    E k(Z, Z') at a length scale equal to the distribution's scale is right to 1e-12 for normal, logistic and gamma
+    distributions, to 1e-7 for heavy tails (t with 3 degrees of freedom) or a kink in the density (Laplace). It gets
+    worse as the length scale shrinks and points lie farther apart than the kernel is wide; a rule off by more than 1e-6
+    is not used.
     """
     points, weights = quantile_points(distribution)
     means = PointMeans(points, weights, kernel)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs.arrays import FloatArray
-from calibrant.kernels.composed import Distance, Rows, distance_of_points, is_tile
+from calibrant.kernels.composed import Distance, RowIndex, distance_of_points, is_tile
 from calibrant.kernels.kernel import JointKernel, Kernel
 from calibrant.kernels.target_means import TargetMeans
 
@@ -30,7 +30,7 @@ class Form(Protocol):
     def n(self) -> int:
         """Number of rows."""
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j, which must be different."""
 
     def diagonal(self) -> FloatArray:
@@ -56,7 +56,7 @@ class LineForm:
         """The distance of two rows."""
         return distance_of_points(self.x, self.kernel.distance or "euclidean")
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         return np.asarray(self.factor * self.kernel.of_distance(self.distance(i, j)) * self.e[i] * self.e[j])
 
@@ -97,7 +97,7 @@ class VectorForm:
         """The distance of two rows."""
         return distance_of_points(self.P, self.kernel.distance or "tv")
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         target = self.S[i[:, 0]] @ self.R[j[0]].T if is_tile(i, j) else (self.S[i] * self.R[j]).sum(axis=-1)
         return np.asarray(self.kernel.of_distance(self.distance(i, j)) * target)
@@ -109,7 +109,7 @@ class VectorForm:
 
 @dataclass(frozen=True, eq=False)
 class JointForm:
-    """Class probabilities and a kernel that is no product: h = Σ_ab (1{a=y} - p_a)(1{b=y'} - p'_b) k((p,a),(p',b))."""
+    """Class probabilities and a joint kernel: h = Σ_ab (1{a=y} - p_a)(1{b=y'} - p'_b) k((p,a),(p',b))."""
 
     P: FloatArray
     y: NDArray[np.intp]
@@ -120,7 +120,7 @@ class JointForm:
         """Number of rows."""
         return len(self.P)
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
         K = self.P.shape[1]
@@ -130,7 +130,7 @@ class JointForm:
             left = (self.y[first] == a) - p[:, a]
             for b in range(K):
                 labels = np.full(first.size, a), np.full(first.size, b)
-                # Copies, so that the kernel may do what it likes with them.
+                # Copies: the kernel may write to them.
                 h += left * ((self.y[second] == b) - q[:, b]) * self.kernel(p.copy(), labels[0], q.copy(), labels[1])
         return h.reshape(np.broadcast_shapes(i.shape, j.shape))
 
@@ -142,7 +142,7 @@ class JointForm:
 
 @dataclass(frozen=True, eq=False)
 class DistributionForm:
-    """Predictive laws and a product kernel: h = k_P · (k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z'))."""
+    """Distributions and a product kernel: h = k_P · (k_Y(y, y') - E k_Y(Z, y') - E k_Y(y, Z') + E k_Y(Z, Z'))."""
 
     y: FloatArray
     distance: Distance
@@ -155,7 +155,7 @@ class DistributionForm:
         """Number of rows."""
         return len(self.y)
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         t, s = self.y[i], self.y[j]
         gap = np.abs(t - s) if self.y.ndim == 1 else np.sqrt(np.square(t - s).sum(axis=-1))
@@ -182,7 +182,7 @@ class MeanForm:
         """Number of rows."""
         return self.forms[0].n
 
-    def h(self, i: Rows, j: Rows) -> FloatArray:
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return h of rows i and j."""
         return np.asarray(sum(form.h(i, j) for form in self.forms) / len(self.forms))
 

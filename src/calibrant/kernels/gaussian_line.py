@@ -1,7 +1,7 @@
 """Sums of the Gaussian kernel over sorted points, to rounding error, in O(n) operations.
 
 The line is cut into panels about as wide as the lengthscale. Inside a panel the kernel, seen from any other one, is a
-polynomial up to rounding error, so that a panel acts through its moments M_k = Σ e_j T_k(s_j) with the Chebyshev
+polynomial up to rounding error, and a panel acts through its moments M_k = Σ e_j T_k(s_j) with the Chebyshev
 polynomials T_k of the position s in [-1, 1], and K = Φ C Φᵀ with 16 entries in each row of Φ. Where every point sees
 only few others, the pairs themselves are summed. A pair beyond `REACH` counts as 0: the error of a pair is below 1e-15
 of k(x, x) = 1, which is rounding error in a quadratic form, and in a product wherever the points nearby have weight.
@@ -22,8 +22,8 @@ from calibrant.inputs.arrays import FloatArray
 
 NODES = 16  # error of a pair: 1e-11 with 12, 4e-14 with 14, rounding with 16
 REACH = 8.8  # lengthscales; exp(-REACH²/2) < 2e-17
-MOST_NUMBERS = 1 << 20  # held at once
-LEAST_PANELS = 1 << 10  # of a group, so that its neighbours are few beside it
+NUMBERS_AT_ONCE = 1 << 20  # held at once
+MIN_GROUP_PANELS = 1 << 10  # of a group: its neighbours are few beside it
 
 
 def gaussian_sum(x: FloatArray, e: NDArray[Any], lengthscale: float) -> FloatArray:
@@ -83,7 +83,7 @@ def _bands(
             with np.errstate(over="ignore", under="ignore"):
                 yield offset, np.exp(-0.5 * u * u)
 
-    for rows in chunks(e.shape[0], max(1, MOST_NUMBERS // max(1, x.shape[-1]))):
+    for rows in chunks(e.shape[0], max(1, NUMBERS_AT_ONCE // max(1, x.shape[-1]))):
         yield rows, e[rows].astype(np.float64, copy=False), pairs(x[rows] if x.ndim > 1 else x)
 
 
@@ -92,8 +92,8 @@ def _panels(x: FloatArray, rows: int, lengthscale: float) -> Iterator[tuple[Line
     for number, points in enumerate(np.atleast_2d(x)):
         line = Line.of(points, lengthscale)
         first, many = (0, rows) if x.ndim == 1 else (number, 1)
-        size = max(LEAST_PANELS, MOST_NUMBERS // (NODES * many))
-        for part in chunks(many, max(1, MOST_NUMBERS // (NODES * min(size, line.number.size)))):
+        size = max(MIN_GROUP_PANELS, NUMBERS_AT_ONCE // (NODES * many))
+        for part in chunks(many, max(1, NUMBERS_AT_ONCE // (NODES * min(size, line.number.size)))):
             for group in chunks(line.number.size, size):
                 yield line, slice(first + part.start, first + part.stop), group
 
@@ -101,7 +101,7 @@ def _panels(x: FloatArray, rows: int, lengthscale: float) -> Iterator[tuple[Line
 class Line(NamedTuple):
     """Points in panels.
 
-    The width of a panel is a power of 2, so that the place of a point in its panel comes without rounding error however
+    The width of a panel is a power of 2: the place of a point in its panel has no rounding error however
     small the lengthscale is.
     """
 
@@ -139,7 +139,7 @@ class Line(NamedTuple):
         from scipy.sparse import csr_array
 
         first, last = int(self.start[group.start]), int(self.start[group.stop])
-        for part in chunks(last - first, max(1024, min(MOST_NUMBERS // NODES, MOST_NUMBERS // rows))):
+        for part in chunks(last - first, max(1024, min(NUMBERS_AT_ONCE // NODES, NUMBERS_AT_ONCE // rows))):
             points = slice(first + part.start, first + part.stop)
             s = self.place[points]
             T = np.empty((NODES, s.size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_positive
 
-DISTANCES = ("tv", "l1", "euclidean", "labels", "wasserstein", "embedding")
+DistanceName = Literal["tv", "l1", "euclidean", "labels", "wasserstein", "embedding"]
+DISTANCES = get_args(DistanceName)
+LengthScale = float | Literal["median"]
 PairedDistance = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 """A distance of a user: of m points and m others, one pair per row, it returns m numbers."""
 
@@ -38,12 +40,12 @@ class Kernel:
         A length in units of the distance, or ``"median"``: the median distance between two rows.
     distance
         A name (``"tv"``, ``"l1"``, ``"euclidean"`` for probabilities, ``"labels"`` for ordered classes,
-        ``"wasserstein"``, ``"embedding"`` for laws), a function of m points and m others that returns m distances, or
-        None for the default of the prediction.
+        ``"wasserstein"``, ``"embedding"`` for distributions), a function of m points and m others that returns m
+        distances, or None for the default of the prediction.
     """
 
-    lengthscale: float | str = "median"
-    distance: str | PairedDistance | None = None
+    lengthscale: LengthScale = "median"
+    distance: DistanceName | PairedDistance | None = None
 
     supremum: ClassVar[float] = 1.0
     """Largest absolute value of the profile."""
@@ -100,16 +102,16 @@ class Kernel:
             raise InputError("lengthscale='median' needs rows to take the median of; give a number here")
         return self.lengthscale
 
-    def with_lengthscale(self, lengthscale: float | str) -> Self:
+    def with_lengthscale(self, lengthscale: LengthScale) -> Self:
         """Return the same kernel with another length scale."""
         return replace(self, lengthscale=lengthscale)
 
-    def with_distance(self, distance: str) -> Self:
+    def with_distance(self, distance: DistanceName) -> Self:
         """Return the same kernel with another distance."""
         return replace(self, distance=distance)
 
     def __mul__(self, other: object) -> Product:
-        return Product(self, other)  # type: ignore[arg-type]  # what is no kernel is refused there
+        return Product(self, other)  # type: ignore[arg-type]  # refuses what is not a kernel
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _checked_lengthscale(lengthscale: Any) -> float | str:
     return check_positive("lengthscale", lengthscale, 'such as 1.0, or "median"')
 
 
-FARTHEST = 1e6  # in length scales; farther away an exponential factor is 0, and what it multiplies must stay finite
+ZERO_BEYOND = 1e6  # in length scales; farther away an exponential factor is 0, and what it multiplies must stay finite
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ class Gaussian(Kernel):
 
     def profile(self, u: FloatArray) -> FloatArray:
         """Return exp(-u² / 2)."""
-        return np.exp(-0.5 * np.minimum(u, FARTHEST) ** 2)
+        return np.exp(-0.5 * np.minimum(u, ZERO_BEYOND) ** 2)
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class Matern32(Kernel):
 
     def profile(self, u: FloatArray) -> FloatArray:
         """Return (1 + √3 u) exp(-√3 u)."""
-        v = math.sqrt(3) * np.minimum(u, FARTHEST)
+        v = math.sqrt(3) * np.minimum(u, ZERO_BEYOND)
         return (1 + v) * np.exp(-v)
 
 
@@ -214,7 +216,7 @@ class Matern52(Kernel):
 
     def profile(self, u: FloatArray) -> FloatArray:
         """Return (1 + √5 u + 5u²/3) exp(-√5 u)."""
-        v = math.sqrt(5) * np.minimum(u, FARTHEST)
+        v = math.sqrt(5) * np.minimum(u, ZERO_BEYOND)
         return (1 + v + v * v / 3) * np.exp(-v)
 
 
@@ -228,7 +230,12 @@ class RationalQuadratic(Kernel):
 
     alpha: float = 1.0
 
-    def __init__(self, alpha: float = 1.0, lengthscale: float | str = "median", distance: Any = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        lengthscale: LengthScale = "median",
+        distance: DistanceName | PairedDistance | None = None,
+    ) -> None:
         object.__setattr__(self, "alpha", check_positive("alpha", alpha, "such as 1.0"))
         object.__setattr__(self, "lengthscale", lengthscale)
         object.__setattr__(self, "distance", distance)

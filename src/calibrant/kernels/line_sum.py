@@ -18,7 +18,7 @@ Shape = Literal["exponential", "matern32", "matern52", "gaussian"]
 
 CHUNK = 1 << 17  # numbers of one piece of the reference body
 FAST_CHUNK = 1 << 18
-LEAST_COLUMNS = 1 << 12  # of a piece, so that the points are worth their decays
+MIN_PIECE_COLUMNS = 1 << 12  # of a piece: the points are then worth their decays
 LEAF = 64  # rows that the compiled body sums one after the other
 
 FAR = 1000.0  # exp(-FAR) is 0, and so is FAR times that
@@ -279,14 +279,14 @@ class _Piece(NamedTuple):
     number: int  # among the pieces of the same rows
 
     def of(self, array: NDArray[Any]) -> FloatArray:
-        """Return an own copy of the piece, so that compiled bodies meet one layout only."""
+        """Return a copy of the piece: compiled bodies see one memory layout only."""
         return np.array(array[(self.rows, self.columns)[-array.ndim :]], dtype=np.float64, order="C")
 
 
 def _pieces(shape: tuple[int, ...], size: int) -> list[_Piece]:
     """Cut an array into pieces of about `size` numbers that pay for the decays of their columns."""
     rows, columns = shape
-    wide = min(columns, max(size // rows, LEAST_COLUMNS))
+    wide = min(columns, max(size // rows, MIN_PIECE_COLUMNS))
     return [
         _Piece(part, column, number)
         for part in chunks(rows, max(1, size // wide))

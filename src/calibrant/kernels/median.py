@@ -34,7 +34,7 @@ def median_lengthscale(
 ) -> float:
     """Return the median of the distances over i < j; if that is 0 their mean.
 
-    Rows that are all alike have no scale of their own, and an error asks for one, by the name of the verb's `option`.
+    Equal rows have no scale of their own; the error asks for one by the name of the verb's `option`.
     """
     if rows.size < 2:
         raise NotApplicableError(f'{option}="median" needs two rows of {what}; got {rows.size}. Give a number')
@@ -59,7 +59,7 @@ def distance_quantiles(
 ) -> FloatArray:
     """Return quantiles of the distances over i < j; if one of them is 0, those of the distances above 0.
 
-    Rows that are all alike have no distance above 0, which is an error.
+    Equal rows have no distance above 0, which is an error.
 
     >>> from calibrant.kernels.composed import LineDistance
     >>> distance_quantiles(LineDistance(np.array([0.0, 1.0, 4.0])), np.arange(3), [0.0, 0.5]).tolist()
@@ -68,13 +68,13 @@ def distance_quantiles(
     d = _upper_triangle(distance, rows)
     if not np.isfinite(d.max()):
         raise NotApplicableError(
-            f"distances of {what} are too large for floating point, so that they give no length scale. "
+            f"distances of {what} are too large for floating point and give no length scale. "
             "Give numbers in other units"
         )
     found = np.quantile(d, shares)
     if not found.min() > 0:
         if not d.any():
-            raise NotApplicableError(f"{what} are the same in all {rows.size} rows, so that they have no length scale")
+            raise NotApplicableError(f"{what} are the same in all {rows.size} rows and have no length scale")
         found = np.quantile(d[d > 0], shares)
     return np.asarray(found)
 

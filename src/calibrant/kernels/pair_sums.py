@@ -21,7 +21,7 @@ Tile = Callable[[slice, slice], FloatArray]
 """A function of two ranges of rows I, J that returns an array (rows of I, rows of J)."""
 
 TILE = 128  # rows: what a tile needs stays in the cache
-MOST_COPIED = 1 << 20  # numbers handed to a user's distance at once
+COPIED_NUMBERS_AT_ONCE = 1 << 20  # numbers handed to a user's distance at once
 ONE_THREAD = 1 << 18  # multiplications of the largest product that BLAS does without threads of its own
 
 
@@ -50,7 +50,7 @@ def own_tile(points: FloatArray, kernel: Kernel) -> Tile:
 
     def tile(rows: slice, columns: slice) -> FloatArray:
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(columns.start, columns.stop)[None, :]
-        step = max(1, MOST_COPIED // (j.size * points.shape[1]))
+        step = max(1, COPIED_NUMBERS_AT_ONCE // (j.size * points.shape[1]))
         return np.concatenate([kernel.of_distance(distance(i[s : s + step], j)) for s in range(0, i.size, step)])
 
     return tile
@@ -115,9 +115,9 @@ def _compiled() -> Any:
 
 CountArray = NDArray[np.uint16]
 
-BLOCK = 512  # rows that meet as many in one large product of counts, on the threads of BLAS
+PRODUCT_ROWS = 512  # rows that meet as many in one large product of counts, on the threads of BLAS
 CHEAP_CLASSES = 64  # up to here a block of h costs less than the product that follows
-MOST_DRAWS = 1 << 17  # at once, so that their counts stay in the cache
+DRAWS_AT_ONCE = 1 << 17  # at once: their counts stay in the cache
 LARGEST_COUNT = np.iinfo(np.uint16).max
 
 
@@ -186,7 +186,7 @@ def each_block(tile: Tile, n: int, *, label: str, threads: bool) -> Iterator[tup
     A block is larger than a tile, for products that BLAS spreads over the cores. Costly tiles ask for threads; for
     cheap ones these only fight with those of BLAS.
     """
-    parts = list(chunks(n, BLOCK))
+    parts = list(chunks(n, PRODUCT_ROWS))
     pairs = [(a, b) for a in range(len(parts)) for b in range(a, len(parts))]
     for at, _ in steps(len(pairs), size=1, label=label):
         rows, columns = (parts[k] for k in pairs[at])
@@ -216,7 +216,7 @@ def _moved(part: slice, start: int) -> slice:
 def multinomial_counts(n: int, resamples: int, rng: np.random.Generator) -> CountArray:
     """Return how often each of n rows is drawn when n rows are drawn with replacement, once per resample."""
     counts = np.empty((resamples, n), dtype=np.uint16)
-    for part in chunks(resamples, max(1, MOST_DRAWS // n)):
+    for part in chunks(resamples, max(1, DRAWS_AT_ONCE // n)):
         size = part.stop - part.start
         drawn = rng.integers(n, size=(size, n))
         drawn += n * np.arange(size)[:, None]
@@ -231,7 +231,7 @@ NAMES = {"euclidean": "euclidean", "l1": "cityblock"}
 
 
 def centred(Z: FloatArray) -> FloatArray:
-    """Return the points less their mean, so that products of them are as small as they can be.
+    """Return the points less their mean, which makes products of them as small as possible.
 
     Numbers as close together as rounding leaves them have a mean beside them: it is taken of what is left again.
     """

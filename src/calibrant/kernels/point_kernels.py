@@ -18,6 +18,7 @@ from calibrant.kernels.kernel import (
     Gaussian,
     JointKernel,
     Kernel,
+    LengthScale,
     Matern32,
     Matern52,
     Product,
@@ -97,21 +98,21 @@ def point_kernel(
 
 
 def check_kernel_values(*values: Any) -> None:
-    """Refuse values of a kernel, or sums of them, that are no finite numbers: float64 ends at 1.8e308."""
+    """Refuse values of a kernel, or sums of them, that are not finite: float64 ends at 1.8e308."""
     if not all(np.isfinite(each).all() for each in values):
         raise InputError(
             "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
         )
 
 
-def _read_bandwidth(bandwidth: Any) -> float | str:
+def _read_bandwidth(bandwidth: Any) -> LengthScale:
     if isinstance(bandwidth, str) and bandwidth == "median":
-        return bandwidth
+        return "median"
     return check_positive("bandwidth", bandwidth, 'such as 1.0, or "median"')
 
 
 def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:
-    """Refuse what is no kernel of points."""
+    """Refuse what is not a kernel of points."""
     if isinstance(kernel, type) and issubclass(kernel, (Kernel, JointKernel)):
         raise InputError(f"kernel must be a kernel, not a class: write {kernel.__name__}()")
     if isinstance(kernel, (Product, JointKernel)):
@@ -129,7 +130,7 @@ def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:
         return kernel
     distance = kernel.distance or "euclidean"
     if distance not in DISTANCES:
-        raise InputError(f"distance={distance!r} is no distance of points; use one of {', '.join(DISTANCES)}")
+        raise InputError(f"distance={distance!r} is not a distance of points; use one of {', '.join(DISTANCES)}")
     if distance == "l1" and not kernel.on_l1:
         raise InputError(
             f"{type(kernel).__name__} with distance='l1' is not positive definite; use distance='euclidean', or "
@@ -152,7 +153,7 @@ KINDS: dict[str, type[Kernel]] = {
 
 
 def text_of(kernel: Product | JointKernel) -> str:
-    """Return a product of kernels as text; kernels and distances of one's own are refused."""
+    """Return a product of kernels as text; kernels and distances of your own are refused."""
     if isinstance(kernel, JointKernel):
         raise _refusal(kernel)
     return json.dumps([_described(kernel.prediction), _described(kernel.target)])
@@ -165,7 +166,7 @@ def kernel_of(text: str) -> Product:
 
 
 def text_of_point_kernel(kernel: PointKernel) -> str:
-    """Return a kernel of points as text; kernels and distances of one's own are refused."""
+    """Return a kernel of points as text; kernels and distances of your own are refused."""
     if isinstance(kernel, Polynomial):
         return json.dumps({"kind": "Polynomial", "degree": kernel.degree})
     return json.dumps(_described(kernel))
@@ -195,4 +196,4 @@ def _built(described: dict[str, Any]) -> Kernel:
 
 
 def _refusal(kernel: object) -> SummaryError:
-    return SummaryError(f"a kernel or distance of one's own has no form as bytes: {kernel!r}; merge in memory instead")
+    return SummaryError(f"a kernel or distance of your own has no form as bytes: {kernel!r}; merge in memory instead")

@@ -20,7 +20,7 @@ CLASSES = 64  # of a panel at a time, which then stay in the cache; an even numb
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def add_profile(dist, term, total, root, rate, a, b, turns, value):  # pragma: no cover
     """Add terms times the profile of their distances to `total`."""
-    # Every loop runs over one line, so that it becomes vector code; distances and terms are spent on the way.
+    # Every loop runs over one line and becomes vector code; distances and terms are overwritten.
     turn_bits, value_bits = turns.view(np.int64), value.view(np.int64)
     m = dist.size
     if root:
@@ -103,7 +103,7 @@ def sum_products(start, stop, G, p, q, w, v, same, root, rate, a, b):  # pragma:
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def sum_classes(tiles, P, S, R, square, root, rate, a, b):  # pragma: no cover
     """Return the sum over tiles of rows of class probabilities."""
-    # Four rows at a time meet a whole panel; every inner loop runs over the panel, so that it becomes vector code.
+    # Four rows at a time meet a whole panel; every inner loop runs over the panel and becomes vector code.
     K, m = P.shape[1], P.shape[2]
     d, g = np.empty((m, m)), np.empty((m, m))
     turns, value = np.empty(m), np.empty(m)

@@ -1,4 +1,4 @@
-"""What the kernel errors ask of a predictive law: means of the target kernel under it."""
+"""Means of the target kernel under predictive distributions: what kernel errors need to know of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from calibrant.inputs.arrays import FloatArray
-from calibrant.kernels.composed import Rows
+from calibrant.kernels.composed import RowIndex
 
-PIECE = 1 << 17  # numbers per temporary array: they stay in the cache
+NUMBERS_PER_PIECE = 1 << 17  # numbers per temporary array: they stay in the cache
 
 
 class TargetMeans(ABC):
-    """Means of a kernel on targets under the laws of n rows, all independent.
+    """Means of a kernel on targets under the distributions of n rows, all independent.
 
     Row numbers broadcast: i of shape (a, 1) and j of shape (1, b) give a tile, i and j of shape (m,) give m pairs.
     """
@@ -26,18 +26,18 @@ class TargetMeans(ABC):
         """Number of rows."""
 
     @abstractmethod
-    def single(self, i: Rows, t: FloatArray) -> FloatArray:
-        """Return E k(Z, t), Z from the law of row i; t is one outcome per i, or broadcasts against i."""
+    def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
+        """Return E k(Z, t), Z from the distribution of row i; t is one outcome per i, or broadcasts against i."""
 
     @abstractmethod
-    def double(self, i: Rows, j: Rows) -> FloatArray:
-        """Return E k(Z, Z'), Z from the law of row i and Z' from that of row j."""
+    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return E k(Z, Z'), Z from the distribution of row i and Z' from that of row j."""
 
-    def alone(self, i: Rows) -> FloatArray:
-        """Return E k(Z, Z') of two independent draws from the law of row i."""
+    def alone(self, i: RowIndex) -> FloatArray:
+        """Return E k(Z, Z') of two independent draws from the distribution of row i."""
         return self.double(i, i)
 
-    def inner(self, i: Rows, j: Rows) -> FloatArray:
+    def inner(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return the inner product of the embeddings of rows i and j: `double`, where that is exact."""
         return self.double(i, j)
 
@@ -48,23 +48,23 @@ class TargetMeans(ABC):
         return self.inner(rows, rows)
 
 
-def by_pieces(function: Callable[[Rows, Rows], FloatArray], i: Rows, j: Rows, cost: int) -> FloatArray:
+def by_pieces(function: Callable[[RowIndex, RowIndex], FloatArray], i: RowIndex, j: RowIndex, cost: int) -> FloatArray:
     """Return function(i, j) of broadcastable rows, asked for few pairs at a time when each needs `cost` numbers."""
     first, second = np.broadcast_arrays(i, j)
     shape = first.shape
     first, second = first.reshape(-1), second.reshape(-1)
     value = np.empty(first.size)
-    step = max(1, PIECE // cost)
+    step = max(1, NUMBERS_PER_PIECE // cost)
     for start in range(0, first.size, step):
         part = slice(start, start + step)
         value[part] = function(first[part], second[part])
     return value.reshape(shape)
 
 
-def squared_embedding_distance(means: TargetMeans, i: Rows, j: Rows) -> FloatArray:
+def squared_embedding_distance(means: TargetMeans, i: RowIndex, j: RowIndex) -> FloatArray:
     """Return E k(Z₁, Z₂) - 2 E k(Z, Z') + E k(Z'₁, Z'₂), Z of row i and Z' of row j; what rounding makes negative is 0.
 
-    The distance of the laws in the Hilbert space of the kernel (Christmann and Steinwart 2010), so that every shape of
-    kernel is positive definite with it. Of draws all pairs are taken, equal ones too.
+    The distance of the distributions in the Hilbert space of the kernel (Christmann and Steinwart 2010), with which
+    every shape of kernel is positive definite. For draws all pairs are taken, equal ones too.
     """
     return np.maximum(means.own[i] - 2 * means.inner(i, j) + means.own[j], 0.0)

@@ -1,21 +1,29 @@
-"""Kernel errors of intervals, sets and quantiles: h = 2 k e e' in the mean over levels, and every refusal."""
+"""Rows as kernels see them: coverage, h = 2 k e e' in the mean over levels, refusals, and an order of their own."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from calibrant import (
     Delta,
+    Distribution,
     Exponential,
     Gaussian,
     Intervals,
     JointKernel,
+    Laplace,
     Matern32,
+    Mixture,
+    MvNormal,
+    Normal,
     NotApplicableError,
     Quantiles,
     RationalQuadratic,
+    Samples,
+    ScipyDistribution,
     Sets,
     cme_test,
     consistency_test,
@@ -24,8 +32,9 @@ from calibrant import (
     ucme,
 )
 from calibrant.inputs.arrays import is_unit
-from calibrant.inputs.rows import read_judged
-from calibrant.kernels.kernel_rows import CoverageRows
+from calibrant.inputs.probabilities import read_probabilities
+from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.kernels.kernel_rows import CoverageRows, canonical_order
 
 RNG = np.random.default_rng(0)
 n = 24
@@ -242,3 +251,107 @@ class TestTest:
         result = skce_test(self.y, self.right, method="bound")
         assert result.details == {"bound": 2.0}
         assert result.estimate == skce(self.y, self.right)
+
+
+ORDER_RNG = np.random.default_rng(0)
+ORDERED = 40
+ORDER_WEIGHTS = ORDER_RNG.integers(1, 4, ORDERED).astype(float)
+
+
+def probabilities():
+    P = ORDER_RNG.multinomial(4, [0.3, 0.3, 0.4], ORDERED) / 4  # many ties
+    return read_probabilities(ORDER_RNG.integers(0, 3, ORDERED), P, weights=ORDER_WEIGHTS)
+
+
+def binary():
+    return read_probabilities(
+        ORDER_RNG.integers(0, 2, ORDERED), ORDER_RNG.integers(0, 5, ORDERED) / 4, weights=ORDER_WEIGHTS
+    )
+
+
+@pytest.mark.parametrize("make", [probabilities, binary])
+def test_rows_come_out_the_same_whatever_their_order(make):
+    rows = make()
+    expected = rows.take(canonical_order(rows, with_outcomes=True))
+    mixed = rows.take(ORDER_RNG.permutation(ORDERED))
+    found = mixed.take(canonical_order(mixed, with_outcomes=True))
+    for name in ("y", "w", "P" if hasattr(rows, "P") else "p"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("make", [probabilities, binary])
+def test_outcomes_do_not_decide_unless_asked(make):
+    rows = make()
+    order = canonical_order(rows)
+    other = type(rows)(np.zeros_like(rows.y), *(getattr(rows, a) for a in ("P" if hasattr(rows, "P") else "p", "w")))
+    np.testing.assert_array_equal(canonical_order(other), order)
+    assert not np.array_equal(canonical_order(rows, with_outcomes=True), order)
+
+
+def test_by_prediction_then_weight_then_outcome():
+    rows = read_probabilities([1, 0, 1, 0], [0.5, 0.5, 0.25, 0.5], weights=[2, 2, 9, 1])
+    assert canonical_order(rows, with_outcomes=True).tolist() == [2, 3, 1, 0]
+    assert canonical_order(rows).tolist() == [2, 3, 0, 1]
+
+
+def test_distributions_by_prediction_then_weight_then_outcome():
+    rows = read_outcomes([1.0, -1.0, 1.0, 0.0], Normal([1.0, 0.0, 1.0, 1.0], 1.0), weights=[2, 1, 1, 2])
+    assert canonical_order(rows).tolist() == [1, 2, 0, 3]
+    assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 3, 0]
+
+
+DISTRIBUTIONS = {
+    "Normal": Normal(ORDER_RNG.integers(0, 3, ORDERED), ORDER_RNG.integers(1, 3, ORDERED)),
+    "Laplace": Laplace(ORDER_RNG.integers(0, 3, ORDERED), 1.0),
+    "Samples": Samples(ORDER_RNG.integers(0, 2, (ORDERED, 4)).astype(float)),
+    "MvNormal": MvNormal(ORDER_RNG.integers(0, 3, (ORDERED, 2)), np.eye(2)),
+    "Mixture": Mixture([Normal(ORDER_RNG.integers(0, 2, ORDERED), 1.0), Normal(np.zeros(ORDERED), 2.0)], [0.5, 0.5]),
+    "ScipyDistribution": ScipyDistribution(stats.norm(ORDER_RNG.integers(0, 3, ORDERED), 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_order_of_distributions_does_not_depend_on_outcomes(name):
+    distribution = DISTRIBUTIONS[name]
+    first, second = (
+        read_outcomes(ORDER_RNG.normal(size=(ORDERED, *distribution.shape)), distribution, weights=ORDER_WEIGHTS)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(canonical_order(first), canonical_order(second))
+    assert not np.array_equal(canonical_order(first, with_outcomes=True), canonical_order(second, with_outcomes=True))
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions_come_out_the_same_whatever_their_order(name):
+    distribution = DISTRIBUTIONS[name]
+    rows = read_outcomes(ORDER_RNG.normal(size=(ORDERED, *distribution.shape)), distribution, weights=ORDER_WEIGHTS)
+    mixed = rows.take(ORDER_RNG.permutation(ORDERED))
+    for asked in (False, True):
+        first, second = (part.take(canonical_order(part, with_outcomes=asked)) for part in (rows, mixed))
+        np.testing.assert_array_equal(first.distribution.sample(3, 0), second.distribution.sample(3, 0))
+        np.testing.assert_array_equal(first.w, second.w)
+    np.testing.assert_array_equal(first.y, second.y)  # the last was asked to look at them
+
+
+def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
+    class Silent(Distribution):
+        def __init__(self, n):
+            self.rows = n
+
+        @property
+        def n(self):
+            return self.rows
+
+        def take(self, rows):
+            return Silent(len(np.arange(self.rows)[rows]))
+
+    rows = read_outcomes([3.0, 1.0, 2.0], Silent(3))
+    assert canonical_order(rows).tolist() == [0, 1, 2]
+    assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 0]
+
+
+def test_coverage_by_points_then_weight_then_hits():
+    intervals = Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
+    first, second = (read_judged(y, intervals, weights=[2, 1, 1, 2]) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4))
+    assert canonical_order(first).tolist() == canonical_order(second).tolist() == [2, 0, 3, 1]
+    assert canonical_order(first, with_outcomes=True).tolist() == [2, 3, 0, 1]
