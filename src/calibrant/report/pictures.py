@@ -15,8 +15,7 @@ from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.core.pictures import Mark
 from calibrant.core.results import Curve
-from calibrant.core.words import CONTROL
-from calibrant.errors import MissingExtraError
+from calibrant.errors import MissingExtraError, without_control
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _REFERENCE = re.compile(r"#([\w-]+)")
@@ -31,7 +30,7 @@ def inlined(markup: str, prefix: str, label: str) -> Element:
     Other styles become attributes, because a strict Content-Security-Policy forbids ``style``. Coordinates keep two
     decimals, a hundredth of a point. Only ids that are referred to stay, and they begin with `prefix`.
     """
-    root = ElementTree.fromstring(CONTROL.sub("\ufffd", markup))  # names of the user's may hold anything
+    root = ElementTree.fromstring(without_control(markup))  # names that the user gave may contain anything
     for element in list(root.iter()):
         element.tag = _local(element.tag)
         element.text = element.text.strip() if element.text else None
