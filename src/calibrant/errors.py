@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple, Self, TypeVar
 
-
 # Control characters except tab, line feed and carriage return, and halves of broken characters.
 _CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"
 _UNPRINTABLE = _CONTROL + "\t\r\u200e\u200f\u202a-\u202e\u2066-\u2069"  # also marks that change the writing direction
