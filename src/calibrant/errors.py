@@ -1,16 +1,21 @@
-"""Every error calibrant raises on purpose, and how its sentences are made."""
+"""Every error that calibrant raises on purpose, and how values are shown in messages."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple, Self, TypeVar
 
+# Control characters except tab, line feed and carriage return, and halves of broken characters.
+_CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"
+_UNPRINTABLE = _CONTROL + "\t\r\u200e\u200f\u202a-\u202e\u2066-\u2069"  # also marks that change the writing direction
+
 
 class Place(NamedTuple):
-    """A place in a message whose words depend on the reader: the row, or an option and its value, if it has one."""
+    """A place in a message whose words depend on the reader: the row, or an option with or without its value."""
 
     row: bool = False
     option: str = ""
@@ -23,19 +28,19 @@ def as_keyword(option: str, value: Any) -> str:
 
 
 class CalibrantError(Exception):
-    """Base of all errors that calibrant raises on purpose.
+    """Base class of all errors that calibrant raises on purpose.
 
-    The message is a template if any field is given: ``{row}`` is the row in words, ``{value}`` what came,
+    If any field is given, the message is a template: ``{row}`` becomes the row in words, ``{value}`` the value,
     ``{option}`` the option, and any other name the field of that name. ``{classes=}``, ``{crossed='swap'}`` and
-    ``{where=value}`` name options as the reader types them; the last one takes its value from a field. Without fields
-    the message is taken as it is, so braces in it are just braces.
+    ``{where=value}`` become options as the reader types them; the last one takes its value from a field. Without
+    fields the message is used unchanged, braces included.
 
     Attributes
     ----------
     row, option, value, file
         The row (counted from 0), option, value and file that the error is about, or None.
     place
-        The words for the row, where its number alone will not do.
+        The words for the row, where its number alone is not enough.
 
     Examples
     --------
@@ -63,7 +68,7 @@ class CalibrantError(Exception):
         return _rebuilt, (type(self), state)
 
     def in_words(self, option: Callable[[str, Any], str] = as_keyword) -> str:
-        """Return the message; `option` spells an option and its value, if it has one."""
+        """Return the message; `option` writes an option and its value, if it has one."""
         row = self.place or f"row {self.row}"
         return "".join(
             part if isinstance(part, str) else row if part.row else option(part.option, part.value)
@@ -81,9 +86,9 @@ class CalibrantError(Exception):
         file: object = None,
         **fields: Any,
     ) -> Self:
-        """Return the same error, told by someone who knows more: words around it, and where its row is.
+        """Return the same error with more context: words before and after it, and the place of its row.
 
-        `before` and `after` are templates; `place` are the words for the row, where its number alone will not do.
+        `before` and `after` are templates; `place` gives the words for the row, where its number alone is not enough.
         """
         *parts, last = self.parts
         end = last.rstrip(".") if after and isinstance(last, str) else last
@@ -108,7 +113,7 @@ def _rebuilt(kind: type[E], state: dict[str, Any]) -> E:
 
 
 def _parts(message: str, fields: dict[str, Any]) -> tuple[str | Place, ...]:
-    """Return a template as texts and places; only the words of places depend on the reader."""
+    """Split a template into texts and places; only the words of places depend on the reader."""
     found: list[str | Place] = []
     for text, name, spec, _ in Formatter().parse(message):
         found.append(text)
@@ -131,11 +136,11 @@ def _parts(message: str, fields: dict[str, Any]) -> tuple[str | Place, ...]:
 
 
 class InputError(CalibrantError, ValueError):
-    """The data or an option is not what a measurement can be made from."""
+    """The data or an option cannot be used for this measurement."""
 
 
 class NotApplicableError(InputError):
-    """The data are sound, but this measurement says nothing about them."""
+    """The data are valid, but this measurement does not apply to them."""
 
 
 class SummaryError(CalibrantError, ValueError):
@@ -150,7 +155,7 @@ class MissingExtraError(CalibrantError, ImportError):
 
 
 def shown(value: Any) -> str:
-    """Return `value` as a message shows it: plain Python, never longer than a line, whatever it is.
+    """Return `value` as messages show it: plain Python, at most 60 characters, whatever the value is.
 
     >>> shown(0.5), shown(10**5000), shown([10**5000])
     ('0.5', 'a whole number of about 5,001 digits', 'a list that cannot be shown')
@@ -159,18 +164,37 @@ def shown(value: Any) -> str:
         if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
             value = value.item()
         text = repr(value)
-    except Exception:  # the words of a refusal must not fail on what is refused
-        return _unprintable(value)
+    except Exception:  # an error message must not fail on the value that it refuses
+        return _without_repr(value)
     if "\n" in text:
         text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _unprintable(value: Any) -> str:
-    """Name a value that has no `repr`: Python writes no whole number of more than 4,300 digits."""
+def _without_repr(value: Any) -> str:
+    """Describe a value whose `repr` fails, such as a whole number of more than 4,300 digits."""
     if type(value) is int:
         return f"a whole number of about {math.floor(math.log10(abs(value))) + 1:,} digits"
     return f"a {type(value).__name__} that cannot be shown"
+
+
+def without_control(text: str) -> str:
+    r"""Replace the control characters that XML and HTML cannot contain.
+
+    >>> without_control("a\x00b")
+    'a\ufffdb'
+    """
+    return re.sub(f"[{_CONTROL}]", "\ufffd", text)
+
+
+def printable(text: object, *, one_line: bool = False) -> str:
+    r"""Return a text with unprintable characters spelled out; with `one_line` also line ends.
+
+    >>> printable("run\t7\n"), printable("run\t7\n", one_line=True)
+    ('run\\t7\n', 'run\\t7\\n')
+    """
+    pattern = f"[{_UNPRINTABLE}\n\u2028\u2029]" if one_line else f"[{_UNPRINTABLE}]"
+    return re.sub(pattern, lambda found: found[0].encode("unicode_escape").decode("ascii"), str(text))
 
 
 def refuse_choice(name: str, value: object, choices: tuple[object, ...]) -> InputError:
@@ -180,7 +204,7 @@ def refuse_choice(name: str, value: object, choices: tuple[object, ...]) -> Inpu
 
 
 def did_you_mean(word: str, known: Iterable[str], *, spelled: Callable[[str], str] = shown) -> str:
-    """Return a question that names the closest known word, or nothing.
+    """Return a question that names the closest known word, or an empty text.
 
     >>> did_you_mean("SCROE", ["label", "score"])
     "Did you mean 'score'?"
@@ -191,7 +215,7 @@ def did_you_mean(word: str, known: Iterable[str], *, spelled: Callable[[str], st
 
 
 def listing(names: Sequence[object], *, most: int = 12) -> str:
-    """Return the names with commas, and how many more there are.
+    """Return the first names separated by commas, and how many more there are.
 
     >>> listing(["a", "b", "c"], most=2)
     "'a', 'b' and 1 more"

@@ -52,7 +52,10 @@ def prices(folder, require):
         ),
         ((*BOUNDS, "--lower", "low", "--upper", "hi", "--level", "0.9"), "got 1 for 2: 'lo', 'low'"),
         ((*BOUNDS, "--level", "90"), "90 does not lie between 0 and 1; did you mean 0.9?"),
-        ((*BOUNDS, *BOUNDS, "--level", "0.9", "--level", "0.9"), "level must not hold a value twice; got [0.9, 0.9]"),
+        (
+            (*BOUNDS, *BOUNDS, "--level", "0.9", "--level", "0.9"),
+            "level must not contain a value twice; got [0.9, 0.9]",
+        ),
         (
             (*BOUNDS, "--levels", "0.9"),
             "--levels gives the levels of --quantile-cols; give the nominal coverage with --level",
@@ -87,7 +90,7 @@ def prices(folder, require):
         ),
         (("--quantile-cols", "q05,q59"), "prices.csv has no column 'q59' (--quantile-cols). Its columns are"),
         (("--quantile-cols", "r*"), "no column of prices.csv is like 'r*' (--quantile-cols). Its columns are"),
-        (("--quantile-cols", "q*", "--levels", "0.5,0.5,0.9"), "levels must not hold a value twice"),
+        (("--quantile-cols", "q*", "--levels", "0.5,0.5,0.9"), "levels must not contain a value twice"),
         (
             ("--quantile-cols", "q95,q50,q05", "--levels", "0.1,0.5,0.9"),
             "quantiles must not decrease with their level; row 0",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from calibrant.cli.output import doing, printable, tell
+from calibrant.cli.output import doing, tell
+from calibrant.errors import printable
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_refusals():
         from_columns(Intervals, "lo", "hi")
     with pytest.raises(InputError, match=r"lower must be the name of a column.*got 0.5"):
         from_columns(Intervals, 0.5, "hi", level=0.9)
-    with pytest.raises(InputError, match=r"column 'd' holds lists of lengths \[1, 2\]"):
+    with pytest.raises(InputError, match=r"column 'd' contains lists of lengths \[1, 2\]"):
         NamedColumns.read("y", from_columns(Samples, "d")).batch(pd.DataFrame({"y": [1, 2], "d": [[1.0], [1.0, 2.0]]}))
 
 
@@ -107,9 +107,11 @@ def test_lists_keep_their_precision(dtype):
 
 
 def test_lists_that_are_not_numbers():
-    with pytest.raises(InputError, match=r"'P' holds lists of lengths \[1, 2\]; expected as many numbers in each row"):
+    with pytest.raises(
+        InputError, match=r"'P' contains lists of lengths \[1, 2\]; expected the same number of numbers in each row"
+    ):
         NamedColumns.read("y", "P").batch(pl.DataFrame({"y": [1, 0], "P": [[0.5], [0.5, 0.5]]}))
-    with pytest.raises(InputError, match="'P' holds lists that are not all numbers"):
+    with pytest.raises(InputError, match="'P' contains lists that are not all numbers"):
         NamedColumns.read("y", "P").batch(pl.DataFrame({"y": [1, 0], "P": [["a"], ["b"]]}))
 
 

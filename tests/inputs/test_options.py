@@ -133,7 +133,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("levels", [[0.9, 0.9], [0.1, 1 - 0.9], [0.5, 0.2, 0.5 + 1e-12]])
     def test_a_value_twice(self, levels, refusal):
-        assert refusal(read_levels, levels).startswith("level must not hold a value twice; got [")
+        assert refusal(read_levels, levels).startswith("level must not contain a value twice; got [")
 
     @pytest.mark.parametrize("levels", [[], [[0.5]], np.zeros((2, 2))])
     def test_shapes(self, levels, refusal):

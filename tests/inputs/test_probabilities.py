@@ -222,7 +222,7 @@ class TestTopLabel:
         assert top_label([0, 0, 0], P.astype("float32"))[1].dtype == "float32"
 
     def test_refuses_one_column(self, refusal):
-        assert "got a 1-D prediction, which needs none" in refusal(top_label, [0, 1], [0.5, 0.5])
+        assert "got a 1-D prediction, which needs no reduction" in refusal(top_label, [0, 1], [0.5, 0.5])
 
 
 class TestOneVsRest:

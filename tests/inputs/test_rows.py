@@ -241,4 +241,4 @@ class TestRefused:
 
     def test_an_outcome_beside_values_of_a_distribution_function(self, refusal):
         message = refusal(read_judged, [1.0], CdfValues([0.1]))
-        assert message == "CdfValues hold the outcome already; pass None for y"
+        assert message == "CdfValues contain the outcome already; pass None for y"

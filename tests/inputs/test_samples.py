@@ -33,7 +33,7 @@ class TestMade:
         distribution = Samples([[1.0, np.inf, 3.0], [-np.inf, 0.0, 0.0]])
         assert distribution.cdf(1.0).tolist() == [1 / 3, 1.0]
         assert distribution.ppf(0.9).tolist() == [np.inf, 0.0]
-        with pytest.raises(InputError, match=r"must be finite here.*row 0, draw 1 is inf"):
+        with pytest.raises(InputError, match=r"must be finite for.*row 0, draw 1 is inf"):
             _ = distribution.draws
         assert distribution.take([1]).finite is False
         assert Samples([[1.0], [np.inf]]).take([0]).draws.tolist() == [[1.0]]
@@ -84,7 +84,7 @@ class TestAsked:
 
     def test_has_no_density(self, refusal):
         message = refusal(Samples(DRAWS).log_density, 0.0, error=NotApplicableError)
-        assert "draws do not tell a density" in message
+        assert "draws do not determine a density" in message
         assert "log_densities" in message
 
     def test_sample_takes_draws_of_its_row(self):

@@ -123,7 +123,7 @@ class TestRefusals:
         assert "pit judges" in refusal(pit, [0.0], Intervals([0.0], [1.0], 0.9))
 
     def test_outcomes_beside_values_of_a_distribution_function(self, refusal):
-        assert "hold the outcome already" in refusal(pit, [0.0], CdfValues([0.5]))
+        assert "contain the outcome already" in refusal(pit, [0.0], CdfValues([0.5]))
 
     def test_missing_outcomes(self, refusal):
         assert "row 1" in refusal(pit, [0.0, np.nan], Normal([0.0, 0.0], 1.0))

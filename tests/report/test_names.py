@@ -2,7 +2,8 @@
 
 import pytest
 
-from calibrant.report.names import displayed, printed, report_names
+from calibrant.errors import printable
+from calibrant.report.names import displayed, report_names
 
 
 @pytest.mark.parametrize(
@@ -17,8 +18,8 @@ from calibrant.report.names import displayed, printed, report_names
         ("a\u2028b", r"a\u2028b"),
     ],
 )
-def test_printed(text, shown):
-    assert printed(text) == shown
+def test_printable(text, shown):
+    assert printable(text, one_line=True) == shown
 
 
 def test_displayed_names_are_short_and_differ():

@@ -184,7 +184,7 @@ class TestDistributions:
         message = refusal(log_score, [0.0], Samples([[0.0, 1.0]]))
         assert message.endswith("got Samples. Draws have no density; crps and energy_score judge them")
         mixed = Mixture([Samples([[0.0]]), Normal([0.0], 1.0)], [0.5, 0.5])
-        assert "draws do not tell a density" in refusal(log_score, [0.0], mixed, error=NotApplicableError)
+        assert "draws do not determine a density" in refusal(log_score, [0.0], mixed, error=NotApplicableError)
 
     def test_distributions_that_do_not_tell(self, refusal):
         class Silent(Distribution):

@@ -13,8 +13,8 @@ from calibrant.cli.candidates import cells, refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import Request
-from calibrant.cli.output import check_places, deliver, doing, holds_results, printable, tell
-from calibrant.errors import InputError, listing, shown
+from calibrant.cli.output import check_places, deliver, doing, holds_results, tell
+from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
 from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan

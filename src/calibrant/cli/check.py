@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 from calibrant.cli.audit import audit_files
 from calibrant.cli.conditions import Outcome, judge, read_condition
 from calibrant.cli.options import Request
-from calibrant.cli.output import check_output, emit, holds_results, measurements, printable, read_results, tell
-from calibrant.errors import InputError
+from calibrant.cli.output import check_output, emit, holds_results, measurements, read_results, tell
+from calibrant.errors import InputError, printable
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")

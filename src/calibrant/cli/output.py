@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.errors import CalibrantError, InputError
+from calibrant.errors import CalibrantError, InputError, printable
 from calibrant.files.table_file import check_file, format_of
 
 if TYPE_CHECKING:
@@ -23,14 +22,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 ENDINGS = (".html", ".htm", ".json")  # of results that were made before
-# Control characters except the line feed, marks that turn the writing direction, and halves of broken characters.
-UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 BROKEN_PIPE = 141  # what a shell reports of a program whose reader went away
-
-
-def printable(text: object) -> str:
-    """Return `text` with control characters escaped."""
-    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), str(text))
 
 
 def emit(text: str) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli.columns import join_labels
 from calibrant.cli.conditions import judge, read_condition
 from calibrant.cli.options import PointRequest
-from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, measurements, printable, tell
+from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, measurements, tell
 from calibrant.cli.points import read_point_files
-from calibrant.errors import InputError
+from calibrant.errors import InputError, printable
 from calibrant.files.table_file import SUFFIXES
 
 if TYPE_CHECKING:

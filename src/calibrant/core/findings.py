@@ -1,4 +1,4 @@
-"""What an audit found, as plain frozen values that a report, a terminal or a JSON file can show."""
+"""The findings of an audit, as plain frozen values that a report, a terminal or a JSON file can show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calibrant.inputs.groups import Grouping
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line of the table.
+    """One line of the table of measurements.
 
     Attributes
     ----------
@@ -27,11 +27,11 @@ class Measurement:
     value
         What was measured.
     expected
-        Its mean if the predictions were calibrated, where that is known.
+        Its mean if the predictions were calibrated, if that is known.
     interval
-        A confidence interval, where a valid one exists.
+        A confidence interval, if a valid one exists.
     pvalue
-        Of the hypothesis that the predictions are calibrated.
+        The p-value of the hypothesis that the predictions are calibrated.
     method
         How value and p-value were found.
     details
@@ -49,7 +49,7 @@ class Measurement:
 
     @property
     def rounding(self) -> float | None:
-        """By how much the value may differ from that of the rows, where they were counted in cells."""
+        """By how much the value may differ from the exact one, if rows were counted in cells."""
         return self.details.get("rounding")
 
 
@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length, most telling rows first, with a note below."""
+    """Columns of equal length, the most important rows first, with a note below."""
 
     name: str
     title: str
@@ -97,13 +97,13 @@ class Verdict:
     Attributes
     ----------
     status
-        ``"miscalibrated"``, ``"no evidence"`` (none against calibration, and enough rows to have seen a notable
-        error) or ``"cannot tell"`` (too few rows). Of sets of points ``"different"``, ``"no evidence"``,
-        ``"cannot tell"`` or ``"no truth"``.
+        ``"miscalibrated"``, ``"no evidence"`` (of miscalibration, with enough rows to detect a notable error) or
+        ``"cannot tell"`` (too few rows). For sets of points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or
+        ``"no truth"``.
     headline
         One sentence.
     sentences
-        What it means, where, and what to do.
+        What it means, which rows it is about, and what to do.
     """
 
     status: str
@@ -118,9 +118,8 @@ class Findings:
     Attributes
     ----------
     kind
-        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"``,
-        ``"distributions"``; or
-        ``"points"``, sets of points that were compared.
+        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"`` or
+        ``"distributions"``; or ``"points"`` for sets of points.
     n
         Number of rows.
     level
@@ -128,9 +127,9 @@ class Findings:
     verdict, sections, groups, caveats
         The answer, its evidence, the table of groups if there are any, and what to keep in mind.
     names
-        What the user calls things: ``outcome``, ``prediction``, ``source`` and so on. Shown escaped, never interpreted.
+        The user's names of ``outcome``, ``prediction``, ``source`` and so on. Shown escaped, never interpreted.
     version
-        The calibrant that made it.
+        The version of calibrant that made the audit.
     """
 
     kind: str
@@ -149,7 +148,7 @@ class Findings:
         return tuple(m for section in self.sections for m in section.measurements)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain dictionaries, lists, texts and numbers; NaN becomes None, infinities become texts."""
+        """Return plain dictionaries, lists, strings and numbers; NaN becomes None, infinities become strings."""
         plain: dict[str, Any] = _plain(self)
         return plain
 
@@ -174,22 +173,22 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Setting:
-    """What every section gets to know besides the rows."""
+    """What every section is given besides the rows."""
 
     level: float
     resamples: int
     rng: np.random.Generator
     class_names: tuple[str, ...] = ()
-    families: int = 1  # of tests that the verdict rests on, such as the rows, the classes, the groups
+    families: int = 1  # of tests behind the verdict, such as those of all rows, of classes, of groups
     calibration_size: int | None = None  # scores behind split-conformal predictions
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
-    covariates: FloatArray | None = None  # (n, q), what draws were made from
-    log_density_y: FloatArray | None = None  # (n,), what the distribution of the draws says of the outcomes
+    covariates: FloatArray | None = None  # (n, q), known when the draws were made
+    log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a kind of prediction contributes: its sections, its verdict and its caveats."""
+    """What a kind of prediction contributes to an audit: its sections, its verdict and its caveats."""
 
     sections: tuple[Section, ...]
     verdict: Verdict
@@ -197,7 +196,7 @@ class Part:
 
 
 class Grouped(NamedTuple):
-    """The table of groups, and in a few words how each tested group is off."""
+    """The table of groups, and how each tested group is off, in a few words."""
 
     table: Table
     how: Mapping[str, str]
@@ -210,8 +209,8 @@ Groups = Callable[[Any, list[Grouping], Setting], Grouped]
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
-    `sections` makes its part of the audit, `groups` looks at groups of rows, and `families` is the number of families
-    of tests that its verdict rests on, groups not counted.
+    `sections` makes its part of the audit, `groups` tests groups of rows, and `families` is the number of families of
+    tests behind its verdict, not counting groups.
     """
 
     sections: Sections

@@ -1,4 +1,4 @@
-"""Colours of all figures. A report replaces each by the style sheet's variable of the same name."""
+"""The colours of all figures. A report replaces each by the variable of the same name in its style sheet."""
 
 INK = "#1f2933"
 OBSERVED = "#0b62a4"

@@ -1,6 +1,6 @@
-"""Pictures of results: plain arrays in, Matplotlib axes out, and nothing is computed.
+"""Plots of results: plain arrays in, Matplotlib axes out, and nothing is computed.
 
-A `Picture` says how a kind of curve is drawn; each subject has those of its curves in its module `plots`.
+A `Picture` says how a kind of curve is drawn; the module `plots` of each subject has the pictures of its curves.
 """
 
 from __future__ import annotations
@@ -9,17 +9,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.plot_style import FEW
+from calibrant.core.plot_style import FEW, legend_below
 from calibrant.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS = {
+    "reliability": "probabilities",
+    "isotonic": "probabilities",
+    "cumulative": "probabilities",
+    "quantile_reliability": "probabilities",
+    "coverage": "regions",
+    "pit_histogram": "ranking",
+    "rank_histogram": "ranking",
+    "ecdf_difference": "ranking",
+    "expected_coverage": "ranking",
+    "cloud": "points",
+    "two_ecdfs": "points",
+    "coordinates": "points",
+}
+"""The kinds of picture, and the subject whose module `plots` draws them."""
+MAX_PICTURES_IN_A_ROW = 4
+MIN_POINTS_PER_LINE = 150  # where a picture has many lines
 
 
 class Mark(NamedTuple):
-    """Where it is, in the units of the axes, and its values in words."""
+    """A point of a curve, in the units of the axes, and its values in words."""
 
     x: float
     y: float
@@ -27,11 +49,11 @@ class Mark(NamedTuple):
 
 
 def kept(columns: Mapping[str, Any], x: str, heights: Sequence[str], most: int) -> NDArray[np.intp]:
-    """Return the places of at most `most` points, in their order, between which nothing visible is lost.
+    """Return the indices of at most `most` points, in their order, whose line looks the same as that of all points.
 
-    The range of `x` is cut into stretches of equal width, and of each stretch the first and the last point stay, and
-    the lowest and the highest of every column of `heights` (Jugel et al. 2014, "M4"): drawn at one pixel per stretch, a
-    line through them covers the pixels that the whole line covers. The extremes of the whole always stay.
+    The range of `x` is cut into stretches of equal width. Each keeps its first and its last point, and the lowest and
+    the highest point of every column of `heights` (Jugel et al. 2014, "M4"): drawn at one pixel per stretch, a line
+    through them covers the same pixels as the whole line. The extremes of the whole line are always kept.
 
     >>> line = {"x": np.arange(1000), "y": np.where(np.arange(1000) == 617, 5.0, 0.0)}
     >>> places = kept(line, "x", ["y"], most=40)
@@ -41,7 +63,7 @@ def kept(columns: Mapping[str, Any], x: str, heights: Sequence[str], most: int) 
     position = np.asarray(columns[x], dtype=np.float64)
     if len(position) <= most:
         return np.arange(len(position))
-    fewest = max(1, most // (2 + 2 * len(heights)))  # stretches that fit whatever the line does
+    fewest = max(1, most // (2 + 2 * len(heights)))  # with so many stretches any line has at most `most` points
     stretches = max(fewest, most // 2)
     while True:
         found = _extremes(columns, position, heights, stretches)
@@ -68,25 +90,6 @@ def _extremes(
     return np.array(sorted(found))
 
 
-KINDS = {
-    "reliability": "probabilities",
-    "isotonic": "probabilities",
-    "cumulative": "probabilities",
-    "quantile_reliability": "probabilities",
-    "coverage": "regions",
-    "pit_histogram": "ranking",
-    "rank_histogram": "ranking",
-    "ecdf_difference": "ranking",
-    "expected_coverage": "ranking",
-    "cloud": "points",
-    "two_ecdfs": "points",
-    "coordinates": "points",
-}
-"""The kinds of picture, and the subject whose module `plots` draws them."""
-MOST_IN_A_ROW = 4  # pictures side by side
-FEWEST_POINTS = 150  # of each of many lines
-
-
 @dataclass(frozen=True)
 class Picture:
     """How one kind of curve is drawn.
@@ -94,19 +97,19 @@ class Picture:
     Attributes
     ----------
     draw
-        Puts the curve on axes.
+        Draws the curve on axes.
     marks
-        Lists the places whose values a reader can ask for.
+        Lists the points that show their values when a reader hovers over them.
     describe
-        Says in words what is seen.
+        Describes the picture in words.
     thinned
-        The columns that `thin` goes by, the abscissa first.
+        The columns that `thin` uses, the abscissa first.
     lines
-        The column that tells several lines apart, if they are not the columns of an array (T, C).
+        The column that separates several lines, unless these are the columns of an array (T, C).
     scattered
-        Whether points are drawn and not lines.
+        Whether points are drawn instead of lines.
     options
-        What else `draw` takes.
+        The names of further options of `draw`.
     """
 
     draw: Callable[..., None]
@@ -118,8 +121,10 @@ class Picture:
     options: tuple[str, ...] = ()
 
 
-def draw(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Any = None, **options: Any) -> Any:
-    """Draw one kind of curve and return the axes."""
+def draw(
+    kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Axes | None = None, **options: Any
+) -> Axes:
+    """Draw a curve on axes, new ones if None, and return them."""
     known = picture(kind).options
     for name in options:
         if name not in known:
@@ -128,27 +133,28 @@ def draw(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: 
     if ax is not None:
         picture(kind).draw(ax, columns, details, **options)
         return ax
-    many = len(details.get("names", ())) > FEW  # whose names need room below
+    many = len(details.get("names", ())) > FEW  # their names need room below the axes
     return draw_alone(kind, columns, details, new_figure(5.0, 7.0 if many else 5.4), **options)
 
 
-def new_figure(width: float, height: float) -> Any:
-    """Return a new Matplotlib figure of a size in inches."""
+def new_figure(width: float, height: float) -> Figure:
+    """Return a new Matplotlib figure; width and height are in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("a plot", extra="plot") from None
-    return plt.figure(figsize=(width, height), layout="constrained")
+    figure: Figure = plt.figure(figsize=(width, height), layout="constrained")
+    return figure
 
 
-def new_grid(count: int, of_a_part: int | None = None) -> tuple[Any, list[Any]]:
-    """Return a new figure and axes for so many pictures, row by row.
+def new_grid(count: int, per_part: int | None = None) -> tuple[Figure, list[Axes]]:
+    """Return a new figure and axes for `count` pictures, row by row.
 
-    If they do not fit into one row, and each part of them has `of_a_part` pictures, a part has its own row.
+    If they do not fit into one row and each part of them has `per_part` pictures, every part has its own row.
     """
-    width = min(count, MOST_IN_A_ROW)
-    if count > width and of_a_part is not None and 1 < of_a_part <= MOST_IN_A_ROW:
-        width = of_a_part
+    width = min(count, MAX_PICTURES_IN_A_ROW)
+    if count > width and per_part is not None and 1 < per_part <= MAX_PICTURES_IN_A_ROW:
+        width = per_part
     height = -(-count // width)
     canvas = new_figure(5.0 * width, 5.4 * height)
     places = canvas.subplots(height, width, squeeze=False).ravel().tolist()
@@ -157,10 +163,10 @@ def new_grid(count: int, of_a_part: int | None = None) -> tuple[Any, list[Any]]:
     return canvas, places[:count]
 
 
-def draw_alone(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], figure: Any, **options: Any) -> Any:
-    """Draw one kind of curve as the only content of a figure, the legend below it, and return the axes."""
-    from calibrant.core.plot_style import legend_below
-
+def draw_alone(
+    kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], figure: Figure, **options: Any
+) -> Axes:
+    """Draw a curve as the only content of a figure, with the legend below it, and return the axes."""
     ax = figure.subplots()
     picture(kind).draw(ax, columns, details, **options)
     legend_below(ax)
@@ -168,25 +174,25 @@ def draw_alone(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]
 
 
 def marks(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the places of the drawn curve and their values in words, one for each point."""
+    """Return the points of a curve with their values in words."""
     return picture(kind).marks(columns, details)
 
 
 def describe(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say in words what the picture shows, for those who do not see it."""
+    """Describe the picture in words, for readers who cannot see it."""
     return picture(kind).describe(columns, details)
 
 
 def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """Return at most `most` points of a curve, such that its picture stays the same or nearly so.
+    """Return at most `most` points of a curve, chosen such that its picture hardly changes.
 
-    Of several columns (T, C) the lowest and the highest at each point count, and many of them share the points.
+    Several columns (T, C) keep the same points, chosen by the lowest and the highest column at each point.
     """
     x, *heights = picture(kind).thinned
     groups = _lines(columns, picture(kind).lines)
     line = {x: np.asarray(columns[x]), **_extents(columns, heights)}
     C = max(np.shape(columns[name])[1] if np.ndim(columns[name]) == 2 else 1 for name in heights)
-    each = most // len(groups) if C == 1 else min(most, max(FEWEST_POINTS, 4 * most // C))
+    each = most // len(groups) if C == 1 else min(most, max(MIN_POINTS_PER_LINE, 4 * most // C))
     found = []
     for rows in groups:
         if picture(kind).scattered:
@@ -199,7 +205,7 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def _some(rows: Any, columns: Mapping[str, Any], most: int) -> Any:
-    """Return at most `most` of these rows at even distances; where there is room, the extremes of all columns too."""
+    """Return at most `most` of these rows at even distances, with the extremes of all columns if there is room."""
     ends = {int(pick(column[rows])) for column in columns.values() for pick in (np.argmin, np.argmax)}
     ends = ends if len(ends) < most else set()
     even = np.arange(0, len(rows), max(1, -(-len(rows) // max(1, most - len(ends)))))
@@ -207,7 +213,7 @@ def _some(rows: Any, columns: Mapping[str, Any], most: int) -> Any:
 
 
 def _extents(columns: Mapping[str, Any], heights: list[str]) -> dict[str, Any]:
-    """Return columns (T,) as they are, and of those (T, C) the lowest and the highest at each point."""
+    """Return columns (T,) as they are, and the lowest and the highest of columns (T, C) at each point."""
     found: dict[str, Any] = {}
     for name in heights:
         values = np.asarray(columns[name])
@@ -216,7 +222,7 @@ def _extents(columns: Mapping[str, Any], heights: list[str]) -> dict[str, Any]:
 
 
 def _lines(columns: Mapping[str, Any], name: str | None) -> list[Any]:
-    """Return the places of each line; a column tells which points make one."""
+    """Return the indices of the points of each line; the column `name` gives the line of each point."""
     if name is None:
         return [np.arange(len(next(iter(columns.values()))))]
     label = np.asarray(columns[name])

@@ -1,4 +1,4 @@
-"""What all figures have in common: axes, grid and legend."""
+"""The style that all figures share: axes, grid, lines and legends."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import numpy as np
 
 from calibrant.core import palette
 
-WIDEST = 24  # letters of a label in a legend of two columns
+LABEL_CHARACTERS = 24  # of a label in a legend of two columns
+FEW = 4  # lines that a legend inside of axes, or a histogram, has room for
+MOST = 12  # lines in colour: as many as there are pairs of a colour and a dash
+COARSE_POINTS = 50  # of each line without colour
+COLOURS = (palette.OBSERVED, palette.SECOND, palette.THIRD, palette.FOURTH)
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)))
+BAND = {"facecolor": (palette.BAND, 0.45), "edgecolor": palette.EDGE, "linewidth": 0.7}
 
 
 def dress(ax: Any) -> None:
-    """Draw quiet axes: no box, a light grid behind the data, labels in ink."""
+    """Draw unobtrusive axes: no box, a light grid behind the data, labels in dark grey."""
     for side, spine in ax.spines.items():
         spine.set(visible=side in {"left", "bottom"}, color=palette.EDGE, linewidth=0.8)
     ax.set_axisbelow(True)
@@ -34,12 +40,12 @@ def plain(text: object) -> str:
 
 
 def legend_inside(ax: Any, loc: str) -> None:
-    """Put the legend where it does not reach over the edge of axes that are the caller's."""
+    """Put the legend inside the axes, which may be the caller's."""
     ax.legend(loc=loc, fontsize="small", frameon=False, labelcolor=palette.INK)
 
 
-def shortened(label: str, most: int = WIDEST) -> str:
-    """Return a label that two columns of a legend have room for; what follows the last comma stays.
+def shortened(label: str, most: int = LABEL_CHARACTERS) -> str:
+    """Return a label that fits into a legend of two columns; the part after the last comma is kept.
 
     >>> shortened("the reproduction number, p < 0.001")
     'the reproduc…, p < 0.001'
@@ -53,7 +59,7 @@ def shortened(label: str, most: int = WIDEST) -> str:
 
 
 def legend_below(ax: Any) -> None:
-    """Move the legend under the axes, where it covers nothing. For figures that hold these axes alone."""
+    """Move the legend below the axes, where it covers nothing. For figures that contain only these axes."""
     from matplotlib.transforms import ScaledTranslation
 
     handles, labels = ax.get_legend_handles_labels()
@@ -75,14 +81,6 @@ def legend_below(ax: Any) -> None:
     )
 
 
-FEW = 4  # lines that a legend inside of axes, or a histogram, has room for
-MOST = 12  # lines in colour: as many as there are pairs of a colour and a dash
-COARSE = 50  # points of each of the others
-COLOURS = (palette.OBSERVED, palette.SECOND, palette.THIRD, palette.FOURTH)
-DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)))
-BAND = {"facecolor": (palette.BAND, 0.45), "edgecolor": palette.EDGE, "linewidth": 0.7}
-
-
 def table(values: Any) -> Any:
     """Return a column (T,) or (T, C) as (T, C)."""
     found = np.asarray(values)
@@ -90,18 +88,18 @@ def table(values: Any) -> Any:
 
 
 def worst_first(details: Mapping[str, Any]) -> Any:
-    """Return the places of the columns, the smallest p-value first."""
+    """Return the order of the columns, the smallest p-value first."""
     return np.argsort(np.atleast_1d(details["pvalue_each"]), kind="stable")
 
 
 def name_of(details: Mapping[str, Any], c: int) -> str:
-    """Return what a column is called; a number alone would say nothing, and a legend leaves out what begins with _."""
+    """Return the name of a column; "column" stands before numbers, and before "_", which would hide it in a legend."""
     name = details["names"][c]
     return f"column {name}" if name.isdigit() or name.startswith("_") else name or "observed"
 
 
 def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: str | None = None) -> list[Any]:
-    """Draw Y (T, C) against x and return the lines in colour: those of the smallest p-values, above the others."""
+    """Draw Y (T, C) against x and return the coloured lines, those of the smallest p-values."""
     from matplotlib.collections import LineCollection
 
     order = worst_first(details)
@@ -120,7 +118,7 @@ def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: s
             label=label_of(details, c),
         )
     if others.size:
-        places = np.unique(np.linspace(0, x.size - 1, min(x.size, COARSE)).round().astype(int))
+        places = np.unique(np.linspace(0, x.size - 1, min(x.size, COARSE_POINTS)).round().astype(int))
         paths = [np.column_stack([x, Y[:, c]])[places] for c in others.tolist()]
         label = f"{others.size:,} others"
         ax.add_collection(LineCollection(paths, colors=palette.EDGE, linewidths=0.5, alpha=0.4, zorder=2, label=label))
@@ -133,7 +131,7 @@ def label_of(details: Mapping[str, Any], c: int) -> str:
 
 
 def legend(ax: Any, loc: str, lines: list[Any]) -> None:
-    """Put the legend inside the axes, where there is room for the worst few lines alone."""
+    """Put a legend of the few worst lines inside the axes."""
     handles, labels = ax.get_legend_handles_labels()
     room = [k for k, handle in enumerate(handles) if handle not in lines[FEW:]]
     chosen = [handles[k] for k in room], [labels[k] for k in room]
@@ -150,7 +148,7 @@ def said(pvalue: float) -> str:
 
 
 def departures(leaves: Any, band: str, details: Mapping[str, Any]) -> str:
-    """Say how many curves leave the band, and begin the sentence on the worst."""
+    """Say how many curves leave the band, and begin a sentence on the worst curve."""
     if leaves.size == 1:
         return f"The curve {'leaves' if leaves[0] else 'stays inside'} {band}. It departs most"
     worst = name_of(details, int(worst_first(details)[0]))
@@ -158,7 +156,7 @@ def departures(leaves: Any, band: str, details: Mapping[str, Any]) -> str:
 
 
 def flattened(columns: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns (T,) alone, for a table: of a column (T, C) the most telling ones, named after both."""
+    """Return columns (T,) for a table; columns (T, C) are split, and only those of the smallest p-values are kept."""
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if np.ndim(values) == 1:

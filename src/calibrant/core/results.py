@@ -1,28 +1,32 @@
-"""What a measurement returns besides a plain number."""
+"""What measurements return besides plain numbers: tests, curves, intervals and decompositions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import pictures as plots
+from calibrant.inputs.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Numbers = Any
-"""A number; where a prediction has several coordinates an array with one number each; or a tuple of such."""
+"""A number; an array with one number per coordinate if the prediction has several; or a tuple of these."""
 
-MOST_SHOWN = 6  # numbers of an array in a repr
+MAX_NUMBERS_SHOWN = 6  # of an array, in a repr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TestResult:
-    """What a test found.
+    """The result of a test.
 
-    A test of several coordinates has arrays in place of numbers, with one entry for each of them.
+    A test of several coordinates has arrays in place of numbers, with one entry per coordinate.
 
     Attributes
     ----------
@@ -40,7 +44,7 @@ class TestResult:
         What only this test has.
     """
 
-    __test__: ClassVar[bool] = False  # not a test case, whatever pytest makes of the name
+    __test__: ClassVar[bool] = False  # tells pytest that this is not a test case
 
     statistic: Numbers
     pvalue: Numbers
@@ -55,7 +59,7 @@ class TestResult:
         details = {name: _frozen(value) for name, value in self.details.items()}
         object.__setattr__(self, "details", MappingProxyType(details))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         values = (self.statistic, self.pvalue, self.estimate, self.method, self.n, dict(self.details))
         return type(self), values
 
@@ -79,7 +83,7 @@ class TestResult:
 
 
 def _frozen(value: Any) -> Any:
-    """Return arrays as a copy that nobody can write to."""
+    """Return a read-only copy of an array, or of the arrays in a tuple; other values as they are."""
     if isinstance(value, tuple):
         return tuple(_frozen(part) for part in value)
     if not isinstance(value, np.ndarray):
@@ -90,7 +94,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Compare by value; of arrays NaN equals NaN."""
+    """Compare by value; NaN in an array equals NaN."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         if type(one) is not type(other) or one.shape != other.shape:
             return False
@@ -103,12 +107,12 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _shown(value: Any, digits: int) -> str:
-    """Return a number with so many digits, the first of many, or several such in brackets."""
+    """Write a number with so many digits; an array in brackets, cut after a few numbers."""
     if isinstance(value, tuple):
         return f"({', '.join(_shown(part, digits) for part in value)})"
     if isinstance(value, np.ndarray) and value.ndim:
-        more = f", ... {len(value)} in all" if len(value) > MOST_SHOWN else ""
-        return f"[{', '.join(_shown(part, digits) for part in value[:MOST_SHOWN])}{more}]"
+        more = f", ... {len(value)} in all" if len(value) > MAX_NUMBERS_SHOWN else ""
+        return f"[{', '.join(_shown(part, digits) for part in value[:MAX_NUMBERS_SHOWN])}{more}]"
     return f"{value:.{digits}g}"
 
 
@@ -128,7 +132,7 @@ class Curve:
     n
         Number of rows behind the curve.
     details
-        What belongs to the whole curve, such as its level; read-only arrays where each of several columns has its own.
+        What belongs to the whole curve, such as its level; read-only arrays if several columns have one value each.
     """
 
     kind: str
@@ -138,8 +142,8 @@ class Curve:
     details: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        columns = {name: _frozen_curve(column) for name, column in self.columns.items()}
-        details = {name: _frozen_curve(v) if isinstance(v, np.ndarray) else v for name, v in self.details.items()}
+        columns = {name: _frozen(np.asarray(column)) for name, column in self.columns.items()}
+        details = {name: _frozen(value) for name, value in self.details.items()}
         object.__setattr__(self, "columns", MappingProxyType(columns))
         object.__setattr__(self, "details", MappingProxyType(details))
 
@@ -150,7 +154,7 @@ class Curve:
                     return source[name]
         raise AttributeError(f"a {self.kind} curve has {', '.join([*self.columns, *self.details])}; not {name}")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy does not travel; a dictionary does
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         return type(self), (self.kind, dict(self.columns), self.method, self.n, dict(self.details))
 
     def __dir__(self) -> list[str]:
@@ -160,22 +164,12 @@ class Curve:
         length = len(next(iter(self.columns.values())))
         return f"Curve({self.kind}, {length} points of {', '.join(self.columns)}; {self.method}; n={self.n})"
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the curve on Matplotlib axes (new ones if None) and return them.
 
-        An "ecdf_difference" has the option `scale`: ``"sqrt_n"`` draws it times √n. The others have none.
+        Only "ecdf_difference" has an option: ``scale="sqrt_n"`` draws the difference times √n.
         """
         return plots.draw(self.kind, self.columns, self.details, ax, **options)
-
-
-def _frozen_curve(values: Any) -> NDArray[Any]:
-    """Return a read-only copy."""
-    array = np.array(values)
-    array.flags.writeable = False
-    return array
-
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +179,16 @@ class ConfidenceInterval:
     Attributes
     ----------
     low, high
-        The ends; infinite where there is none. Arrays where the metric is an array: each interval has the confidence
-        on its own.
+        The limits; infinite where there is none. Arrays if the metric is an array: each interval on its own has the
+        given confidence.
     estimate
         The value of the metric.
     level
-        The confidence: the share of data sets whose interval holds the true value, at least.
+        The confidence: the least share of data sets whose interval contains the true value.
     method
-        How the ends were found.
+        How the limits were found.
     n
-        Number of rows they rest on.
+        Number of rows used.
     """
 
     low: float | FloatArray
@@ -206,24 +200,14 @@ class ConfidenceInterval:
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "estimate", "n"):
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                frozen = np.array(value)
-                frozen.flags.writeable = False
-                object.__setattr__(self, name, frozen)
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
 
     def __repr__(self) -> str:
         n = self.n.tolist() if isinstance(self.n, np.ndarray) else self.n
         return (
-            f"ConfidenceInterval(low={_text(self.low)}, high={_text(self.high)}, estimate={_text(self.estimate)}, "
-            f"level={self.level:g}, n={n}, method={self.method!r})"
+            f"ConfidenceInterval(low={_shown(self.low, 6)}, high={_shown(self.high, 6)}, "
+            f"estimate={_shown(self.estimate, 6)}, level={self.level:g}, n={n}, method={self.method!r})"
         )
-
-
-def _text(value: float | FloatArray) -> str:
-    if isinstance(value, np.ndarray):
-        return f"[{', '.join(f'{item:.6g}' for item in value.tolist())}]"
-    return f"{value:.6g}"
 
 
 @dataclass(frozen=True)
@@ -235,13 +219,13 @@ class Decomposition:
     score
         The mean score of the predictions.
     mcb
-        Miscalibration (reliability): what recalibration would take off the score. Biased up in samples.
+        Miscalibration (reliability): by how much recalibration would lower the score. Biased upwards in samples.
     dsc
         Discrimination (resolution): what the predictions gain over always predicting the base rate.
     unc
         Uncertainty: the score of always predicting the base rate.
     within
-        What bins lose by pooling unequal scores; 0 for the isotonic method.
+        What is lost by pooling unequal predictions in a bin; 0 for the isotonic method.
     """
 
     score: float
@@ -258,24 +242,24 @@ class QuantileDecomposition:
     Attributes
     ----------
     level
-        The levels; it and the next four are numbers if the prediction has one level given as a number.
+        The levels. This and the next four are numbers if the prediction has one level, given as a number.
     score
         The mean quantile score of the predictions.
     mcb
-        Miscalibration: what isotonic recalibration would take off the score. Biased up in samples.
+        Miscalibration: by how much isotonic recalibration would lower the score. Biased upwards in samples.
     dsc
-        Discrimination: what the recalibrated predictions gain over one quantile for all rows.
+        Discrimination: what the recalibrated predictions gain over a single quantile for all rows.
     unc
-        Uncertainty: the score of that one quantile.
+        Uncertainty: the score of that single quantile.
     wis
-        The same four for all levels together, twice their means: parts of the weighted interval score.
+        The same four parts of the weighted interval score: twice their means over all levels.
     """
 
-    level: float | NDArray[np.float64]
-    score: float | NDArray[np.float64]
-    mcb: float | NDArray[np.float64]
-    dsc: float | NDArray[np.float64]
-    unc: float | NDArray[np.float64]
+    level: float | FloatArray
+    score: float | FloatArray
+    mcb: float | FloatArray
+    dsc: float | FloatArray
+    unc: float | FloatArray
     wis: Decomposition
 
 
@@ -292,9 +276,9 @@ class CrpsDecomposition:
     dsc
         Discrimination, or `resolution`.
     unc
-        Uncertainty: the CRPS of the distribution of the outcomes, the same for all rows.
+        Uncertainty: the CRPS of predicting the distribution of all outcomes for every row.
     discretisation
-        What reading a distribution at finitely many levels leaves over; 0 for draws.
+        The error of evaluating a distribution at finitely many levels; 0 for draws.
     """
 
     score: float
@@ -326,7 +310,7 @@ class CrpsDecomposition:
 
 @dataclass(frozen=True)
 class Direction:
-    """Which way the predictions are off.
+    """Whether predictions are too high or too low, and where.
 
     Attributes
     ----------
@@ -337,9 +321,9 @@ class Direction:
     bias
         Mean of observed minus predicted, over all rows.
     over_bin
-        Edges of the bin that adds most to `over`, None if none does.
+        Edges of the bin that contributes most to `over`, or None.
     under_bin
-        Edges of the bin that adds most to `under`, None if none does.
+        Edges of the bin that contributes most to `under`, or None.
     """
 
     over: float

@@ -1,4 +1,4 @@
-"""Sentences: what the numbers mean to a person who has to decide."""
+"""How numbers, names and sentences are written: one owner of digits and percentages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.core.findings import Setting, Verdict
+from calibrant.errors import without_control
 
 MISSING = "–"
 LONGEST_NAME = 160
 LONGEST_SENTENCE = 2000
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks that change the writing direction of what follows
 _UNIT = re.compile(r"(?<=\d) %")
 SMALL_GROUP = 30  # rows
+POWER = 0.8  # "found 4 times in 5"
+NOTABLE = 0.05  # an average error of 5 percentage points
+NAMED = 4  # classes or groups that a sentence names
 
 
 def number(value: float | None) -> str:
@@ -48,7 +51,7 @@ def level(value: float) -> str:
 
 
 def pvalue(value: float | None) -> str:
-    """Write a p-value with three decimals, and say so where that is not enough.
+    """Write a p-value with three decimals; values too near 0 or 1 for that are written as bounds.
 
     >>> pvalue(0.0421), pvalue(1e-9), pvalue(0.9996), pvalue(None)
     ('0.042', '< 0.001', '> 0.999', '–')
@@ -60,13 +63,38 @@ def pvalue(value: float | None) -> str:
     return f"{value:.3f}" if value <= 0.999 else "> 0.999"
 
 
-def percent_wording(share: float) -> str:
-    r"""Write a share as a percentage.
+def level_percent(value: float) -> str:
+    r"""Write a nominal level as a percentage, with all its digits.
 
-    >>> percent_wording(0.95), percent_wording(0.999)
+    >>> level_percent(0.95), level_percent(0.999)
     ('95\xa0%', '99.9\xa0%')
     """
-    return f"{100 * share:.10g}\u00a0%"
+    return f"{100 * value:.10g}\u00a0%"
+
+
+def percent(value: float) -> str:
+    """Write a measured probability as a percentage, with decimals only near 0 and 100 %.
+
+    >>> percent(0.584), percent(0.996), percent(0.9999)
+    ('58 %', '99.6 %', '99.99 %')
+    """
+    digits = 0 if 0.01 <= value <= 0.99 or value in (0, 1) else 1 if 0.001 <= value <= 0.999 else 2
+    return f"{100 * value:.{digits}f} %"
+
+
+def points(value: float) -> str:
+    """Write a difference of probabilities in percentage points."""
+    return f"{100 * value:.{1 if value >= 0.001 else 3}f} percentage points"
+
+
+def pvalue_words(value: float) -> str:
+    """Write a p-value as part of a sentence, with the same digits as in tables.
+
+    >>> pvalue_words(0.0123), pvalue_words(1e-9)
+    ('p = 0.012', 'p < 0.001')
+    """
+    text = pvalue(value)
+    return f"p {text}" if text[0] in "<>" else f"p = {text}"
 
 
 def interval(bounds: tuple[float, float] | None) -> str:
@@ -114,12 +142,12 @@ def text(value: Any, longest: int = LONGEST_NAME) -> str:
 
 def stored_text(value: Any, longest: int = LONGEST_NAME) -> str:
     """Return the user's words without characters that a page cannot contain, of limited length."""
-    words = CONTROL.sub("\ufffd", str(value))
+    words = without_control(str(value))
     return words if len(words) <= longest else words[: longest - 1] + "…"
 
 
 def sentence(value: str) -> str:
-    r"""Return words of an audit, which may quote the user's, with units that stay at their number.
+    r"""Return a sentence of an audit, which may quote the user, with a non-breaking space before each percent sign.
 
     >>> sentence("When it says 84 %, it happens.")
     'When it says 84\xa0%, it happens.'
@@ -128,7 +156,7 @@ def sentence(value: str) -> str:
 
 
 def label(value: str) -> str:
-    """Return the label of a measurement as it stands at the beginning of a line.
+    """Return the label of a measurement with a capital letter, for the beginning of a line.
 
     >>> label("log score")
     'Log score'
@@ -138,7 +166,7 @@ def label(value: str) -> str:
 
 
 def heading(name: str) -> str:
-    """Return the name of a column as a heading.
+    """Return the heading of a column.
 
     >>> heading("mean_predicted"), heading("pvalue_adjusted")
     ('mean predicted', 'p-value adjusted')
@@ -147,7 +175,7 @@ def heading(name: str) -> str:
 
 
 def is_numeric(column: Sequence[Any]) -> bool:
-    """Say whether a column holds numbers or pairs of them, so that its digits are aligned."""
+    """Tell whether a column contains only numbers or pairs of numbers, whose digits are then aligned."""
     return all(
         is_numeric(value)
         if isinstance(value, (tuple, list))
@@ -157,42 +185,16 @@ def is_numeric(column: Sequence[Any]) -> bool:
 
 
 def _written(name: str) -> Callable[[float], str]:
-    """Return how the numbers of a column are written."""
+    """Return the function that writes the numbers of a column."""
     if "pvalue" in name.lower().replace("-", ""):
         return pvalue
     return level if name == "nominal" else number
 
 
-POWER = 0.8  # "found 4 times in 5"
-NOTABLE = 0.05  # an average error of 5 percentage points
-NAMED = 4  # classes or groups, in a sentence
-
-
-def percent(value: float) -> str:
-    """Return a probability in percent, with a decimal where it is needed."""
-    digits = 0 if 0.01 <= value <= 0.99 or value in (0, 1) else 1 if 0.001 <= value <= 0.999 else 2
-    return f"{100 * value:.{digits}f} %"
-
-
-def points(value: float) -> str:
-    """Return a difference of probabilities in percentage points."""
-    return f"{100 * value:.{1 if value >= 0.001 else 3}f} percentage points"
-
-
-def pvalue_words(value: float) -> str:
-    """Return a p-value as it is spoken of, with the digits that tables have.
-
-    >>> pvalue_words(0.0123), pvalue_words(1e-9)
-    ('p = 0.012', 'p < 0.001')
-    """
-    text = pvalue(value)
-    return f"p {text}" if text[0] in "<>" else f"p = {text}"
-
-
 def with_parts(
     verdict: Verdict, noun: str, adjusted: Mapping[str, float], how: Mapping[str, str], setting: Setting
 ) -> Verdict:
-    """Return a verdict that also speaks of classes or groups, given their adjusted p-values and how they are off."""
+    """Return the verdict with a sentence on classes or groups, given their adjusted p-values and how they are off."""
     off = [name for name, p in adjusted.items() if setting.families * p < 1 - setting.level]
     if not off:
         return replace(
@@ -211,7 +213,7 @@ def with_parts(
 
 
 def means_words(observed: float, predicted: float, extent: float) -> str:
-    """Return how means differ, given Kuiper's estimate: where it is much larger, errors of both signs cancel.
+    """Say how two means differ; if Kuiper's estimate `extent` is much larger than that, errors of both signs cancel.
 
     >>> means_words(0.41, 0.3, 0.12), means_words(0.301, 0.3, 0.12)
     ('observed 41 %, predicted 30 %', 'observed 30.1 %, predicted 30.0 %, errors both ways')
@@ -226,7 +228,7 @@ def means_words(observed: float, predicted: float, extent: float) -> str:
 
 
 def gain(part: float, score: float | None, name: str, by: str = "", *, rounded: bool = False) -> str:
-    """Say what recalibration could gain; `rounded` if the part is that of rows counted in cells."""
+    """Say how much recalibration could gain; `rounded` if the rows were counted in cells."""
     share = percent(part / score if score else 0.0)
     return f"Recalibration on held-out data{by} could take up to {'about ' if rounded else ''}{share} off the {name}."
 
@@ -238,5 +240,5 @@ def rows_needed(needed: float) -> int:
 
 
 def small_groups(number: int) -> str:
-    """Say how many groups are small."""
+    """Say how many groups are small, in a sentence that follows another."""
     return f" {number:,} groups have fewer than {SMALL_GROUP} rows." if number else ""

@@ -1,22 +1,33 @@
-"""Arrays from any container, checked: numbers, weights, and which entry is wrong."""
+"""Arrays from any container: numbers, weights and parameters, with errors that name the first bad entry."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 
+FloatArray = NDArray[np.float64]
+
+Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
+"""The labels of classes, in the order of the columns."""
+
+Rng: TypeAlias = np.random.Generator | int
+"""A generator of random numbers, or its seed."""
+
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf")  # read through narwhals
+LIGHTEST, HEAVIEST = 1e-100, 1e100  # limits of the largest weight: neither it nor its square leaves float64
+NEGLIGIBLE = 1e-40  # share of the largest weight below which a weight changes no digit of any result
 
 
 def as_array(values: Any, *, name: str) -> NDArray[Any]:
-    """Return `values` as an array of numbers, booleans or objects; labels and indices are ignored."""
+    """Return `values` as an array of numbers, booleans or objects, without the index or labels of its container."""
     if isinstance(values, np.ma.MaskedArray):
         return _unmasked(values, name)
     if isinstance(values, np.ndarray):
@@ -39,7 +50,7 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a Python object stands for a value that is not there."""
+    """Tell whether a Python object stands for a missing value."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
@@ -67,6 +78,26 @@ def numbers_of_objects(array: NDArray[Any]) -> NDArray[Any] | None:
     except OverflowError:  # a whole number beyond float64
         return None
     return np.array(numbers, dtype=np.float64).reshape(array.shape)
+
+
+def read_objects(
+    array: NDArray[Any], name: str, expected: str = "real numbers", *, booleans: bool = True
+) -> NDArray[Any]:
+    """Return Python objects as an array of numbers, or refuse the first that is not a number, with its row."""
+    flat = array.reshape(-1).tolist()
+    truths = booleans and all(isinstance(value, (bool, np.bool_)) for value in flat)
+    columns = max(1, len(flat) // max(1, len(array))) if array.ndim else 1
+    for i, value in enumerate(flat):
+        if not (truths or is_number(value) or is_missing(value)):
+            raise InputError(
+                f"{name} must be {expected}; {{row}} is {{value}} ({type(value).__name__})",
+                row=i // columns,
+                value=value,
+            )
+    numbers = numbers_of_objects(array)
+    if numbers is None:
+        raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
+    return numbers
 
 
 def _unmasked(values: np.ma.MaskedArray[Any, Any], name: str) -> NDArray[Any]:
@@ -130,24 +161,18 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-FloatArray = NDArray[np.float64]
-
-LIGHTEST, HEAVIEST = 1e-100, 1e100  # so that neither a weight nor its square leaves the range of float64
-NEGLIGIBLE = 1e-40  # of the largest weight: less than this changes no digit of any result
-
-
 def unit_weights(n: int) -> FloatArray:
-    """Return n weights of 1 that take the memory of one."""
+    """Return n weights of 1 in the memory of one number."""
     return np.broadcast_to(np.float64(1.0), (n,))
 
 
 def is_unit(weights: FloatArray) -> bool:
-    """Tell whether these are the weights of `unit_weights`."""
+    """Tell whether these are weights made by `unit_weights`."""
     return weights.strides == (0,) and (weights.size == 0 or weights[0] == 1.0)
 
 
 def take_weights(weights: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
-    """Return the weights of these rows; weights of 1 stay what they are."""
+    """Return the weights of these rows; `unit_weights` stay such."""
     return unit_weights(rows.size) if is_unit(weights) else weights[rows]
 
 
@@ -160,7 +185,7 @@ def pair_weight(weights: FloatArray, count: NDArray[np.int64] | None = None) -> 
 
 
 def read_weights(weights: Any, n: int) -> FloatArray:
-    """Return n finite weights >= 0, not all of them 0."""
+    """Return n finite weights >= 0 of which at least one is positive."""
     if weights is None:
         return unit_weights(n)
     array = as_array(weights, name="weights")
@@ -169,7 +194,7 @@ def read_weights(weights: Any, n: int) -> FloatArray:
     if array.shape[0] != n:
         raise InputError(f"weights must have one value per row: expected {n} rows, got {array.shape[0]}")
     if array.dtype.kind == "O":
-        array = _from_objects(array)
+        array = read_objects(array, "weights", "numbers")
     if array.dtype.kind not in "iuf":
         raise InputError(f"weights must be numbers; got values of type {array.dtype}, such as {shown(array[0])}")
     w = array.astype(np.float64)
@@ -189,33 +214,24 @@ def read_weights(weights: Any, n: int) -> FloatArray:
     return unit_weights(n) if (w == 1).all() else w
 
 
-def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    numbers = numbers_of_objects(array)
-    if numbers is not None:
-        return numbers
-    found = (i for i, v in enumerate(array.tolist()) if not (is_number(v) or is_missing(v)))
-    row = next(found, 0)
-    raise InputError("weights must be numbers; {row} is {value}", row=row, value=array[row])
-
-
 def read_numbers(values: Any, name: str) -> NDArray[Any]:
     """Return `values`, a container or a single number, as an array of real numbers; it may share memory."""
     if isinstance(values, (bool, np.bool_)):
         raise InputError(f"{name} must be numbers; got {shown(values)} ({type(values).__name__})")
     array = np.asarray(values) if isinstance(values, NUMBERS) else as_array(values, name=name)
     if array.dtype.kind == "O":
-        array = _from_objects_parameters(array, name)
+        array = read_objects(array, name)
     if array.dtype.kind not in "iuf":
         such_as = f", such as {shown(array.reshape(-1)[0])}" if array.size else ""
         raise InputError(
             f"{name} must be real numbers; got values of type {array.dtype}{such_as}. "
-            "Convert them with .astype(float) if they are meant as such"
+            "If they are meant as numbers, convert them with .astype(float)"
         )
     return array
 
 
 def read_array(values: Any, name: str) -> FloatArray:
-    """Return a read-only float64 copy; whether its shape and values are legal is for the distribution to say."""
+    """Return a read-only copy in float64 of at least one value; its shape and its values are not checked."""
     array = read_numbers(values, name)
     if array.size == 0:
         raise InputError(f"{name} is empty (shape {array.shape}); at least one value is needed")
@@ -223,8 +239,8 @@ def read_array(values: Any, name: str) -> FloatArray:
         return locked(array.astype(np.float64, order="C", copy=True))
 
 
-def read_columns(**given: Any) -> tuple[FloatArray, ...]:
-    """Return parameters of one number per row, or one for all rows, as arrays of the same length."""
+def read_parameters(**given: Any) -> tuple[FloatArray, ...]:
+    """Return parameters, each one number per row or one for all rows, as arrays of the same length."""
     columns = {name: read_array(values, name) for name, values in given.items()}
     for name, column in columns.items():
         if column.ndim > 1:
@@ -249,7 +265,7 @@ def read_columns(**given: Any) -> tuple[FloatArray, ...]:
 def refuse_where(
     bad: NDArray[np.bool_], values: NDArray[Any], expected: str, remedy: str, *, axes: tuple[str, ...] = ("row",)
 ) -> None:
-    """Raise an error that shows the first bad value and its place, if there is one; `axes` name the place."""
+    """Raise an error that shows the first bad value and its place; `axes` are the names of the dimensions."""
     if not bad.any():
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
@@ -268,32 +284,17 @@ def refuse_where(
 
 
 def refuse_not_finite(values: FloatArray, name: str, *, axes: tuple[str, ...] = ("row",)) -> None:
-    """Raise an error that shows the first missing or infinite value, if there is one."""
+    """Raise an error that shows the first missing or infinite value."""
     refuse_where(~np.isfinite(values), values, f"{name} must be finite", "Drop or repair such rows", axes=axes)
 
 
 def refuse_not_positive(values: FloatArray, name: str) -> None:
-    """Raise an error that shows the first value that is not above 0, if there is one."""
+    """Raise an error that shows the first value that is not above 0."""
     remedy = f"A distribution without spread has no density; if {name} was rounded to 0, give its true value"
     refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
 
 
 def locked(array: FloatArray) -> FloatArray:
-    """Return the array, which nobody can write to from now on."""
+    """Make the array read-only and return it."""
     array.flags.writeable = False
     return array
-
-
-def _from_objects_parameters(array: NDArray[Any], name: str) -> NDArray[Any]:
-    numbers = numbers_of_objects(array)
-    if numbers is not None:
-        return numbers
-    flat = array.reshape(-1).tolist()
-    no_number = (i for i, v in enumerate(flat) if not (is_number(v) or is_missing(v)))
-    i = next(no_number, None)
-    if i is None:
-        raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
-    row = i // max(1, array.size // max(1, len(array))) if array.ndim else 0
-    raise InputError(
-        f"{name} must be real numbers; {{row}} is {{value}} ({type(flat[i]).__name__})", row=row, value=flat[i]
-    )

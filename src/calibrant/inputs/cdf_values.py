@@ -1,11 +1,12 @@
-"""Values of a distribution function at the outcome, for distributions that calibrant does not know."""
+"""Values of the predictive distribution function at the outcome, for distributions that calibrant does not know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from calibrant.inputs.arrays import FloatArray, read_columns, refuse_where
+from numpy.typing import ArrayLike
+
+from calibrant.inputs.arrays import FloatArray, read_parameters, refuse_where
 from calibrant.inputs.distribution import Selection
 
 
@@ -29,8 +30,8 @@ class CdfValues:
     at: FloatArray  # (n,)
     below: FloatArray  # (n,)
 
-    def __init__(self, at: Any, below: Any = None) -> None:
-        high, low = read_columns(at=at, below=at if below is None else below)
+    def __init__(self, at: ArrayLike, below: ArrayLike | None = None) -> None:
+        high, low = read_parameters(at=at, below=at if below is None else below)
         for values, name in ((high, "at"), (low, "below")):
             refuse_where(~((values >= 0) & (values <= 1)), values, f"{name} must lie in [0, 1]", "It is a probability")
         refuse_where(low > high, low, "below must not exceed at", "It is P(Y < y), and at is P(Y <= y)")

@@ -1,4 +1,4 @@
-"""Which columns of a table are what: outcome, prediction, weights, groups."""
+"""The columns of a table that contain outcome, prediction, weights and groups."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ OF_ROWS: Mapping[type, tuple[str, ...]] = {
     Samples: ("draws", "log_density"),
     CdfValues: ("at", "below"),
 }
-"""The arguments of a prediction that have one entry per row; of a distribution all do."""
+"""The arguments of a prediction that have one entry per row; for a distribution these are all arguments."""
 
 
 @dataclass(frozen=True, repr=False)
 class FromColumns:
-    """A prediction given by the columns that its arguments are in; made by `from_columns`."""
+    """A prediction given by the names of the columns of its arguments; made by `from_columns`."""
 
     kind: Callable[..., Any]
     columns: Mapping[str, str | tuple[str, ...]]
@@ -45,7 +45,7 @@ class FromColumns:
         return tuple(name for names in lists for name in names)
 
     def of(self, column: Callable[[str], NDArray[Any]]) -> Any:
-        """Return the prediction of a table, given what returns its columns."""
+        """Return the prediction of a table, given a function that returns its columns."""
         found = {argument: values_of(names, column) for argument, names in self.columns.items()}
         return self.kind(**found, **self.others)
 
@@ -54,16 +54,16 @@ class FromColumns:
         return f"from_columns({', '.join([self.kind.__name__, *given])})"
 
 
-def from_columns(kind: Callable[..., Any], *arguments: Any, **named: Any) -> FromColumns:
-    """A prediction by the names of its columns, for tables that are not read yet: files, Dask and Spark frames.
+def from_columns(kind: type, *arguments: Any, **named: Any) -> FromColumns:
+    """Describe a prediction by the names of its columns, for files, Dask and Spark frames that are read later.
 
     Parameters
     ----------
     kind
         `Intervals`, `Sets`, `Quantiles`, `Samples`, `CdfValues`, or a distribution such as `Normal`.
     *arguments, **named
-        Its arguments. Those with an entry per row are the name of a column, or a list of names for a matrix; a column
-        of lists is a matrix too. Others, such as `level`, are given as always.
+        Its arguments. For an argument with one entry per row give the name of a column, or a list of names for a
+        matrix; a column of lists is also a matrix. Give other arguments, such as `level`, as usual.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def read_names(argument: str, value: Any) -> str | tuple[str, ...]:
 
 
 def values_of(names: str | tuple[str, ...], column: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
-    """Return a column, or several as a matrix; several columns of lists, one for each coordinate, as (n, M, D)."""
+    """Return one column, several columns as a matrix, or several columns of lists (one per coordinate) as (n, M, D)."""
     if isinstance(names, str):
         return column(names)
     found = [column(name) for name in names]
@@ -114,7 +114,7 @@ def values_of(names: str | tuple[str, ...], column: Callable[[str], NDArray[Any]
 
 
 class Batch(NamedTuple):
-    """Rows as the verbs take them: arrays, or a typed prediction; and which batch of all it is."""
+    """Rows as verbs take them, arrays or a typed prediction, and the number of the batch."""
 
     y: Any
     prediction: Any
@@ -124,7 +124,7 @@ class Batch(NamedTuple):
 
     @property
     def weightless(self) -> bool:
-        """Whether all rows have weight 0, so that they count as none; other batches may have some that count."""
+        """Whether all rows have weight 0 and are left out; other batches may have rows that count."""
         if self.weights is None:
             return False
         w = as_array(self.weights, name="weights")
@@ -138,13 +138,13 @@ class NamedColumns:
     Attributes
     ----------
     y
-        The outcome; several columns where a vector was predicted. None for verbs that see no outcome.
+        The outcome; several columns for vectors. None for verbs that do not use outcomes.
     prediction
-        The probability of the event; the class probabilities, in the order of the classes; or what `from_columns` made.
+        The probability of the event; the class probabilities, in the order of the classes; or a `FromColumns`.
     weights, groups
         Importance weights, and labels of rows.
     others
-        Further columns of numbers that are read, such as covariates.
+        Further columns of numbers, such as covariates.
     """
 
     y: str | tuple[str, ...] | None
@@ -155,7 +155,7 @@ class NamedColumns:
 
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
-        """Check names that a user gave."""
+        """Check the names given by a user."""
         named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)
         by = () if groups is None else read_names("groups", groups)
         if weights is not None and not isinstance(weights, str):
@@ -177,11 +177,11 @@ class NamedColumns:
 
     @property
     def checked(self) -> tuple[str, ...]:
-        """The columns that must have a value in each row: all but the groups."""
+        """The columns that must not have missing values: all but the groups."""
         return replace(self, groups=()).needed
 
     def check(self, names: Sequence[str], where: str, option: str = "") -> None:
-        """Refuse a table, named by `where`, that lacks one of the columns; `option` is what named them."""
+        """Refuse a table, described by `where`, that lacks a column; `option` is the option that named the table."""
         for name in self.needed:
             if name not in names:
                 hint = f"{did_you_mean(name, names)} Its columns are {listing(names, most=20)}".lstrip()
@@ -194,7 +194,7 @@ class NamedColumns:
                 )
 
     def batch(self, frame: Any, number: int = 0) -> Batch:
-        """Return the rows of a frame of polars, pandas or pyarrow, which is batch `number` of all."""
+        """Return the rows of a frame of polars, pandas or pyarrow as batch `number`."""
         self.check(list(map(str, frame.schema.names if _is_arrow(frame) else frame.columns)), "the table")
 
         def column(name: str) -> NDArray[Any]:
@@ -210,15 +210,15 @@ class NamedColumns:
         )
 
     def pieces(self, frame: Any) -> tuple[Batch, ...]:
-        """Return the rows of a frame of polars in the pieces they lie in, without copying; none if that cannot be.
+        """Return the chunks of a polars frame as batches without copying, or none if that is not possible.
 
-        They are numbers of one outcome and one prediction, without weights and groups.
+        It is possible for one numeric outcome and one prediction, without weights and groups.
         """
         plain = isinstance(self.y, str) and isinstance(self.prediction, str) and self.weights is None
         if not plain or self.groups or type(frame).__module__.partition(".")[0] != "polars":
             return ()
         y, p = frame.get_column(self.y), frame.get_column(self.prediction)
-        large = str(y.dtype) in ("Int128", "UInt128")  # which NumPy does not have
+        large = str(y.dtype) in ("Int128", "UInt128")  # not available in NumPy
         if not (y.dtype.is_numeric() and p.dtype.is_float()) or large or y.null_count() or p.null_count():
             return ()
         if y.chunk_lengths() != p.chunk_lengths():
@@ -230,7 +230,7 @@ class NamedColumns:
 
 
 def _column(frame: Any, name: str) -> NDArray[Any]:
-    """Return a column as an array; one of lists as a matrix."""
+    """Return a column as an array, a column of lists as a matrix."""
     values = as_array(_native(frame, name), name=name)
     if values.dtype.kind != "O" or not len(values) or not isinstance(values[0], (list, tuple, np.ndarray)):
         return values
@@ -240,7 +240,7 @@ def _column(frame: Any, name: str) -> NDArray[Any]:
     except (TypeError, ValueError):
         lengths = sorted({len(entry) for entry in values if entry is not None})
         seen = f"lists of lengths {shown(lengths)}" if len(lengths) > 1 else "lists that are not all numbers"
-        raise InputError(f"column {name!r} holds {seen}; expected as many numbers in each row") from None
+        raise InputError(f"column {name!r} contains {seen}; expected the same number of numbers in each row") from None
 
 
 def _native(frame: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What every predictive distribution can be asked."""
+"""The base class of all predictive distributions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray, locked, refuse_where
+from calibrant.inputs.arrays import FloatArray, Rng, locked, refuse_where
 
 if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
@@ -21,18 +21,18 @@ Selection = NDArray[np.intp] | NDArray[np.bool_] | slice
 class Distribution(ABC):
     """One predictive distribution per row.
 
-    A distribution of real outcomes (`shape` is ``()``) is asked at points `x` of shape ``(n,)`` or ``(n, k)``: row i at
-    ``x[i]``. A single number is asked of every row. A distribution of vectors (`shape` is ``(D,)``) is asked for its
-    density at points of shape ``(n, D)`` or ``(n, k, D)``. What a distribution cannot answer raises a
-    `NotApplicableError`.
+    A distribution of real outcomes (`shape` is ``()``) is evaluated at points `x` of shape ``(n,)`` or ``(n, k)``: row
+    i at ``x[i]``. A single number is used for every row. The density of a distribution of vectors (`shape` is
+    ``(D,)``) is evaluated at points of shape ``(n, D)`` or ``(n, k, D)``. A method that a distribution does not have
+    raises a `NotApplicableError`.
 
-    Your own distribution is a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`, `log_density`
-    and `sample` that are to be used. `sf` and `isf` are asked for in the upper tail, so they are not left to ``1 -
-    cdf``. `calibrant.testing.check_distribution` says whether they agree.
+    Write your own distribution as a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`,
+    `log_density` and `sample` that you want to use. `sf` and `isf` are used in the upper tail, where ``1 - cdf`` would
+    lose digits. `calibrant.testing.check_distribution` tests whether the methods agree.
 
     Examples
     --------
-    Waiting times with the chance of an event the same at every moment: half of them end before log(2) / rate.
+    Waiting times with a constant rate of events: half of them end before log(2) / rate.
 
     >>> class WaitingTime(Distribution):
     ...     def __init__(self, rate):
@@ -75,31 +75,31 @@ class Distribution(ABC):
     def take(self, rows: Selection) -> Distribution:
         """Return the distribution of these rows alone (row numbers, a slice or a mask)."""
 
-    def cdf(self, x: Any) -> FloatArray:
+    def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
         raise self._lacks("cdf")
 
-    def sf(self, x: Any) -> FloatArray:
+    def sf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y > x), accurate where it is small."""
         raise self._lacks("sf")
 
-    def ppf(self, q: Any) -> FloatArray:
+    def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y <= x) >= q."""
         raise self._lacks("ppf")
 
-    def isf(self, q: Any) -> FloatArray:
+    def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y > x) <= q, accurate where q is small."""
         raise self._lacks("isf")
 
-    def log_density(self, x: Any) -> FloatArray:
+    def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x."""
         raise self._lacks("log_density")
 
-    def sample(self, size: int, rng: Any) -> FloatArray:
+    def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape ``(n, size, *shape)``."""
         raise self._lacks("sample")
 
-    def interval(self, level: Any) -> Intervals:
+    def interval(self, level: float | ArrayLike) -> Intervals:
         """Return the central intervals of one level, or of several."""
         from calibrant.inputs.intervals import Intervals
         from calibrant.inputs.options import read_levels
@@ -109,8 +109,8 @@ class Distribution(ABC):
         low, high = self.ppf(tail), self.isf(tail)
         return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
 
-    def quantiles(self, levels: Any) -> Quantiles:
-        """Return the quantiles of these levels, which must increase."""
+    def quantiles(self, levels: float | ArrayLike) -> Quantiles:
+        """Return the quantiles of one level, or of several in increasing order."""
         from calibrant.inputs.options import read_levels
         from calibrant.inputs.quantiles import Quantiles
 
@@ -127,12 +127,12 @@ class Distribution(ABC):
         return NotApplicableError(f"{type(self).__name__} has no {method}(...). {reason}")
 
     def _refuse_vectors(self, method: str) -> None:
-        """Raise the error of a method that only real outcomes have."""
+        """Refuse a method that only distributions of real outcomes have."""
         if self.shape:
             raise self._lacks(method)
 
-    def _points(self, x: Any) -> FloatArray:
-        """Return x as float64; refuse a shape that gives no row its points."""
+    def _points(self, x: ArrayLike) -> FloatArray:
+        """Return x as float64; refuse a shape that does not match the rows."""
         points = np.asarray(x, dtype=np.float64)
         cut = points.ndim - len(self.shape)
         lead, one = points.shape[: max(cut, 0)], points.shape[max(cut, 0) :]
@@ -140,11 +140,11 @@ class Distribution(ABC):
             return points
         D = "".join(f", {size}" for size in self.shape)
         raise InputError(
-            f"points must have shape ({self.n}{D or ','}) or ({self.n}, k{D}), those of row i at place i; "
+            f"points must have shape ({self.n}{D or ','}) or ({self.n}, k{D}), x[i] for row i; "
             f"got shape {points.shape}. The same points for all rows have shape (1, k{D})"
         )
 
-    def _levels(self, q: Any) -> FloatArray:
+    def _levels(self, q: ArrayLike) -> FloatArray:
         """Return probabilities q as float64; refuse those outside [0, 1]."""
         levels = self._points(q)
         bad = ~((levels >= 0) & (levels <= 1))
@@ -157,14 +157,14 @@ class Distribution(ABC):
             object.__setattr__(self, name, value)
 
     def _made(self, **fields: Any) -> Self:
-        """Return a distribution of the same class that holds these fields, which are known to be legal."""
+        """Return a distribution of the same class with these fields, without checking them."""
         distribution = object.__new__(type(self))
         distribution._hold(**fields)
         return distribution
 
 
 def described(distribution: Distribution, what: str = "") -> str:
-    """Return the `repr` of a distribution: how many rows, and what else there is to say, but no parameters."""
+    """Return the `repr` of a distribution: the number of rows and `what`, but no parameters."""
     coordinates = f" of {distribution.shape[0]} coordinates" if distribution.shape else ""
     return (
         f"{type(distribution).__name__}({distribution.n:,} row{'' if distribution.n == 1 else 's'}{what}{coordinates})"

@@ -1,4 +1,4 @@
-"""Labels that put rows into groups."""
+"""Groups of rows: the labels of one or several columns, and labels as numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from calibrant.inputs.arrays import FRAMES, as_array, is_missing
 from calibrant.inputs.labels import moment_texts, plain_label
 
 MISSING = "(missing)"
+Label = str | int | float | bool
 
 
 class Grouping(NamedTuple):
-    """Rows put into disjoint groups: the number of each row's group, and the groups' names."""
+    """Disjoint groups of rows: the number of each row's group, and the names of the groups."""
 
     code: NDArray[np.intp]
     names: list[str]
@@ -27,8 +28,8 @@ class Grouping(NamedTuple):
 def read_groups(groups: Any, n: int, *, intersections: int, keep: NDArray[np.bool_] | None) -> list[Grouping]:
     """Return one grouping per column of labels, and one per pair of columns if `intersections` is 2.
 
-    `groups` is an array of labels, or a mapping (a data frame too) from names to such arrays. `keep` marks the rows
-    that stayed at the boundary.
+    `groups` is an array of labels, a mapping from names to such arrays, or a data frame. `keep` is the mask of the rows
+    that are used, those with positive weight.
     """
     columns = _columns(groups)
     found = [_coded(name, column, n, keep) for name, column in columns.items()]
@@ -57,14 +58,14 @@ def _columns_of_frame(groups: Any) -> list[tuple[Any, Any]]:
     try:
         frame = nw.from_native(groups, eager_only=True)
         return [(name, frame.get_column(name).to_native()) for name in frame.columns]
-    except Exception as problem:  # each library raises errors of its own
+    except Exception as problem:  # every library has its own errors
         raise InputError(f"groups is not a data frame that can be read: {problem}") from None
 
 
 def as_labels(column: Any, *, name: str) -> NDArray[Any]:
-    """Return a column of labels as an array, whole numbers as such also where some are missing.
+    """Return a column of labels as an array; whole numbers stay whole even if some are missing.
 
-    NumPy has no missing whole number, and as fractions those beyond 2^53 would be rounded.
+    NumPy has no missing integers, and floats would round integers beyond 2^53.
     """
     package = type(column).__module__.partition(".")[0]
     if package in FRAMES and not hasattr(column, "columns"):
@@ -93,9 +94,9 @@ def _coded(name: str, column: Any, n: int, keep: NDArray[np.bool_] | None) -> Gr
 
 
 def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return labels of which none is equal to another in value and type, and the place of each row's among them.
+    """Return the labels that differ in value or type, and the index of each row's label among them.
 
-    Texts are found in a table, which takes a fraction of the time that it takes to sort them.
+    A dictionary finds texts in a fraction of the time that sorting takes.
     """
     if labels.dtype.kind != "O":
         return np.unique(labels, return_inverse=True)
@@ -103,7 +104,7 @@ def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     keys = (label if type(label) is str else (type(label), label) for label in labels.tolist())
     try:
         place = np.fromiter((places.setdefault(key, len(places)) for key in keys), np.intp, len(labels))
-    except TypeError:  # a label that cannot be looked up
+    except TypeError:  # a label that is not hashable
         return labels, np.arange(len(labels))
     first = np.empty(len(places), dtype=object)
     first[:] = [key if type(key) is str else key[1] for key in places]
@@ -111,7 +112,7 @@ def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _texts(labels: NDArray[Any]) -> list[str]:
-    """Return labels as texts, different ones as different texts."""
+    """Return labels as texts, such that different labels have different texts."""
     if labels.dtype.kind in "mM":
         return [MISSING if text == "NaT" else text for text in moment_texts(labels)]
     values = [_number(value) for value in labels.tolist()]
@@ -123,18 +124,15 @@ def _texts(labels: NDArray[Any]) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Return a whole number as such: a batch of whole numbers in which one is missing has them as fractions."""
+    """Return 2.0 as 2: in a column of integers a missing value turns all of them into floats."""
     return int(value) if isinstance(value, float) and value.is_integer() else plain_label(value)
 
 
 def _crossed(a: Grouping, b: Grouping) -> Grouping:
-    """Return the groups of pairs of labels that occur."""
+    """Return the groups of all pairs of labels that occur."""
     pairs, code = np.unique(a.code * len(b.names) + b.code, return_inverse=True)
     names = [f"{a.names[pair // len(b.names)]}, {b.names[pair % len(b.names)]}" for pair in pairs.tolist()]
     return Grouping(code.astype(np.intp), names)
-
-
-Label = str | int | float | bool
 
 
 class RowLabels(NamedTuple):
@@ -145,11 +143,11 @@ class RowLabels(NamedTuple):
 
 
 def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[np.bool_] | None = None) -> RowLabels:
-    """Return labels of any hashable kind as numbers 0, 1, ... in the order of the labels, never of the rows.
+    """Return hashable labels as numbers 0, 1, ... in ascending order of the labels, whatever the order of the rows.
 
-    `n` counts the rows that are left and `keep` marks them among the caller's. Texts, numbers and booleans stay what
-    they are, other labels become texts. Rows without a label are the group "(missing)", as in an audit; a series
-    without a label is refused with its row.
+    `n` is the number of rows that are left and `keep` their mask among the caller's. Texts, numbers and booleans are
+    kept, other labels become texts. Rows without a label are the group "(missing)", as in an audit; for any other
+    `name` a missing label is refused.
 
     >>> read_row_labels(["b", "a", "b"], 3)
     RowLabels(code=array([1, 0, 1]), values=('a', 'b'))
@@ -164,7 +162,7 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
     if missing.any() and name != "groups":
         place = int(np.argmax(missing))
         raise InputError(
-            "{name} must not be missing; {row} is {value}. Give such rows a label of their own, or drop them",
+            "{name} must not be missing; {row} is {value}. Give such rows their own label, or drop them",
             name=name,
             row=int(rows[place]),
             value=column[place],
@@ -207,7 +205,7 @@ def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowL
             code[i] = number.setdefault(label, len(number))
         except TypeError:
             raise InputError(
-                "{name} must be labels that can be told apart, such as texts or numbers; {row} is {value}",
+                "{name} must be hashable labels, such as texts or numbers; {row} is {value}",
                 name=name,
                 row=int(rows[i]),
                 value=label,
@@ -220,7 +218,7 @@ def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowL
 
 
 def label_order(labels: Sequence[Label]) -> list[int]:
-    """Return the places of labels in ascending order; kinds that do not compare stand one after the other."""
+    """Return the order that sorts labels; labels that do not compare are sorted by type first."""
     try:
         return sorted(range(len(labels)), key=labels.__getitem__)
     except TypeError:
@@ -228,7 +226,7 @@ def label_order(labels: Sequence[Label]) -> list[int]:
 
 
 def _plain(labels: list[Any]) -> list[Label]:
-    """Return labels that a file can hold: what is no text and no number becomes a text, different ones different."""
+    """Return labels that JSON can store: texts, numbers and booleans as they are, others as different texts."""
     items = [label.item() if isinstance(label, np.generic) else label for label in labels]
     texts = [item if isinstance(item, Label) else str(item) for item in items]
     if len(set(texts)) == len(texts):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import FloatArray, locked, read_array, refuse_not_finite, refuse_where
+from calibrant.inputs.arrays import FloatArray, Rng, locked, read_array, refuse_not_finite, refuse_where
 from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
@@ -24,9 +24,9 @@ class Mixture(Distribution):
     Parameters
     ----------
     components : sequence of Distribution
-        Distributions of the same n rows and the same kind of outcome. A component that is a mixture is spread out.
+        Distributions of the same n rows and the same kind of outcome. A mixture is replaced by its own components.
     weights : array_like of shape (C,) for all rows, or (n, C)
-        Probability of each component; they sum to 1 within 1e-6.
+        Probability of each component; must sum to 1 within 1e-6.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Mixture(Distribution):
     components: tuple[Distribution, ...]
     weights: FloatArray  # (n, C)
 
-    def __init__(self, components: Iterable[Distribution], weights: Any) -> None:
+    def __init__(self, components: Iterable[Distribution], weights: ArrayLike) -> None:
         distributions = _read_components(components)
         self._hold(**_spread(distributions, _read_weights(weights, distributions[0].n, len(distributions))))
 
@@ -65,19 +65,19 @@ class Mixture(Distribution):
         components = tuple(distribution.take(rows) for distribution in self.components)
         return self._made(components=components, weights=rows_of(self.weights, rows))
 
-    def cdf(self, x: Any) -> FloatArray:
+    def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
         self._refuse_vectors("cdf")
         points = self._points(x)
         return self._summed(points, [distribution.cdf for distribution in self.components])
 
-    def sf(self, x: Any) -> FloatArray:
+    def sf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y > x), accurate where it is small."""
         self._refuse_vectors("sf")
         points = self._points(x)
         return self._summed(points, [distribution.sf for distribution in self.components])
 
-    def ppf(self, q: Any) -> FloatArray:
+    def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y <= x) >= q, to the last digit."""
         self._refuse_vectors("ppf")
         levels = self._levels(q)
@@ -85,7 +85,7 @@ class Mixture(Distribution):
         found = _first(low, high, lambda x: self.cdf(x) >= levels)
         return np.where(levels == 0, low, np.where(levels == 1, high, found))
 
-    def isf(self, q: Any) -> FloatArray:
+    def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y > x) <= q, to the last digit."""
         self._refuse_vectors("isf")
         levels = self._levels(q)
@@ -93,7 +93,7 @@ class Mixture(Distribution):
         found = _first(low, high, lambda x: self.sf(x) <= levels)
         return np.where(levels == 1, low, np.where(levels == 0, high, found))
 
-    def log_density(self, x: Any) -> FloatArray:
+    def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x."""
         points = self._points(x)
         total = np.array(-np.inf)
@@ -104,7 +104,7 @@ class Mixture(Distribution):
             total = np.logaddexp(total, weighted)
         return total
 
-    def sample(self, size: int, rng: Any) -> FloatArray:
+    def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape (n, size, *shape)."""
         source = generator(rng)
         u = source.random((self.n, check_count("size", size)))
@@ -125,7 +125,7 @@ class Mixture(Distribution):
     def _bracket(
         self, levels: FloatArray, quantiles: list[Callable[[Any], FloatArray]]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest quantile of the components that have any weight."""
+        """Return the smallest and the largest quantile of the components with positive weight."""
         low, high = np.array(np.inf), np.array(-np.inf)
         for weight, quantile in zip(self.weights.T, quantiles, strict=True):
             x, present = quantile(levels), beside(weight, levels) > 0
@@ -135,9 +135,9 @@ class Mixture(Distribution):
 
 
 def _first(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
-    """Return the smallest double in [low, high] at which the monotone condition `reached` holds.
+    """Return the smallest double in [low, high] at which the monotone condition `reached` is true.
 
-    The bisection runs over the order numbers of the doubles, so that 64 steps end it wherever the root lies.
+    The bisection runs over the doubles in order, not over their values: 64 steps suffice wherever the root lies.
     """
     a, b = _order_number(low), _order_number(high)
     while (a < b).any():
@@ -175,8 +175,7 @@ def _read_components(components: Any) -> tuple[Distribution, ...]:
         if distribution.n != distributions[0].n:
             raise InputError(
                 f"components must have the same number of rows; component 0 has {distributions[0].n} and component "
-                f"{c} has "
-                f"{distribution.n}. Give each component one value per row"
+                f"{c} has {distribution.n}. Give each component one value per row"
             )
         if distribution.shape != distributions[0].shape:
             raise InputError(
@@ -205,7 +204,7 @@ def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
 
 
 def _spread(distributions: tuple[Distribution, ...], weights: FloatArray) -> dict[str, Any]:
-    """Return components none of which is a mixture, and their weights."""
+    """Return the components, with mixtures replaced by their own components, and the weights."""
     flat: list[Distribution] = []
     columns: list[FloatArray] = []
     for distribution, weight in zip(distributions, weights.T, strict=True):

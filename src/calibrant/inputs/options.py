@@ -1,4 +1,4 @@
-"""Checks of options that many verbs share."""
+"""Checks of options that many verbs share: choices, counts, levels and random generators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from calibrant.inputs.arrays import FloatArray, locked, read_numbers
 
 BIN_RULES = ("cube-root", "sweep")
 MOST_BINS = 10_000_000
-MOST = 10**9  # of anything that is counted
+MOST = 10**9  # of anything that an option counts
+DIGITS = 10  # levels that agree to this many digits are equal: 1 - 0.9 is 0.09999999999999998
+MAX_LEVELS_SHOWN = 12
+MEANING = {
+    "level": "It is nominal coverage, such as 0.9, never alpha",
+    "levels": "It is the probability of staying at or below the quantile",
+}
 
 
 def check_choice(name: str, value: object, *choices: object) -> None:
@@ -25,7 +31,7 @@ def check_choice(name: str, value: object, *choices: object) -> None:
 
 
 def as_number(value: Any) -> float:
-    """Return an option as float64; NaN if it is no real number, or a whole number that float64 cannot hold."""
+    """Return an option as float64; NaN if it is not a real number, or too large for float64."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return np.nan
     try:
@@ -48,7 +54,7 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
 
 
 def check_positive(name: str, value: Any, such_as: str) -> float:
-    """Return a finite number above 0; True is no number."""
+    """Return a finite number above 0; True is not a number."""
     found = as_number(value)
     if not 0 < found < np.inf:
         raise InputError(f"{name} must be a number above 0, {such_as}; got {shown(value)}")
@@ -80,34 +86,25 @@ def check_bins(bins: Any, strategy: Any, *, strategies: tuple[str, ...] = ("widt
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return the generator that `rng` (a Generator or a whole number) stands for."""
+    """Return a Generator as it is, and a new one for a seed."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, Integral) and not isinstance(rng, (bool, np.bool_)) and int(rng) >= 0:
         return np.random.default_rng(int(rng))
     raise InputError(
-        f"rng must be a numpy Generator or a whole number of at least 0, so that the call can be repeated; "
+        "rng must be a numpy Generator or a whole number of at least 0, which makes the call repeatable; "
         f"got {shown(rng)} ({type(rng).__name__})"
     )
 
 
 def seed_of(rng: Any) -> int:
-    """Return the whole number that stands for `rng` in other processes; a Generator gives one and goes on.
+    """Return a seed for other processes: `rng` itself if it is a number, else a number drawn from it.
 
     >>> seed_of(7)
     7
     """
-    generator(rng)  # refuses what is neither
+    generator(rng)  # refuses anything else
     return int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
-
-
-DIGITS = 10  # levels are equal if they agree to so many: 1 - 0.9 is 0.09999999999999998
-FEW = 12  # levels that are shown one by one
-
-MEANING = {
-    "level": "It is nominal coverage, such as 0.9, never alpha",
-    "levels": "It is the probability of staying at or below the quantile",
-}
 
 
 def read_levels(levels: Any, name: str = "level") -> tuple[FloatArray, bool]:
@@ -122,24 +119,24 @@ def read_levels(levels: Any, name: str = "level") -> tuple[FloatArray, bool]:
         remedy = "Divide percentages by 100" if 1 < value <= 100 else MEANING[name]
         raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}. {remedy}")
     if np.unique(found.round(DIGITS)).size < found.size:
-        raise InputError(f"{name} must not hold a value twice; got {shown(found.tolist())}")
+        raise InputError(f"{name} must not contain a value twice; got {shown(found.tolist())}")
     return locked(found), given.ndim == 0
 
 
 def levels_shown(levels: FloatArray, single: bool, name: str = "level") -> str:
-    """Return levels as the `repr` of a prediction shows them: each of a few, the ends of many.
+    """Return levels as the `repr` of a prediction shows them: up to 12 one by one, more by their ends.
 
     >>> levels_shown(np.array([0.1, 0.5]), False), levels_shown(np.linspace(0.01, 0.99, 99), False)
     ('level=[0.1, 0.5]', '99 levels from 0.01 to 0.99')
     """
-    if levels.size > FEW:
+    if levels.size > MAX_LEVELS_SHOWN:
         return f"{levels.size} levels from {levels.min():.10g} to {levels.max():.10g}"
     listed = [float(f"{level:.10g}") for level in levels]
     return f"{name}={listed[0] if single else listed}"
 
 
 def _in_double(levels: NDArray[Any]) -> FloatArray:
-    """Return levels as float64; one of lower precision is the shortest decimal that it stands for.
+    """Return levels as float64; levels of lower precision become the shortest decimal that rounds to them.
 
     >>> _in_double(np.array([0.9], np.float32)).tolist()
     [0.9]
@@ -150,7 +147,7 @@ def _in_double(levels: NDArray[Any]) -> FloatArray:
 
 
 def place_of(level: Any, levels: FloatArray, name: str = "level") -> int:
-    """Return where a level stands among others."""
+    """Return the index of a level among others."""
     wanted, single = read_levels(level, name)
     if not single:
         raise InputError(f"{name} must be one number; got {shown(level)}")

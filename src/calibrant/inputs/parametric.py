@@ -1,20 +1,23 @@
-"""Parametric predictive distributions: Normal, Laplace and multivariate Normal."""
+"""Parametric predictive distributions: `Normal`, `Laplace` and `MvNormal`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from math import log, pi
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import (
     FloatArray,
+    Rng,
     locked,
     read_array,
-    read_columns,
+    read_parameters,
     refuse_not_finite,
     refuse_not_positive,
     refuse_where,
@@ -23,8 +26,107 @@ from calibrant.inputs.distribution import Distribution, Selection, beside, rows_
 from calibrant.inputs.options import check_count, generator
 
 
+class Standard(NamedTuple):
+    """A distribution of one number that is symmetric around 0; `log_density` is up to the constant `log_constant`."""
+
+    cdf: Callable[[FloatArray], FloatArray]
+    quantile: Callable[[FloatArray], FloatArray]
+    log_density: Callable[[FloatArray], FloatArray]
+    log_constant: float
+    draw: Callable[[np.random.Generator, tuple[int, int]], FloatArray]
+
+
+class LocationScale(Distribution):
+    """A standard distribution that is shifted and scaled in each row; its first field is the location."""
+
+    _standard: ClassVar[Standard]
+
+    @property
+    def _parameters(self) -> tuple[FloatArray, FloatArray]:
+        location, scale = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return location, scale
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self._parameters[0])
+
+    def take(self, rows: Selection) -> Self:
+        """Return the distribution of these rows alone."""
+        names = (field.name for field in fields(self))  # type: ignore[arg-type]
+        return self._made(**{name: rows_of(getattr(self, name), rows) for name in names})
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return P(Y <= x)."""
+        return self._standard.cdf(self._standardised(x))
+
+    def sf(self, x: ArrayLike) -> FloatArray:
+        """Return P(Y > x), accurate where it is small."""
+        return self._standard.cdf(-self._standardised(x))
+
+    def ppf(self, q: ArrayLike) -> FloatArray:
+        """Return the x with P(Y <= x) = q."""
+        return self._at(self._standard.quantile(self._levels(q)))
+
+    def isf(self, q: ArrayLike) -> FloatArray:
+        """Return the x with P(Y > x) = q, accurate where q is small."""
+        return self._at(-self._standard.quantile(self._levels(q)))
+
+    def log_density(self, x: ArrayLike) -> FloatArray:
+        """Return the natural logarithm of the density at x."""
+        z = self._standardised(x)
+        return self._standard.log_density(z) - beside(np.log(self._parameters[1]), z) - self._standard.log_constant
+
+    def sample(self, size: int, rng: Rng) -> FloatArray:
+        """Return `size` independent draws of every row, of shape (n, size)."""
+        location, scale = self._parameters
+        draws = self._standard.draw(generator(rng), (self.n, check_count("size", size)))
+        draws *= scale[:, None]
+        draws += location[:, None]
+        return draws
+
+    def _at(self, z: FloatArray) -> FloatArray:
+        location, scale = (beside(parameter, z) for parameter in self._parameters)
+        return location + scale * z
+
+    def _standardised(self, x: ArrayLike) -> FloatArray:
+        points = self._points(x)
+        location, scale = (beside(parameter, points) for parameter in self._parameters)
+        with np.errstate(over="ignore"):  # a distance beyond float64 is infinite
+            z: FloatArray = (points - location) / scale
+        return z
+
+
+def _normal_cdf(z: FloatArray) -> FloatArray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def _normal_quantile(q: FloatArray) -> FloatArray:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(q))
+
+
+def _normal_log_density(z: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return -0.5 * (z * z)
+
+
+def _laplace_cdf(z: FloatArray) -> FloatArray:
+    tail: FloatArray = 0.5 * np.exp(-np.abs(z))
+    return np.where(z < 0, tail, 1 - tail)
+
+
+def _laplace_quantile(q: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):  # log(0) = -inf at q = 0 and q = 1
+        tail: FloatArray = np.log(2 * np.minimum(q, 1 - q))  # 1 - q is exact where it is the smaller one
+    return np.where(q < 0.5, tail, -tail)
+
+
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Normal(Distribution):
+class Normal(LocationScale):
     """A normal distribution per row.
 
     Parameters
@@ -46,76 +148,20 @@ class Normal(Distribution):
            [10.  , 13.92]])
     """
 
+    _standard = Standard(
+        _normal_cdf, _normal_quantile, _normal_log_density, 0.5 * log(2 * pi), np.random.Generator.standard_normal
+    )
     mean: FloatArray  # (n,)
     std: FloatArray  # (n,)
 
-    def __init__(self, mean: Any, std: Any) -> None:
-        means, stds = read_columns(mean=mean, std=std)
+    def __init__(self, mean: ArrayLike, std: ArrayLike) -> None:
+        means, stds = read_parameters(mean=mean, std=std)
         refuse_not_positive(stds, "std")
         self._hold(mean=means, std=stds)
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.mean)
-
-    def take(self, rows: Selection) -> Normal:
-        """Return the distribution of these rows alone."""
-        return self._made(mean=rows_of(self.mean, rows), std=rows_of(self.std, rows))
-
-    def cdf(self, x: Any) -> FloatArray:
-        """Return P(Y <= x)."""
-        return _phi(self._standardised(x))
-
-    def sf(self, x: Any) -> FloatArray:
-        """Return P(Y > x), accurate where it is small."""
-        return _phi(-self._standardised(x))
-
-    def ppf(self, q: Any) -> FloatArray:
-        """Return the x with P(Y <= x) = q."""
-        z = _quantile(self._levels(q))
-        return beside(self.mean, z) + beside(self.std, z) * z
-
-    def isf(self, q: Any) -> FloatArray:
-        """Return the x with P(Y > x) = q, accurate where q is small."""
-        z = _quantile(self._levels(q))
-        return beside(self.mean, z) - beside(self.std, z) * z
-
-    def log_density(self, x: Any) -> FloatArray:
-        """Return the natural logarithm of the density at x."""
-        z = self._standardised(x)
-        with np.errstate(over="ignore"):
-            square = z * z
-        return -0.5 * square - beside(np.log(self.std), z) - 0.5 * log(2 * pi)
-
-    def sample(self, size: int, rng: Any) -> FloatArray:
-        """Return `size` independent draws of every row, of shape (n, size)."""
-        draws = generator(rng).standard_normal((self.n, check_count("size", size)))
-        draws *= self.std[:, None]
-        draws += self.mean[:, None]
-        return draws
-
-    def _standardised(self, x: Any) -> FloatArray:
-        points = self._points(x)
-        with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
-            z: FloatArray = (points - beside(self.mean, points)) / beside(self.std, points)
-        return z
-
-
-def _phi(z: FloatArray) -> FloatArray:
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(z))
-
-
-def _quantile(q: FloatArray) -> FloatArray:
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(q))
-
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """A Laplace (double exponential) distribution per row, with density exp(-abs(x - loc) / scale) / (2 scale).
 
     Parameters
@@ -134,73 +180,20 @@ class Laplace(Distribution):
     array([-6.])
     """
 
+    _standard = Standard(
+        _laplace_cdf, _laplace_quantile, lambda z: -np.abs(z), log(2), lambda rng, shape: rng.laplace(size=shape)
+    )
     loc: FloatArray  # (n,)
     scale: FloatArray  # (n,)
 
-    def __init__(self, loc: Any, scale: Any) -> None:
-        locs, scales = read_columns(loc=loc, scale=scale)
+    def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
+        locs, scales = read_parameters(loc=loc, scale=scale)
         refuse_not_positive(scales, "scale")
         self._hold(loc=locs, scale=scales)
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.loc)
 
-    def take(self, rows: Selection) -> Laplace:
-        """Return the distribution of these rows alone."""
-        return self._made(loc=rows_of(self.loc, rows), scale=rows_of(self.scale, rows))
-
-    def cdf(self, x: Any) -> FloatArray:
-        """Return P(Y <= x)."""
-        return _below(self._standardised(x))
-
-    def sf(self, x: Any) -> FloatArray:
-        """Return P(Y > x), accurate where it is small."""
-        return _below(-self._standardised(x))
-
-    def ppf(self, q: Any) -> FloatArray:
-        """Return the x with P(Y <= x) = q."""
-        z = _quantile_laplace(self._levels(q))
-        return beside(self.loc, z) + beside(self.scale, z) * z
-
-    def isf(self, q: Any) -> FloatArray:
-        """Return the x with P(Y > x) = q, accurate where q is small."""
-        z = _quantile_laplace(self._levels(q))
-        return beside(self.loc, z) - beside(self.scale, z) * z
-
-    def log_density(self, x: Any) -> FloatArray:
-        """Return the natural logarithm of the density at x."""
-        z = self._standardised(x)
-        return -np.abs(z) - beside(np.log(self.scale), z) - log(2)
-
-    def sample(self, size: int, rng: Any) -> FloatArray:
-        """Return `size` independent draws of every row, of shape (n, size)."""
-        draws = generator(rng).laplace(size=(self.n, check_count("size", size)))
-        draws *= self.scale[:, None]
-        draws += self.loc[:, None]
-        return draws
-
-    def _standardised(self, x: Any) -> FloatArray:
-        points = self._points(x)
-        with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
-            z: FloatArray = (points - beside(self.loc, points)) / beside(self.scale, points)
-        return z
-
-
-def _below(z: FloatArray) -> FloatArray:
-    tail: FloatArray = 0.5 * np.exp(-np.abs(z))
-    return np.where(z < 0, tail, 1 - tail)
-
-
-def _quantile_laplace(q: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):  # log(0) = -inf at q = 0 and q = 1
-        tail: FloatArray = np.log(2 * np.minimum(q, 1 - q))  # 1 - q is exact where it is the smaller one
-    return np.where(q < 0.5, tail, -tail)
-
-
-ASYMMETRY = 1e-6  # of the product of the two standard deviations: what float32 leaves
-SINGULAR = 4 * np.finfo(np.float64).eps  # times D: a share of variance that is rounding
+ASYMMETRY = 1e-6  # of the product of two standard deviations: the rounding error of float32
+SINGULAR = 4 * np.finfo(np.float64).eps  # times D: a share of variance that may be rounding error
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -231,7 +224,7 @@ class MvNormal(Distribution):
     mean: FloatArray  # (n, D)
     cov: FloatArray  # (n, D, D); a covariance shared by all rows takes the memory of one
 
-    def __init__(self, mean: Any, cov: Any) -> None:
+    def __init__(self, mean: ArrayLike, cov: ArrayLike) -> None:
         means = _read_mean(mean)
         self._hold(mean=means, cov=_read_cov(cov, *means.shape))
 
@@ -262,7 +255,7 @@ class MvNormal(Distribution):
         cov = _repeated(self._each_cov, len(mean)) if self.is_shared else rows_of(self.cov, rows)
         return self._made(mean=mean, cov=cov)
 
-    def log_density(self, x: Any) -> FloatArray:
+    def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x, of shape (n, D) or (n, k, D)."""
         points = self._points(x)
         several = points.ndim == 3
@@ -275,7 +268,7 @@ class MvNormal(Distribution):
         value: FloatArray = -0.5 * square - half_log_det[:, None] - 0.5 * self.shape[0] * log(2 * pi)
         return value if several else value[:, 0]
 
-    def sample(self, size: int, rng: Any) -> FloatArray:
+    def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape (n, size, D)."""
         noise = generator(rng).standard_normal((self.n, check_count("size", size), self.shape[0]))
         draws: FloatArray = noise @ self._factor().swapaxes(1, 2)
@@ -283,12 +276,12 @@ class MvNormal(Distribution):
         return draws
 
     def _factor(self) -> FloatArray:
-        """Return L with L L^T = cov, of shape (n, D, D), or (1, D, D) when it is shared."""
+        """Return L with L L^T = cov, of shape (n or 1, D, D)."""
         return np.asarray(np.linalg.cholesky(self._each_cov), dtype=np.float64)
 
     @property
     def _each_cov(self) -> FloatArray:
-        """The covariances that differ: one of them when it is shared."""
+        """All covariances, or the one that all rows share, of shape (n or 1, D, D)."""
         return self.cov[:1] if self.is_shared else self.cov
 
 
@@ -322,7 +315,7 @@ def _read_cov(cov: Any, n: int, D: int) -> FloatArray:
 
 
 def _symmetric(cov: FloatArray) -> FloatArray:
-    """Return exactly symmetric matrices, one or one per row, or name the first that is no covariance."""
+    """Return exactly symmetric matrices, one or one per row; refuse a matrix that is not a covariance."""
     axes = ("row", "line", "column")[-cov.ndim :]
     refuse_not_finite(cov, "cov", axes=axes)
     variance = np.diagonal(cov, axis1=-2, axis2=-1)
@@ -351,7 +344,7 @@ def _refuse_indefinite(cov: FloatArray, std: FloatArray) -> None:
     except np.linalg.LinAlgError:
         correlation = cov / std[..., :, None] / std[..., None, :]
         left = np.linalg.eigvalsh(correlation)[..., 0]
-    else:  # what is left of each variance once the coordinates before it are known
+    else:  # the share of each variance that the coordinates before it do not explain
         left = ((np.diagonal(L, axis1=-2, axis2=-1) / std) ** 2).min(axis=-1)
         if left.min() > limit:
             return

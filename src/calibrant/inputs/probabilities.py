@@ -1,24 +1,16 @@
-"""Probabilities: the typed, checked predictions that everything behind the boundary works on."""
+"""Probabilities of an event or of classes: checked rows, and the reductions of class probabilities to one event."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import (
-    FloatArray,
-    as_array,
-    is_missing,
-    is_number,
-    is_unit,
-    numbers_of_objects,
-    read_weights,
-    take_weights,
-)
+from calibrant.inputs.arrays import FloatArray, Labels, as_array, is_unit, read_objects, read_weights, take_weights
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.labels import Rows, read_classes, read_columns, read_events
 from calibrant.inputs.options import check_count
@@ -67,23 +59,23 @@ class Classes:
         return Classes(self.y[rows], self.P[rows], take_weights(self.w, rows))
 
     def top_label(self) -> Binary:
-        """Return whether the most probable class (the first of tied ones) came true, and its probability."""
+        """Return whether the most probable class (the first of tied ones) occurred, and its probability."""
         top = self.P.argmax(axis=1)
         confidence = np.take_along_axis(self.P, top[:, None], axis=1)[:, 0]
         return Binary((top == self.y).view(np.uint8), confidence, self.w)
 
     def one_vs_rest(self, k: int) -> Binary:
-        """Return whether class k came true, and its probability."""
+        """Return whether class k occurred, and its probability."""
         return Binary((self.y == k).view(np.uint8), self.P[:, k], self.w)
 
     def by_predicted_label(self) -> tuple[Binary, ...]:
-        """Return the rows of `top_label` split by the predicted label; a label never predicted has no rows."""
+        """Return the rows of `top_label`, split by the predicted label; a label that was never predicted has none."""
         top, rows = self.P.argmax(axis=1), self.top_label()
         return tuple(rows.take(np.flatnonzero(top == k)) for k in range(self.K))
 
 
 def two_columns(p: NDArray[np.floating[Any]]) -> FloatArray:
-    """Return the class probabilities (1 - p, p) that one probability per row stands for."""
+    """Return one probability per row as probabilities (1 - p, p) of two classes."""
     q = p.astype(np.float64, copy=False)
     return np.stack([1 - q, q], axis=1)
 
@@ -110,7 +102,7 @@ def read_probabilities(
 def read_binary(
     y: Any, prediction: Any, *, verb: str, weights: Any = None, classes: Any = None, pos_label: Any = None
 ) -> Binary:
-    """Return checked rows of a 1-D prediction; (n, K) is refused and the reductions are named."""
+    """Return checked rows of a 1-D prediction; refuse (n, K) and name the reductions."""
     p = _read_floats(prediction)
     if p.ndim == 2:
         raise InputError(
@@ -132,7 +124,7 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     if isinstance(prediction, Distribution):
         raise InputError(
             f"prediction must be probabilities here; got a predictive distribution, {type(prediction).__name__}. "
-            "skce, ucme, skce_test and cme_test judge distributions"
+            "skce, ucme, skce_test and cme_test take distributions"
         )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
@@ -147,29 +139,15 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
     if array.dtype.kind == "O":
-        array = _from_objects(array)
+        array = read_objects(array, "prediction", "numbers in [0, 1]", booleans=False)
     if array.dtype.kind != "f":
         raise InputError(
             f"prediction must be probabilities (floating point numbers in [0, 1]); got values of type {array.dtype}, "
-            f"such as {shown(array.reshape(-1)[0])}; convert them with .astype(float) if they are meant as such"
+            f"such as {shown(array.reshape(-1)[0])}; if they are probabilities, convert them with .astype(float)"
         )
     if array.dtype.itemsize > 8 or not array.dtype.isnative:
         return array.astype(np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("="))
     return array
-
-
-def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Turn Python numbers into floats; missing ones are refused later, with their row."""
-    columns = array.size // array.shape[0]
-    for i, value in enumerate(array.reshape(-1).tolist()):
-        if not (is_number(value) or is_missing(value)):
-            raise InputError(
-                f"prediction must be numbers in [0, 1]; {{row}} is {{value}} ({type(value).__name__})",
-                row=i // columns,
-                value=value,
-            )
-    numbers = numbers_of_objects(array)
-    return array if numbers is None else numbers
 
 
 def _read_rows(y: Any, n: int, weights: Any) -> tuple[NDArray[Any], FloatArray]:
@@ -188,7 +166,7 @@ def _read_rows(y: Any, n: int, weights: Any) -> tuple[NDArray[Any], FloatArray]:
 def _drop_weightless(
     y: NDArray[Any], P: NDArray[Any], w: FloatArray
 ) -> tuple[NDArray[Any], NDArray[Any], FloatArray, Rows | None]:
-    """Drop rows of weight 0 and return the caller's numbers of the rows that stay (None: all)."""
+    """Drop rows of weight 0; also return the row numbers of those that are left (None: all)."""
     if is_unit(w) or w.min() > 0:
         return y, P, w, None
     rows = np.flatnonzero(w)
@@ -236,8 +214,8 @@ def _check_simplex(P: NDArray[Any], rows: Rows | None) -> None:
 Pair = tuple[NDArray[np.bool_], NDArray[np.floating[Any]]]
 
 
-def top_label(y: Any, prediction: Any, *, classes: Any = None) -> Pair:
-    """Return whether the most probable class came true, and the probability it was given.
+def top_label(y: ArrayLike, prediction: ArrayLike, *, classes: Labels | None = None) -> Pair:
+    """Return whether the most probable class occurred, and its predicted probability.
 
     Parameters
     ----------
@@ -251,7 +229,7 @@ def top_label(y: Any, prediction: Any, *, classes: Any = None) -> Pair:
     Returns
     -------
     correct, confidence
-        A binary problem for every verb of one probability per row. Of tied classes the first wins.
+        Outcomes and probabilities for every verb that takes one probability per row. Of tied classes the first counts.
 
     Examples
     --------
@@ -262,8 +240,8 @@ def top_label(y: Any, prediction: Any, *, classes: Any = None) -> Pair:
     return _pair(_classes(y, prediction, classes, "top_label").top_label())
 
 
-def one_vs_rest(y: Any, prediction: Any, k: Any, *, classes: Any = None) -> Pair:
-    """Return whether class k came true, and the probability it was given.
+def one_vs_rest(y: ArrayLike, prediction: ArrayLike, k: Hashable, *, classes: Labels | None = None) -> Pair:
+    """Return whether class k occurred, and its predicted probability.
 
     Parameters
     ----------
@@ -299,7 +277,10 @@ def _column(k: Any, K: int, classes: Any) -> int:
 def _classes(y: Any, prediction: Any, classes: Any, verb: str) -> Classes:
     rows = read_probabilities(y, prediction, classes=classes)
     if isinstance(rows, Binary):
-        raise InputError(f"{verb} reduces class probabilities of shape (n, K); got a 1-D prediction, which needs none")
+        raise InputError(
+            f"{verb} reduces class probabilities of shape (n, K) to one probability per row; got a 1-D prediction, "
+            "which needs no reduction"
+        )
     return rows
 
 

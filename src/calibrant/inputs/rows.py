@@ -1,4 +1,4 @@
-"""Outcomes judged by predictive distributions: real numbers or vectors at the boundary."""
+"""Checked rows: outcomes with predictive distributions, intervals, quantiles, sets or values of distributions."""
 
 from __future__ import annotations
 
@@ -28,17 +28,26 @@ from calibrant.inputs.samples import Samples, float_type
 from calibrant.inputs.sets import Sets
 
 DOUBLE = np.dtype(np.float64)
+AS_INTERVALS = {
+    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
+    "distributions": "Call .interval(level) on it",
+    "samples": "Call .interval(level) on it",
+}
+"""What verbs of intervals advise for other kinds of prediction."""
+
+J = TypeVar("J", bound="Judged")
+Prediction = Intervals | Sets | Quantiles | CdfValues
 
 
 @dataclass(frozen=True, eq=False)
 class DistributionRows:
-    """Outcomes y, the distribution that was predicted for each of them, weights w: one per row, all legal."""
+    """Outcomes y, their predictive distributions and weights w: one per row, all checked."""
 
     y: FloatArray  # (n, *distribution.shape)
     distribution: Distribution
     w: FloatArray
-    keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
-    dtype: np.dtype[Any] = DOUBLE  # the coarser type of outcomes and draws, in which they are compared
+    keep: NDArray[np.bool_] | None = None  # mask of the rows that are left of the caller's; None: all
+    dtype: np.dtype[Any] = DOUBLE  # the less precise type of outcomes and draws, in which they are compared
 
     @property
     def n(self) -> int:
@@ -53,7 +62,7 @@ class DistributionRows:
 
 
 def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> DistributionRows:
-    """Return checked rows of outcomes and their distributions; rows of weight 0 are dropped.
+    """Return checked rows of outcomes and their predictive distributions; rows of weight 0 are dropped.
 
     >>> from calibrant import Normal
     >>> rows = read_outcomes([0.5, 1.5, 2.5], Normal([0, 1, 2], 1.0), weights=[1, 0, 2])
@@ -93,8 +102,7 @@ def _check_shape(y: NDArray[Any], distribution: Distribution) -> None:
         return
     raise InputError(
         f"y must have shape {expected}, {'one vector' if distribution.shape else 'one number'} for each of the "
-        f"{distribution.n} rows of "
-        f"{type(distribution).__name__}; got shape {y.shape}. {_shape_remedy(y, distribution)}"
+        f"{distribution.n} rows of {type(distribution).__name__}; got shape {y.shape}. {_shape_remedy(y, distribution)}"
     )
 
 
@@ -109,7 +117,7 @@ def _shape_remedy(y: NDArray[Any], distribution: Distribution) -> str:
     if not distribution.shape and y.shape == (distribution.n, 1):
         return "Pass its one column as y[:, 0]"
     if not distribution.shape and y.ndim == 2:
-        return "Vectors are judged by a distribution of vectors, such as MvNormal(mean, cov)"
+        return "Vectors need a distribution of vectors, such as MvNormal(mean, cov)"
     if y.ndim == 1 and distribution.shape == (1,):
         return "Pass y[:, None], vectors of one coordinate"
     if y.ndim == 1:
@@ -120,7 +128,7 @@ def _shape_remedy(y: NDArray[Any], distribution: Distribution) -> str:
 def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
     """Raise an error that shows the first missing or infinite outcome; `rows` are the caller's row numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(y.sum()):  # then all are; one pass that writes nothing
+        if np.isfinite(y.sum()):  # then all are finite, which one pass without a temporary array shows
             return
     bad = ~np.isfinite(y)
     if not bad.any():
@@ -134,23 +142,16 @@ def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
     )
 
 
-AS_INTERVALS = {
-    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
-    "distributions": "Call .interval(level) on it",
-    "samples": "Call .interval(level) on it",
-}
-"""What verbs of intervals advise for other kinds of prediction."""
-
-J = TypeVar("J", bound="Judged")
-Prediction = Intervals | Sets | Quantiles | CdfValues
+DrawnRows = Binary | Classes | DistributionRows
+"""Rows whose outcomes can be redrawn from the predictions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Outcomes y, what was predicted for them, weights w: one per row, all legal.
+    """Outcomes y, predictions of regions or of distribution functions, and weights w: one per row, all checked.
 
-    `keep` marks which of the caller's rows these are, None if all of them: what else the caller gives per row, such as
-    groups, is cut by it. Rows taken later do not know it.
+    `keep` is the mask of the rows that are left of the caller's, None if all are: further columns of the caller, such
+    as groups, must be cut by it. It is None in rows returned by `take`.
     """
 
     y: NDArray[Any]
@@ -164,7 +165,7 @@ class Judged:
         return int(self.prediction.n)
 
     def take(self, rows: Rows | slice) -> Self:
-        """Return these rows alone; a slice shares memory."""
+        """Return these rows alone; a slice is not copied."""
         w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
         return type(self)(self.y[rows], self.prediction.take(rows), w)
 
@@ -182,7 +183,7 @@ class IntervalRows(Judged):
 
     @property
     def sizes(self) -> FloatArray:
-        """Width of each interval, (n, L); infinite if a bound is."""
+        """Width of each interval, (n, L); infinite if a bound is infinite."""
         with np.errstate(over="ignore"):
             return np.asarray(self.prediction.upper - self.prediction.lower)
 
@@ -215,13 +216,13 @@ class SetRows(Judged):
 
 
 class CdfRows(Judged):
-    """Values of a distribution function; y is not needed and holds nothing."""
+    """Values of distribution functions at the outcomes; y is empty."""
 
     prediction: CdfValues
 
 
 def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> Judged:
-    """Return checked rows; rows of weight 0 are dropped."""
+    """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
     n = _rows_of(prediction)
     w = read_weights(weights, n)
     rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
@@ -233,7 +234,7 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
         )
     if isinstance(prediction, CdfValues):
         if y is not None:
-            raise InputError("CdfValues hold the outcome already; pass None for y")
+            raise InputError("CdfValues contain the outcome already; pass None for y")
         return _kept(CdfRows(np.zeros((n, 0)), prediction, w), rows)
     outcomes = read_numbers(y, "y")
     _check_length(outcomes, prediction)
@@ -247,7 +248,7 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
 
 
 def without_outcome(prediction: Any, *, weights: Any = None) -> Judged:
-    """Return rows of predictions alone, for measurements that look at no outcome."""
+    """Return rows of predictions alone, for measurements that do not use outcomes."""
     n = _rows_of(prediction)
     w = read_weights(weights, n)
     rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
@@ -292,6 +293,3 @@ def _check_length(y: NDArray[Any], prediction: Prediction) -> None:
             f"y and {name} must have the same number of rows; got {y.shape[0]} outcomes and {prediction.n} "
             "predictions. Take both from the same table"
         )
-
-
-DrawnRows = Binary | Classes | DistributionRows

@@ -1,4 +1,4 @@
-"""Draws that stand for a distribution."""
+"""Draws from the predictive distribution of each row."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_where
+from calibrant.inputs.arrays import FloatArray, Rng, locked, read_numbers, refuse_where
 from calibrant.inputs.distribution import Distribution, Selection, rows_of
 from calibrant.inputs.options import check_count, generator
 
 if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
 
-BLOCK = 1 << 18  # numbers that are looked at together
+BLOCK = 1 << 18  # numbers that are checked together
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Samples(Distribution):
-    """Draws of the predictive distribution of each row: an ensemble, posterior draws.
+    """Draws from the predictive distribution of each row, such as an ensemble or posterior draws.
 
     Parameters
     ----------
     draws : array_like of shape (n, M), or (n, M, D) for vectors
-        M draws per row, in that order of axes: ``draws[i]`` belongs to outcome i. An array of shape (M, n, D) is
-        turned with ``numpy.swapaxes(draws, 0, 1)``; where n = M nobody but you can see which it is. Infinite draws
-        are legal where only their order counts. Arrays of floats are not copied: leave them as they are while the
+        M draws per row, with the axes in this order: ``draws[i]`` belongs to outcome i. Transpose an array of shape
+        (M, n, D) with ``numpy.swapaxes(draws, 0, 1)``; if n = M, swapped axes cannot be detected. Infinite draws are
+        allowed where only the order of draws matters. Arrays of floats are not copied: do not change them while the
         samples are in use.
     log_density : array_like of shape (n, M), optional
-        Log density of the predictive distribution at each draw, where the model can tell it. Held as `log_densities`.
+        Log density of the predictive distribution at each draw, if the model provides it. Stored as `log_densities`.
 
     Notes
     -----
-    As a distribution this is the empirical one, with mass 1/M on each draw of the row; it has no density. Draws of one
-    parameter pushed through all rows make the rows dependent, which tests do not allow for.
+    The distribution is the empirical one, with probability 1/M for each draw of the row; it has no density. If the same
+    draws of a parameter are used for all rows, the rows are dependent; tests do not account for this.
 
     Examples
     --------
@@ -55,18 +55,18 @@ class Samples(Distribution):
     log_densities: NDArray[Any] | None  # (n, M), of such a type too
     finite: bool
 
-    def __init__(self, draws: Any, log_density: Any = None) -> None:
+    def __init__(self, draws: ArrayLike, log_density: ArrayLike | None = None) -> None:
         array = _read_draws(draws)
         log_densities = _read_log_densities(log_density, array.shape[:2])
         self._hold(held=array, log_densities=log_densities, finite=_is_finite(array))
 
     @cached_property
     def draws(self) -> FloatArray:
-        """The draws as finite float64 numbers, to compute with; infinite ones are refused."""
+        """The draws in float64; infinite draws are refused."""
         if not self.finite:
             place = _first(self.held, np.isinf)
             raise InputError(
-                "draws must be finite here, where more than their order counts; {row}{member} is {value}. "
+                "draws must be finite for measurements that use more than their order; {row}{member} is {value}. "
                 "ranks, pit and coverage take infinite draws",
                 row=place[0] if place else 0,
                 member=_member(place),
@@ -100,17 +100,17 @@ class Samples(Distribution):
         held = rows_of(self.held, rows)
         return self._made(held=held, log_densities=log_densities, finite=self.finite or _is_finite(held))
 
-    def cdf(self, x: Any) -> FloatArray:
+    def cdf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws <= x."""
         self._refuse_vectors("cdf")
         return self._share(x, np.less_equal)
 
-    def sf(self, x: Any) -> FloatArray:
+    def sf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws > x."""
         self._refuse_vectors("sf")
         return self._share(x, np.greater)
 
-    def ppf(self, q: Any) -> FloatArray:
+    def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest draw x with P(Y <= x) >= q."""
         self._refuse_vectors("ppf")
         levels = self._levels(q)
@@ -119,7 +119,7 @@ class Samples(Distribution):
         k += k / self.M < levels
         return self._kth(k)
 
-    def isf(self, q: Any) -> FloatArray:
+    def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest draw x with P(Y > x) <= q."""
         self._refuse_vectors("isf")
         levels = self._levels(q)
@@ -128,25 +128,24 @@ class Samples(Distribution):
         above -= above / self.M > levels
         return self._kth(self.M - above)
 
-    def log_density(self, x: Any) -> FloatArray:
-        """Refuse: draws do not tell a density."""
+    def log_density(self, x: ArrayLike) -> FloatArray:
+        """Raise an error: draws do not determine a density."""
         raise NotApplicableError(
-            "Samples has no log_density(...): draws do not tell a density. Use a distribution that has one, such as "
-            "Normal; "
-            "densities known at the draws are held as log_densities"
+            "Samples has no log_density(...): draws do not determine a density. Use a distribution that has one, such "
+            "as Normal; log densities at the draws are in log_densities"
         )
 
-    def sample(self, size: int, rng: Any) -> FloatArray:
+    def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
         chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
         drawn = np.take_along_axis(self.held, chosen[..., None] if self.shape else chosen, axis=1)
         return drawn.astype(np.float64, copy=False)
 
-    def interval(self, level: Any) -> Intervals:
-        """Return intervals between order statistics that exchangeable draws cover with at least the level.
+    def interval(self, level: float | ArrayLike) -> Intervals:
+        """Return intervals between order statistics; they cover with at least the level if draws are exchangeable.
 
         [x_(a), x_(b)] with a = ⌊(M + 1) α/2⌋ and b = ⌈(M + 1)(1 - α/2)⌉, where x_(0) = -inf and x_(M+1) = inf, covers
-        with probability (b - a)/(M + 1). The products are rounded to 1e-10 first: 20 · 0.05 is to be 1.
+        with probability (b - a)/(M + 1). The products are rounded to 1e-10 first, because 20 · 0.05 must be 1.
         """
         from calibrant.inputs.intervals import Intervals
         from calibrant.inputs.options import read_levels
@@ -160,11 +159,11 @@ class Samples(Distribution):
         low, high = ordered[:, a], ordered[:, b]
         return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
 
-    def _share(self, x: Any, holds: np.ufunc) -> FloatArray:
+    def _share(self, x: ArrayLike, holds: np.ufunc) -> FloatArray:
         points = self._points(x)
         columns = self._columns(points)
         shares = np.empty(columns.shape)
-        for j, column in enumerate(columns.T):  # one point per row at a time, so that memory does not grow with k
+        for j, column in enumerate(columns.T):  # one point per row at a time: memory does not grow with k
             shares[:, j] = np.count_nonzero(holds(self.held, column[:, None]), axis=1)
         shares /= self.M
         return shares if points.ndim == 2 else shares[:, 0]
@@ -209,7 +208,7 @@ def _read_draws(draws: Any) -> NDArray[Any]:
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which numbers of a type are held: floats of up to 8 bytes as they are, all else as float64.
+    """Return the type in which numbers of a type are stored: float16 and float32 as they are, all others as float64.
 
     >>> float_type(np.dtype(">f4")), float_type(np.dtype(int))
     (dtype('float32'), dtype('float64'))
@@ -227,15 +226,15 @@ def _is_finite(held: NDArray[Any]) -> bool:
     return _first(held, np.isinf) is None
 
 
-def _first(held: NDArray[Any], strange: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, ...] | None:
-    """Return the place of the first strange number; sums find out whether there is one, block by block."""
+def _first(held: NDArray[Any], is_bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, ...] | None:
+    """Return the place of the first number that is NaN or infinite; a block with a finite sum has none."""
     size = max(1, BLOCK // held[0].size) if len(held) else 1
     for start in range(0, len(held), size):
         block = held[start : start + size]
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(block.sum(dtype=np.float32 if block.dtype == np.float16 else None)):
                 continue
-        found = strange(block)
+        found = is_bad(block)
         if found.any():
             row, *others = np.unravel_index(int(np.argmax(found)), found.shape)
             return (start + int(row), *map(int, others))
@@ -243,7 +242,7 @@ def _first(held: NDArray[Any], strange: Callable[[NDArray[Any]], NDArray[np.bool
 
 
 def _member(place: tuple[int, ...] | None) -> str:
-    """Return which number of its row is meant."""
+    """Name the draw, and the coordinate, of a number within its row."""
     return "".join(f", {axis} {i}" for axis, i in zip(("draw", "coordinate"), (place or ())[1:], strict=False))
 
 
@@ -259,7 +258,7 @@ def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any
             f"log_density must have one value per draw: shape (n, M) = {shape}; got shape {array.shape}. "
             "It is the joint density of all coordinates of a draw"
         )
-    bad = ~(array < np.inf)  # minus infinity is a density of 0
+    bad = ~(array < np.inf)  # minus infinity stands for a density of 0
     remedy = "Drop or repair such rows"
     refuse_where(bad, array, "log_density must be below infinity and not missing", remedy, axes=("row", "draw"))
     return array

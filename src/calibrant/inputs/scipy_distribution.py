@@ -1,4 +1,4 @@
-"""Distributions of scipy.stats."""
+"""Predictive distributions made of frozen distributions of `scipy.stats`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, locked, read_numbers
+from calibrant.inputs.arrays import FloatArray, Rng, locked, read_numbers
 from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
@@ -48,7 +48,7 @@ class ScipyDistribution(Distribution):
         args = [_read_parameter(value, f"parameter {i}") for i, value in enumerate(frozen.args)]
         kwds = {name: _read_parameter(value, name) for name, value in frozen.kwds.items()}
         if not args and not kwds:
-            kwds = {"loc": np.array(0.0)}  # every distribution has it, and it tells the number of rows
+            kwds = {"loc": np.array(0.0)}  # every distribution has a location, and it gives the number of rows
         columns = _stretched([*args, *kwds.values()])
         given = tuple(columns[: len(args)])
         named = dict(zip(kwds, columns[len(args) :], strict=True))
@@ -68,23 +68,23 @@ class ScipyDistribution(Distribution):
         args = tuple(rows_of(column, rows) for column in self.args)
         return self._made(dist=self.dist, args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
 
-    def cdf(self, x: Any) -> FloatArray:
+    def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
         return self._asked("cdf", self._points(x))
 
-    def sf(self, x: Any) -> FloatArray:
+    def sf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y > x), accurate where it is small."""
         return self._asked("sf", self._points(x))
 
-    def ppf(self, q: Any) -> FloatArray:
+    def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y <= x) >= q."""
         return self._asked("ppf", self._levels(q))
 
-    def isf(self, q: Any) -> FloatArray:
+    def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y > x) <= q, accurate where q is small."""
         return self._asked("isf", self._levels(q))
 
-    def log_density(self, x: Any) -> FloatArray:
+    def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x."""
         if not hasattr(self.dist, "logpdf"):
             raise NotApplicableError(f"ScipyDistribution of the discrete {self.dist.name} has no density")
@@ -104,7 +104,7 @@ class ScipyDistribution(Distribution):
         """Return the natural logarithm of P(Y = x) of a discrete distribution."""
         return self._asked("logpmf", self._points(x))
 
-    def sample(self, size: int, rng: Any) -> FloatArray:
+    def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape (n, size)."""
         shape = (self.n, check_count("size", size))
         args, kwds = self._beside(np.empty((1, 1)))
@@ -132,7 +132,7 @@ def _read_parameter(values: Any, name: str) -> NDArray[Any]:
 
 
 def _stretched(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return copies of one length; whole numbers stay whole, as some distributions need them."""
+    """Return copies of the same length; whole numbers stay whole because some distributions need them."""
     lengths = {len(column) for column in columns if column.ndim == 1}
     if len(lengths) > 1:
         raise InputError(
@@ -146,7 +146,7 @@ def _stretched(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, NDArray[Any]]) -> None:
     with np.errstate(invalid="ignore"):
         low, high = (np.atleast_1d(end) for end in dist.support(*args, **kwds))
-    bad = np.isnan(low) | np.isnan(high)  # scipy's answer to parameters outside their range
+    bad = np.isnan(low) | np.isnan(high)  # what scipy returns for parameters outside their range
     for column in (*args[dist.numargs :], *(kwds[name] for name in ("loc", "scale") if name in kwds)):
         bad = bad | ~np.isfinite(column)  # shape parameters may be infinite: t(df=inf) is the normal distribution
     if bad.any():
@@ -154,7 +154,7 @@ def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, N
         values = [*(shown(a[row]) for a in args), *(f"{name}={shown(v[row])}" for name, v in kwds.items())]
         raise InputError(
             "the distribution must have parameters in their range; {row} is {name}({values}). "
-            "Scales are positive, locations finite, and no parameter is missing",
+            "Scales must be positive, locations finite, and no parameter may be missing",
             row=row,
             name=dist.name,
             values=", ".join(values),

@@ -154,6 +154,7 @@ SHARPNESS = enter(
 def _row_values(distribution: Distribution, options: SharpnessOptions) -> FloatArray:
     """Return the values (n,) or (n, columns) whose mean is taken."""
     if options.statistic == "width":
+        assert options.level is not None  # the options ask for it
         found = distribution.interval(options.level)
         width = found.upper - found.lower
         return width[:, 0] if found.single else width

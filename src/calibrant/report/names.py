@@ -1,32 +1,20 @@
-"""What people call things, as a report can show it: printable, short, and no two alike."""
+"""Names of the user as a report shows them: printable, short, and all different."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, printable, shown
 
-LONGEST = 60  # letters
-# Control characters, ends of lines, marks that turn the writing direction, and halves of broken characters.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def printed(text: str) -> str:
-    r"""Return text with whatever is no printable character spelled out.
-
-    >>> printed("run\t7")
-    'run\\t7'
-    """
-    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+LONGEST_NAME = 60  # characters
 
 
 def displayed(names: Sequence[str]) -> tuple[str, ...]:
-    """Return different names as a report shows them: printable, and without the middle of those that are too long.
+    """Return names as a report shows them: printable, with the middle of long names left out.
 
-    Names that look alike then are numbered.
+    Names that then look alike are numbered.
 
     >>> displayed(["a" * 40 + "b" * 40, "short"])
     ('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbbbbbbbbbbb', 'short')
@@ -41,7 +29,7 @@ def displayed(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def report_names(names: Mapping[str, str] | None, such_as: str) -> dict[str, str]:
-    """Return what the report calls things, or refuse what is no mapping of texts."""
+    """Return the names that the user gives to outcome, prediction and source; refuse all but a mapping of texts."""
     if names is None:
         return {}
     if not isinstance(names, Mapping):
@@ -52,16 +40,16 @@ def report_names(names: Mapping[str, str] | None, such_as: str) -> dict[str, str
                 f"names must map texts to texts, such as {such_as}; got {shown(key)}: {shown(value)}. "
                 "Pass str(...) of both"
             )
-    return {printed(key): printed(value) for key, value in names.items()}
+    return {printable(key, one_line=True): printable(value, one_line=True) for key, value in names.items()}
 
 
 def coordinate_names(columns: Any, given: Sequence[str], d: int) -> tuple[str, ...]:
-    """Return the names of d coordinates: those that were asked for, those that came with the data, or numbers."""
+    """Return the names of d coordinates: `columns` if given, else the names in the data, else numbers."""
     if columns is None:
         own = tuple(given) if len(set(given)) == len(given) == d else tuple(f"column {j}" for j in range(d))
         return displayed(own)
     if isinstance(columns, (set, frozenset)):
-        raise InputError(f"columns must be in an order, such as a list of {d} names; got the set {shown(columns)}")
+        raise InputError(f"columns must have an order, such as a list of {d} names; got the set {shown(columns)}")
     if isinstance(columns, (str, bytes, bytearray)) or not hasattr(columns, "__iter__"):
         raise InputError(f"columns must be a list of {d} names; got {shown(columns)}")
     found = tuple(map(str, columns))
@@ -73,5 +61,6 @@ def coordinate_names(columns: Any, given: Sequence[str], d: int) -> tuple[str, .
 
 
 def _short(name: str) -> str:
-    text = printed(name[: LONGEST * 2] + name[-LONGEST * 2 :] if len(name) > 4 * LONGEST else name)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}…{text[1 - LONGEST // 2 :]}"
+    most, half = LONGEST_NAME, LONGEST_NAME // 2
+    text = printable(name[: 2 * most] + name[-2 * most :] if len(name) > 4 * most else name, one_line=True)
+    return text if len(text) <= most else f"{text[:half]}…{text[1 - half :]}"

@@ -162,7 +162,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "number": wording.number,
         "pvalue": wording.pvalue,
         "interval": wording.interval,
-        "percent": wording.percent_wording,
+        "percent": wording.level_percent,
         "text": wording.text,
         "sentence": wording.sentence,
         "label": wording.label,

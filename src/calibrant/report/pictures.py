@@ -15,8 +15,7 @@ from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.core.pictures import Mark
 from calibrant.core.results import Curve
-from calibrant.core.words import CONTROL
-from calibrant.errors import MissingExtraError
+from calibrant.errors import MissingExtraError, without_control
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _REFERENCE = re.compile(r"#([\w-]+)")
@@ -31,7 +30,7 @@ def inlined(markup: str, prefix: str, label: str) -> Element:
     Other styles become attributes, because a strict Content-Security-Policy forbids ``style``. Coordinates keep two
     decimals, a hundredth of a point. Only ids that are referred to stay, and they begin with `prefix`.
     """
-    root = ElementTree.fromstring(CONTROL.sub("\ufffd", markup))  # names of the user's may hold anything
+    root = ElementTree.fromstring(without_control(markup))  # names that the user gave may contain anything
     for element in list(root.iter()):
         element.tag = _local(element.tag)
         element.text = element.text.strip() if element.text else None
@@ -158,7 +157,8 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         figure = Figure(figsize=SIZE, layout="constrained")
         FigureCanvasSVG(figure)
         ax = plots.draw_alone(curve.kind, columns, curve.details, figure)
-        for ground in (figure, ax, *ax.child_axes):
+        grounds: tuple[Any, ...] = (figure, ax, *ax.child_axes)
+        for ground in grounds:
             ground.patch.set_visible(False)  # the page shows through
         stream = io.StringIO()
         with warnings.catch_warnings():

@@ -6,8 +6,7 @@ import html
 import textwrap
 
 from calibrant.core.findings import Findings, Measurement, Table
-from calibrant.core.words import LONGEST_SENTENCE, MISSING, cell, heading, interval, number, pvalue
-from calibrant.core.words import percent_wording as percent
+from calibrant.core.words import LONGEST_SENTENCE, MISSING, cell, heading, interval, level_percent, number, pvalue
 from calibrant.core.words import text as plain
 from calibrant.report.page import MARKS, frame_of, tone_of
 
@@ -56,7 +55,7 @@ def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tup
         "measurement": [plain(m.label) for m in measurements],
         "value": [number(m.value) for m in measurements],
         ROUNDING: [number(m.rounding) for m in measurements],
-        f"{percent(findings.level)} interval": [interval(m.interval) for m in measurements],
+        f"{level_percent(findings.level)} interval": [interval(m.interval) for m in measurements],
         frame_of(findings.kind).expected: [number(m.expected) for m in measurements],
         "p-value": [pvalue(m.pvalue) for m in measurements],
     }
