@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
 
-from calibrant import Delta, Exponential, Normal, mmce, skce, skce_test
+from calibrant import Normal, mmce, skce, skce_test
 from calibrant.core import dispatch
+from calibrant.kernels import Delta, Exponential
 
 CLASSES, BANDWIDTH, LENGTH = 10, 0.2, 0.5
 KERNEL = Exponential(LENGTH, "tv") * Delta()

@@ -180,7 +180,7 @@ def time_summaries(report: Report, sizes: tuple[int, ...]) -> None:
     report.table(("verb", "summary", *(f"{n:,} rows" for n in sizes)), rows)
 
 
-def measured(make: Callable[[], cb.Summary]) -> tuple[float, int]:
+def measured(make: Callable[[], cb.summaries.Summary]) -> tuple[float, int]:
     """Return the best time, and the size of the summary as bytes."""
     make()
     best = float("inf")

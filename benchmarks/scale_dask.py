@@ -106,7 +106,7 @@ def pairs(report: Report, clients: dict[str, Any], n: int, rounds: int) -> None:
     P, y = rng.dirichlet(np.ones(CLASSES), n), rng.integers(0, CLASSES, n)
     size = -(-n // PAIR_BLOCKS)
     given = da.from_array(y, chunks=size), da.from_array(P, chunks=(size, CLASSES))
-    kernel = calibrant.Exponential(0.3)
+    kernel = calibrant.kernels.Exponential(0.3)
     best, found = raced(clients, lambda: on_dask.skce(*given, kernel=kernel), rounds)
     report.table(("", "seconds"), [(name, f"{seconds:.2f}") for name, seconds in best.items()])
     report.say(f"2 workers are {best[ONE] / best[TWO]:.2f} times as fast as 1")

@@ -132,8 +132,8 @@ class TestErrors:
         ("error", "builtin"),
         [
             (calibrant.InputError, ValueError),
-            (calibrant.SummaryError, ValueError),
-            (calibrant.MissingExtraError, ImportError),
+            (calibrant.errors.SummaryError, ValueError),
+            (calibrant.errors.MissingExtraError, ImportError),
         ],
     )
     def test_are_of_their_own_kind_and_of_a_built_in_one(self, error, builtin):
@@ -144,7 +144,7 @@ class TestErrors:
         assert issubclass(calibrant.CalibrantError, Exception)
 
     def test_missing_extra_names_what_to_install(self):
-        error = calibrant.MissingExtraError("a plot", extra="plot")
+        error = calibrant.errors.MissingExtraError("a plot", extra="plot")
         assert str(error) == ("a plot needs an optional library that is not installed; pip install 'calibrant[plot]'")
 
 
@@ -173,13 +173,13 @@ class TestImport:
 class TestSummaries:
     def test_other_summaries_are_refused_with_the_way_to_make_one(self, for_each, refusal):
         def check(name):
-            class Foreign(calibrant.Summary):
+            class Foreign(calibrant.summaries.Summary):
                 n = 1
 
             try:
-                message = refusal(EXPORTED[name], Foreign(), error=calibrant.SummaryError)
+                message = refusal(EXPORTED[name], Foreign(), error=calibrant.errors.SummaryError)
             finally:
-                del calibrant.Summary.kinds["Foreign"]
+                del calibrant.summaries.Summary.kinds["Foreign"]
             assert message.startswith(f"{name} ")
             assert "Foreign" in message
             assert all(kind.__name__ in message for kind in ENTRIES[name].reads)

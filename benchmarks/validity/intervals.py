@@ -30,7 +30,6 @@ from scipy.stats import betabinom, binom, kstest, norm
 import calibrant as cb
 from calibrant import (
     Intervals,
-    NotApplicableError,
     Quantiles,
     christoffersen_test,
     coverage_curve,
@@ -39,6 +38,7 @@ from calibrant import (
     kupiec_test,
     multinomial_coverage_test,
 )
+from calibrant.errors import NotApplicableError
 
 LEVEL = 0.05
 RANGE = 0.999  # of the binomial law around the level

@@ -11,7 +11,8 @@ import numpy as np
 from benchmarks.validity.designs import Truth
 from numpy.typing import NDArray
 
-from calibrant import Delta, Exponential, Gaussian, Laplace, Distribution, Mixture, MvNormal, Normal, Samples
+from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Samples
+from calibrant.kernels import Delta, Exponential, Gaussian
 
 CALIBRATED = "calibrated"
 SPREAD = 0.1  # standard deviation of the predictions of P21

@@ -28,8 +28,9 @@ from benchmarks.validity.sample_designs import CALIBRATED, TRUTHS, FloatArray, I
 from scipy.stats import binom, kstest
 
 import calibrant as cb
-from calibrant import Ranks, Samples, summarize, uniformity_test
+from calibrant import Samples, summarize, uniformity_test
 from calibrant.ranking.covariates import RankRows
+from calibrant.summaries import Ranks
 
 LEVEL, SMALL = 0.05, 0.01
 RANGE = 0.999  # of the binomial law around the level

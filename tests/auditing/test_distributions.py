@@ -157,7 +157,7 @@ def test_a_distribution_of_ones_own_needs_a_distribution_function():
     assert any(caveat.startswith("crps does not apply") for caveat in audit.findings.caveats)
     none = cb.audit(y[:50], OnlyDraws(MEAN[:50]), resamples=19)
     assert none.verdict.status == "cannot tell"
-    with pytest.raises(cb.NotApplicableError, match="cdf"):
+    with pytest.raises(cb.errors.NotApplicableError, match="cdf"):
         cb.audit(y[:50], OnlyDraws(MEAN[:50]), groups=np.arange(50) % 2, resamples=19)
 
 

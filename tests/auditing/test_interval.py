@@ -11,12 +11,9 @@ from scipy.special import stdtrit
 from calibrant import (
     Intervals,
     Normal,
-    NotApplicableError,
     Quantiles,
     Samples,
     Sets,
-    Summary,
-    SummaryError,
     brier_score,
     coverage,
     ece,
@@ -27,6 +24,7 @@ from calibrant import (
     summarize,
 )
 from calibrant.auditing.interval import interval, per_row
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels.kernel import Exponential
 from calibrant.regions.coverage import coverage_width_criterion
 from calibrant.regions.coverage_hsic import coverage_hsic
@@ -35,6 +33,7 @@ from calibrant.regions.width import width
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage
 from calibrant.scores.crps import crps
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
+from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}

@@ -62,7 +62,7 @@ def test_in_constant_memory(verb):
 
 @pytest.mark.parametrize("verb", ["mmce", "skce", "skce_test", "cme_test"])
 def test_what_needs_the_rows_says_so(verb):
-    with pytest.raises(cb.NotApplicableError, match="exact=True"):
+    with pytest.raises(cb.errors.NotApplicableError, match="exact=True"):
         cb.measure(verb, [([0, 1, 1] * 10, [0.25, 0.5, 0.75] * 10)])
 
 

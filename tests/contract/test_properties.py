@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from calibrant import CalibrantError, Delta, Exponential, Gaussian, Matern32, Normal
+from calibrant import CalibrantError, Normal
 from calibrant.core.catalogue import entries, find
 from calibrant.core.kinds import KINDS
+from calibrant.kernels import Delta, Exponential, Gaussian, Matern32
 from calibrant.probabilities.canonical import MedianVariance
 from calibrant.testing import DATA, PROPERTIES, PerRow, Subject
 from calibrant.testing.data import names_of

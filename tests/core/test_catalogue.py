@@ -16,7 +16,6 @@ from calibrant import (
     Quantiles,
     Samples,
     Sets,
-    SummaryError,
     brier_score,
     coverage,
     crps,
@@ -33,6 +32,7 @@ from calibrant.core.catalogue import entries
 from calibrant.core.kinds import KINDS, kind_of, listed, part_of, read, read_alone
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
+from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 

@@ -5,12 +5,13 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from calibrant import Intervals, SummaryError, summarize
+from calibrant import Intervals, summarize
 from calibrant.core import summary as codec
 from calibrant.core.grid import Grid
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary
+from calibrant.errors import SummaryError
 
 RNG = np.random.default_rng(0)
 P = np.round(RNG.random(200), 2)

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from calibrant import Exponential, Gaussian, Intervals, MvNormal, Normal, Samples, Summary, SummaryError, ece, summarize
+from calibrant import Intervals, MvNormal, Normal, Samples, ece, summarize
 from calibrant.core import summary as codec
+from calibrant.errors import SummaryError
+from calibrant.kernels import Exponential, Gaussian
+from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
 n = 7

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Grid, SummaryError, ece, mce, summarize
+from calibrant import ece, mce, summarize
 from calibrant.core.bins import grid_edges
 from calibrant.core.grid import CELLS, GroupCells
+from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_groups
 from calibrant.inputs.probabilities import Binary, read_binary
+from calibrant.summaries import Grid
 
 
 def grid(y, p, weights=None):

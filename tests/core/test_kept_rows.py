@@ -18,8 +18,6 @@ from calibrant import (
     Samples,
     ScipyDistribution,
     Sets,
-    Summary,
-    SummaryError,
     cme_test,
     decompose,
     skce,
@@ -28,9 +26,11 @@ from calibrant import (
 )
 from calibrant.core import summary as codec
 from calibrant.core.kept_rows import KeptRows, distribution_table, joined, prediction_of
+from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
 n = 12

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Moments, SummaryError, brier_score, log_score, summarize
+from calibrant import brier_score, log_score, summarize
 from calibrant.core.interval_sums import IntervalSums
+from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import unit_weights
+from calibrant.summaries import Moments
 
 
 def of(scores, weights=None):

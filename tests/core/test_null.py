@@ -13,7 +13,6 @@ from calibrant import (
     MvNormal,
     Normal,
     Samples,
-    SummaryError,
     kolmogorov_smirnov_test,
     kuiper_test,
     spiegelhalter_test,
@@ -23,6 +22,7 @@ from calibrant.core import null as redraw
 from calibrant.core import null as sparse
 from calibrant.core.null import NullOptions, asymptotic_words, monte_carlo_words, redraw_events, redraw_rows
 from calibrant.core.pool import Pool, pool_rows, tie_ends
+from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary, Classes, read_binary
 from calibrant.inputs.rows import DistributionRows, read_outcomes

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calibrant import Curve, Grid, NotApplicableError, cumulative_differences
+from calibrant import Curve, cumulative_differences
 from calibrant.core.catalogue import entries, find
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import read_binary
+from calibrant.summaries import Grid
 
 CASES = [
     *[("ece", {"bins": bins, "norm": norm}) for bins in (1, 15, 100) for norm in ("l1", "l2", "l2-squared", "max")],

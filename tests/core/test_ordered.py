@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Ordered, SummaryError
 from calibrant.core.bins import BinTable
 from calibrant.core.cells import COLUMNS
+from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_binary
+from calibrant.summaries import Ordered
 
 
 def of(y, p, weights=None):

@@ -9,19 +9,19 @@ import pytest
 from calibrant import (
     Curve,
     Intervals,
-    MissingExtraError,
     Normal,
     Quantiles,
-    Ranks,
     coverage_curve,
     cumulative_differences,
     pit_histogram,
     reliability_curve,
 )
 from calibrant.core import pictures as plots
+from calibrant.errors import MissingExtraError
 from calibrant.points.looks import two_ecdfs
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.summaries import Ranks
 
 Y, P = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9]
 RANKS = Ranks.of([[0, 1], [3, 2], [1, 2]], M=3)

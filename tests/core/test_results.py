@@ -9,8 +9,6 @@ import pytest
 
 from calibrant import (
     Curve,
-    Decomposition,
-    Direction,
     TestResult,
     cumulative_differences,
     decompose,
@@ -21,6 +19,7 @@ from calibrant import (
     spiegelhalter_test,
 )
 from calibrant.core.results import ConfidenceInterval
+from calibrant.results import Decomposition, Direction
 
 VERBS = [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test]
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from calibrant import Grid, Ordered, PerLabel, SummaryError, ece, summarize
+from calibrant import ece, summarize
 from calibrant.core.ordered import Ordered as OrderedSeveral
 from calibrant.core.several import Several
+from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities
+from calibrant.summaries import Grid, Ordered, PerLabel
 
 Y, P = [0, 1, 2, 1], np.array([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.0, 0.75, 0.25], [0.25, 0.75, 0.0]])
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from calibrant import Grid, Moments, Ordered, Samples, ece, summarize
+from calibrant import Samples, ece, summarize
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.summary import Ranks
+from calibrant.summaries import Grid, Moments, Ordered
 
 
 @pytest.mark.parametrize(

@@ -11,31 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import (
-    Exponential,
-    Gaussian,
-    Grid,
-    Intervals,
-    Moments,
-    Normal,
-    Ordered,
-    PerLabel,
-    Summary,
-    SummaryError,
-    summaries,
-    summarize,
-)
+from calibrant import Intervals, Normal, summaries, summarize
 from calibrant.core import summary as codec
+from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_groups, read_row_labels
 from calibrant.inputs.probabilities import read_binary, read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
 from calibrant.kernel_errors.fitted import Randomness
+from calibrant.kernels import Exponential, Gaussian
 from calibrant.points import PointBlocks, PointMoments
 from calibrant.points.inputs import PointSets
 from calibrant.ranking.covariates import RankRows
 from calibrant.ranking.summary import ExchangedCounts
 from calibrant.regions.christoffersen_test import Hits
 from calibrant.regions.coverage import IntervalMoments
+from calibrant.summaries import Grid, Moments, Ordered, PerLabel, Summary
 
 rows = st.lists(
     st.tuples(

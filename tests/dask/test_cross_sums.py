@@ -5,10 +5,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from calibrant import Exponential, Gaussian, Matern32
 from calibrant.core import dispatch
 from calibrant.dask.cross_sums import cross_sum, point_cross_sum
 from calibrant.inputs.arrays import unit_weights
+from calibrant.kernels import Exponential, Gaussian, Matern32
 from calibrant.kernels import pair_sums as vector_sums
 from calibrant.kernels.forms import LineForm, VectorForm
 from calibrant.kernels.point_kernels import Polynomial

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant
-from calibrant import CdfValues, Intervals, Normal, NotApplicableError, Quantiles, Samples, Sets, from_columns
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, from_columns
+from calibrant.errors import NotApplicableError
 from calibrant.testing.data import numbers
 
 N = 701

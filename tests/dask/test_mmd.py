@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant
-from calibrant import Matern32
+from calibrant.kernels import Matern32
 
 
 @pytest.fixture(scope="module")

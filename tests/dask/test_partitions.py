@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import calibrant
-from calibrant import MissingExtraError, Normal, NotApplicableError, SummaryError, from_columns
+from calibrant import Normal, from_columns
 from calibrant.core import dispatch
+from calibrant.errors import MissingExtraError, NotApplicableError, SummaryError
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ import time
 import numpy as np
 import pytest
 
-from calibrant import Grid, brier_score, ece
+from calibrant import brier_score, ece
 from calibrant.core.dispatch import on_threads
 from calibrant.dask.measure import FAN_IN, merged
 from calibrant.dask.partitions import delayed_task
+from calibrant.summaries import Grid
 
 PATIENCE = 120  # seconds, for machines that are busy
 

@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 
 import calibrant
-from calibrant import (
-    Exponential,
-    Gaussian,
-    Intervals,
-    Laplace,
-    Matern32,
-    Normal,
-    NotApplicableError,
-    Samples,
-    from_columns,
-)
+from calibrant import Intervals, Laplace, Normal, Samples, from_columns
+from calibrant.errors import NotApplicableError
+from calibrant.kernels import Exponential, Gaussian, Matern32
 
 N = 311
 CUTS = {"one partition": (), "seven": (1, 50, 100, 150, 151, 300), "empty ones": (0, 0, 150, 311)}

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import InputError, Intervals, NotApplicableError, SummaryError
+from calibrant import InputError, Intervals
 from calibrant.auditing.batches import AuditJob
 from calibrant.engines.jobs import GRID, ORDERED, Measuring
 from calibrant.engines.totals import Running
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cb
-from calibrant import InputError, Intervals, Normal, SummaryError
+from calibrant import InputError, Intervals, Normal
 from calibrant.engines.measure import fold
+from calibrant.errors import SummaryError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)
@@ -193,7 +194,7 @@ def test_one_batch_has_the_locations_of_all_rows():
     assert cb.measure("ucme", [(Y, P)])["ucme"].value == cb.ucme(Y, P)
     with pytest.raises(SummaryError, match=r"Pass the same to all, .*such as locations="):
         cb.measure("ucme", [(Y[:500], P[:500]), (Y[500:], P[500:])])
-    given = partial(cb.ucme, locations=([0.2, 0.7], [1, 0]), kernel=cb.Exponential(0.5))
+    given = partial(cb.ucme, locations=([0.2, 0.7], [1, 0]), kernel=cb.kernels.Exponential(0.5))
     (found,) = cb.measure(given, [(Y[:500], P[:500]), (Y[500:], P[500:])]).values()
     assert found.value == pytest.approx(given(Y, P), rel=1e-12)
 

@@ -13,14 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant import CalibrantError, InputError, Ordered, SummaryError
+from calibrant import CalibrantError, InputError
 from calibrant.core.catalogue import ENTRIES
 from calibrant.core.ordered import TwoColumns
 from calibrant.engines import merging as merge_runs
 from calibrant.engines import sorted_runs
 from calibrant.engines.sorted_runs import SortedRuns
+from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary
+from calibrant.summaries import Ordered
 
 
 def part(scores, outcomes, weights=None, kind=Ordered, dtype=np.float64):
@@ -395,7 +397,7 @@ class TestRefused:
             with pytest.raises(SummaryError, match="Ordered and TwoColumns"):
                 runs.add(part([0.1], [0], kind=TwoColumns))
             with pytest.raises(SummaryError, match="of Ordered summaries; got Grid"):
-                runs.add(cb.Grid.zero())
+                runs.add(cb.summaries.Grid.zero())
             with pytest.raises(SummaryError, match="fractions of events"):
                 runs.add(part([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1], [1, 2, 3, 5]).at_most(2))
             assert runs.total().n == 2

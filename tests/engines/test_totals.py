@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import SummaryError
 from calibrant.auditing.batches import AuditJob
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
@@ -12,6 +11,7 @@ from calibrant.core.several import Several
 from calibrant.engines import totals as module
 from calibrant.engines.jobs import Measuring
 from calibrant.engines.totals import Running
+from calibrant.errors import SummaryError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from calibrant import MissingExtraError, audit, examples
+from calibrant import audit, examples
+from calibrant.errors import MissingExtraError
 from calibrant.integrations.mlflow import log_audit
 
 

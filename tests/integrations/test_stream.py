@@ -8,19 +8,10 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pytest
 
-from calibrant import (
-    Grid,
-    SummaryError,
-    brier_score,
-    decompose,
-    ece,
-    kuiper_test,
-    log_score,
-    mce,
-    reliability_curve,
-    spiegelhalter_test,
-)
+from calibrant import brier_score, decompose, ece, kuiper_test, log_score, mce, reliability_curve, spiegelhalter_test
+from calibrant.errors import SummaryError
 from calibrant.integrations.stream import StreamingMetric
+from calibrant.summaries import Grid
 from calibrant.testing.data import numbers
 
 

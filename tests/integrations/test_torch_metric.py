@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant import InputError, MissingExtraError, SummaryError, summarize
+from calibrant import InputError, summarize
+from calibrant.errors import MissingExtraError, SummaryError
 from calibrant.integrations.stream import StreamingMetric
 from calibrant.integrations.torch import TorchMetric, rows
 from calibrant.testing.data import numbers

@@ -7,18 +7,10 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from calibrant import (
-    Delta,
     Distribution,
-    Exponential,
-    Gaussian,
     Intervals,
-    JointKernel,
-    Kernel,
     Normal,
-    NotApplicableError,
-    RationalQuadratic,
     Samples,
-    SummaryError,
     cme_test,
     consistency_test,
     skce,
@@ -26,6 +18,8 @@ from calibrant import (
     summarize,
     ucme,
 )
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, RationalQuadratic
 from calibrant.testing import check_kernel
 from calibrant.testing.data import numbers
 

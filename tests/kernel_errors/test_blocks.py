@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import Delta, Exponential, Gaussian, JointKernel, Laplace, Normal, Samples, Summary, SummaryError
+from calibrant import Laplace, Normal, Samples
+from calibrant.errors import SummaryError
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel
+from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
 n = 43

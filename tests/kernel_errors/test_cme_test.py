@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import Exponential, Gaussian, MvNormal, Normal, Samples, cme_test, ucme
+from calibrant import MvNormal, Normal, Samples, cme_test, ucme
 from calibrant.kernel_errors.cme_test import statistic
+from calibrant.kernels import Exponential, Gaussian
 
 RNG = np.random.default_rng(0)
 n = 60
@@ -189,7 +190,9 @@ class TestRefusals:
         assert "resamples must be" in refusal(cme_test, Y1, P1, resamples=resamples)
 
     def test_kernels(self, refusal):
-        assert "these outcomes are real" in refusal(cme_test, REAL, DISTRIBUTION, kernel=Exponential() * cb.Delta())
+        assert "these outcomes are real" in refusal(
+            cme_test, REAL, DISTRIBUTION, kernel=Exponential() * cb.kernels.Delta()
+        )
         assert "these are classes" in refusal(cme_test, Y3, P3, kernel=Exponential() * Gaussian())
 
 

@@ -7,19 +7,8 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    JointKernel,
-    Laplace,
-    Mixture,
-    MvNormal,
-    Normal,
-    NotApplicableError,
-    Samples,
-    ScipyDistribution,
-)
+from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import read_probabilities, two_columns
 from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors.fitted import (
@@ -32,6 +21,7 @@ from calibrant.kernel_errors.fitted import (
     resolved,
     wasserstein,
 )
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel
 from calibrant.kernels.composed import VectorDistance
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.forms import DistributionForm, JointForm, LineForm, MeanForm, VectorForm

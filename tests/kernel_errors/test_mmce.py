@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import NotApplicableError, Ordered, mmce, summarize, top_label
+from calibrant import mmce, summarize, top_label
+from calibrant.errors import NotApplicableError
+from calibrant.summaries import Ordered
 
 RNG = np.random.default_rng(0)
 n = 40

@@ -10,30 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibrant as cb
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    JointKernel,
-    Kernel,
-    Laplace,
-    Matern32,
-    Matern52,
-    Mixture,
-    MvNormal,
-    Normal,
-    NotApplicableError,
-    RationalQuadratic,
-    Samples,
-    ScipyDistribution,
-    mmce,
-    skce,
-    summarize,
-)
+from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution, mmce, skce, summarize
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
+from calibrant.errors import NotApplicableError
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import read_blocksize
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, Matern32, Matern52, RationalQuadratic
 
 RNG = np.random.default_rng(0)
 n = 30
@@ -428,7 +411,7 @@ class TestInputs:
         # |p - p'| is the distance of one probability; that of (1 - p, p) is 2 or √2 times as long, but for "tv".
         two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())
         for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
-            message = refusal(verb, two, kernel=kernel, error=cb.SummaryError)
+            message = refusal(verb, two, kernel=kernel, error=cb.errors.SummaryError)
             assert "was made of two columns and holds one prob" in message
             assert message.endswith("Pass the kernel to summarize as well")
             assert skce(one, kernel=kernel) == pytest.approx(skce(Y1, P1, kernel=kernel), rel=1e-11)  # rows as they are
@@ -443,7 +426,9 @@ class TestInputs:
             )
 
     def test_one_and_two_columns_do_not_merge(self, refusal):
-        message = refusal(lambda: summarize(skce, Y1, columns(P1)) + summarize(skce, Y1, P1), error=cb.SummaryError)
+        message = refusal(
+            lambda: summarize(skce, Y1, columns(P1)) + summarize(skce, Y1, P1), error=cb.errors.SummaryError
+        )
         assert "TwoColumns and Ordered" in message
 
     def test_a_summary_with_another_blocksize(self, refusal):

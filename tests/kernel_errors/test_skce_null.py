@@ -8,21 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    JointKernel,
-    Laplace,
-    Matern32,
-    Mixture,
-    MvNormal,
-    Normal,
-    RationalQuadratic,
-    Samples,
-    skce,
-    skce_test,
-)
+from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, skce, skce_test
 from calibrant.core import dispatch
 from calibrant.core.null import redraw_labels
 from calibrant.inputs.arrays import unit_weights
@@ -39,6 +25,7 @@ from calibrant.kernel_errors.skce_null import (
     replicates_of,
     unbiased_pvalue,
 )
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.forms import LineForm, VectorForm
 from calibrant.kernels.kernel import Exponential as ExponentialRedrawnPairs
 from calibrant.kernels.kernel import Gaussian as GaussianRedrawnPairs

@@ -8,21 +8,10 @@ import pytest
 from scipy.special import stdtr, stdtrit
 
 import calibrant as cb
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    Normal,
-    NotApplicableError,
-    Samples,
-    SummaryError,
-    audit,
-    consistency_test,
-    skce,
-    skce_test,
-    summarize,
-)
+from calibrant import Normal, Samples, audit, consistency_test, skce, skce_test, summarize
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernel_errors.skce_test import SKCE_TEST
+from calibrant.kernels import Delta, Exponential, Gaussian
 
 RNG = np.random.default_rng(0)
 n = 101

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from calibrant import Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernel_errors import sums as kernel_sums
 from calibrant.kernel_errors.sums import OFFSET_BLOCK_ROWS, block_sums, has_line, kernel_product, kernel_sum
+from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.forms import LineForm, VectorForm
 
 

@@ -5,23 +5,9 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    InputError,
-    JointKernel,
-    Laplace,
-    Matern32,
-    Matern52,
-    Mixture,
-    MvNormal,
-    Normal,
-    NotApplicableError,
-    RationalQuadratic,
-    Samples,
-    ScipyDistribution,
-)
+from calibrant import InputError, Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
+from calibrant.errors import NotApplicableError
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.composed import (
     LineDistance,
     OwnDistance,

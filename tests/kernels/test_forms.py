@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from calibrant import Delta, Exponential, Gaussian, JointKernel, Kernel, Normal
+from calibrant import Normal
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel
 from calibrant.kernels.composed import LineDistance
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.forms import DistributionForm, JointForm, LineForm, MeanForm, VectorForm

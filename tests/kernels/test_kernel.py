@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import (
+from calibrant import InputError
+from calibrant.kernels import (
     Delta,
     Exponential,
     Gaussian,
-    InputError,
     JointKernel,
     Kernel,
     Matern32,

@@ -8,20 +8,13 @@ import pytest
 from scipy import stats
 
 from calibrant import (
-    Delta,
     Distribution,
-    Exponential,
-    Gaussian,
     Intervals,
-    JointKernel,
     Laplace,
-    Matern32,
     Mixture,
     MvNormal,
     Normal,
-    NotApplicableError,
     Quantiles,
-    RationalQuadratic,
     Samples,
     ScipyDistribution,
     Sets,
@@ -31,9 +24,11 @@ from calibrant import (
     skce_test,
     ucme,
 )
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.kernel_rows import CoverageRows, canonical_order
 
 RNG = np.random.default_rng(0)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import Exponential, Gaussian, Normal
+from calibrant import Normal
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors.fitted import Randomness, resolved
-from calibrant.kernels import median
+from calibrant.kernels import Exponential, Gaussian, median
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.median import distance_quantiles, median_lengthscale, median_points, median_rows
 
@@ -53,13 +53,13 @@ def test_median_zero_is_the_mean():
 
 
 def test_rows_that_are_all_alike(refusal):
-    message = refusal(scale, [0.3] * 5, error=cb.NotApplicableError)
+    message = refusal(scale, [0.3] * 5, error=cb.errors.NotApplicableError)
     assert "the predictions are the same in all 5 rows" in message
     assert "Give a number, such as lengthscale=1.0" in message
 
 
 def test_one_row(refusal):
-    assert "needs two rows of the predictions; got 1" in refusal(scale, [0.3], error=cb.NotApplicableError)
+    assert "needs two rows of the predictions; got 1" in refusal(scale, [0.3], error=cb.errors.NotApplicableError)
 
 
 def test_all_rows_up_to_4096():
@@ -93,7 +93,7 @@ class TestResolved:
 
     def test_one_probability(self):
         found = self.of(read_probabilities([0, 1, 1, 0], [0.0, 0.1, 0.3, 1.0]))
-        assert found == Exponential(scale([0, 0.1, 0.3, 1.0]), "tv") * cb.Delta()
+        assert found == Exponential(scale([0, 0.1, 0.3, 1.0]), "tv") * cb.kernels.Delta()
         assert found.prediction.lengthscale == pytest.approx(0.5)
 
     def test_two_columns_have_the_scale_of_one(self):
@@ -124,7 +124,7 @@ class TestResolved:
 
     def test_equal_outcomes(self, refusal):
         rows = read_outcomes([1.0, 1.0, 1.0], Normal([0.0, 1.0, 2.0], 1.0))
-        assert "the outcomes are the same in all 3 rows" in refusal(self.of, rows, error=cb.NotApplicableError)
+        assert "the outcomes are the same in all 3 rows" in refusal(self.of, rows, error=cb.errors.NotApplicableError)
 
     def test_numbers_are_left_alone(self):
         rows = read_outcomes([1.0, 1.0], Normal([0.0, 1.0], 1.0))
@@ -162,10 +162,10 @@ class TestQuantiles:
         assert self.of([0, 0, 1, 3], (0.5,)) == [1.5]  # 0, 1, 1, 2, 3, 3: nothing is left out
 
     def test_rows_that_are_all_alike(self, refusal):
-        message = refusal(self.of, [0.3] * 5, (0.05,), error=cb.NotApplicableError)
+        message = refusal(self.of, [0.3] * 5, (0.05,), error=cb.errors.NotApplicableError)
         assert message == "the points are the same in all 5 rows and have no length scale"
 
     def test_too_far_apart(self, refusal):
         with np.errstate(over="ignore"):
-            message = refusal(self.of, [[-1e308], [1e308], [0.0]], (0.95,), error=cb.NotApplicableError)
+            message = refusal(self.of, [[-1e308], [1e308], [0.0]], (0.95,), error=cb.errors.NotApplicableError)
         assert "too large for floating point" in message

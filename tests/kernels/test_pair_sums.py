@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from calibrant import Exponential as ExponentialPointTiles
-from calibrant import Gaussian as GaussianPointTiles
 from calibrant.core import dispatch
 from calibrant.core.dispatch import FEW_COORDINATES
 from calibrant.inputs.arrays import unit_weights
+from calibrant.kernels import Exponential as ExponentialPointTiles
+from calibrant.kernels import Gaussian as GaussianPointTiles
 from calibrant.kernels import pair_sums
 from calibrant.kernels import pair_sums as module
 from calibrant.kernels.forms import VectorForm

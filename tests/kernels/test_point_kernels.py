@@ -5,19 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    InputError,
-    JointKernel,
-    Kernel,
-    Matern32,
-    Matern52,
-    NotApplicableError,
-    RationalQuadratic,
-    SummaryError,
-)
+from calibrant import InputError
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.point_kernels import Polynomial, kernel_of, point_kernel, text_of
 
 Z = np.random.default_rng(0).normal(size=(30, 3))

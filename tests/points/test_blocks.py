@@ -5,13 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant import Exponential, Gaussian, InputError, Summary, SummaryError
+from calibrant import InputError
 from calibrant.core import summary as codec
+from calibrant.errors import SummaryError
+from calibrant.kernels import Exponential, Gaussian
 from calibrant.kernels.pair_sums import kernel_tile
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points import blocks as module
 from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
 from calibrant.points.discrepancy import mmd
+from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
 Y, X = RNG.normal(size=(100, 3)), RNG.normal(0.2, 1.0, size=(100, 3))

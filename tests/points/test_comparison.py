@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cb
-from calibrant import NotApplicableError
+from calibrant.errors import NotApplicableError
 from calibrant.points import looks, neighbour_look
 from calibrant.points.comparison import compare
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial.distance import pdist
 
-from calibrant import Exponential, Gaussian, Matern32, NotApplicableError, SummaryError
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.kernels import Exponential, Gaussian, Matern32
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
 from calibrant.points.discrepancy import mmd

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import InputError, Summary, SummaryError
+from calibrant import InputError
 from calibrant.core import summary as codec
+from calibrant.errors import SummaryError
 from calibrant.points import moments as module
 from calibrant.points.moments import PointMoments
+from calibrant.summaries import Summary
 
 X = np.random.default_rng(0).normal(size=(30, 4)) * [1e-3, 1.0, 10.0, 1e4] + [0.0, 5.0, -100.0, 1e6]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 from calibrant.inputs.arrays import unit_weights
+from calibrant.kernels import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels import pair_sums as kernel_pair_sums
 from calibrant.kernels.pair_sums import TILE as KERNEL_TILE
 from calibrant.kernels.pair_sums import centred, kernel_tile, squared_distances

@@ -11,19 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from calibrant import (
-    Delta,
-    Exponential,
-    Gaussian,
-    InputError,
-    Kernel,
-    Matern32,
-    Matern52,
-    NotApplicableError,
-    RationalQuadratic,
-)
+from calibrant import InputError
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import unit_weights
-from calibrant.kernels import median
+from calibrant.kernels import Delta, Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
 from calibrant.points import vendi as module
 from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score, vendi_scores
 

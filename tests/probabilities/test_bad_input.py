@@ -42,7 +42,7 @@ def test_scores_of_one_probability_and_of_classes_do_not_merge():
     one = cb.summarize("brier_score", [0, 1], [0.2, 0.8])
     two = cb.summarize("brier_score", [0, 1], [[0.8, 0.2], [0.2, 0.8]])
     assert cb.brier_score(two) == pytest.approx(0.08)
-    with pytest.raises(cb.SummaryError, match="2 classes"):
+    with pytest.raises(cb.errors.SummaryError, match="2 classes"):
         one + two
 
 

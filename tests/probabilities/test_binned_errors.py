@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from calibrant import Grid, Ordered, direction, ece, mce, one_vs_rest, reliability_curve, top_label
+from calibrant import direction, ece, mce, one_vs_rest, reliability_curve, top_label
 from calibrant.core.bins import bin_of, width_edges
 from calibrant.inputs.probabilities import read_binary
+from calibrant.summaries import Grid, Ordered
 
 # Bin (0, 0.5]: scores 0.25 and 0.5, mean 0.375, one event in two: gap 1/8.
 # Bin (0.5, 1]: scores 0.75 and 1, mean 0.875, no event: gap -7/8.

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calibrant import SummaryError, consistency_test, ece, mce, summarize
+from calibrant import consistency_test, ece, mce, summarize
 from calibrant.core.kept_rows import KeptRows
+from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import two_columns
 from calibrant.probabilities.canonical import MedianVariance, median_variance_bins
 from calibrant.probabilities.simplex_cells import SimplexCells, bin_numbers, distinct

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Grid, cumulative_differences, kolmogorov_smirnov_test, kuiper_test, summarize
+from calibrant import cumulative_differences, kolmogorov_smirnov_test, kuiper_test, summarize
 from calibrant.core.catalogue import NoOptions
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.inputs.probabilities import read_binary
 from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES
+from calibrant.summaries import Grid
 
 TESTS = [kolmogorov_smirnov_test, kuiper_test]
 BOTH = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)

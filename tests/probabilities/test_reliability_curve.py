@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from calibrant import Quantiles, Summary, SummaryError, reliability_curve, summarize
+from calibrant import Quantiles, reliability_curve, summarize
+from calibrant.errors import SummaryError
+from calibrant.summaries import Summary
 
 COLUMNS = [
     *("lower", "upper", "count", "weight", "mean_predicted", "mean_observed"),

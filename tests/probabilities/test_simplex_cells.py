@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calibrant import Summary, SummaryError
 from calibrant.core.kept_rows import KeptRows
+from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities, two_columns
 from calibrant.probabilities import simplex_cells
 from calibrant.probabilities.simplex_cells import SimplexCells, added_cells, bin_numbers, distinct, sums_by_cell
+from calibrant.summaries import Summary
 
 Y, P, W = [0, 2, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.75, 0.25, 0.0]], [1.0, 2.0, 0.5]
 

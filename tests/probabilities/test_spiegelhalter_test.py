@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Moments, NotApplicableError, Ordered, brier_score, spiegelhalter_test, summarize
+from calibrant import brier_score, spiegelhalter_test, summarize
 from calibrant.core.pvalues import normal_sf
+from calibrant.errors import NotApplicableError
 from calibrant.probabilities.spiegelhalter_test import SPIEGELHALTER_TEST
+from calibrant.summaries import Moments, Ordered
 
 SIDES = ["two-sided", "greater", "less"]
 

@@ -8,9 +8,7 @@ import pytest
 
 from calibrant import (
     Normal,
-    Ranks,
     Samples,
-    Summary,
     audit,
     contraction,
     energy_ranks,
@@ -27,6 +25,7 @@ from calibrant.core import summary as codec
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.ranking.covariates import RankRows, rank_permutation_test, rank_score_test
 from calibrant.ranking.exchange_test import rank_exchange_test
+from calibrant.summaries import Ranks, Summary
 
 RNG = np.random.default_rng(0)
 N, M = 40, 9

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from calibrant import NotApplicableError, Ranks, Summary, SummaryError
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.covariates import RankRows, permutation_found, read_covariates, score_found
+from calibrant.summaries import Ranks, Summary
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = [

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import CdfValues, Intervals, Normal, Quantiles, Ranks, Samples, Summary, summarize
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, summarize
 from calibrant.core.pvalues import holm
 from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, rank_places
+from calibrant.summaries import Ranks, Summary
 
 REFERENCES = Path(__file__).parents[1] / "references"
 VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.special import binom
 from scipy.stats import cramervonmises, kstest
 
-from calibrant import NotApplicableError, Ranks
+from calibrant.errors import NotApplicableError
 from calibrant.ranking.edf_tests import (
     anderson_darling,
     anderson_darling_sf,
@@ -22,6 +22,7 @@ from calibrant.ranking.edf_tests import (
     rank_edf_test,
 )
 from calibrant.ranking.effects import own_stream
+from calibrant.summaries import Ranks
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK_OF_PIET = [

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from calibrant import Ranks
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.effects import (
     Found,
@@ -31,6 +30,7 @@ from calibrant.ranking.effects import (
     ranks_in_words,
     shaped,
 )
+from calibrant.summaries import Ranks
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = [

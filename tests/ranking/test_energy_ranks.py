@@ -196,7 +196,7 @@ class TestRefusals:
         )
 
     def test_distributions_without_a_density(self, refusal):
-        from calibrant import NotApplicableError
+        from calibrant.errors import NotApplicableError
 
         distribution = ScipyDistribution(stats.poisson([2.0]))
         assert "has no density" in refusal(energy_ranks, [1.0], distribution, rng=0, error=NotApplicableError)

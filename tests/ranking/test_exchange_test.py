@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calibrant import Normal, Ranks, Samples, Summary, SummaryError, rank_chi2_test, rank_smooth_test, summarize
+from calibrant import Normal, Samples, rank_chi2_test, rank_smooth_test, summarize
+from calibrant.errors import SummaryError
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import rank_counts
 from calibrant.ranking.effects import band_test
@@ -20,6 +21,7 @@ from calibrant.ranking.exchange_test import (
     rank_exchange_test,
 )
 from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.summaries import Ranks, Summary
 
 UNADJUSTED = {"band": uniformity_test, "smooth": rank_smooth_test, "chi2": rank_chi2_test}
 

@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import CdfValues, Grid, Intervals, MvNormal, Normal, Quantiles, Ranks, Samples, SummaryError, summarize
+from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
 from calibrant.core.pvalues import holm
+from calibrant.errors import SummaryError
 from calibrant.ranking.bands import gamma_pvalue, observed_gamma
 from calibrant.ranking.explain import explain
 from calibrant.ranking.failures import smallest_effects
 from calibrant.ranking.joint_ranks import joint_ranks
 from calibrant.ranking.ranks import ranks
+from calibrant.summaries import Grid, Ranks
 
 N, M = 2000, 99
 RNG = np.random.default_rng(7)

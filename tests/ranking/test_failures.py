@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import Ranks
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.effects import band_test, rank_effect
 from calibrant.ranking.failures import failures_of, normal_errors, outward_failure, shrinkage, smallest_effects
+from calibrant.summaries import Ranks
 
 RNG = np.random.default_rng(0)
 Z = RNG.normal(size=4000)

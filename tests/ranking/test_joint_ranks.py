@@ -10,7 +10,8 @@ from scipy import stats
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from calibrant import MvNormal, NotApplicableError, Samples, summarize
+from calibrant import MvNormal, Samples, summarize
+from calibrant.errors import NotApplicableError
 from calibrant.ranking import joint_ranks as module
 from calibrant.ranking.joint_ranks import (
     METHODS as METHOD_NAMES,

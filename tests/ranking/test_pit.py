@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, Summary, SummaryError, summarize
+from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
+from calibrant.errors import SummaryError
 from calibrant.ranking.pit import pit, pit_histogram
+from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from calibrant import CdfValues, Normal, Ranks
+from calibrant import CdfValues, Normal
 from calibrant.core import pictures as plots
 from calibrant.core.plot_style import MOST
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.pit import pit_histogram
+from calibrant.summaries import Ranks
 
 RNG = np.random.default_rng(0)
 ONE = rank_histogram(Ranks.of([0, 0, 0, 1, 1, 4, 2], M=4), bins=2)

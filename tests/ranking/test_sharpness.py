@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import (
-    Distribution,
-    Intervals,
-    Laplace,
-    Mixture,
-    MvNormal,
-    Normal,
-    NotApplicableError,
-    Samples,
-    ScipyDistribution,
-    Summary,
-    summarize,
-)
+from calibrant import Distribution, Intervals, Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution, summarize
+from calibrant.errors import NotApplicableError
 from calibrant.ranking.sharpness import sharpness
+from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
 DRAWS = RNG.normal(size=(6, 9, 2)) * [1.0, 3.0]

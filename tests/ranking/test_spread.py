@@ -6,22 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import (
-    InputError,
-    Laplace,
-    Mixture,
-    Moments,
-    MvNormal,
-    Normal,
-    NotApplicableError,
-    Quantiles,
-    Samples,
-    ScipyDistribution,
-    Summary,
-    SummaryError,
-    summarize,
-)
+from calibrant import InputError, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking.spread import contraction, covariance_of, mean_of, variance_of, z_scores
+from calibrant.summaries import Moments, Summary
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=(40, 2)) * [1.0, 5.0]

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Summary, SummaryError
+from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.groups import read_row_labels
 from calibrant.ranking.counting import CELLS, Ranked, cells, legendre
 from calibrant.ranking.summary import CovariateMoments, ExchangedCounts, Ranks, covariate_columns, rank_points
+from calibrant.summaries import Summary
 
 TWO = [[0, 3], [1, 3], [3, 2]]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Normal, NotApplicableError, Samples, summarize
+from calibrant import Normal, Samples, summarize
+from calibrant.errors import NotApplicableError
 from calibrant.ranking.tarp_ranks import fitted_outcomes, other_outcomes, tarp_ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")

@@ -16,11 +16,8 @@ from calibrant import (
     Intervals,
     MvNormal,
     Normal,
-    NotApplicableError,
     Quantiles,
-    Ranks,
     Samples,
-    SummaryError,
     rank_cauchy_test,
     rank_edf_test,
     rank_exchange_test,
@@ -29,9 +26,11 @@ from calibrant import (
 )
 from calibrant.core.pvalues import holm
 from calibrant.core.summarizing import summarize
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking.covariates import RankRows
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test
+from calibrant.summaries import Ranks
 
 CONTINUOUS = {method: partial(rank_edf_test, method=method) for method in ("ks", "cvm", "ad")} | {
     "piet": rank_cauchy_test

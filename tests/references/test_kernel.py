@@ -21,10 +21,10 @@ from calibrant.kernels.median import median_lengthscale
 
 BOOK = json.loads((Path(__file__).parent / "kernel.json").read_text())
 SHAPES = {
-    "exponential": cb.Exponential,
-    "gaussian": cb.Gaussian,
-    "matern32": cb.Matern32,
-    "matern52": cb.Matern52,
+    "exponential": cb.kernels.Exponential,
+    "gaussian": cb.kernels.Gaussian,
+    "matern32": cb.kernels.Matern32,
+    "matern52": cb.kernels.Matern52,
 }
 
 ELSEWHERE = {
@@ -74,9 +74,9 @@ def kernel_of(vector):
     given = vector["call"]["kernel"]
     prediction = SHAPES[given["prediction"]](given["lengthscale"], given["distance"])
     if given["target"] == "delta":
-        return prediction * cb.Delta()
+        return prediction * cb.kernels.Delta()
     if given["target"] == "gaussian on the label number":
-        return prediction * cb.Gaussian(given["target_lengthscale"], "labels")
+        return prediction * cb.kernels.Gaussian(given["target_lengthscale"], "labels")
     return prediction * SHAPES[given["target"]](given["target_lengthscale"])
 
 
@@ -132,7 +132,7 @@ def test_ucme_of_a_mixture(vector):
     distribution = cb.Mixture(
         [cb.Normal([m], [s]) for m, s in zip(given["mean"], given["std"], strict=True)], given["weights"]
     )
-    kernel = cb.Exponential(1.0) * cb.Gaussian(vector["call"]["kernel"]["target_lengthscale"])
+    kernel = cb.kernels.Exponential(1.0) * cb.kernels.Gaussian(vector["call"]["kernel"]["target_lengthscale"])
     # The location has the prediction of the row, so that the kernel of both is 1 and the value a square.
     found = cb.ucme([given["y"]], distribution, locations=(distribution, [given["t"]]), kernel=kernel)
     assert math.sqrt(found) == close(vector)
@@ -192,10 +192,10 @@ def test_bound_of_an_estimate(vector):
 
 @vectors("kernel-bound")
 def test_largest_h(vector):
-    class OnPredictions(cb.Exponential):
+    class OnPredictions(cb.kernels.Exponential):
         supremum = vector["inputs"]["sup_prediction_kernel"]
 
-    class OnTargets(cb.Gaussian):
+    class OnTargets(cb.kernels.Gaussian):
         supremum = vector["inputs"]["sup_target_kernel"]
 
     assert largest_h(OnPredictions(1.0) * OnTargets(1.0)) == close(vector)

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Intervals, NotApplicableError, Summary, SummaryError, summarize
+from calibrant import Intervals, summarize
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.regions.christoffersen_test import Hits, _log_factorials, christoffersen_test, run_distribution
 from calibrant.regions.coverage_test import coverage_test, kupiec_test
+from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 CASES = {case["id"]: case for case in BOOK["cases"]}

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, NotApplicableError, Quantiles, Sets, SummaryError, summarize
-from calibrant import Summary as SummaryCoverageWidthCriterion
-from calibrant import Summary as SummaryIntervalMoments
+from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
 from calibrant.core.summary import Summary
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.rows import read_judged
 from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
+from calibrant.summaries import Summary as SummaryCoverageWidthCriterion
+from calibrant.summaries import Summary as SummaryIntervalMoments
 
 NUMBERS = st.integers(-8, 8).map(lambda k: k / 4)  # ties between outcomes and bounds
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, st.integers(1, 4)), min_size=1, max_size=12)

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Intervals, Quantiles, Sets, Summary, SummaryError, coverage, summarize
+from calibrant import Intervals, Quantiles, Sets, coverage, summarize
 from calibrant.auditing.interval import interval
+from calibrant.errors import SummaryError
 from calibrant.regions.coverage_curve import coverage_curve
 from calibrant.regions.sizes import size_stratified_coverage
+from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, NotApplicableError, Quantiles, Sets, Summary, summarize
+from calibrant import Intervals, Quantiles, Sets, summarize
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.rows import read_judged
 from calibrant.regions import coverage_hsic as module
 from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test, hsic_permutations, pair_median
 from calibrant.regions.sizes import Sizes
+from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 DATA, CASES = BOOK["data"], {case["id"]: case["expected"] for case in BOOK["cases"]}

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, NotApplicableError, Quantiles, Sets, Summary, SummaryError, summarize
+from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.auditing.interval import interval
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.regions.coverage import coverage
 from calibrant.regions.coverage_curve import coverage_curve
 from calibrant.regions.coverage_test import (
@@ -20,6 +21,7 @@ from calibrant.regions.coverage_test import (
     kupiec_test,
     multinomial_coverage_test,
 )
+from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 CASES = {case["id"]: case for case in BOOK["cases"]}

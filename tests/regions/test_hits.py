@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant import Intervals, Quantiles, Sets, Summary, SummaryError
+from calibrant import Intervals, Quantiles, Sets
+from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.rows import read_judged
 from calibrant.regions.hits import HitTable, first_not_nested
+from calibrant.summaries import Summary
 
 Y = np.array([0.0, 1.5, 3.0, 0.5])
 BOTH = Intervals(np.tile([-1.0, -2.0], (4, 1)), np.tile([1.0, 2.0], (4, 1)), [0.5, 0.9])

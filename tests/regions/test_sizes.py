@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, NotApplicableError, Sets, SummaryError, coverage, summarize
+from calibrant import Intervals, Sets, coverage, summarize
 from calibrant.core.summary import Summary
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit, unit_weights
 from calibrant.inputs.rows import read_judged
 from calibrant.regions.sizes import Sizes, pool_sizes, read_size_bins, size_groups, size_stratified_coverage

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, Normal, Quantiles, Sets, Summary, SummaryError, summarize
+from calibrant import Intervals, Normal, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
 from calibrant.core.moments import Moments
+from calibrant.errors import SummaryError
 from calibrant.regions.coverage_hsic import coverage_hsic
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
 from calibrant.regions.width import Statistic, width
+from calibrant.summaries import Summary
 
 inf = np.inf
 SIZES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.5, inf]), st.integers(1, 4)), min_size=1, max_size=12)

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Intervals, NotApplicableError, Sets
+from calibrant import Intervals, Sets
+from calibrant.errors import NotApplicableError
 from calibrant.regions.worst_slab_coverage import projected, worst_slab, worst_slab_coverage, worst_slabs
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())

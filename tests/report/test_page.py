@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import MissingExtraError
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
+from calibrant.errors import MissingExtraError
 from calibrant.report.page import AUDIT, COMPARISON, KINDS, MARKS, frame_of, render, tone_of
 from calibrant.report.text import as_html_fragment, as_text
 

@@ -16,7 +16,7 @@ from calibrant.report.pictures import picture
 
 CHURN = cb.examples.churn()
 ERRORS = np.random.default_rng(0).normal(size=200)
-RANKS = cb.Ranks.of(np.random.default_rng(1).integers(0, 20, (100, 20)), M=19)
+RANKS = cb.summaries.Ranks.of(np.random.default_rng(1).integers(0, 20, (100, 20)), M=19)
 FORECAST = cb.Normal(np.arange(200) / 20, 1.0)
 REAL = np.random.default_rng(2).normal(size=(300, 3))
 GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))

@@ -13,13 +13,13 @@ from calibrant import (
     Mixture,
     MvNormal,
     Normal,
-    NotApplicableError,
     Samples,
     ScipyDistribution,
     brier_score,
     log_score,
     summarize,
 )
+from calibrant.errors import NotApplicableError
 
 
 def test_binary_by_hand():

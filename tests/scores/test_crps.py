@@ -9,17 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from calibrant import (
-    Laplace,
-    Mixture,
-    MvNormal,
-    Normal,
-    NotApplicableError,
-    Quantiles,
-    Samples,
-    ScipyDistribution,
-    summarize,
-)
+from calibrant import Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
+from calibrant.errors import NotApplicableError
 from calibrant.scores import crps as module
 from calibrant.scores.crps import between, crps, distribution_crps, from_point, normal_mean
 

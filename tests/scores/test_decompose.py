@@ -13,12 +13,9 @@ from calibrant import (
     Mixture,
     MvNormal,
     Normal,
-    NotApplicableError,
     Quantiles,
     Samples,
     ScipyDistribution,
-    Summary,
-    SummaryError,
     brier_score,
     decompose,
     log_score,
@@ -26,8 +23,10 @@ from calibrant import (
     summarize,
 )
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import DECOMPOSE
+from calibrant.summaries import Summary
 
 rows = st.lists(
     st.tuples(

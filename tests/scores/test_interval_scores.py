@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, Normal, Quantiles, SummaryError, summarize
+from calibrant import Intervals, Normal, Quantiles, summarize
 from calibrant.core.catalogue import find
+from calibrant.errors import SummaryError
 from calibrant.scores.interval_scores import (
     Part,
     WisPart,

@@ -20,9 +20,10 @@ import pytest
 
 import calibrant as cb
 import calibrant.spark as on_spark
-from calibrant import CalibrantError, InputError, Intervals, MissingExtraError, NotApplicableError, Quantiles, Samples
+from calibrant import CalibrantError, InputError, Intervals, Quantiles, Samples
 from calibrant.core import dispatch
 from calibrant.engines.jobs import Summarizing
+from calibrant.errors import MissingExtraError, NotApplicableError
 from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import partitions
 from calibrant.spark.measure import quoted

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, NotApplicableError, Samples, ScipyDistribution
+from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
+from calibrant.errors import NotApplicableError
 from calibrant.testing import check_distribution
 
 RNG = np.random.default_rng(0)

@@ -164,6 +164,8 @@ class Summary:
         `Summary.from_bytes` reads any kind, `Grid.from_bytes` a grid only.
         """
         name, values = decode(data)
+        if name not in Summary.kinds:
+            _import_all()
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")
@@ -213,3 +215,12 @@ def one_precision(a: str, b: str) -> str:
             "convert all batches to one type before they are summarised"
         )
     return a or b
+
+
+def _import_all() -> None:
+    """Import every public name, and with it every kind of summary."""
+    import calibrant
+
+    for package in (calibrant, calibrant.points):
+        for name in dir(package):
+            getattr(package, name)

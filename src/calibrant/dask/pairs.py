@@ -81,7 +81,7 @@ def skce(
     Examples
     --------
     >>> import dask.array as da
-    >>> from calibrant import Exponential
+    >>> from calibrant.kernels import Exponential
     >>> P = da.from_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], chunks=(1, 3))
     >>> skce(da.from_array([0, 1], chunks=1), P, kernel=Exponential(1.0))  # 1 apart, both wrong: -2 exp(-1)
     -0.7357588823428847

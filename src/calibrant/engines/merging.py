@@ -22,7 +22,7 @@ class Merging(Generic[S]):
     with its rows is then copied log2(parts) times and not once for every part. The order of the parts is kept, and what
     is merged with what depends on their number alone: the same parts give the same bits.
 
-    >>> from calibrant import Grid
+    >>> from calibrant.summaries import Grid
     >>> total = Merging()
     >>> for _ in range(5):
     ...     total.add(Grid.zero())

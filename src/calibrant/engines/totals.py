@@ -204,7 +204,7 @@ class Running:
 
     Examples
     --------
-    >>> from calibrant import Grid
+    >>> from calibrant.summaries import Grid
     >>> running = Running()
     >>> for _ in range(3):
     ...     running.add(Grid.zero())

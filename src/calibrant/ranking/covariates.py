@@ -75,7 +75,7 @@ def rank_score_test(
     Ranks that follow the covariate:
 
     >>> import numpy as np
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> x = np.linspace(-1, 1, 100)
     >>> rank_score_test(Ranks.of((x > 0).astype(int), M=1, covariates=x)).pvalue < 1e-15
     True

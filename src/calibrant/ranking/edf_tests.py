@@ -76,7 +76,7 @@ def rank_edf_test(
 
     Examples
     --------
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> rank_edf_test(Ranks.of(range(500), M=1000), rng=0).pvalue < 1e-50
     True
     """
@@ -165,7 +165,7 @@ def rank_cauchy_test(
 
     Examples
     --------
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> rank_cauchy_test(Ranks.of([0] * 500, M=10_000), rng=0).pvalue < 1e-3
     True
     """

@@ -106,7 +106,7 @@ def expected_coverage(
     --------
     Ranks 0, 0, 1, 2 and 4 among four draws. The outer interval, 3/5, has ranks 1 to 3, the inner one, 1/5, rank 2:
 
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> curve = expected_coverage(Ranks.of([0, 0, 1, 2, 4], M=4))
     >>> curve.level.tolist(), curve.coverage.tolist()
     ([0.2, 0.6], [0.2, 0.4])

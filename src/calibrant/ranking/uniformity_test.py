@@ -114,7 +114,7 @@ def uniformity_test(
 
     Ranks 0 to 499 where 0 to 1,000 are possible:
 
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> uniformity_test(Ranks.of(range(500), M=1000)).pvalue < 1e-100
     True
     """
@@ -241,7 +241,7 @@ def rank_smooth_test(
     --------
     Of 100 outcomes 60 lie above their only draw: S = (60 - 40)²/100.
 
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> rank_smooth_test(Ranks.of([0] * 40 + [1] * 60, M=1)).statistic
     4.0
     """
@@ -332,7 +332,7 @@ def rank_chi2_test(
     --------
     Counts 40 and 60 where 50 are expected: 2 · 10²/50.
 
-    >>> from calibrant import Ranks
+    >>> from calibrant.summaries import Ranks
     >>> rank_chi2_test(Ranks.of([0] * 40 + [1] * 60, M=1)).statistic
     4.0
     """

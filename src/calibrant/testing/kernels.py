@@ -40,7 +40,7 @@ def check_kernel(kernel: Kernel | JointKernel, *, points: Any = None, K: int = 4
 
     Examples
     --------
-    >>> from calibrant import Exponential, Gaussian
+    >>> from calibrant.kernels import Exponential, Gaussian
     >>> check_kernel(Exponential(0.3, "tv"))
     >>> check_kernel(Gaussian(1.0, "tv"))
     Traceback (most recent call last):
