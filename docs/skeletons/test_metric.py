@@ -1,7 +1,8 @@
 """What a test of a metric holds: numbers worked by hand, relations to other verbs, the properties, refusals.
 
 Inside calibrant the import below becomes ``from calibrant import mean_absolute_residual``, and the test of the
-properties goes: the contract tests run them on the whole catalogue. Run it here with ``cd docs/skeletons && python -m pytest .``
+properties goes: the contract tests run them on the whole catalogue. Run it here with ``cd docs/skeletons && python -m
+pytest .``
 """
 
 import numpy as np

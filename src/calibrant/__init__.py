@@ -5,6 +5,6 @@ numbers, a test a `TestResult`, a curve a `Curve`. Every verb of the catalogue a
 `summarize` makes, and summaries of batches add up.
 """
 
-from calibrant.lazy import lazy
+from calibrant.lazy import lazy as _lazy
 
-__getattr__, __dir__, __all__ = lazy(__name__, __file__)
+__getattr__, __dir__, __all__ = _lazy(__name__, __file__)

@@ -4,7 +4,7 @@ Points are plain arrays (n, d), the real ones first: ``cb.points.mmd(y, points)`
 and says in words what differs.
 """
 
-from calibrant.lazy import lazy
+from calibrant.lazy import lazy as _lazy
 
 # No module has the name of a verb: importing it would put the module where the verb stands.
-__getattr__, __dir__, __all__ = lazy(__name__, __file__)
+__getattr__, __dir__, __all__ = _lazy(__name__, __file__)
