@@ -143,7 +143,8 @@ def new_figure(width: float, height: float) -> Figure:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("a plot", extra="plot") from None
-    return plt.figure(figsize=(width, height), layout="constrained")
+    figure: Figure = plt.figure(figsize=(width, height), layout="constrained")
+    return figure
 
 
 def new_grid(count: int, per_part: int | None = None) -> tuple[Figure, list[Axes]]:
