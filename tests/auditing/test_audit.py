@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.auditing.kinds import AUDITED
+from calibrant.auditing.audit import AUDITED
 from calibrant.core.findings import Findings
 
 RNG = np.random.default_rng(7)

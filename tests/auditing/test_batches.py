@@ -114,7 +114,7 @@ def test_outcomes_that_were_ruled_out():
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="an audit of batches judges probabilities; got Intervals"):
+    with pytest.raises(InputError, match="an audit of batches takes probabilities; got Intervals"):
         AuditJob().part(Batch(P, Intervals(P, P + 1, 0.9)))
     with pytest.raises(InputError, match="level"):
         AuditJob(level=95)

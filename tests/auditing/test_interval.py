@@ -428,6 +428,6 @@ def test_result_is_the_callers_own():
 def test_refusals(refusal):
     assert refusal(per_row, ece, [0, 1], [0.2, 0.7], error=NotApplicableError).startswith("ece is not a mean")
     assert "takes no weights" in refusal(per_row, brier_score, [0, 1], [0.2, 0.7], weights=[1, 2])
-    assert "does not hold the rows" in refusal(per_row, brier_score, summarize(brier_score, [0, 1], [0.2, 0.7]))
+    assert "does not contain the rows" in refusal(per_row, brier_score, summarize(brier_score, [0, 1], [0.2, 0.7]))
     assert "has no option colour" in refusal(per_row, brier_score, [0, 1], [0.2, 0.7], colour=1)
     assert "row 1" in refusal(per_row, brier_score, [0, 1], [0.2, np.nan])

@@ -96,4 +96,4 @@ def test_refusals(columns, framed, cut, threads, refusal):
     assert "level" in refusal(audit, (y, p), level=2)
     frame = framed({"y": [1.0, 2.0], "low": [0.0, 0.0], "high": [3.0, 3.0]}, 1)
     message = refusal(audit, frame, y="y", prediction=from_columns(Intervals, "low", "high", level=0.9))
-    assert ": an audit of batches judges probabilities; got Intervals" in message
+    assert ": an audit of batches takes probabilities; got Intervals" in message

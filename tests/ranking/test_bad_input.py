@@ -258,4 +258,4 @@ class TestAudit:
 
     def test_what_ranks_alone_look_at_is_not_ignored_under_weights(self, refusal):
         w = RNG.uniform(1, 2, N)
-        assert "covariates= is looked at by ranks" in refusal(audit, Y, Samples(DRAWS), covariates=X, weights=w)
+        assert "covariates= is used with ranks" in refusal(audit, Y, Samples(DRAWS), covariates=X, weights=w)

@@ -1,90 +1,71 @@
-"""`audit`: from outcomes and predictions to a verdict."""
+"""`audit`: everything that applies to outcomes and predictions, with a verdict in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from calibrant.auditing.kinds import AUDITED
-from calibrant.core.findings import Findings, Grouped, Part, Setting, Verdict
+from calibrant.auditing.distributions import audit_distributions, distribution_groups
+from calibrant.auditing.groups import kuiper_groups
+from calibrant.auditing.probabilities import audit_binary, audit_classes
+from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
+from calibrant.core.annotations import Labels, Rng
+from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import with_parts
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
+from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, SetRows
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.sets import Sets
 from calibrant.ranking.energy_ranks import read_log_density_y
 from calibrant.ranking.looks import judged_by_ranks
 from calibrant.ranking.summary import covariate_columns
+from calibrant.regions.audit_tables import sized_groups
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
 from calibrant.version import __version__
 
-Known = tuple[tuple[str, ...], FloatArray | None, NDArray[Any] | None]
-
-
-def known_of_draws(rows: Any, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> Known:
-    """Return names of coordinates, covariates, and log densities of outcomes; refuse them for other predictions."""
-    for name, value in (("covariates", covariates), ("log_density_y", log_density_y)):
-        if value is not None and kind != "samples":
-            raise InputError(f"{name}= is for Samples; leave it out for other predictions")
-        if value is not None and not judged_by_ranks(rows):
-            raise InputError(f"{name}= is looked at by ranks, which need equal weights; leave {name} or weights out")
-    if columns is not None and not (isinstance(rows, DistributionRows) and rows.distribution.shape):
-        raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
-    keep = rows.keep if isinstance(rows, DistributionRows) else None
-    x = None if covariates is None else covariate_columns(covariates, rows.n, keep)
-    return _names(rows, columns), x, _density(rows, log_density_y)
-
-
-def _names(rows: Any, columns: Any) -> tuple[str, ...]:
-    if columns is None:
-        return ()
-    D = rows.distribution.shape[0]
-    names = (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)
-    if len(names) != D or len(set(names)) != D:
-        raise InputError(f"columns must be {D} different names, one per coordinate; got {shown(columns)}")
-    return names
-
-
-def _density(rows: Any, log_density_y: Any) -> NDArray[Any] | None:
-    if log_density_y is None:
-        return None
-    if rows.distribution.log_densities is None:
-        raise InputError(
-            "{log_density_y=} is compared with that of the draws; pass Samples(draws, log_density)",
-            option="log_density_y",
-        )
-    return read_log_density_y(log_density_y, rows)
-
+AUDITED: dict[type, Kind] = {
+    Binary: Kind(audit_binary, kuiper_groups),
+    Classes: Kind(audit_classes, kuiper_groups, families=2),
+    IntervalRows: Kind(audit_intervals, sized_groups, families=2),
+    SetRows: Kind(audit_sets, sized_groups, families=2),
+    QuantileRows: Kind(audit_quantiles, quantile_groups),
+    DistributionRows: Kind(audit_distributions, distribution_groups),
+}
+"""How each kind of rows is audited."""
 
 KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
-INSTEAD = {"cdf": "Audit the distribution itself, or look at pit_histogram(None, CdfValues(...))"}
+INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
 CONFORMAL = ("intervals", "sets")
 
 
 def audit(
-    y: Any,
-    prediction: Any,
+    y: ArrayLike,
+    prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution,
     *,
-    groups: Any = None,
+    groups: ArrayLike | Mapping[str, ArrayLike] | None = None,
     intersections: int = 1,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     level: float = 0.95,
-    classes: Any = None,
+    classes: Labels | None = None,
     pos_label: Any = None,
     calibration_size: int | None = None,
-    covariates: Any = None,
-    log_density_y: Any = None,
-    columns: Any = None,
+    covariates: ArrayLike | None = None,
+    log_density_y: ArrayLike | None = None,
+    columns: Sequence[str] | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
-    rng: Any = 0,
+    rng: Rng = 0,
 ) -> Audit:
     """Measure everything that applies, and say in words whether the predictions can be trusted.
 
@@ -96,50 +77,51 @@ def audit(
         One probability per row, class probabilities (n, K), `Intervals`, `Sets`, `Quantiles`, `Samples` or a
         distribution.
     groups
-        Labels of rows, or a mapping (a data frame) from names to labels. Every group is tested, with p-values that
-        hold for all groups together; groups of different columns may overlap.
+        Labels of rows, a mapping from names to labels, or a data frame. Every group is tested, with p-values that are
+        adjusted for all groups together; groups of different columns may overlap.
     intersections
-        2 also tests the groups of each pair of columns.
+        With 2, the groups of each pair of columns are tested too.
     level
         Confidence level of tests and bands.
     calibration_size
-        For intervals and sets of split conformal prediction: the number of calibration scores. Without it their
-        coverage is taken as a promise, not as one that holds on average over calibration sets; see `coverage_test`.
+        For intervals and sets of split conformal prediction: the number of calibration scores. Their coverage is then
+        tested as one that is guaranteed on average over calibration sets only; see `coverage_test`.
     covariates
-        For `Samples`: numbers (n,) or (n, q) that were known of each row. Ranks must not depend on them.
+        For `Samples`: numbers (n,) or (n, q) that were known for each row. Ranks must not depend on them.
     log_density_y
         For `Samples` with `log_density`: the log density of the predicted distribution at each outcome, (n,).
     columns
         For distributions of vectors: names of the coordinates.
     resamples
-        Redraws of the outcomes behind the values expected if calibrated.
+        Number of redraws of the outcomes that give the values expected if calibrated.
     names
-        What the report calls things: ``outcome``, ``prediction``, ``source``.
+        Names for the report: ``outcome``, ``prediction``, ``source``.
     rng
-        A Generator or a whole number.
+        A Generator or a seed.
 
     Returns
     -------
     Audit
-        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`.
+        Print it, use `table`, `verdict` and `plot()`, or write files with `to_html(path)` and `to_json(path)`.
 
     Notes
     -----
-    Probabilities are "miscalibrated" when one of three tests of all rows (Kuiper, Spiegelhalter, and the expected
-    calibration error against redrawn outcomes), a class, or a group rejects; p-values are corrected for the number of
-    tests, classes and groups, and for these being up to three families, so that all together hold `level`. It is "no
-    evidence" when none does and an average error of five percentage points would have been found 4 times in 5, else
-    "cannot tell". Not rejecting is never proof of calibration.
+    The verdict on probabilities is "miscalibrated" if one of three tests of all rows (Kuiper, Spiegelhalter, and the
+    expected calibration error against redrawn outcomes), a class, or a group rejects. The p-values are corrected for
+    the number of tests, classes and groups, and for up to three such families: the probability of a false alarm is at
+    most 1 - `level` over all of them. The verdict is "no evidence" if none rejects and an average error of five
+    percentage points would have been found 4 times in 5, else "cannot tell". Not rejecting is never proof of
+    calibration.
 
-    Intervals, sets, quantiles and distributions are judged by coverage: that of each level (Holm) and all levels
-    jointly, that of rows with predictions of about one width or size, and that of groups, corrected in the same way.
-    Distributions are read at nine quantiles and the central intervals between them. Tests of coverage need equal
+    Intervals, sets, quantiles and distributions are tested by their coverage: at each level (Holm) and at all levels
+    jointly, for rows with predictions of similar width or size, and for groups, corrected in the same way.
+    Distributions are evaluated at nine quantiles and the central intervals between them. Tests of coverage need equal
     weights.
 
-    Draws are judged by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
+    Draws are tested by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
     is known, else by mean distance; and by average rank), and with `covariates` the score test of ranks against them
-    and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are judged
-    by coverage, as distributions are.
+    and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are tested
+    by coverage, like other distributions.
 
     Examples
     --------
@@ -175,17 +157,62 @@ def audit(
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
     how = AUDITED[type(rows)]
     families = how.families + (groupings is not None)
-    known = known_of_draws(rows, kind, columns=columns, covariates=covariates, log_density_y=log_density_y)
-    setting = Setting(level, B, generated, _class_names(rows, classes), families, m, *known)
+    _check_of_draws(rows, kind, columns=columns, covariates=covariates, log_density_y=log_density_y)
+    keep = rows.keep if isinstance(rows, DistributionRows) else None
+    setting = Setting(
+        level,
+        B,
+        generated,
+        class_names=_class_names(rows, classes),
+        families=families,
+        calibration_size=m,
+        columns=_names(rows, columns),
+        covariates=None if covariates is None else covariate_columns(covariates, rows.n, keep),
+        log_density_y=_density(rows, log_density_y),
+    )
     part = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
     return audit_of(part, grouped, setting, kind=kind, n=rows.n, names=called)
 
 
+def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> None:
+    """Refuse covariates and densities for predictions without ranks, and names of coordinates for numbers."""
+    for name, value in (("covariates", covariates), ("log_density_y", log_density_y)):
+        if value is None:
+            continue
+        if kind != "samples" or not isinstance(rows, DistributionRows):
+            raise InputError(f"{name}= is for Samples; leave it out for other predictions")
+        if not judged_by_ranks(rows):
+            raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
+    if columns is not None and not (isinstance(rows, DistributionRows) and rows.distribution.shape):
+        raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
+
+
+def _names(rows: Any, columns: Any) -> tuple[str, ...]:
+    if columns is None:
+        return ()
+    D = rows.distribution.shape[0]
+    names = (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)
+    if len(names) != D or len(set(names)) != D:
+        raise InputError(f"columns must be {D} different names, one per coordinate; got {shown(columns)}")
+    return names
+
+
+def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
+    if log_density_y is None:
+        return None
+    if rows.distribution.log_densities is None:
+        raise InputError(
+            "{log_density_y=} is compared with the log densities of the draws; pass Samples(draws, log_density)",
+            option="log_density_y",
+        )
+    return read_log_density_y(log_density_y, rows)
+
+
 def audit_of(
     part: Part, grouped: Grouped | None, setting: Setting, *, kind: str, n: int, names: Mapping[str, str]
 ) -> Audit:
-    """Return the audit of what was found about rows and groups."""
+    """Return the audit, given what was found about rows and groups."""
     findings = Findings(
         kind=kind,
         n=n,
@@ -201,7 +228,7 @@ def audit_of(
 
 
 def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdict:
-    """Let the groups speak; one with several lines, of several levels, by its smallest p-value."""
+    """Add a sentence on groups to the verdict; a group with several levels counts by its smallest p-value."""
     smallest: dict[str, float] = {}
     columns = grouped.table.columns
     for group, p in zip(columns["group"], columns["pvalue_adjusted"], strict=True):
@@ -217,14 +244,14 @@ def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
 
 
 def class_names(K: int, classes: Any) -> tuple[str, ...]:
-    """Return what K classes are called, numbers if nobody said so."""
+    """Return the names of K classes, by default their numbers."""
     if classes is None:
         return tuple(str(k) for k in range(K))
     return tuple(str(name) for name in read_classes(classes, expected=K, given_by=f"{K} columns"))
 
 
 def _groupings(rows: AnyRows, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
-    """Read the labels, less those of rows of weight 0, which the rows have lost already."""
+    """Read the groups of rows with positive weight; the others were already dropped from `rows`."""
     if weights is None:
         return read_groups(groups, rows.n, intersections=intersections, keep=None)
     n = len(as_array(weights, name="weights"))

@@ -1,4 +1,4 @@
-"""An audit of rows that come in batches: a job for every engine."""
+"""The audit of probabilities that come in batches, as a job that every engine can run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, cast
 
-import numpy as np
-
-from calibrant.auditing.audit import INSTEAD, KINDS_AUDITED, audit_of, class_names
+from calibrant.auditing.audit import AUDITED, INSTEAD, KINDS_AUDITED, audit_of, class_names
 from calibrant.auditing.groups import cell_groups
-from calibrant.auditing.kinds import AUDITED
 from calibrant.auditing.measurements import CountedPairs
 from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts
+from calibrant.core.annotations import Labels, Rng
 from calibrant.core.findings import Setting
 from calibrant.core.grid import GroupCells
 from calibrant.core.kinds import KINDS, kind_of, read
@@ -36,20 +34,20 @@ ROWS, GROUPS = "rows", "groups"
 class AuditJob:
     """The audit of probabilities that come in batches.
 
-    Rows are counted in the cells of a `Grid`, so that memory does not grow with them; with `exact` the different scores
-    are kept. Groups are counted in cells always.
+    Rows are counted in the cells of a `Grid`, whose memory does not grow with the number of rows; with `exact` all
+    different scores are kept. Groups are always counted in cells.
     """
 
     exact: bool = False
     level: float = 0.95
     resamples: int = 999
-    rng: int | np.random.Generator = 0
-    classes: Any = None
+    rng: Rng = 0
+    classes: Labels | None = None
     pos_label: Any = None
     names: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse options before rows are read."""
+        """Check the options before rows are read."""
         check_choice("exact", self.exact, False, True)
         check_level(self.level)
         check_count("resamples", self.resamples, least=19)
@@ -93,16 +91,15 @@ class AuditJob:
         kind = kind_of(batch.prediction)
         if kind is not None:
             raise InputError(
-                f"an audit of batches judges probabilities; got {KINDS[kind].words}. Ask for single verbs with "
-                "measure, "
-                "or audit the rows in memory"
+                f"an audit of batches takes probabilities; got {KINDS[kind].words}. Run single verbs with measure, or "
+                "audit the rows in memory"
             )
         rows = read("audit", KINDS_AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)
         return cast(Binary | Classes, rows)
 
 
 def _groups(rows: Binary | Classes, batch: Batch) -> dict[str, GroupCells]:
-    """Count the rows in cells of each group, less those of weight 0, which the rows have lost already."""
+    """Count the rows of each group in cells; those of weight 0 were already dropped from `rows`."""
     n = len(as_array(batch.y, name="y"))
     keep = None if batch.weights is None else read_weights(batch.weights, n) > 0
     pairs = rows if isinstance(rows, Binary) else rows.top_label()

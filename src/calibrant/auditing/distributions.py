@@ -1,8 +1,7 @@
-"""Audit of predictive distributions and of draws from them."""
+"""The audit of predictive distributions: of numbers and of vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,25 +40,27 @@ from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose
 from calibrant.scores.energy_score import energy_score
 
-SCORED = 200_000_000  # pairs of draws times coordinates
-DRAWN = 20  # coordinates
+LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
+MAX_SCORED = 200_000_000  # pairs of draws times coordinates, for the energy score
+MAX_COORDINATES_DRAWN = 20
+MAX_DECOMPOSED = 4_000_000  # rows times levels at which a distribution is evaluated
+MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
+LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 COORDINATE = words.INTERVALS._replace(
     holds="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
     lines="coordinates and levels",
 )
 
-Counted = Callable[[Bounds, FloatArray, FloatArray, RowLabels | None], HitTable]
 
+def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
+    """Audit distributions of vectors.
 
-def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, counted: Counted) -> Part:
-    """Return what there is to say about distributions of vectors.
-
-    The central intervals of each coordinate are judged by their coverage and the whole, dependence between coordinates
-    included, by the kernel test.
+    The central intervals of each coordinate are tested by their coverage, and the whole distribution, including
+    dependence between coordinates, by the kernel test.
     """
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = _scored_vectors(rows, setting)
-    curve, no_margins = _coordinates(rows, setting, levels, counted)
+    curve, no_margins = _coordinates(rows, setting)
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
     section = Section(
         "distributions",
@@ -76,7 +77,7 @@ def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, 
     )
     caveats = (
         *weights_caveat(rows.n, rows.w),
-        "How coordinates depend on each other is seen by the kernel test (skce_test) and the scores alone.",
+        "Only the kernel test (skce_test) and the scores see how coordinates depend on each other.",
         *missing,
         *not_scored,
         *no_margins,
@@ -84,21 +85,19 @@ def audit_vectors(rows: DistributionRows, setting: Setting, levels: FloatArray, 
     return Part((section,), verdict, caveats)
 
 
-def _coordinates(
-    rows: DistributionRows, setting: Setting, levels: FloatArray, counted: Counted
-) -> tuple[Curve | None, tuple[str, ...]]:
+def _coordinates(rows: DistributionRows, setting: Setting) -> tuple[Curve | None, tuple[str, ...]]:
     """Return the coverage of the central intervals of every coordinate as one curve."""
     try:
         low, high = pit_bounds(rows)
     except NotApplicableError as reason:
         return None, (str(reason),)
-    found = []
+    levels, found = levels_of(rows.distribution), []
     for d in range(low.shape[1]):
         name = setting.columns[d] if setting.columns else f"coordinate {d}"
         label = RowLabels(np.zeros(rows.n, np.intp), (name,))
-        lines = central_lines(counted((low[:, d], high[:, d]), levels, rows.w, label), setting)
+        lines = central_lines(distribution_table((low[:, d], high[:, d]), levels, rows.w, label), setting)
         if lines is None:
-            return None, ("Coordinates are not judged: one draw per row has no central interval.",)
+            return None, ("Coordinates are not tested: one draw per row has no central interval.",)
         found.append(lines)
     columns: dict[str, Any] = {
         name: np.concatenate([curve.columns[name] for curve in found]) for name in found[0].columns
@@ -108,13 +107,13 @@ def _coordinates(
 
 
 def _figure(curve: Curve) -> Figure:
-    """Return the picture of the first coordinates, at the level that is off most."""
+    """Return the figure of the first coordinates, at the level with the largest gap."""
     shown, level = one_level(curve)
-    few = {name: column[:DRAWN] for name, column in shown.columns.items()}
+    few = {name: column[:MAX_COORDINATES_DRAWN] for name, column in shown.columns.items()}
     return Figure(
         "coordinates",
         f"Coverage of coordinates{level}",
-        "Each line is a coordinate. A level outside its line is missed by more than chance, looked at on its own.",
+        "Each line is a coordinate. A level outside its line is missed by more than chance, taken on its own.",
         replace(shown, columns=few),
     )
 
@@ -139,26 +138,19 @@ def _scored_vectors(rows: DistributionRows, setting: Setting) -> Found:
     distribution = rows.distribution
     if not isinstance(distribution, Samples):
         return score(log_score, "log score", rows, setting)
-    if distribution.M < 2 or rows.n * distribution.M * distribution.draws[0].size > 2 * SCORED:
-        return (), ("energy_score is left out: it needs two draws, and time that grows with their square.",)
+    if distribution.M < 2 or rows.n * distribution.M * distribution.draws[0].size > 2 * MAX_SCORED:
+        return (), ("energy_score is left out: it needs two draws, and its time grows with their square.",)
     return score(energy_score, "energy score, fair", rows, setting, fair=True)
 
 
-LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
-DECOMPOSED = 4_000_000  # rows, over all levels at which a distribution is read
-MOST_READ, FEWEST_READ = 99, 9
-LITTLE = 0.01  # of the uncertainty
-
-
 def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
-    """Return the ranks of draws per group, or coverage per group, of five quantiles."""
+    """Test groups by the ranks of draws, or by the coverage of five quantiles."""
     if judged_by_ranks(rows):
         return sample_groups(rows, groupings, setting)
     if rows.distribution.shape:
         raise InputError(
             f"groups= are for outcomes that are numbers; these are vectors of {rows.distribution.shape[0]} "
-            f"coordinates. Audit "
-            "one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
+            "coordinates. Audit one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
         )
     bounds, levels = pit_bounds(rows), levels_of(rows.distribution)
     few = spread_places(levels)
@@ -167,14 +159,14 @@ def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setti
 
 
 def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
-    """Return what there is to say about distributions: coverage of central intervals and quantiles, scores, sharpness.
+    """Audit distributions: coverage of central intervals and quantiles, scores, sharpness.
 
-    Draws of equal weight have ranks, and are judged by them.
+    Draws with equal weights are tested by their ranks.
     """
     if judged_by_ranks(rows):
         return audit_samples(rows, setting)
     if rows.distribution.shape:
-        return audit_vectors(rows, setting, levels_of(rows.distribution), distribution_table)
+        return audit_vectors(rows, setting)
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = _scored(rows, setting)
     parts = _decomposed(rows)
@@ -186,7 +178,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
     section = Section(
         "distributions",
         "Predictive distributions",
-        "Do outcomes fall where they say, as often as they say?",
+        "Do outcomes fall where predicted, as often as predicted?",
         (
             *_central_measurements(levels),
             *joint_measurement(levels.joint),
@@ -203,7 +195,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
-    """Return the levels at which a distribution is read; those of M draws are multiples of 1/(M + 1), which are exact.
+    """Return the levels at which a distribution is tested; those of M draws are multiples of 1/(M + 1), to be exact.
 
     >>> levels_of(Samples([[1.0, 2.0, 3.0]])).tolist()
     [0.25, 0.5, 0.75]
@@ -217,10 +209,10 @@ def levels_of(distribution: Distribution) -> FloatArray:
 
 
 def distribution_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels: RowLabels | None = None) -> HitTable:
-    """Count outcomes up to and below each quantile, from the values F(y-) and F(y) of the predicted distribution.
+    """Count outcomes up to and below each quantile, from the values F(y-) and F(y) of the predictive distribution.
 
-    The outcome does not exceed the quantile τ exactly if F(y-) < τ, and lies below it or fills it up if F(y) <= τ: if
-    the distribution is right, the first has at least probability τ and the second at most.
+    The outcome is at most the quantile τ if and only if F(y-) < τ. If the distribution is right, this has probability
+    at least τ, and F(y) <= τ has probability at most τ.
     """
     low, high = bounds
 
@@ -258,14 +250,14 @@ def _sharp(rows: DistributionRows) -> Found:
 
 
 def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
-    """Split the CRPS where that is quick: a distribution is read at fewer levels of many rows."""
+    """Split the CRPS if that is quick; with many rows a distribution is evaluated at fewer levels."""
     options: dict[str, Any] = {}
     if isinstance(rows.distribution, Samples):
-        if rows.n * rows.distribution.M > DECOMPOSED:
+        if rows.n * rows.distribution.M > MAX_DECOMPOSED:
             return None
     else:
-        number = min(MOST_READ, DECOMPOSED // rows.n)
-        if number < FEWEST_READ:
+        number = min(MAX_DECOMPOSED_LEVELS, MAX_DECOMPOSED // rows.n)
+        if number < MIN_DECOMPOSED_LEVELS:
             return None
         options["levels"] = (np.arange(number) + 0.5) / number
     try:
@@ -288,12 +280,12 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
     found = []
     if isinstance(rows.distribution, Samples):
         found.append(
-            f"{rows.distribution.M:,} draws per row are judged at levels that are multiples of "
-            f"1/{rows.distribution.M + 1:,}. Draws that rows share make rows dependent, which no test here allows for."
+            f"{rows.distribution.M:,} draws per row are tested at levels that are multiples of "
+            f"1/{rows.distribution.M + 1:,}. Draws that rows share make rows dependent; no test here accounts for this."
         )
-    if parts is not None and parts.dsc < LITTLE * parts.unc:
+    if parts is not None and parts.dsc < LITTLE_DISCRIMINATION * parts.unc:
         found.append(
-            "The distributions hardly differ in what they say: one distribution for all rows would score about as well."
+            "The distributions hardly differ between rows: one distribution for all rows would score about as well."
         )
     if parts is None:
         found.append("The CRPS is not split: it has no closed form here, or there are too many rows.")
@@ -301,7 +293,7 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
 
 
 def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> Part:
-    """Judge a distribution that has no distribution function by the kernel test alone."""
+    """Test a distribution without a distribution function by the kernel test alone."""
     section = Section(
         "distributions", "Predictive distributions", "Are the distributions right as a whole?", measurements
     )

@@ -19,7 +19,7 @@ LAST_COLUMN = "The last column is the constant error found 4 times in 5."
 
 
 def kuiper_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
-    """Return a table with one row per group, the most suspicious first, and observed against predicted means."""
+    """Return a table with one row per group, the smallest p-value first, and observed and predicted means in words."""
     pairs = rows if isinstance(rows, Binary) else rows.top_label()
     found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
     return _grouped(
@@ -30,7 +30,7 @@ def kuiper_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Se
 
 
 def cell_groups(groups: Iterable[tuple[str, Grid]], setting: Setting) -> Grouped:
-    """Return the same of groups whose rows were counted in cells."""
+    """Return the same for groups whose rows were counted in cells."""
     return _grouped(
         counted_groups(groups, level=setting.level, rng=setting.rng),
         "Kuiper's test of each group, its rows counted in cells; adjusted p-values hold for all groups together "
@@ -60,6 +60,6 @@ def _grouped(found: GroupFindings, note: str) -> Grouped:
         },
         f"{note} {LAST_COLUMN}{small_groups(int(np.count_nonzero(found.n < SMALL_GROUP)))}",
     )
-    observed = np.clip(found.predicted + found.bias, 0, 1)  # rounding may lead out
+    observed = np.clip(found.predicted + found.bias, 0, 1)  # rounding may leave [0, 1]
     means = zip(observed.tolist(), found.predicted.tolist(), found.estimate.tolist(), strict=True)
     return Grouped(table, dict(zip(found.names, (means_words(*line) for line in means), strict=True)))

@@ -1,12 +1,15 @@
-"""Confidence intervals of metrics that have a valid one."""
+"""`interval`, the confidence interval of a metric that has a valid one, and `per_row`, the score of each row."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
 from calibrant.core.mean_interval import (
@@ -25,8 +28,12 @@ from calibrant.core.results import ConfidenceInterval
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import check_choice, check_level
+from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import Judged
+from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import SkceOptions, check_made_with
 from calibrant.kernel_errors.skce_test import skce_test
@@ -43,20 +50,23 @@ METHODS = {
 }
 """The metrics that have an interval, and its methods."""
 
+Prediction = ArrayLike | Intervals | Sets | Quantiles | Distribution
+Method = Literal["clopper-pearson", "wilson", "t", "block"]
+
 
 def interval(
-    metric: Any,
-    y: Any,
-    prediction: Any = None,
+    metric: Callable[..., Any] | str,
+    y: Outcomes,
+    prediction: Prediction | None = None,
     *,
     level: float = 0.95,
-    method: str | None = None,
-    weights: Any = None,
-    classes: Any = None,
+    method: Method | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
     pos_label: Any = None,
     **options: Any,
 ) -> ConfidenceInterval:
-    r"""Confidence interval of a metric, for those that have one that covers.
+    r"""Confidence interval of a metric, for metrics that have a valid one.
 
     =================================  ================================================================================
     metric                             interval
@@ -68,53 +78,56 @@ def interval(
     `weighted_interval_score`          ``"t"``, from 100 rows outside the widest interval on
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
-                                       and 100 others, on; of distributions from 100 rows on
+                                       and 100 others, on; for distributions from 100 rows on
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - t s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
     =================================  ================================================================================
 
-    Everything else is refused: no valid interval is known for it.
+    Other metrics are refused: no valid interval is known for them.
 
     Parameters
     ----------
     metric
         The metric or its name.
     y, prediction, weights, classes, pos_label
-        As for the metric; or the summary that `summarize` makes for it, where it holds enough.
+        As for the metric; or the summary that `summarize` makes for it, if that is enough.
     level
-        Confidence.
+        Confidence level.
     method
-        As in the table; None for the first, and for ``"wilson"`` if weights are unequal.
+        As in the table; by default the first, or ``"wilson"`` if weights are unequal.
     **options
         Options of the metric.
 
     Returns
     -------
     ConfidenceInterval
-        `low`, `high`, `estimate`, `level`, `method`, `n`; the first three are arrays where the metric is an array, each
-        interval with confidence `level` on its own.
+        `low`, `high`, `estimate`, `level`, `method`, `n`; the first three are arrays if the metric is an array, and
+        each interval on its own has confidence `level`.
 
     Notes
     -----
-    With k hits of n rows the limits of Clopper and Pearson are the quantile (1 - level)/2 of Beta(k, n - k + 1) and the
-    upper quantile (1 - level)/2 of Beta(k + 1, n - k); they never cover less than `level`. They count rows and refuse
-    unequal weights. Wilson's are
+    With k of n outcomes covered, the limits of Clopper and Pearson are the quantile (1 - level)/2 of
+    Beta(k, n - k + 1) and the upper quantile (1 - level)/2 of Beta(k + 1, n - k); they never cover less often than
+    `level`. They need equal weights. Wilson's limits are
 
     .. math:: \Bigl(\hat p + \frac{z^2}{2m} \pm z \sqrt{\frac{\hat p (1 - \hat p)}{m} + \frac{z^2}{4 m^2}}\Bigr)
         \Big/ \Bigl(1 + \frac{z^2}{m}\Bigr), \qquad
         m = \min\Bigl(\frac{\hat p(1 - \hat p)}{v}, \frac{W^2}{\sum w^2}\Bigr), \quad
         v = \frac{\sum w^2 (c - \hat p)^2}{W^2},
 
-    shorter, and near their level on average. Student's interval needs to have seen how the scores vary: with outcomes
-    of a normal distribution the mean interval score at level 0.95 is covered 0.74, 0.83 and 0.93 of the time in place
-    of 0.95 with 50, 100 and 1,000 rows, because misses are rare and their penalties large; the mean Brier score of
-    rows with probability 0.01 is covered 0.63 of the time with 100 rows. Hence the numbers of rows above, which with
-    weights are effective ones. Weights under which a few heavy rows decide are refused.
-    The interval of `mmd` has ``estimator="block"`` by default, with n/100 points in a block but no more than √n, and
-    may have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
-    the mean over blocks, not that over all pairs. Values of blocks are skewed: with 10 of them 9 in 100 intervals at
-    0.95 miss, with 100 it is 5 or 6; pairs by the polynomial kernel miss 8 in 100 even then, and are refused.
-    A bootstrap of the `ece` does not cover near 0, and is not offered. Rows must be independent.
+    shorter, and near their level on average. Student's interval needs enough rows to see how the scores vary. With
+    outcomes from a normal distribution, intervals of the mean interval score at level 0.95 cover 0.74, 0.83 and 0.93
+    of the time with 50, 100 and 1,000 rows, because misses are rare and their penalties large; intervals of the mean
+    Brier score of rows with probability 0.01 cover 0.63 of the time with 100 rows. The numbers of rows in the table
+    are chosen for this reason; with weights they are effective numbers. Weights under which a few heavy rows decide
+    the interval are refused.
+
+    The interval of `mmd` has ``estimator="block"`` by default, with n/100 but at most √n points in a block, and may
+    have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
+    the mean over blocks, not over all pairs. The values of blocks are skewed: with 10 blocks 9 in 100 intervals at
+    level 0.95 miss, with 100 blocks 5 or 6; with the polynomial kernel pairs miss 8 in 100 even then, and are refused.
+
+    A bootstrap of the `ece` does not cover near 0 and is not offered. Rows must be independent.
 
     Examples
     --------
@@ -136,7 +149,7 @@ def interval(
         check_choice("method", method, None, "block")
         if any(value is not None for value in (weights, classes, pos_label)):
             raise InputError(f"weights and labels belong to predictions; {name} compares two sets of points")
-        return interval_of_points(name, y, prediction, level, options)
+        return interval_of_points(name, cast(Any, y), cast(Any, prediction), level, options)
     entry = find(metric)
     if entry.name not in METHODS:
         served = ", ".join((*METHODS, *SERVED_POINTS))
@@ -154,10 +167,10 @@ def interval(
 
 
 def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> Summary:
-    """Return the summary that was given, or that of the rows if they can carry an interval."""
+    """Return the given summary, or the summary of the rows; refuse rows for which the interval would not be valid."""
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
-            raise InputError("prediction, weights and labels cannot be given with a summary, which holds the rows")
+            raise InputError("prediction, weights and labels cannot be given with a summary, which replaces the rows")
         if y.n == 0:
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
         refuse_unseen(entry, y)
@@ -193,7 +206,7 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
 
 
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
-    """Return the lower bound that block statistics give, under the conditions of the block test."""
+    """Return the lower bound from block statistics, under the conditions of the block test."""
     from scipy.special import stdtrit
 
     if not isinstance(summary, Blocks):
@@ -208,7 +221,7 @@ def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> Confiden
 
 
 def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> ConfidenceInterval:
-    """Return the exact limits for the coverage of the slab among rows that it was not searched on."""
+    """Return the exact limits for the coverage of the slab, from rows that were not used to find it."""
     completed = {
         name: parameter.default
         for name, parameter in list(inspect.signature(worst_slab_coverage).parameters.items())[2:]
@@ -221,8 +234,8 @@ def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> Confidenc
     completed |= options
     if completed["search"] is None:
         raise NotApplicableError(
-            "no valid interval is known for the coverage of a slab on the rows it was searched on, which is biased "
-            "low; give search= a share such as 0.25"
+            "no valid interval is known for the coverage of a slab on the rows that were used to find it, which is "
+            "biased low; give search= a share such as 0.25"
         )
     slabs = worst_slabs(y, prediction, **completed)
     k, n = (np.array([getattr(slab, name) for slab in slabs]) for name in ("hits", "rows"))
@@ -242,28 +255,34 @@ def _words(method: str) -> str:
 
 
 def per_row(
-    metric: Any, y: Any, prediction: Any = None, *, classes: Any = None, pos_label: Any = None, **options: Any
+    metric: Callable[..., Any] | str,
+    y: ArrayLike | Prediction | None,
+    prediction: Prediction | None = None,
+    *,
+    classes: Labels | None = None,
+    pos_label: Any = None,
+    **options: Any,
 ) -> FloatArray:
-    """Return the score of each row, of which a metric is the mean.
+    """Return the score of each row, for a metric that is the mean of such scores.
 
     Parameters
     ----------
     metric
         A metric that is a mean, such as `coverage`, `interval_score`, `crps` or `brier_score`, or its name.
     y, prediction, classes, pos_label
-        As for the metric. A metric that looks at no outcome takes the prediction alone, or None for y.
+        As for the metric. For a metric that uses no outcome pass the prediction alone, or None for y.
     **options
-        Options of the metric. There are no weights: they belong to the mean, ``(w * scores).sum() / w.sum()``.
+        Options of the metric. Weights are not among them: they belong to the mean, ``(w * scores).sum() / w.sum()``.
 
     Returns
     -------
     ndarray
-        Scores in the order of the rows, (n,); (n, L) where the metric is an array.
+        Scores in the order of the rows, (n,); (n, L) if the metric is an array.
 
     Notes
     -----
-    The scores of two models on the same rows are compared by their differences, whose mean has its own standard error;
-    two means that are looked at one by one hide that rows hard for one model are hard for the other.
+    Compare two models on the same rows by the differences of their scores, whose mean has its own standard error. The
+    standard errors of the two separate means ignore that rows that are hard for one model are hard for the other.
 
     Examples
     --------
@@ -275,7 +294,7 @@ def per_row(
     if entry.row_scores is None:
         raise NotApplicableError(f"{entry.name} is not a mean of per-row scores, so it has no per-row values")
     if isinstance(y, Summary):
-        raise InputError("a summary does not hold the rows; pass y and prediction")
+        raise InputError("a summary does not contain the rows; pass y and prediction")
     if not entry.outcome and prediction is None:
         y, prediction = None, y
     if "weights" in options:

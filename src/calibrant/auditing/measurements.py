@@ -1,4 +1,4 @@
-"""The table of an audit: what the catalogue says is to be shown, measured on one set of sorted rows."""
+"""The measurements of an audit: those that the catalogue marks for audits, from one sort of the rows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,14 @@ from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
 CELLS, SORTED = "cells", "sorted"
 MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
 KERNEL = "skce_test"
+MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
+
+Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
+"""Measurements, and sentences on verbs that do not apply."""
 
 
 class Pairs(Protocol):
-    """One probability per row, and the event."""
+    """One probability per row and whether the event occurred, as rows or as a summary."""
 
     @property
     def ordered(self) -> Ordered:
@@ -44,14 +48,14 @@ class Pairs(Protocol):
         """Whether the rows were counted in cells."""
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return what a verb finds, with the options of an audit."""
+        """Return the result of a verb, with the options of an audit."""
 
     def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
-        """Return by how much that may differ from what it finds of the rows."""
+        """Return by how much the result may differ from that of the rows."""
 
 
 class RowPairs:
-    """Rows that are all here: one sort, and one pass for what needs no sort."""
+    """Rows in memory: one sort, and one pass for verbs that need no sort."""
 
     pooled = False
 
@@ -64,7 +68,7 @@ class RowPairs:
         return Ordered.of(self.rows)
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return what a verb finds."""
+        """Return the result of a verb."""
         chosen = entry.audit_options(self.rows)
         if entry.reads[0] is Ordered and not chosen:
             return entry.finish(self.ordered, entry.usual)
@@ -76,14 +80,14 @@ class RowPairs:
 
 
 class CountedPairs:
-    """Rows that came in batches: their cells or, if they were kept, all of them sorted; and a few means."""
+    """Rows that came in batches: their cells or, if they were kept, the sorted rows; and a few means."""
 
     def __init__(self, parts: Several) -> None:
         self.parts = parts
 
     @classmethod
     def summary(cls, rows: Binary, *, exact: bool) -> Several:
-        """Return what is kept of a batch."""
+        """Return the summary of a batch."""
         first: dict[str, Summary] = {SORTED: Ordered.of(rows)} if exact else {CELLS: Grid.of(rows)}
         means = (find(name) for name in MEANS)
         return Several.of(first | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
@@ -99,13 +103,12 @@ class CountedPairs:
         return cast(Grid, self.parts[CELLS]).ordered() if self.pooled else cast(Ordered, self.parts[SORTED])
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return what a verb finds; one that needs more than there is does not apply."""
+        """Return the result of a verb; refuse verbs that need more than the summary."""
         if entry.name in self.parts:
             return entry.finish(self.parts[entry.name], entry.usual)
         if entry.name == KERNEL and self.ordered.n > REDRAWN_BINARY_ROWS:
             raise NotApplicableError(
-                f"above {REDRAWN_BINARY_ROWS:,} rows it takes blocks of rows in random order, and these came in an "
-                "unknown one"
+                f"above {REDRAWN_BINARY_ROWS:,} rows it needs rows in random order, and the order of these is unknown"
             )
         if not self.pooled:
             return entry.finish(self.ordered, entry.usual)
@@ -116,7 +119,7 @@ class CountedPairs:
         return entry.finish(self.parts[CELLS], entry.usual)
 
     def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
-        """Return the bound of a verb that reads cells, else 0."""
+        """Return the bound for a verb that is computed from cells, else 0."""
         if entry.name in self.parts or not self.pooled or not entry.on_grid(entry.usual):
             return 0.0
         return entry.rounding(self.parts[CELLS], entry.usual)
@@ -133,11 +136,12 @@ FIRST = (
     "brier_score",
     "decompose",
     "log_score",
-)  # then what else the catalogue shows, in its own order
+)
+"""The order of the measurements; others follow in the order of the catalogue."""
 
 
-def measure(pairs: Pairs, setting: Setting) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
-    """Return the measurements of one probability per row, and what did not apply: one sort, one set of redraws."""
+def measure(pairs: Pairs, setting: Setting) -> Found:
+    """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
         pairs.ordered,
@@ -151,10 +155,8 @@ def measure(pairs: Pairs, setting: Setting) -> tuple[tuple[Measurement, ...], tu
     return tuple(_with_rounding(line, pairs) for line in found), missing
 
 
-def measure_rows(
-    names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None
-) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
-    """Return the measurements of these verbs on the rows themselves, and what did not apply."""
+def measure_rows(names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None) -> Found:
+    """Return the measurements of these verbs on rows, and the verbs that do not apply."""
     return collected(
         [find(name) for name in names],
         lambda entry: entry.of_rows(rows, entry.parse(entry.audit_options(rows) if options is None else options)),
@@ -166,8 +168,8 @@ def collected(
     result: Callable[[Entry[Any, Any]], Any],
     redrawn: Mapping[str, Redrawn] | None = None,
     how: str = "",
-) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
-    """Return what these verbs find, and in words which do not apply."""
+) -> Found:
+    """Return the measurements of these verbs, and sentences on those that do not apply."""
     found: list[Measurement] = []
     missing = []
     for entry in entries:
@@ -184,7 +186,7 @@ def _entries(prediction: str) -> list[Entry[Any, Any]]:
 
 
 def _growing(entry: Entry[Any, Any]) -> Callable[[Ordered], dict[str, float]]:
-    """Return the fields that grow with miscalibration, as a function of sorted rows."""
+    """Return the function from sorted rows to the fields that grow with miscalibration."""
     fields = [name for name, shown in entry.audit.items() if shown.grows]
 
     def values(summary: Ordered) -> dict[str, float]:
@@ -197,7 +199,7 @@ def _growing(entry: Entry[Any, Any]) -> Callable[[Ordered], dict[str, float]]:
 
 
 def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
-    """Show beside a measurement of cells by how much it may differ from that of the rows."""
+    """Add to a measurement of cells by how much it may differ from that of the rows."""
     verb, _, field = line.name.partition(".")
     bounds = pairs.rounding(find(verb))
     bound = bounds.get(field or "estimate", 0.0) if isinstance(bounds, Mapping) else bounds
@@ -245,14 +247,8 @@ def _field(result: Any, name: str) -> Any:
     return getattr(result, name) if name else result
 
 
-COMPARED = 20_000_000  # draws, over all pairs of rows
-
-Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
-"""Measurements, and what did not apply."""
-
-
-def of_rows(verb: Callable[..., Any], rows: Any, **options: Any) -> Any:
-    """Return what a verb says of checked rows."""
+def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
+    """Return the result of a verb for checked rows."""
     entry = find(verb)
     return entry.of_rows(rows, entry.parse(options))
 
@@ -260,7 +256,7 @@ def of_rows(verb: Callable[..., Any], rows: Any, **options: Any) -> Any:
 def score(
     verb: Callable[..., Any], label: str, rows: Judged | DistributionRows, setting: Setting, **options: Any
 ) -> Found:
-    """Return the mean score of one level; infinite ones too, but not what the verb cannot answer."""
+    """Return the mean score of one level, or a sentence if the verb does not apply."""
     try:
         return (_measured_scores(verb, label, rows, setting, options),), ()
     except NotApplicableError as reason:
@@ -268,7 +264,7 @@ def score(
 
 
 def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
-    """Return the mean score of each level, named by it; nothing if there are many, which are in a table."""
+    """Return the mean score of each level, named by the level; nothing if many levels are in a table instead."""
     levels = rows.prediction.levels
     if levels.size > MAX_LEVELS_SHOWN:
         return (), ()
@@ -295,7 +291,7 @@ def _measured_scores(
 
 
 def kernel_test(rows: Judged | DistributionRows, setting: Setting, *, finite: bool = True) -> Found:
-    """Return the kernel test of coverage or of distributions; none for one row, for one draw, for infinite bounds."""
+    """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
     if rows.n < 2 or (
@@ -311,5 +307,5 @@ def _is_slow(rows: Judged | DistributionRows) -> bool:
     return (
         isinstance(rows, DistributionRows)
         and isinstance(rows.distribution, Samples)
-        and rows.n * rows.distribution.draws.size > COMPARED
+        and rows.n * rows.distribution.draws.size > MAX_DRAWS_COMPARED
     )

@@ -1,4 +1,4 @@
-"""Audit of one probability per row."""
+"""The audit of probabilities: of one event, and of classes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,23 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as said
 
-MOST_SCORES = 4_000
+MAX_SCORES_DRAWN = 4_000
 TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
+TOP, EACH, LABELS = "top", "each", "labels"  # parts of the summary of class probabilities
+NOTION_OF = {EACH: "classwise", LABELS: "top-label"}
+NOTION_LABELS = {
+    "top-label": "expected calibration error within predicted labels, 15 bins",
+    "classwise": "expected calibration error of each class against the rest, 15 bins",
+}
 
 
 def audit_binary(rows: Binary, setting: Setting) -> Part:
-    """Return what there is to say about probabilities of an event."""
+    """Audit probabilities of an event."""
     return audit_binary_pairs(RowPairs(rows), setting)
 
 
 def audit_binary_pairs(pairs: Pairs, setting: Setting) -> Part:
-    """Audit the probability of an event."""
+    """Audit probabilities of an event, from rows or from a summary."""
     return audit_pairs(
         pairs,
         setting,
@@ -44,7 +50,7 @@ def audit_binary_pairs(pairs: Pairs, setting: Setting) -> Part:
 
 
 def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
-    """Audit one probability per row, from one sort."""
+    """Audit one probability per row, of an event or of the most probable class."""
     summary = pairs.ordered
     measurements, missing = measure(pairs, setting)
     tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
@@ -62,7 +68,7 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
 
 
 def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
-    cells = summary.at_most(MOST_SCORES)  # more cannot be told apart in a picture, and the results stay small
+    cells = summary.at_most(MAX_SCORES_DRAWN)  # more could not be distinguished in a picture
     return (
         Figure(
             "reliability",
@@ -89,12 +95,8 @@ def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
     )
 
 
-TOP, EACH, LABELS = "top", "each", "labels"
-NOTIONS_CLASS_FACTS = {EACH: "classwise", LABELS: "top-label"}
-
-
 class ClassFacts(Protocol):
-    """Class probabilities and the classes that came true."""
+    """Class probabilities and the classes that occurred, as rows or as a summary."""
 
     @property
     def K(self) -> int:
@@ -102,24 +104,24 @@ class ClassFacts(Protocol):
 
     @property
     def top(self) -> Pairs:
-        """The probability of the most probable class, and whether it came true."""
+        """The probability of the most probable class, and whether it occurred."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each class came true."""
+        """How often each class occurred."""
 
     def against_the_rest(self, k: int) -> Ordered:
-        """Return the probabilities of class k and whether it came true, sorted."""
+        """Return the probabilities of class k and whether it occurred, sorted."""
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return what a verb finds of whole vectors, with the options of an audit."""
+        """Return the result of a verb for whole vectors, with the options of an audit."""
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
 
 
 class RowClasses:
-    """Rows that are all here."""
+    """Rows in memory."""
 
     def __init__(self, rows: Classes) -> None:
         self.rows, self.K = rows, rows.K
@@ -131,7 +133,7 @@ class RowClasses:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each class came true."""
+        """How often each class occurred."""
         return np.bincount(self.rows.y, minlength=self.K)
 
     def against_the_rest(self, k: int) -> Ordered:
@@ -139,7 +141,7 @@ class RowClasses:
         return Ordered.of(self.rows.one_vs_rest(k))
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return what a verb finds."""
+        """Return the result of a verb."""
         return entry.of_rows(self.rows, entry.parse(entry.audit_options(self.rows)))
 
     def notion(self, notion: str) -> float:
@@ -156,10 +158,10 @@ class CountedClasses:
 
     @classmethod
     def summary(cls, rows: Classes, *, exact: bool) -> Several:
-        """Return what is kept of a batch."""
+        """Return the summary of a batch."""
         counted: type[Grid] | type[Ordered] = Ordered if exact else Grid
         parts: dict[str, Summary] = {TOP: CountedPairs.summary(rows.top_label(), exact=exact)}
-        parts |= {name: PerLabel.of(rows, notion, counted.of) for name, notion in NOTIONS_CLASS_FACTS.items()}
+        parts |= {name: PerLabel.of(rows, notion, counted.of) for name, notion in NOTION_OF.items()}
         means = (find(name) for name in MEANS)
         return Several.of(parts | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
 
@@ -175,7 +177,7 @@ class CountedClasses:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each class came true; cells know it of rows without weights, and up to their mean weight else."""
+        """How often each class occurred; with unequal weights cells give it only approximately."""
         return np.array([round(float(self.against_the_rest(k).events.sum())) for k in range(self.K)])
 
     def against_the_rest(self, k: int) -> Ordered:
@@ -184,31 +186,25 @@ class CountedClasses:
         return part.ordered() if isinstance(part, Grid) else cast(Ordered, part)
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return what a verb finds; one that needs the rows does not apply."""
+        """Return the result of a verb; refuse verbs that need the rows."""
         if entry.name in self.parts:
             return entry.finish(self.parts[entry.name], entry.usual)
-        raise NotApplicableError("of class probabilities it needs the rows, which came in batches")
+        raise NotApplicableError("for class probabilities it needs all rows at once, and these came in batches")
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
         entry = find("ece")
-        part = next(self.parts[name] for name, other in NOTIONS_CLASS_FACTS.items() if other == notion)
+        part = next(self.parts[name] for name, other in NOTION_OF.items() if other == notion)
         return float(entry.finish(part, entry.parse({"notion": notion})))
 
 
-NOTIONS = {
-    "top-label": "expected calibration error within predicted labels, 15 bins",
-    "classwise": "expected calibration error of each class against the rest, 15 bins",
-}
-
-
 def audit_classes(rows: Classes, setting: Setting) -> Part:
-    """Return what there is to say about class probabilities."""
+    """Audit class probabilities."""
     return audit_class_facts(RowClasses(rows), setting)
 
 
 def audit_class_facts(facts: ClassFacts, setting: Setting) -> Part:
-    """Audit the most probable class first, then each class."""
+    """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
     top = audit_pairs(
         facts.top,
         setting,
@@ -235,12 +231,12 @@ def audit_class_facts(facts: ClassFacts, setting: Setting) -> Part:
 
 
 def _renamed(measurement: Measurement) -> Measurement:
-    """Tell the scores of whole vectors from those of the most probable class."""
+    """Mark a measurement as one of whole vectors, not of the most probable class."""
     return replace(measurement, name=f"classes.{measurement.name}", label=f"{measurement.label} (all classes)")
 
 
 def _notions(facts: ClassFacts) -> list[Measurement]:
-    return [Measurement(f"ece.{notion}", label, facts.notion(notion)) for notion, label in NOTIONS.items()]
+    return [Measurement(f"ece.{notion}", label, facts.notion(notion)) for notion, label in NOTION_LABELS.items()]
 
 
 def _class_table(facts: ClassFacts, setting: Setting) -> Table:
@@ -274,5 +270,5 @@ def _class_table(facts: ClassFacts, setting: Setting) -> Table:
 
 
 def _rare(facts: ClassFacts) -> list[str]:
-    rare = int(np.count_nonzero(facts.counts < 30))
-    return [f"{rare} of {facts.K} classes happened fewer than 30 times."] if rare else []
+    rare = int(np.count_nonzero(facts.counts < words.SMALL_GROUP))
+    return [f"{rare} of {facts.K} classes happened fewer than {words.SMALL_GROUP} times."] if rare else []

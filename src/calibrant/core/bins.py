@@ -1,8 +1,8 @@
 """The one owner of bin edges: width bins, mass bins, and the fixed grid of cells.
 
-Bins are right-closed, (a, b], and 0 belongs to the first: where a mass bin ends at 0, it is [0, 0]. An edge k/m is the
-correctly rounded quotient, rounded once more to the precision of the scores, so that 0.3 falls into the same bin in
-float16, float32 and float64.
+Bins are right-closed, (a, b], and 0 belongs to the first bin; a mass bin that ends at 0 is [0, 0]. An edge k/m is the
+correctly rounded quotient, rounded once more to the precision of the scores. So 0.3 falls into the same bin in float16,
+float32 and float64.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, locked
 
 IndexArray = NDArray[np.intp]
 
 GRID_ORDER = 100  # every k/m with m <= 100 is an edge of the grid
-OCTAVE_PARTS = 32  # near 0 and 1 the grid has so many cells from one power of 2 to the next
-FINEST = 24  # down to 2^-24 away from 0 and 1
-MASS_SLACK = 2.0**-40  # rounding of a cumulative weight must not move an edge
+OCTAVE_PARTS = 32  # cells from one power of 2 to the next, near 0 and 1
+FINEST = 24  # the finest cells end 2^-24 away from 0 and 1
+MASS_SLACK = 2.0**-40  # relative; the rounding error of a cumulative weight must not move an edge
 
 
 def width_edges(m: int) -> FloatArray:
@@ -37,10 +37,10 @@ def bin_of(score: FloatArray, edges: FloatArray) -> IndexArray:
 
 
 def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
-    """Return the last score of each of at most m bins of equal weight, as places among sorted unique scores.
+    """Return the last score of each of at most m bins of equal weight, as indices of sorted unique scores.
 
-    Inner bin k ends at the first place whose cumulative weight c satisfies m c >= k W; whole-number weights are
-    compared exactly. Places that repeat are dropped, so that tied scores are never split.
+    Inner bin k ends at the first score whose cumulative weight c satisfies m c >= k W; whole-number weights are
+    compared exactly. Repeated indices are dropped, and tied scores are never split.
     """
     target, last = _targets(cumulative[-1], m), cumulative.size - 1
     return _ends(np.minimum(np.searchsorted(cumulative, target, side="left"), last), last)
@@ -49,8 +49,8 @@ def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
 def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
     """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1.
 
-    The inner ones are the scores at `mass_ends`, found without a column as long as the scores. If scores of 0 fill the
-    first bin, its edges are 0 and 0.
+    The inner edges are the scores at `mass_ends`, found without an array as long as the scores. If scores of 0 fill
+    the first bin, its edges are 0 and 0.
     """
     total = weight[:0].sum()
     for _, cumulative in _cumulated(weight):
@@ -66,13 +66,13 @@ def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
 
 
 def _targets(total: Any, m: int) -> NDArray[Any]:
-    """Return the cumulative weights c at which inner bins end: m c >= k W, in the integers c >= ⌈k W / m⌉."""
+    """Return the cumulative weights c at which inner bins end: m c >= k W, or c >= ⌈k W / m⌉ for whole numbers."""
     k = np.arange(1, m)
     return np.asarray(k * (total / m) * (1 - MASS_SLACK) if total.dtype.kind == "f" else -(-k * total // m))
 
 
 def _cumulated(weight: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the start and the values of each chunk of numpy.cumsum(weight), bit for bit: it adds one by one."""
+    """Yield the start and the values of each chunk of numpy.cumsum(weight), equal to the last bit."""
     before: Any = 0
     for part in chunks(weight.size):
         piece = weight[part].astype(np.cumsum(weight[:1]).dtype)
@@ -83,28 +83,28 @@ def _cumulated(weight: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 
 def _ends(inner: IndexArray, last: int) -> IndexArray:
-    """Return the places without those that repeat; the last score ends the last bin."""
+    """Return the indices without repetitions; the last score ends the last bin."""
     return np.unique(np.append(inner, last))
 
 
 def joined(edges: FloatArray, others: FloatArray) -> FloatArray:
-    """Return all edges of two sets of bins; a first bin [0, 0] of one of them stays."""
+    """Return all edges of two sets of bins; a first bin [0, 0] of either is kept."""
     return np.concatenate(([0.0], np.union1d(edges[1:-1], others[1:-1]), [1.0]))
 
 
 @cache
 def grid_edges() -> FloatArray:
-    """Return the edges of the grid's cells: every k/m, 1 <= m <= 100, and near 0 and 1 finer and finer ones.
+    """Return the edges of the grid's cells: every k/m, 1 <= m <= 100, and finer edges near 0 and 1.
 
-    Between 0 and 1/100, where there is no k/m, these are 2^-k (1 + j/32), j = 0..31, from 2^-24 upwards, so that
-    scores of rare events differ by 3 % at most within a cell; and the same before 1.
+    Between 0 and 1/100, where there is no k/m, the edges are 2^-k (1 + j/32), j = 0..31, from 2^-24 upwards: scores of
+    rare events differ by at most 3 % within a cell. The cells near 1 mirror them.
     """
     near_zero = fine_edges()
     return rounded(np.concatenate([[0.0], near_zero, _farey()[1:-1], 1 - near_zero[::-1], [1.0]]), "float64")
 
 
 def fine_edges() -> FloatArray:
-    """Return the edges between 0 and 1/100: all 2^-k (1 + j/32) from 2^-24 upwards, which float64 holds exactly."""
+    """Return the edges between 0 and 1/100: all 2^-k (1 + j/32) from 2^-24 upwards, which are exact in float64."""
     octaves = 2.0 ** np.arange(-FINEST, 0)[:, None]
     edges = (octaves * (1 + np.arange(OCTAVE_PARTS) / OCTAVE_PARTS)).ravel()
     return edges[edges < 1 / GRID_ORDER]
@@ -124,7 +124,7 @@ def _farey() -> FloatArray:
 
 @cache
 def grid_uppers(dtype: str) -> FloatArray:
-    """Return the upper edge of each cell as a score of this dtype sees it."""
+    """Return the upper edge of each cell, rounded to this dtype."""
     return rounded(grid_edges()[1:], dtype)
 
 
@@ -135,10 +135,8 @@ def grid_starts(m: int) -> IndexArray:
 
 
 def rounded(edges: FloatArray, dtype: str) -> FloatArray:
-    """Return edges as scores of this dtype see them, read-only."""
-    seen = edges.astype(dtype).astype(np.float64)
-    seen.flags.writeable = False
-    return seen
+    """Return edges rounded to the precision of a dtype, as read-only float64."""
+    return locked(edges.astype(dtype).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,16 +144,16 @@ class BinTable:
     """Edges and sums of m bins, empty ones included; v = p(1-p), r = y - p."""
 
     edges: FloatArray  # m + 1
-    sums: FloatArray  # (11, m), rows named by primitives.cells.COLUMNS
+    sums: FloatArray  # (11, m), rows named by core.cells.COLUMNS
 
     @property
     def lower(self) -> FloatArray:
-        """Lower edges, which the bins do not hold (but 0 belongs to the first)."""
+        """Lower edges, which do not belong to the bins (except 0, which belongs to the first)."""
         return self.edges[:-1]
 
     @property
     def upper(self) -> FloatArray:
-        """Upper edges, which the bins hold."""
+        """Upper edges, which belong to the bins."""
         return self.edges[1:]
 
     def _column(self, row: int) -> FloatArray:
@@ -214,13 +212,13 @@ class BinTable:
 
     @property
     def rise(self) -> FloatArray:
-        """Σw(1 - p) of events per bin: by so much Σwr may rise on the way from row to row."""
+        """Σw(1 - p) of events per bin: the most that Σwr can rise from row to row."""
         rise: FloatArray = (self.wr2 + self.wv + self.wy - self.wp) / 2  # r² + v is |r|
         return rise
 
     @property
     def fall(self) -> FloatArray:
-        """Σwp of non-events per bin: by so much Σwr may fall."""
+        """Σwp of non-events per bin: the most that Σwr can fall from row to row."""
         fall: FloatArray = (self.wr2 + self.wv - self.wy + self.wp) / 2
         return fall
 

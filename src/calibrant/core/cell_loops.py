@@ -1,8 +1,8 @@
 """The compiled loops behind sums per cell; importing them imports Numba, and the first call compiles.
 
-Numba keeps compiled code on disk for the next process. It does not notice when a constant of another module has
-changed, and it never finds a function again that was defined inside another one and calls a third. So the loops are
-functions of the module, and what they need of `cells` is passed to them.
+Numba caches compiled code on disk for the next process. It does not notice when a constant of another module has
+changed, and it does not find nested functions that call others in its cache. So the loops are functions of the module,
+and constants of `cells` are passed as arguments.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
@@ -12,13 +12,13 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-BLOCK = 1024  # rows that take one step before the next step begins, so that the compiler can use vector instructions
-u64 = np.uint64  # an index that cannot be negative saves the test whether it counts from the end
+BLOCK = 1024  # rows per step: short loops that the compiler can turn into vector instructions
+u64 = np.uint64  # an index that cannot be negative needs no check for counting from the end
 
 
 @numba.njit(nogil=True, cache=True)
 def find_rows(y, p, upper, table, key_shift, first_key, distance, row):  # pragma: no cover
-    """Write the distances t of a block and their rows of the sums, 2 cell + y; tell whether all rows are legal.
+    """Write the distances t of a block and their rows of the sums, 2 cell + y; tell whether all rows are valid.
 
     `upper`, `table`, `key_shift` and `first_key` are those of `Lookup`.
     """
@@ -38,10 +38,10 @@ def find_rows(y, p, upper, table, key_shift, first_key, distance, row):  # pragm
 
 @numba.njit(nogil=True, cache=True)
 def add_rows(y, p, upper, table, key_shift, first_key, sums):  # pragma: no cover
-    """Add 1, t, t², v² of rows of weight 1 to `sums`, whose rows are 2 cell + y, and tell whether all rows are legal.
+    """Add 1, t, t², v² of rows of weight 1 to `sums`, whose rows are 2 cell + y, and tell whether all rows are valid.
 
-    t is the smaller one of p and 1 - p, and v = t - t². The loop stops at a block in which an outcome is not 0 or 1, or
-    a score not in [0, 1]; the sums are then of no use.
+    t is the smaller of p and 1 - p, and v = t - t². The loop stops at a block with an outcome that is not 0 or 1, or a
+    score that is not in [0, 1]; the sums must then not be used.
     """
     distance, row = np.empty(BLOCK), np.empty(BLOCK, np.int32)
     for start in range(0, p.shape[0], BLOCK):
@@ -52,7 +52,7 @@ def add_rows(y, p, upper, table, key_shift, first_key, sums):  # pragma: no cove
             r, t = u64(row[k]), distance[k]
             tt = t * t
             v = t - tt
-            # All four are read before the first is written, so that one instruction can add them.
+            # All four are read before the first is written, which lets one instruction add them.
             a, b, c, d = sums[r, 0] + 1.0, sums[r, 1] + t, sums[r, 2] + tt, sums[r, 3] + v * v
             sums[r, 0], sums[r, 1], sums[r, 2], sums[r, 3] = a, b, c, d
     return True
@@ -60,7 +60,7 @@ def add_rows(y, p, upper, table, key_shift, first_key, sums):  # pragma: no cove
 
 @numba.njit(nogil=True, cache=True)
 def add_weighted_rows(y, p, w, upper, table, key_shift, first_key, sums):  # pragma: no cover
-    """Add 1, w, w², wt, w²t, wt², w²t², w²v² of legal rows, as `add_rows` does."""
+    """Add 1, w, w², wt, w²t, wt², w²t², w²v² of valid rows, as `add_rows` does."""
     distance, row = np.empty(BLOCK), np.empty(BLOCK, np.int32)
     for start in range(0, p.shape[0], BLOCK):
         q = p[start : start + BLOCK]

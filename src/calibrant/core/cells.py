@@ -1,8 +1,8 @@
 """Cells of the fixed grid: the cell of each score, and the sums per cell behind all binned errors.
 
-A score finds its cell by a table. The place in the table is given by the leading bits of t, the distance of the score
-from 0 or 1, whichever is nearer: its exponent and the first 12 bits of its fraction. Scores that share a place lie in
-one cell or in two that are neighbours, so one comparison with the upper edge of the first decides.
+The cell of a score is looked up in a table. The key is the leading bits of t, the distance of the score from 0 or 1,
+whichever is nearer: its exponent and the first 12 bits of its fraction. Scores with the same key lie in one cell or in
+two neighbouring ones, so one comparison with the upper edge of the first decides.
 
 The sums have two bodies, one in NumPy and one in `cell_loops`, which is imported when it is first needed.
 """
@@ -28,9 +28,9 @@ FAST_CHUNK = 1 << 20
 
 
 class Lookup(NamedTuple):
-    """How scores of one precision find their cells.
+    """The table that gives the cells of scores of one precision.
 
-    A key has the leading bits of the distance t. `table` has the first cell of each key from `first_key` on; its second
+    A key is the leading bits of the distance t. `table` has the first cell of each key from `first_key` on; its second
     half is for scores above 1/2. `upper` has the upper edge of each cell, and `key_shift` is `KEY_SHIFT`.
     """
 
@@ -42,7 +42,7 @@ class Lookup(NamedTuple):
 
 @cache
 def lookup(dtype: str) -> Lookup:
-    """Return how scores of this precision find their cells."""
+    """Return the table of cells for scores of this precision."""
     finest, half = np.array([2.0**-FINEST, 0.5]).view(np.int64) >> KEY_SHIFT
     smallest = (np.arange(finest, half + 2) << KEY_SHIFT).view(np.float64)  # distance of each key, and of the next
     distances = np.concatenate([[0.0], smallest])  # distances below 2^-24 share the first key
@@ -53,7 +53,7 @@ def lookup(dtype: str) -> Lookup:
 
 
 def _rounded_up(numbers: FloatArray, dtype: str) -> FloatArray:
-    """Return the least score of this precision that is not below each number."""
+    """Return the smallest score of this precision that is not below each number."""
     seen = numbers.astype(dtype)
     above = np.nextafter(seen, np.ones((), dtype))
     return np.where(seen < numbers, above, seen).astype(np.float64)
@@ -86,8 +86,8 @@ def cell_sums(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray)
 def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
     """Return the `cell_sums` of the rows of all pieces, as the compiled body computes them, without joining the pieces.
 
-    Rows are checked on the way: None is returned if an outcome is not 0 or 1, or if a score is not in [0, 1]. Each
-    piece is requested after the one before has been counted.
+    Rows are checked: None is returned if an outcome is not 0 or 1, or if a score is not in [0, 1]. Each piece is
+    requested after the previous one has been counted.
     """
     from calibrant.core.cell_loops import add_rows
 
@@ -96,7 +96,7 @@ def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
     for y, p in pieces:
         start = 0
         while start < p.shape[0]:
-            if room == 0:  # cut where `_fast` cuts, so that rounding is the same
+            if room == 0:  # cut where `_fast` cuts, to round in the same way
                 total += sums
                 sums[:] = 0
                 room = FAST_CHUNK
@@ -117,8 +117,8 @@ def _no_sums(columns: int) -> FloatArray:
 def _columns(sums: Sequence[FloatArray]) -> FloatArray:
     """Turn the sums of (1, w, w², wt, w²t, wt², w²t², w²v²) per cell and outcome into the columns of a grid.
 
-    t is the smaller one of p and 1 - p; which of them depends on the cell. No difference below loses digits, however
-    near p is to 0 or 1: v = t - t², and r² is t² where the outcome was the probable one, else 1 - 2t + t².
+    t is the smaller of p and 1 - p; which of them depends on the cell. No difference below loses digits, however near p
+    is to 0 or 1: v = t - t², and r² is t² if the outcome was the more probable one, else 1 - 2t + t².
     """
     high = grid_edges()[:-1] >= 0.5
     found = np.zeros((len(COLUMNS), high.size))
@@ -167,7 +167,7 @@ def _of_weighted_rows(t: FloatArray, w: FloatArray) -> Iterator[FloatArray]:
 
 
 def _spread_unit(total: FloatArray) -> Sequence[FloatArray]:
-    """Return the eight sums from those of (1, t, t², v²), which suffice for weights of 1."""
+    """Return the eight sums from the sums of (1, t, t², v²), which suffice for weights of 1."""
     return [total[k] for k in (0, 0, 0, 1, 1, 2, 2, 3)]
 
 

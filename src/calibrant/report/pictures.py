@@ -157,9 +157,9 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         figure = Figure(figsize=SIZE, layout="constrained")
         FigureCanvasSVG(figure)
         ax = plots.draw_alone(curve.kind, columns, curve.details, figure)
-        grounds: tuple[Any, ...] = (figure, ax, *ax.child_axes)
-        for ground in grounds:
-            ground.patch.set_visible(False)  # the page shows through
+        backgrounds: list[Any] = [figure, ax, *ax.child_axes]
+        for background in backgrounds:
+            background.patch.set_visible(False)  # transparent on the page
         stream = io.StringIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph", UserWarning)  # text stays text: the reader's fonts draw it
