@@ -1,4 +1,4 @@
-"""The one owner of progress messages: silent unless a person watches and the work is long."""
+"""Progress messages, written to a terminal only and only if the work takes long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class _Line:
-    """The last line of a terminal, on which what was done so far is written now and then; nothing elsewhere."""
+    """The last line of a terminal, on which progress is shown; nothing is written if stderr is not a terminal."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -23,7 +23,7 @@ class _Line:
         self.due, self.written = self.begun + PATIENCE, False
 
     def tell(self, done: int, total: int | None) -> None:
-        """Write how far the work is, if it is time to."""
+        """Write how much of the work is done, if it is time to."""
         now = self.time_to_tell()
         if now is None:
             return
@@ -35,7 +35,7 @@ class _Line:
         self.write(words, now)
 
     def tell_rows(self, done: int, before: int, total: int | None) -> None:
-        """Write how many rows are read, how fast, and when the rest will be; `before` were read by an earlier run."""
+        """Write the number of rows, the speed and the time left; `before` rows were read by an earlier run."""
         now = self.time_to_tell()
         if now is None:
             return
@@ -46,28 +46,28 @@ class _Line:
         self.write(f"{done:,}{of} rows, {rate:,.0f} per second{left}", now)
 
     def time_to_tell(self) -> float | None:
-        """Return the time, None if nothing is to be written now."""
+        """Return the time, or None if nothing should be written now."""
         now = time.monotonic()
         return now if self.watched and now >= self.due else None
 
     def write(self, words: str, now: float) -> None:
-        """Write this in place of what was there."""
+        """Replace the content of the line."""
         sys.stderr.write(f"\r\x1b[K{self.label}: {words}")
         sys.stderr.flush()
         self.due, self.written = now + INTERVAL, True
 
     def wipe(self) -> None:
-        """Leave nothing behind."""
+        """Clear the line."""
         if self.written:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
 
 def steps(total: int, *, size: int, label: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) over `total` pieces of work in steps of `size`, reporting on stderr.
+    """Yield (start, stop) over `total` pieces of work in steps of `size`, with progress on stderr.
 
-    Nothing is written when stderr is not a terminal or the work ends within two seconds, and the line is wiped
-    when the work ends or is interrupted.
+    Nothing is written if stderr is not a terminal or the work ends within two seconds. The line is cleared when the
+    work ends or is interrupted.
     """
     line = _Line(label)
     try:
@@ -80,7 +80,7 @@ def steps(total: int, *, size: int, label: str) -> Iterator[tuple[int, int]]:
 
 
 def counted(items: Iterable[T], *, label: str) -> Iterator[T]:
-    """Yield items of which nobody knows the number, reporting like `steps` how many were dealt with so far."""
+    """Yield items whose number is unknown, and show as `steps` does how many are done."""
     line = _Line(label)
     try:
         for done, item in enumerate(items, start=1):
@@ -93,9 +93,9 @@ def counted(items: Iterable[T], *, label: str) -> Iterator[T]:
 def rows_counted(
     items: Iterable[T], *, label: str, rows: Callable[[T], int], before: int = 0, total: int | None = None
 ) -> Iterator[T]:
-    """Yield items of many rows each, reporting like `steps` how many rows were dealt with, and how fast.
+    """Yield items of many rows each, and show as `steps` does how many rows are done, and how fast.
 
-    `before` rows were dealt with by an earlier run; `total` is the number of all rows, where it is known.
+    `before` rows were done by an earlier run; `total` is the number of all rows, if it is known.
     """
     line, done = _Line(label), before
     try:

@@ -279,7 +279,7 @@ class TestMeans:
         assert found.estimate == pytest.approx(mean)
         assert found.high - found.low == pytest.approx(2 * 1.9627 * error, rel=1e-3)
         message = refusal(interval, crps, y, distribution, weights=np.exp(2 * np.abs(y)), error=NotApplicableError)
-        assert "rows' worth of information" in message
+        assert "effective rows; an interval that covers needs 25" in message
         total = summarize(crps, y, distribution, weights=w)
         assert "unequal weights" in refusal(interval, crps, total, error=SummaryError)
 

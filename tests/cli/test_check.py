@@ -81,9 +81,9 @@ def test_unnamed_columns_are_asked_for(refused, data):
     ("content", "sentence"),
     [
         ("", "is empty (0 bytes)"),
-        ("<html></html>", "holds no results of calibrant"),
-        ("[1, 2]", "holds no results of calibrant"),
-        ("{" * 100_000, "holds no results of calibrant"),
+        ("<html></html>", "contains no results of calibrant"),
+        ("[1, 2]", "contains no results of calibrant"),
+        ("{" * 100_000, "contains no results of calibrant"),
         (
             '{"kind": 1, "n": 1, "level": 0.9, "verdict": {}, "sections": []}',
             "not a result that this calibrant can read",

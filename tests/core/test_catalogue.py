@@ -114,7 +114,7 @@ class TestRefusals:
         assert message.startswith(
             "verb judges Intervals or a distribution such as Normal; got [0.1, 0.5, 0.9] (list). "
         )
-        assert message.endswith("A plain array is only ever taken as probabilities")
+        assert message.endswith("A plain array is always taken as probabilities")
 
     @pytest.mark.parametrize("verb", [ece, brier_score, kuiper_test])
     @pytest.mark.parametrize("prediction", [INTERVALS, SETS, QUANTILES, SAMPLES, NORMAL, CDF], ids=kind_of)

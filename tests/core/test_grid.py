@@ -163,7 +163,7 @@ def test_only_cells_in_use_are_kept():
 
 def test_damaged():
     found = counted(read_binary([0, 1], [0.2, 0.7], verb="a test"), ["b", "c"])
-    with pytest.raises(SummaryError, match="does not know"):
+    with pytest.raises(SummaryError, match="does not exist"):
         GroupCells(found.names, found.group + 5, found.cell, found.sums, found.weight_max)
     with pytest.raises(SummaryError, match="as many weights"):
         GroupCells(found.names[:1], found.group, found.cell, found.sums, found.weight_max)

@@ -7,6 +7,7 @@ import pytest
 
 from calibrant import Curve, brier_score, ece, log_score, reliability_curve, top_label
 from calibrant.core import catalogue
+from calibrant.core.means import enter_mean
 from calibrant.core.moments import Moments
 from calibrant.integrations.sklearn import ReliabilityDisplay, scorer
 
@@ -73,10 +74,18 @@ class TestValue:
         assert scorer("ece")(model, X[some], y[some]) == -ece(numbers, model.predict_proba(X[some]))
 
     def test_a_metric_whose_best_value_is_its_largest_keeps_its_sign(self, sk, binary, entered):
-        @catalogue.mean_metric(range=(0.0, 1.0), perfect=1.0)
-        def share_right(rows) -> float:
-            return ((rows.p > 0.5) == rows.y).astype(float)
+        def share_right(y, prediction=None, *, weights=None, classes=None, pos_label=None) -> float:
+            given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+            return entry(y, prediction, catalogue.NoOptions(), **given)
 
+        entry = enter_mean(
+            share_right,
+            catalogue.NoOptions,
+            lambda rows, options: ((rows.p > 0.5) == rows.y).astype(float),
+            predictions=("binary",),
+            range=(0.0, 1.0),
+            perfect=1.0,
+        )
         assert catalogue.find("share_right").reads == (Moments,)
         X, y, _ = binary
         model = sk.linear_model.LogisticRegression().fit(X, y)

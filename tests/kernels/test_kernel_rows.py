@@ -195,7 +195,7 @@ class TestRefusals:
         assert 'method="bootstrap"' in message
         kind = type(CASES[name][1]).__name__
         message = refusal(consistency_test, *CASES[name], metric=skce, error=NotApplicableError)
-        assert f"{kind} do not say how outcomes are drawn" in message
+        assert f"{kind} do not determine a distribution" in message
 
     @pytest.mark.parametrize("distance", ["tv", "l1", "labels", "wasserstein", "embedding", lambda a, b: abs(a - b)])
     def test_distances(self, distance, refusal):

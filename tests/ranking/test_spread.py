@@ -114,7 +114,7 @@ class TestRefusals:
         assert "row 1, draw 0 is inf" in refusal(contraction, [1.0, 2.0], Samples([[1.0, 2.0], [np.inf, 0.0]]))
 
     def test_quantiles(self, refusal):
-        assert "contraction judges Samples or a law" in refusal(contraction, [1.0], Quantiles([[1.0]], [0.5]))
+        assert "contraction judges Samples or a distribution" in refusal(contraction, [1.0], Quantiles([[1.0]], [0.5]))
 
     def test_moments_of_something_else(self, refusal):
         other = Moments.of({"crps[law]": np.ones(3)}, np.ones(3))
@@ -194,7 +194,7 @@ class TestZScoreRefusals:
         assert "row 0 is nan" in refusal(z_scores, [1.0], ScipyDistribution(stats.cauchy(loc=[0.0])))
 
     def test_quantiles(self, refusal):
-        assert "z_scores judges Samples or a law" in refusal(z_scores, [1.0], Quantiles([[1.0]], [0.5]))
+        assert "z_scores judges Samples or a distribution" in refusal(z_scores, [1.0], Quantiles([[1.0]], [0.5]))
 
     def test_outcomes_that_are_missing(self, refusal):
         assert "row 1 is nan" in refusal(z_scores, [0.0, np.nan], Normal([0.0, 0.0], 1.0))

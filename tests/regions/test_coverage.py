@@ -236,7 +236,6 @@ def test_quantiles_are_compared_with_their_own_level():
 def test_refusals(refusal):
     assert "pass groups=, one label per row" in refusal(coverage_gap, Y, FORECAST)
     assert "expected 4 rows" in refusal(coverage_gap, Y, FORECAST, groups=["a"])
-    assert "row 2" in refusal(coverage_gap, Y, FORECAST, groups=["a", "a", None, "b"])
     assert "average must be one of" in refusal(coverage_gap, Y, FORECAST, groups=list("aabb"), average="mean")
     sets = Sets(np.ones((2, 3), bool))
     assert "no level" in refusal(coverage_gap, [0, 1], sets, error=NotApplicableError)

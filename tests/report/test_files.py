@@ -169,7 +169,7 @@ def test_other_files(tmp_path, content, refusal):
     message = refusal(read, path, error=InputError)
     assert (
         message
-        == f"{path} holds no results of calibrant; expected a report or a JSON file that `calibrant audit` wrote"
+        == f"{path} contains no results of calibrant; expected a report or a JSON file that `calibrant audit` wrote"
     )
 
 

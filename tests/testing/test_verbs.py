@@ -2,14 +2,26 @@
 
 import numpy as np
 import pytest
-from calibrant.core.decorators import mean_metric, metric
 
 from calibrant import coverage_curve, coverage_gap, decompose, width
-from calibrant.core.catalogue import find
+from calibrant.core.catalogue import Entry, NoOptions, enter, find
 from calibrant.core.kinds import KINDS
+from calibrant.core.means import enter_mean
 from calibrant.core.moments import Moments
 from calibrant.testing import DATA, PROPERTIES, PerRow, Subject, check_verb
 from calibrant.testing.data import judgement, names_of, numbers
+
+
+def mean_of(scores):
+    """Enter a verb of intervals that is the mean of these scores of rows, and return it."""
+
+    def verb(y, prediction=None, *, weights=None):
+        return entry(y, prediction, NoOptions(), weights=weights)
+
+    entry = enter_mean(
+        verb, NoOptions, lambda rows, options: scores(rows), predictions=("intervals",), range=(0.0, np.inf)
+    )
+    return verb
 
 
 def held(prediction):
@@ -22,11 +34,10 @@ def held(prediction):
 class TestCheckVerb:
     @pytest.mark.usefixtures("entered")
     def test_a_correct_verb(self):
-        @mean_metric(predictions=("intervals",), range=(0.0, np.inf))
         def distance(rows):
             return np.abs(rows.y[:, None] - (rows.prediction.lower + rows.prediction.upper) / 2)
 
-        check_verb(distance)
+        check_verb(mean_of(distance))
 
     @pytest.mark.usefixtures("entered")
     @pytest.mark.parametrize(
@@ -40,10 +51,7 @@ class TestCheckVerb:
         ],
     )
     def test_a_verb_that_lacks_a_property(self, broken, lacking):
-        def scores(rows):
-            return broken(rows)
-
-        verb = mean_metric(predictions=("intervals",), range=(0.0, np.inf))(scores)
+        verb = mean_of(broken)
         subject = Subject(find(verb), "one interval")
         with pytest.raises(AssertionError):
             PROPERTIES[lacking](subject, np.random.default_rng(0))
@@ -56,16 +64,24 @@ class TestCheckVerb:
             rows.y[:] = 0.0
             return np.zeros(rows.n)
 
-        verb = mean_metric(predictions=("intervals",), range=(0.0, np.inf))(scores)
+        verb = mean_of(scores)
         with pytest.raises(AssertionError, match="an input was modified"):
             PROPERTIES["inputs are not modified"](Subject(find(verb), "one interval"), np.random.default_rng(0))
 
     @pytest.mark.usefixtures("entered")
     def test_a_kind_without_data(self):
-        @metric(reads=(Moments,), summarise=lambda rows: Moments.zero(), predictions=("words",))
-        def nothing(summary):
+        def nothing(y, prediction=None, *, weights=None):
             return 0.0
 
+        entry = Entry(
+            nothing,
+            NoOptions,
+            lambda rows, options: Moments.zero(),
+            lambda summary, options: 0.0,
+            reads=(Moments,),
+            predictions=("words",),
+        )
+        enter(entry)
         with pytest.raises(KeyError, match="no data of the kind 'words'"):
             check_verb(nothing)
 

@@ -206,7 +206,7 @@ class Entry(Generic[OptionsT, R]):
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
         if isinstance(summary, KeptRows) and summary.kind not in self.predictions:
             raise SummaryError(
-                f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind]}"
+                f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind].words}"
             )
         return self.finish(summary, options)
 

@@ -1,4 +1,4 @@
-"""Which body of a primitive runs, and on how many threads: decided here and nowhere else."""
+"""Which body of a computation runs, NumPy or compiled, and on how many threads: decided only here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ T = TypeVar("T")
 _expected: ContextVar[int] = ContextVar("rows expected", default=0)
 _alone: ContextVar[bool] = ContextVar("on one thread", default=False)
 
-FAST_ROWS = 2_000_000  # below this NumPy ends before a compiler has begun
-CHUNK_ROWS = 1 << 17  # a chunk's columns stay in the cache
-TRANSFORM_TERMS = 250_000  # products in a convolution from which transforms are quicker
+FAST_ROWS = 2_000_000  # with fewer rows NumPy is done before the compiler is
+CHUNK_ROWS = 1 << 17  # the columns of a chunk fit into the cache
+TRANSFORM_TERMS = 250_000  # products in a convolution from which Fourier transforms are quicker
+FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy is done before the compiler is
+MOST_TASKS = 512
+FEW_COORDINATES = 16  # up to which squared distances are sums of squared differences
+TREE_COORDINATES = 10  # with more coordinates a tree visits nearly all points
+FEW_DIFFERENCES = 20_000_000  # differences of coordinates below which computing all of them is quickest
+
+NeighbourBody = Literal["differences", "tree", "products"]
 
 
 @cache
@@ -33,7 +40,7 @@ def has_numba() -> bool:
 
 @contextmanager
 def expecting(rows: int) -> Iterator[None]:
-    """Decide inside as for so many rows, of which each call sees a batch."""
+    """Decide inside the block as if every call had this many rows, of which it gets a batch."""
     before = _expected.set(rows)
     try:
         yield
@@ -42,14 +49,14 @@ def expecting(rows: int) -> Iterator[None]:
 
 
 def takes_fast_body(n: int) -> bool:
-    """Tell whether n rows, or all that are expected, pay for the compiled body."""
+    """Tell whether the compiled body is worth its start-up time for n rows, or for the expected number of rows."""
     return max(n, _expected.get()) >= FAST_ROWS and has_numba()
 
 
 def widest_band(points: int, lines: int) -> int:
-    """Tell how many neighbours of each point are cheaper to look at one by one than panels of the Gaussian line.
+    """Return up to how many neighbours of each point are cheaper one by one than by panels of the Gaussian line.
 
-    In nanoseconds, measured: a neighbour costs 10 000 and 8 per point, panels cost 800 000 per line and 500 per point.
+    Measured, in nanoseconds: a neighbour costs 10 000 and 8 per point; panels cost 800 000 per line and 500 per point.
     """
     return max(1, (800_000 * lines + 500 * points) // (10_000 + 8 * points))
 
@@ -62,7 +69,7 @@ def chunks(n: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Compute inside on the thread that calls: an engine that runs tasks side by side gave each of them one core."""
+    """Compute on the calling thread inside the block, for engines that give each parallel task one core."""
     before = _alone.set(True)
     try:
         yield
@@ -71,10 +78,10 @@ def on_one_thread() -> Iterator[None]:
 
 
 def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
-    """Yield work(slice) in the order of the slices, computed on all cores this process may use.
+    """Yield work(slice) in the order of the slices, computed on all cores that this process may use.
 
-    The calling thread does it where there is one slice, and inside `on_one_thread`. The cut into slices does not depend
-    on the number of cores, so sums come out the same to the bit.
+    A single slice, and all slices inside `on_one_thread`, are computed on the calling thread. The slices do not depend
+    on the number of cores, so sums are the same to the last bit.
     """
     if n <= size or _alone.get():
         yield from map(work, chunks(n, size))
@@ -86,23 +93,19 @@ def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
         yield from pool.map(work, chunks(n, size))
 
 
-FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy ends before a compiler has begun
-MOST_TASKS = 512
-
-
 def takes_fast_double_sum(n: int, terms: int) -> bool:
-    """Tell whether a double sum over n rows pays for the compiled body, with so many terms per pair of rows."""
+    """Tell whether the compiled body is worthwhile for a double sum over n rows, with `terms` terms per pair."""
     return n * (n - 1) // 2 * terms >= FAST_TERMS and has_numba()
 
 
 def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> Iterator[T]:
-    """Yield work(tiles) in order, computed as by `on_threads`; tiles holds pairs (I, J), together all with I <= J < m.
+    """Yield work(tiles) in order, computed as by `on_threads`; tiles are pairs (I, J), together all with I <= J < m.
 
-    The cut does not depend on the number of cores.
+    The division into tasks does not depend on the number of cores.
     """
     total = m * (m + 1) // 2
-    ends = np.cumsum(np.arange(m, 0, -1))  # of the tiles (I, I), ..., (I, m - 1) when all stand in one line
-    size = max(8, total // MOST_TASKS)  # fewer tiles do not pay for a thread
+    ends = np.cumsum(np.arange(m, 0, -1))  # of the tiles (I, I), ..., (I, m - 1) in one sequence
+    size = max(8, total // MOST_TASKS)  # a thread is not worthwhile for fewer tiles
 
     def run(part: slice) -> T:
         at = np.arange(part.start, part.stop)
@@ -119,25 +122,18 @@ def takes_transform(n: int, m: int) -> bool:
     return n * m >= TRANSFORM_TERMS
 
 
-FEW_COORDINATES = 16  # up to which squared distances are sums of squared differences
-TREE_COORDINATES = 10  # beyond, a tree looks at nearly all points
-FEW_DIFFERENCES = 20_000_000  # differences of coordinates below which nothing is quicker than to take them all
-
-NeighbourBody = Literal["differences", "tree", "products"]
-
-
 def neighbour_body(pairs: int, d: int) -> NeighbourBody:
-    """Tell how neighbours among points of d coordinates are found, when so many pairs might be looked at."""
+    """Return how neighbours among points of d coordinates are found, given the number of possible pairs."""
     if pairs * d <= FEW_DIFFERENCES:
         return "differences"
     return "tree" if takes_tree(d) else "products"
 
 
 def takes_products(d: int) -> bool:
-    """Tell whether squared distances of points of d coordinates come from a product of matrices."""
+    """Tell whether squared distances of points of d coordinates are computed by a matrix product."""
     return d > FEW_COORDINATES
 
 
 def takes_tree(d: int) -> bool:
-    """Tell whether a tree of many points of d coordinates looks at few of them to find neighbours."""
+    """Tell whether a tree finds neighbours among many points of d coordinates without visiting nearly all of them."""
     return d <= TREE_COORDINATES

@@ -1,4 +1,4 @@
-"""Sums per cell of a fixed grid of [0, 1]: constant size, whatever the number of rows."""
+"""Sums per cell of a fixed grid of [0, 1], over all rows or per group; their size does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary
 
-CELLS = 4150  # the Farey fractions of order 100 and the finer edges near 0 and 1 cut [0, 1] into so many
-ROUNDING = 2.0**-52  # of a sum, per row of it
-SLACK = 1e-6  # by which rounding may make one sum of many rows larger than another
+CELLS = 4150  # between the Farey fractions of order 100 and the finer edges near 0 and 1
+ROUNDING = 2.0**-52  # relative error of a sum, per row
+SLACK = 1e-6  # relative difference of two sums of many rows that may be rounding error
+MAX_TABLE_CELLS = 1 << 23  # of all groups together, up to which a table is quicker than sorting the rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid(Summary):
-    """Eleven sums per cell. Its edges include every k/m with m <= 100, so that such width bins are exact.
+    """Eleven sums per cell. The edges include every k/m with m <= 100, which makes such width bins exact.
 
-    Near 0 and 1 cells are finer and finer, so that they tell scores of rare events apart. A score is put into its cell
-    in the precision it came in, `dtype`, which is empty if nobody knows it. `weight_max` is the largest weight seen.
+    Cells get finer towards 0 and 1, to separate scores of rare events. A score is compared with edges in its original
+    precision, `dtype`, which is empty if unknown. `weight_max` is the largest weight.
     """
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("sums", "weight_max")
@@ -42,7 +43,7 @@ class Grid(Summary):
             raise SummaryError(f"a Grid has sums of shape {(len(COLUMNS), CELLS)}; got {self.sums.shape}")
 
     def check_values(self) -> None:
-        """Refuse sums that no rows have."""
+        """Refuse sums that no rows can have."""
         super().check_values()
         check_cells(self, self.sums)
 
@@ -53,7 +54,7 @@ class Grid(Summary):
 
     @classmethod
     def of_pieces(cls, pieces: Iterable[Piece], dtype: str) -> Self | None:
-        """Return the grid of the rows of all pieces, without joining them; None if one of the rows is not legal."""
+        """Return the grid of the rows of all pieces, without joining them; None if a row is not valid."""
         sums = cell_sums_of_pieces(pieces)
         return None if sums is None else cls(sums, 1.0, dtype)
 
@@ -76,7 +77,7 @@ class Grid(Summary):
         """Return the exact table of m <= 100 width bins."""
         if m > GRID_ORDER:
             raise SummaryError(
-                f"a Grid holds width bins up to {GRID_ORDER}; got bins={m}. Make the summary with these bins instead"
+                f"a Grid has width bins up to {GRID_ORDER}; got bins={m}. Make the summary with these bins instead"
             )
         return BinTable(width_edges(m), np.add.reduceat(self.sums, grid_starts(m), axis=1))
 
@@ -87,16 +88,15 @@ class Grid(Summary):
 
     @property
     def has_equal_weights(self) -> bool:
-        """Whether all rows weigh the same, as far as the rounding of their sum lets one tell."""
+        """Whether all rows have the same weight, up to the rounding error of sums."""
         table = self.cells()
         heaviest = table.count * self.weight_max
         return bool((heaviest - table.w <= ROUNDING * table.count * heaviest).all())
 
     def ordered(self) -> Ordered:
-        """Return one entry per cell in use, as `Ordered.of_bins` makes it: sums stay exact, outcomes can be redrawn.
+        """Return one entry per cell in use, as `Ordered.of_bins` makes it: sums are exact, outcomes can be redrawn.
 
-        Scores are the means of their cells, whatever precision they came in; `entry_starts` tells which bins they
-        belong to.
+        Scores are the means of their cells, in float64; `entry_starts` tells which bins they belong to.
         """
         return Ordered.of_bins(self.cells(), weight=self.weight_max if self.has_equal_weights else None)
 
@@ -111,25 +111,24 @@ class Grid(Summary):
 
 
 def check_cells(summary: Summary, sums: FloatArray) -> None:
-    """Refuse sums per cell (11, m) that no rows have: fractions of rows, weight without rows, more events than rows."""
+    """Refuse sums per cell (11, m) that no rows can have: fractions of rows, weight without rows, too many events."""
     count, w, _, wp, wy, *_ = sums
     if (count != np.floor(count)).any() or count.sum() > MOST_ROWS:
-        raise SummaryError(f"a {type(summary).__name__} must count whole rows, at most 2^53; these bytes hold others")
+        raise SummaryError(
+            f"a {type(summary).__name__} must count whole rows, at most 2^53; these bytes contain other values"
+        )
     if ((count > 0) != (w > 0)).any() or (np.maximum(wp, wy) > w * (1 + SLACK)).any():
         raise SummaryError(
-            f"the cells of a {type(summary).__name__} must have weight where they have rows, and no more events or "
-            "predicted events than that; these bytes hold others"
+            f"the cells of a {type(summary).__name__} must have weight where they have rows, and at most as many "
+            "events or predicted events; these bytes contain other values"
         )
-
-
-MOST_CELLS = 1 << 23  # of all groups, for which a table takes less time than to sort the rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupCells(Summary):
-    """Sums per group and cell, in the order of the groups' names and the cells.
+    """Sums per group and cell, ordered by the names of the groups and by cells.
 
-    `names` are those of the groups, in order; `group` and `cell` say which sums a column of `sums` has; `weight_max` is
+    `names` are the sorted names of the groups; `group` and `cell` are those of each column of `sums`; `weight_max` is
     the largest weight of each group.
     """
 
@@ -137,7 +136,7 @@ class GroupCells(Summary):
     names: tuple[str, ...]
     group: NDArray[np.int64]
     cell: NDArray[np.int64]
-    sums: FloatArray  # (11, columns), rows named by primitives.cells.COLUMNS
+    sums: FloatArray  # (11, columns), rows named by core.cells.COLUMNS
     weight_max: FloatArray
 
     def __post_init__(self) -> None:
@@ -152,10 +151,10 @@ class GroupCells(Summary):
                 f"GroupCells of {len(self.names)} groups has as many weights; got {self.weight_max.shape}"
             )
         if k and not (self.group.min() >= 0 and self.group.max() < len(self.names) and self.cell.max() < CELLS):
-            raise SummaryError("GroupCells has an entry of a group or a cell that it does not know")
+            raise SummaryError("GroupCells has an entry of a group or a cell that does not exist")
 
     def check_values(self) -> None:
-        """Refuse sums that no rows have."""
+        """Refuse sums that no rows can have."""
         super().check_values()
         check_cells(self, self.sums)
 
@@ -184,7 +183,7 @@ class GroupCells(Summary):
         return cls((), none, none, np.zeros((len(COLUMNS), 0)), np.zeros(0))
 
     def merged(self, other: Self) -> Self:
-        """Merge group by group; those of one name are one."""
+        """Merge groups of the same name."""
         names = tuple(sorted({*self.names, *other.names}))
         place = {name: i for i, name in enumerate(names)}
         heaviest, keys = np.zeros(len(names)), []
@@ -214,8 +213,8 @@ class GroupCells(Summary):
 
 
 def _different(key: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the different keys, all below `size`, and the place of each row's among them."""
-    if size > MOST_CELLS:
+    """Return the sorted different keys, all below `size`, and the index of each row's key among them."""
+    if size > MAX_TABLE_CELLS:
         found, entry = np.unique(key, return_inverse=True)
         return found, entry
     there = np.zeros(size, bool)

@@ -1,4 +1,4 @@
-"""Isotonic regression of pooled outcomes on the order of the scores."""
+"""Isotonic regression: of event frequencies on scores, and of quantiles of outcomes on forecasts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 from calibrant.core.pool import tie_ends
 from calibrant.inputs.arrays import FloatArray, is_unit
 
+IndexArray = NDArray[np.intp]
+
+MAX_DENOMINATOR = 10**9  # levels are read as fractions up to this denominator: 0.1 and 1 - 0.9 are one tenth
+MAX_INTEGER = 2**62
+SLACK = 1e-10  # of a level, if weights are not multiples of one another
+
 
 class Blocks(NamedTuple):
-    """Neighbouring scores with one fitted frequency: the fit, their weight and event weight, and how many they are."""
+    """Neighbouring scores with the same fitted frequency: the fit, their weight, event weight and number."""
 
     fit: FloatArray
     weight: NDArray[Any]
@@ -22,10 +28,10 @@ class Blocks(NamedTuple):
 
 
 def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> Blocks:
-    """Fit a non-decreasing frequency to event_weight / weight, scores ascending.
+    """Fit a non-decreasing frequency to event_weight / weight, in ascending order of the scores.
 
-    Neighbours whose frequencies do not rise have the same fit, so that such runs are pooled first: with single rows
-    that leaves a third of them or fewer.
+    Neighbours whose frequencies do not rise have the same fit and are pooled first, which leaves a third of single rows
+    or fewer.
     """
     from scipy.optimize import isotonic_regression
 
@@ -43,22 +49,15 @@ def isotonic_fit(event_weight: NDArray[Any], weight: NDArray[Any]) -> FloatArray
     return np.repeat(blocks.fit, blocks.length)
 
 
-IndexArray = NDArray[np.intp]
-
-MOST_PARTS = 10**9  # levels are read as fractions up to this denominator: 0.1 and 1 - 0.9 are one tenth
-LARGEST = 2**62
-SLACK = 1e-10  # of a level, where weights are no multiples of one another
-
-
 class Ranked(NamedTuple):
-    """Outcomes as places among their different values."""
+    """Outcomes as indices of their sorted different values."""
 
     values: FloatArray
     place: IndexArray
 
 
 class Forecasts(NamedTuple):
-    """Different forecasts in ascending order, how many rows have at most each of them, and the order of the rows."""
+    """Different forecasts in ascending order, the number of rows up to each of them, and the order of the rows."""
 
     value: FloatArray
     ends: IndexArray
@@ -87,9 +86,9 @@ def grouped(forecast: FloatArray) -> Forecasts:
 def isotonic_quantile(
     outcomes: Ranked, w: FloatArray, forecasts: Forecasts, level: float, *, upper: bool = False
 ) -> FloatArray:
-    """Return the fit of each different forecast: the lower quantile of its block, or the upper one.
+    """Return the fit of each different forecast: the lower quantile of its block, or with `upper` the upper quantile.
 
-    The medians of outcomes 3, 1, 5 with rising forecasts: the first two fall and are pooled.
+    For the median of outcomes 3, 1, 5 with rising forecasts, the first two fall and are pooled.
 
     >>> y, q = np.array([3.0, 1.0, 5.0]), np.array([1.0, 2.0, 3.0])
     >>> isotonic_quantile(ranked(y), np.ones(3), grouped(q), 0.5)
@@ -104,7 +103,7 @@ def isotonic_quantile(
     place = outcomes.place[forecasts.order]
     group = None if place.size == G else np.repeat(np.arange(G), forecasts.rows)
 
-    starts = np.zeros(1, np.intp)  # stretches of groups, and between which values their fits lie
+    starts = np.zeros(1, np.intp)  # stretches of groups; their fits lie between the values `low` and `high`
     low, high = np.zeros(1, np.intp), np.full(1, outcomes.values.size - 1)
     while (low < high).any():
         middle, length = (low + high) // 2, np.diff(starts, append=G)
@@ -129,7 +128,7 @@ def lower_quantile(outcomes: Ranked, w: FloatArray, level: float) -> float:
 
 
 def _cuts(walk: NDArray[Any], starts: IndexArray, length: IndexArray, upper: bool) -> IndexArray:
-    """Return for each stretch after which group its walk is highest; the start counts."""
+    """Return for each stretch the group after which its walk is highest, or its start."""
     before = np.concatenate(([walk.dtype.type(0)], walk[starts[1:] - 1]))
     best = np.maximum.reduceat(walk, starts)
     highest = walk == np.repeat(best, length)
@@ -142,12 +141,12 @@ def _cuts(walk: NDArray[Any], starts: IndexArray, length: IndexArray, upper: boo
 
 
 def _steps(w: FloatArray, level: float, upper: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return w(1 - τ) and wτ up to a factor: whole numbers if the weights are whole, so that ties are exact."""
+    """Return w(1 - τ) and wτ up to a factor; integers if the weights are multiples of one another, for exact ties."""
     share = np.ones(1) if is_unit(w) else w / w.min()
     whole = np.rint(share)
-    part = Fraction(level).limit_denominator(MOST_PARTS)
+    part = Fraction(level).limit_denominator(MAX_DENOMINATOR)
     total = float(w.size) if is_unit(w) else float(whole.sum())
-    if (share == whole).all() and total * part.denominator < LARGEST:
+    if (share == whole).all() and total * part.denominator < MAX_INTEGER:
         units = whole.astype(np.int64)
         return units * (part.denominator - part.numerator), units * part.numerator
     tau = level + SLACK if upper else level - SLACK

@@ -1,4 +1,4 @@
-"""The kinds of prediction: how each is called, recognised and read into checked rows."""
+"""The kinds of prediction: their names, and how each is recognised and read into checked rows."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ KINDS = {
     "distributions": PredictionKind("a distribution such as Normal", Distribution, DistributionRows),
     "cdf": PredictionKind("CdfValues", CdfValues, CdfRows),
 }
-"""The kinds of prediction; a subclass stands before what it is a subclass of."""
+"""The kinds of prediction; subclasses stand before their base classes."""
 
 NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 
 
 def kind_of(prediction: Any) -> str | None:
-    """Return the kind of a typed prediction, None for what can only be an array."""
+    """Return the kind of a typed prediction, None for anything else, which must be an array."""
     for name, kind in KINDS.items():
         if kind.prediction is not None and isinstance(prediction, kind.prediction):
             return name
@@ -74,7 +74,7 @@ def read(
     pos_label: Any = None,
     instead: Mapping[str, str] = NO_ADVICE,
 ) -> AnyRows:
-    """Return checked rows of a prediction that the verb judges; others are refused by name, with what to do instead."""
+    """Return checked rows of a prediction that the verb takes; refuse others by name and say what to do instead."""
     kind = kind_of(prediction)
     if kind is None:
         if "classes" in accepted:
@@ -84,7 +84,7 @@ def read(
         draws = ". Draws are passed as Samples(draws)" if "samples" in accepted else ""
         raise InputError(
             f"{verb} judges {listed(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
-            f"A plain array is only ever taken as probabilities{draws}"
+            f"A plain array is always taken as probabilities{draws}"
         )
     if kind not in accepted:
         advice = f". {instead[kind]}" if kind in instead else ""
@@ -100,7 +100,7 @@ def read(
 def read_alone(
     verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any, instead: Mapping[str, str] = NO_ADVICE
 ) -> Judged:
-    """Return rows of predictions without outcomes."""
+    """Return checked rows of predictions without outcomes."""
     kind = kind_of(prediction)
     if kind not in accepted:
         advice = f". {instead[kind]}" if kind is not None and kind in instead else ""
@@ -111,7 +111,7 @@ def read_alone(
 
 
 def part_of(rows: Any, part: slice) -> Any:
-    """Return consecutive rows without copying them, probabilities in float64."""
+    """Return consecutive rows without copying them; probabilities become float64."""
     if isinstance(rows, Binary):
         return Binary(rows.y[part], rows.p[part].astype("float64", copy=False), rows.w[part])
     if isinstance(rows, Classes):

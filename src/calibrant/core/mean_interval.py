@@ -1,4 +1,7 @@
-"""Student's interval for the mean of row scores, where enough rows show how much the scores vary."""
+"""Confidence limits: Student's interval for the mean of row scores, and limits of a frequency.
+
+Student's interval is refused unless enough rows show how much the scores vary.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,17 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
 ENOUGH = 100
-"""Rows, counted by their effective number, that a mean needs; and of the rarer kind, where rare rows score high."""
+"""Effective number of rows that a mean needs; also the number of rows of the rarer kind, if rare rows score high."""
 
 DECIDING = 25
-"""Least number of rows that a weighted variance must rest on, (Σd²)²/Σd⁴ with d = w(s - mean): with weights that grow
-with the scores a few heavy rows decide, and at 8 in place of 25 a 95 % interval covers 0.90."""
+"""Smallest effective number of rows behind a weighted variance, (Σd²)²/Σd⁴ with d = w(s - mean). If weights grow with
+the scores a few heavy rows decide: with 8 instead of 25 a 95 % interval covers 0.90 of the time."""
 
 Marks = Callable[[Any, Any], NDArray[np.bool_] | None]
 
 
 class Guard(NamedTuple):
-    """Which rows (n, L) make up most of the mean score: they must be many, and the others too if `both`."""
+    """Which rows (n, L) make up most of the mean score; there must be enough of them and, if `both`, of the others."""
 
     words: str
     marks: Marks
@@ -51,8 +54,8 @@ def student(entry: Entry[Any, Any], summary: Moments, options: Any, level: float
     m = summary.w**2 / summary.w2
     if m < ENOUGH * (1 - 1e-12):
         raise NotApplicableError(
-            f"an interval for {entry.name} needs {ENOUGH} rows, with weights that many effective ones; got {m:.4g}. "
-            "With fewer, the spread of the scores is not known well enough for it to cover"
+            f"an interval for {entry.name} needs {ENOUGH} rows (with weights, effective rows); got {m:.4g}. "
+            "With fewer, the spread of the scores is not known well enough for the interval to cover"
         )
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
     error = np.sqrt(spread * m / (m - 1)) / summary.w
@@ -77,20 +80,20 @@ def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
     scores = scores[:, None] if scores.ndim == 1 else scores
     if not np.isfinite(scores).all():
-        return  # refused by `student`, in its own words
+        return  # `student` refuses infinite scores
     w = (w / w.max())[:, None]
     spread = (w * (scores - (w * scores).sum(axis=0) / w.sum())) ** 2
     total, square = spread.sum(axis=0), (spread * spread).sum(axis=0)
     few = float(np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0).min())
     if few < DECIDING:
         raise NotApplicableError(
-            f"with these weights the spread of {entry.name} rests on {few:.3g} rows' worth of information; an interval "
-            f"that covers needs {DECIDING}. Use more rows, or less unequal weights"
+            f"with these weights the spread of {entry.name} depends on {few:.3g} effective rows; an interval that "
+            f"covers needs {DECIDING}. Use more rows, or less unequal weights"
         )
 
 
 def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
-    """Refuse rows of which too few are of the kind that makes up the mean score."""
+    """Refuse rows with too few of the kind that makes up the mean score."""
     guard = GUARDS.get(entry.name)
     if guard is None:
         return
@@ -102,17 +105,17 @@ def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     if few < ENOUGH * (1 - 1e-12):
         others = f" and {ENOUGH} others" if guard.both else ""
         raise NotApplicableError(
-            f"an interval for {entry.name} needs {ENOUGH} rows {guard.words}{others}, as with fewer the spread of the "
-            f"scores is not seen and the interval does not cover; got {few:.4g}"
+            f"an interval for {entry.name} needs {ENOUGH} rows {guard.words}{others}; got {few:.4g}. "
+            "With fewer, the spread of the scores is not known and the interval does not cover"
         )
 
 
 def refuse_unseen(entry: Entry[Any, Any], summary: Summary) -> None:
-    """Refuse a summary that does not tell how many rows are of the rarer kind, or whether a few heavy ones decide."""
+    """Refuse a summary that does not tell how many rows are of the rarer kind, or whether a few heavy rows decide."""
     if isinstance(summary, Moments) and entry.name in SERVED and not has_equal_weights(summary):
         raise SummaryError(
-            f"an interval for {entry.name} with unequal weights needs the rows, as a few heavy ones may decide it; "
-            "pass y and prediction"
+            f"an interval for {entry.name} with unequal weights needs the rows, because a few heavy rows may decide "
+            "it; pass y and prediction"
         )
     if entry.name in GUARDS:
         raise SummaryError(
@@ -122,18 +125,18 @@ def refuse_unseen(entry: Entry[Any, Any], summary: Summary) -> None:
 
 
 def has_equal_weights(summary: Moments) -> bool:
-    """Tell whether all rows have one weight, up to rounding."""
+    """Tell whether all rows have the same weight, up to rounding."""
     return bool(np.isclose(summary.w, summary.weight_max * summary.n, rtol=1e-12, atol=0))
 
 
 def _effective(side: NDArray[np.bool_], w: FloatArray) -> FloatArray:
-    """Return (Σw)²/Σw² over the marked rows of each column, 0 without any."""
+    """Return (Σw)²/Σw² over the marked rows of each column, 0 if there are none."""
     total, square = (w * side).sum(axis=0), (w * w * side).sum(axis=0)
     return np.asarray(np.divide(total**2, square, out=np.zeros_like(total), where=square > 0))
 
 
 def _outside(rows: IntervalRows | QuantileRows, options: Any) -> NDArray[np.bool_] | None:
-    """Mark outcomes outside the interval of each level, on the side that the part of the score looks at."""
+    """Mark outcomes outside the interval of each level, on the side that the part of the score is about."""
     part = options.part
     if part in ("width", "dispersion"):
         return None
@@ -210,7 +213,7 @@ def score_limits(share: FloatArray, m: FloatArray, level: float) -> tuple[FloatA
 
 
 def effective_rows(share: FloatArray, spread: FloatArray, w: FloatArray, w2: FloatArray) -> FloatArray:
-    """Return how many rows of equal weight know as much about a share as the weighted ones.
+    """Return the number of rows of equal weight that give as much information about a share as the weighted rows.
 
     m = min(ȳ(1-ȳ)/u, (Σw)²/Σw²) with u = Σw²(y-ȳ)²/(Σw)² the variance of the weighted mean and `spread` its
     numerator; the second alone if u = 0, or if ȳ rounds to 0 or 1 because the weights of one kind of rows vanish beside
@@ -222,5 +225,5 @@ def effective_rows(share: FloatArray, spread: FloatArray, w: FloatArray, w2: Flo
 
 
 def empty_as_nan(column: FloatArray, count: NDArray[Any]) -> FloatArray:
-    """Return a column with NaN where a bin holds no rows."""
+    """Return a column with NaN for bins without rows."""
     return np.where(count > 0, column, np.nan)

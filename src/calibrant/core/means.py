@@ -1,4 +1,4 @@
-"""Metrics that are means of row scores: their entry, and how the means of many rows are computed."""
+"""Metrics that are means of row scores: their entry in the catalogue, and how their means are computed."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ R = TypeVar("R")
 S = TypeVar("S", bound=Summary)
 Scores = NDArray[np.float64] | NDArray[np.bool_]
 RowScores = Mapping[str, Scores]
-SERIAL_CHUNKS = 4  # fewer end before the threads have begun
+SERIAL_CHUNKS = 4  # up to so many chunks are done before threads have started
 SEVERAL = "several "
-"""Marks the columns of a metric that is an array: one column per level."""
+"""Marks the columns of a metric that is an array, with one column per level."""
 
 
 def enter_mean(
@@ -53,15 +53,14 @@ def enter_mean(
     verb, options
         The public function, and the frozen value that its options are parsed into.
     row_scores
-        The function from checked rows and options to scores, numbers or True and False, of shape (n,), or (n, L) for
-        predictions of L levels. The metric is then a number, or an array (L,) if the prediction has several levels.
+        The function from checked rows and options to scores (numbers or booleans) of shape (n,), or (n, L) for
+        predictions of L levels. The metric is a number, or an array (L,) if the prediction has several levels.
     predictions, range, perfect, audit, instead, outcome
         As for `Entry`.
     sums
-        Gives the sums of those scores in one pass, one entry per level, where there are so many rows of weight 1
-        that it pays.
+        Returns the sums of those scores in one compiled pass, one entry per level; used for many rows of weight 1.
     of_grid
-        Gives the mean for one probability per row from a `Grid`, exactly, if that can be done.
+        Returns the exact mean for one probability per row from a `Grid`, if that is possible.
     """
 
     def summarise(rows: AnyRows, options: OptionsT) -> Moments:
@@ -79,7 +78,7 @@ def enter_mean(
 
     def finish(summary: Moments | Grid, options: OptionsT) -> Any:
         if isinstance(summary, Grid):
-            assert of_grid is not None  # else a Grid is not among what the verb reads
+            assert of_grid is not None  # otherwise the verb does not read a Grid
             return of_grid(summary, options)
         name = column(entry, options)
         held = [other for other in summary.names if other == name or other.startswith(f"{name}[")]
@@ -106,7 +105,7 @@ def enter_mean(
 
 
 def column(entry: Entry[Any, Any], options: Any) -> str:
-    """Return the name of the scores of a metric with these options.
+    """Return the column name of the scores of a metric with these options.
 
     >>> from calibrant.core.catalogue import find
     >>> column(find("brier_score"), find("brier_score").parse({"half": True}))
@@ -118,7 +117,7 @@ def column(entry: Entry[Any, Any], options: Any) -> str:
 
 
 def column_names(rows: AnyRows, L: int | None) -> list[str]:
-    """Return what is added to a metric's name for each column of scores: scores of different kinds do not mix."""
+    """Return the suffix of each column of scores; it keeps scores of different kinds of prediction apart."""
     if isinstance(rows, Binary):
         return [""]
     if isinstance(rows, Classes):
@@ -141,7 +140,7 @@ def _level_names(rows: Judged, L: int | None) -> list[str]:
 
 
 def moments_of(rows: Any, row_scores: Callable[[Any], RowScores]) -> Moments:
-    """Return the moments of row scores, chunk by chunk so that no score array is as long as the data."""
+    """Return the moments of row scores, computed by chunks; no array of scores is as long as the data."""
     return folded(rows, lambda piece: Moments.of(row_scores(piece), piece.w), Moments.zero())
 
 
@@ -152,7 +151,7 @@ def folded(rows: Any, summarise: Callable[[Any], S], zero: S) -> S:
         return summarise(part_of(rows, part))
 
     levels = getattr(getattr(rows, "prediction", None), "levels", None)
-    size = max(1, CHUNK_ROWS // (1 if levels is None else levels.size))  # so many columns stay in the cache
+    size = max(1, CHUNK_ROWS // (1 if levels is None else levels.size))  # all columns of a chunk fit into the cache
     few = rows.n <= SERIAL_CHUNKS * size
     parts = map(of, chunks(rows.n, size)) if few else on_threads(of, rows.n, size=size)
     return reduce(add, parts, zero)

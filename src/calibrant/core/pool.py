@@ -1,4 +1,4 @@
-"""Sort rows by score and pool equal ones: the one sort behind all exact one-dimensional statistics."""
+"""Sorting and pooling: rows of equal score, extremes of cumulative sums, and ties of widths."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from calibrant.core.dispatch import chunks
 from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
 
 CountArray = NDArray[np.int64]
+ROUNDINGS = 4  # in a width: two bounds, each computed from a centre and a radius
 
 
 class Pool(NamedTuple):
-    """Entries in the order of (score, weight), each a different pair: how many rows, how many events."""
+    """Different pairs (score, weight) in ascending order, with their numbers of rows and of events."""
 
     score: FloatArray
     weight: FloatArray
@@ -23,14 +24,14 @@ class Pool(NamedTuple):
 
 
 def pool_rows(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Pool:
-    """Pool single rows."""
+    """Sort rows and pool those of equal score and weight."""
     if is_unit(w):
         return _packed(y, p)
     return pool_entries(Pool(p.astype(np.float64) + 0.0, w, np.ones(y.size, np.int64), y.astype(np.int64)))
 
 
 def pool_entries(entries: Pool) -> Pool:
-    """Pool entries that come in any order: the reference body."""
+    """Sort entries and pool those of equal score and weight: the reference body."""
     score, weight, rows, events = entries
     if score.size == 0:
         return entries
@@ -51,7 +52,7 @@ def pool_entries(entries: Pool) -> Pool:
 
 
 def _by_score_then_weight(score: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
-    """Return the order of (score, weight); weights are looked at among tied scores only, which are often few."""
+    """Return the order of (score, weight); weights are compared only for tied scores, which are often few."""
     order = np.argsort(score)
     new = _changes(score[order])
     tied = np.flatnonzero(~(new & np.append(new[1:], True)))
@@ -61,7 +62,7 @@ def _by_score_then_weight(score: FloatArray, weight: FloatArray) -> NDArray[np.i
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return True where a value differs from the one before, and at the start."""
+    """Return True at the start and wherever a value differs from the previous one."""
     new = np.empty(column.size, dtype=bool)
     new[:1] = True
     np.not_equal(column[1:], column[:-1], out=new[1:])
@@ -69,10 +70,10 @@ def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _packed(y: NDArray[np.uint8], p: NDArray[np.floating[Any]]) -> Pool:
-    """Pool rows of weight 1 by sorting one integer per row that carries score and outcome.
+    """Pool rows of weight 1 by sorting one integer per row that contains score and outcome.
 
-    The bits of a float64 in [0, 1] order like the number and leave the two highest free: shifted by one they
-    make room for y, and a plain sort of integers replaces the sort of indices and two gathers.
+    The bits of a float64 in [0, 1] sort like the number, and the two highest bits are 0. Shifted by one bit they leave
+    room for y, and a plain sort of integers replaces an argsort and two selections.
     """
     key = p.astype(np.float64).view(np.int64)
     key <<= 1  # also drops the sign of -0.0
@@ -90,7 +91,7 @@ def _packed(y: NDArray[np.uint8], p: NDArray[np.floating[Any]]) -> Pool:
 
 
 class Walk(NamedTuple):
-    """Highest and lowest partial sum at ends of tied scores (0 at the start counts), and Σ w²p(1-p)."""
+    """Highest and lowest partial sum at ends of tied scores (including 0 at the start), and Σ w²p(1-p)."""
 
     high: float
     low: float
@@ -105,7 +106,7 @@ def tie_ends(score: FloatArray) -> NDArray[np.bool_]:
 
 
 def walk(pool: Pool) -> Walk:
-    """Return the extremes of the walk in one pass, without a temporary as long as the input."""
+    """Return the extremes of the partial sums in one pass, without a temporary array as long as the input."""
     high = low = total = variance = 0.0
     for part in chunks(pool.score.size):
         score, weight, count, events = (column[part] for column in pool)
@@ -119,11 +120,8 @@ def walk(pool: Pool) -> Walk:
     return Walk(high, low, variance)
 
 
-ROUNDINGS = 4  # of the largest bound: two bounds, each computed from a centre and a radius
-
-
 def largest_bound(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return max |bound| over the finite bounds of each column, 0 where there is none."""
+    """Return max |bound| over the finite bounds of each column, 0 if there are none."""
     largest = np.zeros(lower.shape[1])
     for bounds in (lower, upper):
         for k, column in enumerate(bounds.T):
@@ -136,15 +134,15 @@ def largest_bound(lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 
 def tolerance_of(largest: Any, eps: float) -> Any:
-    """Return how much tied widths may differ: 4 · eps · max |finite bound|, eps of the dtype the bounds came in."""
+    """Return how much tied widths may differ: 4 · eps · max |finite bound|, with eps of the original dtype."""
     return np.multiply(ROUNDINGS * eps, largest)
 
 
 def tie_starts(widths: FloatArray, tolerance: float) -> NDArray[np.intp]:
-    """Return where each tie begins among ascending widths.
+    """Return the index at which each tie begins among ascending widths.
 
-    Walking up, a width belongs to the current tie as long as it exceeds the tie's first member by at most the
-    tolerance. Infinite widths are one tie.
+    A width belongs to the current tie if it exceeds the first width of the tie by at most the tolerance. Infinite
+    widths are one tie.
 
     Examples
     --------
@@ -156,16 +154,16 @@ def tie_starts(widths: FloatArray, tolerance: float) -> NDArray[np.intp]:
     x = widths[:finite]
     with np.errstate(over="ignore"):
         reach = x + tolerance
-    apart = np.flatnonzero(x[1:] > reach[:-1]) + 1  # a step this wide always begins a tie
+    apart = np.flatnonzero(x[1:] > reach[:-1]) + 1  # such a step always begins a tie
     starts = np.concatenate([[0], apart])[: x.size].astype(np.intp)
     ends = np.append(apart, x.size)[: x.size] - 1
-    if (x[ends] > reach[starts]).any():  # a chain of small steps that leads out of its tie
-        starts = _walk(x, reach)
+    if (x[ends] > reach[starts]).any():  # small steps add up to more than the tolerance
+        starts = _starts_one_by_one(x, reach)
     return np.append(starts, finite).astype(np.intp) if finite < widths.size else starts
 
 
-def _walk(x: FloatArray, reach: FloatArray) -> NDArray[np.intp]:
-    """Return where ties begin, going from tie to tie."""
+def _starts_one_by_one(x: FloatArray, reach: FloatArray) -> NDArray[np.intp]:
+    """Return where ties begin, found one after the other."""
     beyond = np.searchsorted(x, reach, side="right").tolist()
     starts, at = [], 0
     while at < len(beyond):

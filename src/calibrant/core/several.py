@@ -1,4 +1,4 @@
-"""One summary per class or predicted label: the notions of calibration that look at each label by itself."""
+"""Summaries made of others: one per label, several under names; and the labels seen in batches."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class PerLabel(Summary):
 
     @classmethod
     def of(cls, rows: Classes, notion: str, summarise: Callable[[Binary], Summary]) -> Self:
-        """Reduce to one binary problem per label and summarise each."""
+        """Return the summaries of one binary problem per label."""
         if notion == "classwise":
             return cls(notion, tuple(summarise(rows.one_vs_rest(k)) for k in range(rows.K)))
         return cls(notion, tuple(summarise(part) for part in rows.by_predicted_label()))
 
     @classmethod
     def zero(cls) -> Self:
-        """Return the summary of no rows, of no labels."""
+        """Return the summary of no rows, without labels."""
         return cls("", ())
 
     def merged(self, other: Self) -> Self:
@@ -50,7 +50,7 @@ class PerLabel(Summary):
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return any(part.grows for part in self.parts)
 
     @property
@@ -60,16 +60,10 @@ class PerLabel(Summary):
             return self.parts[0].n
         return sum(part.n for part in self.parts)
 
-    @classmethod
-    def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the nested summaries."""
-        parts = tuple(Summary.from_bytes(part) for part in values.get("parts", ()))
-        return super()._checked({**values, "parts": parts})
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Several(Summary):
-    """Summaries under names, each merged with that of the same name."""
+    """Named summaries; each is merged with the one of the same name."""
 
     names: tuple[str, ...]
     parts: tuple[Summary, ...]
@@ -100,7 +94,7 @@ class Several(Summary):
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return any(part.grows for part in self.parts)
 
     @property
@@ -108,16 +102,10 @@ class Several(Summary):
         """Number of rows."""
         return self.parts[0].n if self.parts else 0
 
-    @classmethod
-    def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the nested summaries."""
-        parts = tuple(Summary.from_bytes(part) for part in values.get("parts", ()))
-        return super()._checked({**values, "parts": parts})
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelsSeen(Summary):
-    """The number of rows and of events; where there are none of the latter, some of the labels there are, in words."""
+    """The numbers of rows and of events and, if there are no events, some of the labels as text."""
 
     COUNTS: ClassVar[tuple[str, ...]] = ("rows", "events")
     rows: int
@@ -126,7 +114,7 @@ class LabelsSeen(Summary):
 
     @classmethod
     def of(cls, y: NDArray[Any], events: NDArray[np.uint8]) -> Self:
-        """Look at outcomes, of which some are events."""
+        """Return what is kept of outcomes, given which of them are events."""
         count = int(events.sum())
         return cls(len(y), count, () if count else _some(shown(label) for label in set(y.tolist())))
 
@@ -136,7 +124,7 @@ class LabelsSeen(Summary):
         return cls(0, 0, ())
 
     def merged(self, other: Self) -> Self:
-        """Add numbers, and join labels."""
+        """Add numbers, and combine labels."""
         events = self.events + other.events
         return type(self)(self.rows + other.rows, events, () if events else _some((*self.others, *other.others)))
 
@@ -147,5 +135,5 @@ class LabelsSeen(Summary):
 
 
 def _some(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the first of the different ones."""
+    """Return the first few different labels, sorted."""
     return tuple(sorted(set(labels))[:SOME])

@@ -1,4 +1,4 @@
-"""What all summaries share: merging with `+`, comparing, and travelling as bytes."""
+"""What all summaries share: merging with `+`, comparison, and conversion to bytes and back."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ MAGIC = b"CALIBRANT\x00"
 VERSION = 1
 PREFIX = struct.Struct("<HII")
 DTYPES = {"<f8", "<i8"}
+MOST_ROWS = 2.0**53  # larger counts are not exact in float64
 
 
 def encode(name: str, values: dict[str, Any]) -> bytes:
@@ -77,7 +78,7 @@ def _values(described: dict[str, Any], body: bytes) -> dict[str, Any]:
             values[key] = tuple(body[a:b] for a, b in pairwise(ends))
         else:
             if item["dtype"] not in DTYPES:
-                raise SummaryError(f"these bytes hold an array of type {item['dtype']}, which no summary has")
+                raise SummaryError(f"these bytes contain an array of type {item['dtype']}, which no summary has")
             count = int(np.prod(item["shape"], dtype=np.int64))
             array = np.frombuffer(body, item["dtype"], count, offset).reshape(item["shape"])
             values[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -85,11 +86,8 @@ def _values(described: dict[str, Any], body: bytes) -> dict[str, Any]:
     return values
 
 
-MOST_ROWS = 2.0**53  # beyond, counts are not exact in float64
-
-
 class Summary:
-    """A frozen value that holds all a measurement needs of its rows; `a + b` is that of both sets of rows."""
+    """A frozen value with all that a measurement needs to know of its rows; `a + b` is that of both sets of rows."""
 
     kinds: ClassVar[dict[str, type[Summary]]] = {}
     COUNTS: ClassVar[tuple[str, ...]] = ()  # fields that are whole numbers, 0 or more
@@ -114,7 +112,7 @@ class Summary:
 
     @property
     def grows(self) -> bool:
-        """Whether it takes more room the more rows it is of."""
+        """Whether memory grows with the number of rows."""
         return False
 
     @classmethod
@@ -153,7 +151,7 @@ class Summary:
         return f"{type(self).__name__}(n={self.n})"
 
     def to_bytes(self) -> bytes:
-        """Return bytes that `from_bytes` reads back, on any machine, with no pickle in them."""
+        """Return bytes that `from_bytes` reads back on any machine; they contain no pickle."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return encode(type(self).__name__, values)
 
@@ -161,14 +159,14 @@ class Summary:
     def from_bytes(cls, data: bytes) -> Self:
         """Read what `to_bytes` wrote; foreign, damaged or truncated bytes are refused.
 
-        `Summary.from_bytes` reads any kind, `Grid.from_bytes` a grid only.
+        `Summary.from_bytes` reads any kind of summary, `Grid.from_bytes` only a grid.
         """
         name, values = decode(data)
         if name not in Summary.kinds:
             _import_all()
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
-            raise SummaryError(f"these bytes hold the summary kind {name}; expected {cls.__name__}")
+            raise SummaryError(f"these bytes contain a summary of kind {name}; expected {cls.__name__}")
         try:
             found = kind._checked(values)
             found.check_values()
@@ -179,7 +177,7 @@ class Summary:
             raise SummaryError(f"these bytes do not hold a whole {name}: {problem}") from None
 
     def check_values(self) -> None:
-        """Refuse values that no rows have; what was made of rows need not be checked."""
+        """Refuse values that no rows can have; only decoded summaries need this check."""
         for name in self.COUNTS:
             value = np.asarray(getattr(self, name))
             if value.dtype.kind != "i" or (value < 0).any() or value.sum(dtype=np.float64) > MOST_ROWS:
@@ -192,19 +190,26 @@ class Summary:
                 self._refuse(name, "numbers that are 0 or more")
 
     def _refuse(self, name: str, expected: str) -> None:
-        raise SummaryError(f"{name} of a {type(self).__name__} must hold {expected}; these bytes hold others")
+        raise SummaryError(f"{name} of a {type(self).__name__} must be {expected}; these bytes contain other values")
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, refusing names that do not belong to this kind."""
+        """Build from decoded values and nested summaries; refuse names that do not belong to this kind."""
         expected = {f.name for f in fields(cls)}  # type: ignore[arg-type]
         if set(values) != expected:
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
-        return cls(**values)
+        return cls(**{name: _nested(value) for name, value in values.items()})
+
+
+def _nested(value: Any) -> Any:
+    """Return summaries in place of their bytes, and other values as they are."""
+    if isinstance(value, tuple) and value and isinstance(value[0], bytes):
+        return tuple(Summary.from_bytes(part) for part in value)
+    return value
 
 
 def one_precision(a: str, b: str) -> str:
-    """Return the type of the scores of two summaries, of which one may be unknown; refuse two types.
+    """Return the common type of the scores of two summaries, of which one may be unknown; refuse different types.
 
     >>> one_precision("float32", "")
     'float32'

@@ -1,4 +1,4 @@
-"""The report: what an audit found, as one HTML page that needs nothing else, and the way back to its numbers."""
+"""The report: the findings of an audit as one self-contained HTML page, and reading its numbers back."""
 
 from calibrant.report.files import read, replace_text
 from calibrant.report.page import render, write

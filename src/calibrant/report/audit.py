@@ -1,10 +1,10 @@
-"""What an audit found, and ways to show it."""
+"""`Audit`: the result of an audit, as text, tables, figures and files."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.core import pictures
 from calibrant.core.findings import Findings, Verdict
@@ -13,14 +13,17 @@ from calibrant.report.files import replace_text
 from calibrant.report.page import frame_of, write
 from calibrant.report.text import as_html_fragment, as_text
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 class Audit:
-    """What an audit found, and ways to show it.
+    """The result of an audit.
 
     Attributes
     ----------
     findings
-        Everything, as plain values.
+        Everything that was found, as plain values.
     verdict
         The answer: `status`, `headline`, `sentences`.
     table
@@ -51,8 +54,8 @@ class Audit:
     def _repr_html_(self) -> str:
         return as_html_fragment(self.findings)
 
-    def plot(self) -> Any:
-        """Draw all figures, up to four in a row and those of a set in one row, and return the Matplotlib figure."""
+    def plot(self) -> Figure:
+        """Draw all pictures into one new Matplotlib figure, up to four in a row, and return it."""
         parts = [section.figures for section in self.findings.sections if section.figures]
         figures = [figure for part in parts for figure in part]
         if not figures:

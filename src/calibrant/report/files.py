@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files of results: written completely or not at all, and read back from a report or a JSON file."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from calibrant.errors import CalibrantError, InputError
 
 
 def replace_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, or leave what was there; see `replace_bytes`."""
+    """Write a text file completely, or leave the old file unchanged; see `replace_bytes`."""
     replace_bytes(path, text.encode("utf-8", errors="replace"))
 
 
 def replace_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file, or leave what was there: a temporary file beside it takes its place when it is complete.
+    """Write a file completely, or leave the old file unchanged: a complete temporary file replaces it at the end.
 
     Raises
     ------
     CalibrantError
-        If it cannot be written, naming the file and the reason.
+        If the file cannot be written; names the file and the reason.
     """
     given = Path(path)
     try:
         if given.is_dir():
             raise IsADirectoryError(EISDIR, "it is a folder")
         if given.exists() and not given.is_file():
-            given.write_bytes(content)  # a pipe or a device is written to, never replaced
+            given.write_bytes(content)  # pipes and devices are never replaced
         else:
             _replace(Path(os.path.realpath(given)), content)
     except (OSError, ValueError) as error:
@@ -43,7 +43,7 @@ def replace_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a text file; bytes that are no text become replacement characters."""
+    """Read a text file; bytes that are not text become replacement characters."""
     try:
         return Path(path).read_text(encoding="utf-8-sig", errors="replace")
     except (OSError, ValueError) as error:
@@ -78,30 +78,30 @@ _PARTS = {"kind", "n", "level", "verdict", "sections"}
 
 
 def embedded(findings: Findings, rows: int) -> str:
-    """Return the script element that holds the findings, without curves, and with at most `rows` rows per table."""
+    """Return a script element with the findings, without curves and with at most `rows` rows per table."""
     sections = [
         replace(section, figures=(), tables=tuple(first(table, rows) for table in section.tables))
         for section in findings.sections
     ]
     groups = findings.groups and first(findings.groups, rows)
     plain = replace(findings, sections=tuple(sections), groups=groups).to_dict()
-    plain["note"] = f"As embedded in a report: no figures, the first {rows} rows of each table, very long texts cut."
+    plain["note"] = f"As embedded in a report: no figures, the first {rows} rows of each table, long texts shortened."
     plain["groups_total"] = findings.groups.length if findings.groups else 0
     return f"{_OPENING}{_escaped(plain)}</script>"
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the results that a report or a JSON file of calibrant holds, as `Findings.to_dict` gives them.
+    """Return the results in a report or a JSON file of calibrant, as `Findings.to_dict` returns them.
 
     Parameters
     ----------
     path
-        A file that `calibrant audit` wrote, as HTML or as JSON; told apart by what is in it.
+        A file that `calibrant audit` wrote, HTML or JSON; the content decides which.
 
     Raises
     ------
     InputError
-        If it is neither.
+        If the file is neither.
     CalibrantError
         If the file cannot be read.
     """
@@ -113,14 +113,14 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         results = None
     if not isinstance(results, dict) or not results.keys() >= _PARTS:
         raise InputError(
-            f"{os.fspath(path)} holds no results of calibrant; "
+            f"{os.fspath(path)} contains no results of calibrant; "
             "expected a report or a JSON file that `calibrant audit` wrote"
         )
     return results
 
 
 def first(table: Table, rows: int) -> Table:
-    """Return the table with its first `rows` rows, and texts in them cut where a page would."""
+    """Return the first `rows` rows of a table, with texts shortened as on a page."""
     return replace(
         table,
         columns={
@@ -131,12 +131,12 @@ def first(table: Table, rows: int) -> Table:
 
 
 def _escaped(plain: Any) -> str:
-    """Write JSON that cannot end the element it is in."""
+    """Return JSON that cannot end the HTML element around it."""
     return json.dumps(_cut(plain), allow_nan=False, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
 
 
 def _cut(plain: Any) -> Any:
-    """Cut long texts and replace what UTF-8 cannot hold."""
+    """Shorten long texts and replace characters that UTF-8 cannot encode."""
     if isinstance(plain, dict):
         return {_cut(key): _cut(value) for key, value in plain.items()}
     if isinstance(plain, list):

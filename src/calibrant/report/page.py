@@ -1,4 +1,4 @@
-"""The page."""
+"""The HTML page of a report."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from calibrant.report.pictures import picture
 
 
 class Frame(NamedTuple):
-    """The words around the findings."""
+    """The words around the findings, for audits or for comparisons of samples."""
 
     title: str
-    rows: str  # what is counted
-    expected: str  # heading of the values that chance alone would give
-    note: str  # what that heading and a p-value mean
+    rows: str  # the word for what is counted
+    expected: str  # heading of the values expected by chance alone
+    note: str  # explains that heading and p-values
     statuses: Mapping[str, tuple[str, str]]  # tone and words of each status of a verdict
 
 
@@ -47,9 +47,15 @@ AUDIT = Frame(
 COMPARISON = Frame(
     "Comparison of samples",
     "points",
+<<<<<<< HEAD
     "if equal",
     "“If equal” is the mean of the measurement if all points come from one distribution; a p-value says how often such "
     "points would look at least this different.",
+=======
+    "if of one distribution",
+    "“If of one distribution” is the mean the measurement would have if all points came from one distribution; a "
+    "p-value says how often such points would look at least this different.",
+>>>>>>> s-core
     {
         "different": ("bad", "Different"),
         "no evidence": ("good", "No evidence of a difference"),
@@ -61,7 +67,7 @@ MARKS = {"bad": "✗", "good": "✓", "unsure": "?"}
 
 
 def frame_of(kind: str) -> Frame:
-    """Return the words for findings of a kind."""
+    """Return the words for a kind of findings."""
     return COMPARISON if kind == "points" else AUDIT
 
 
@@ -91,7 +97,7 @@ class Detail(NamedTuple):
     rows: int = 200
 
     def reduced(self, share: float) -> Detail:
-        """Return a share of it."""
+        """Return a share of this detail, but not less than a page needs."""
         return Detail(
             max(100, int(share * self.points)), max(12, int(share * self.places)), max(10, int(share * self.rows))
         )
@@ -100,8 +106,8 @@ class Detail(NamedTuple):
 def render(findings: Findings) -> str:
     """Return the findings as an HTML page that needs no network, no script and no other file.
 
-    The same findings give the same page. It stays under 500 kB: long curves are thinned to what can be seen, long
-    tables to their first rows, and where there are very many of them to fewer.
+    The same findings give the same page. It stays below 500 kB: long curves keep the points that can be seen and long
+    tables their first rows; a page with very many of them shows fewer.
 
     Raises
     ------
@@ -119,12 +125,12 @@ def render(findings: Findings) -> str:
 
 
 def write(findings: Findings, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, whole or not at all.
+    """Write the page to a file, completely or not at all.
 
     Raises
     ------
     CalibrantError
-        If the file cannot be written, naming it and the reason.
+        If the file cannot be written; names the file and the reason.
     MissingExtraError
         If jinja2 or Matplotlib is not installed.
     """
@@ -133,7 +139,7 @@ def write(findings: Findings, path: str | os.PathLike[str]) -> None:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as it is shown: texts, and which columns are numbers."""
+    """A table as it is shown: texts, and whether each column is numeric."""
 
     id: str
     caption: str
@@ -191,7 +197,7 @@ def _page(findings: Findings, detail: Detail) -> str:
 
 
 def _tiles(findings: Findings) -> list[Measurement]:
-    """Return two measurements that have a value to be compared with: the first, but of points, and what tells most."""
+    """Return two measurements with an expected value: the first one (not for points) and those of smallest p-value."""
     found = [m for m in findings.measurements if m.expected is not None]
     first = 0 if findings.kind == "points" else 1
     return [*found[:first], *sorted(found[first:], key=lambda m: 1.0 if m.pvalue is None else m.pvalue)][:2]
@@ -217,7 +223,7 @@ def _section(section: Section, identity: str, detail: Detail, markup: Any) -> di
 
 
 def _how(measurement: Measurement) -> str:
-    """Say how a measurement was made, and what else it found."""
+    """Return the method of a measurement and its further numbers, in words."""
     details = (f"{wording.heading(name)} {wording.cell(name, value)}" for name, value in measurement.details.items())
     return "; ".join(filter(None, (wording.text(measurement.method, 500), *details)))
 
@@ -242,7 +248,7 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
 
 
 def _grid(table: Table, identity: str, rows: int) -> Grid:
-    """Lay out a table whose first column names its rows: a year or a class number in it is no quantity."""
+    """Lay out a table; its first column names the rows and is text, even if the names are numbers."""
     columns = dict(first(table, rows).columns)
     for name in list(columns)[:1]:
         columns[name] = tuple(wording.MISSING if label is None else wording.text(label) for label in columns[name])

@@ -1,4 +1,4 @@
-"""A curve as a picture for a page: drawn by the code behind `Curve.plot`, with values to hover over."""
+"""Curves as SVG pictures in a page: drawn by the code behind `Curve.plot`, with values shown on hovering."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _TEXT_STYLES = {"font-size", "text-anchor"}
 def inlined(markup: str, prefix: str, label: str) -> Element:
     """Return the picture as an element for use inside an HTML page.
 
-    Colours become classes such as ``fill-observed``, which the style sheet of the page gives light and dark values.
+    Colours become classes such as ``fill-observed``, for which the style sheet of the page has light and dark values.
     Other styles become attributes, because a strict Content-Security-Policy forbids ``style``. Coordinates keep two
-    decimals, a hundredth of a point. Only ids that are referred to stay, and they begin with `prefix`.
+    decimals, a hundredth of a point. Only ids that are referenced are kept, and they begin with `prefix`.
     """
     root = ElementTree.fromstring(without_control(markup))  # names that the user gave may contain anything
     for element in list(root.iter()):
@@ -76,7 +76,7 @@ def _restyle(element: Element) -> None:
 
 
 def _declarations(style: str) -> list[tuple[str, str]]:
-    """Split ``a: b; c: d`` and take ``font`` apart, of which only the size is kept."""
+    """Split ``a: b; c: d`` into pairs; of ``font`` only the size is kept."""
     found = []
     for declaration in filter(None, (part.strip() for part in style.split(";"))):
         name, _, value = declaration.partition(":")
@@ -94,7 +94,7 @@ def _shortened(numbers: str) -> str:
 
 
 def _rename(root: Element, prefix: str) -> None:
-    """Number the ids that are referred to, and drop the others."""
+    """Number the ids that are referenced, and drop the others."""
     used: dict[str, str] = {}
     for element in root.iter():
         for name in ("href", "clip-path"):
@@ -110,7 +110,7 @@ def _rename(root: Element, prefix: str) -> None:
 
 
 def _flatten(element: Element) -> None:
-    """Replace groups that say nothing by what they hold."""
+    """Replace groups without attributes by their content, and drop empty groups."""
     children: list[Element] = []
     for child in element:
         _flatten(child)
@@ -135,13 +135,13 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     Parameters
     ----------
     curve
-        What is drawn.
+        The curve to draw.
     prefix
-        Begins all ids.
+        Prefix of all ids.
     label
-        Begins the text for those who do not see the picture.
+        Beginning of the text for readers who cannot see the picture.
     points, places
-        The most points that are drawn, and the most that have values to hover over.
+        The largest numbers of points that are drawn, and that show their values on hovering.
     """
     try:
         import matplotlib
@@ -162,17 +162,17 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
             background.patch.set_visible(False)  # transparent on the page
         stream = io.StringIO()
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # text stays text: the reader's fonts draw it
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # text is drawn by the fonts of the reader
             figure.savefig(stream, format="svg", metadata={"Date": None})
     label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
     root = inlined(stream.getvalue(), prefix, label)
-    marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines, or groups, come one after another
+    marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines come one after another
     root.append(_hover(ax, [marks[k] for k in _spread(marks, places)]))
     return tostring(root, encoding="unicode")
 
 
 def _spread(marks: list[Mark], most: int) -> list[int]:
-    """Return the places of at most `most` marks: the highest, the lowest, and others at even distances."""
+    """Return the indices of at most `most` marks: the highest, the lowest, and others at even distances."""
     if len(marks) <= most:
         return list(range(len(marks)))
     x, y = np.array([mark.x for mark in marks]), np.array([mark.y for mark in marks])
@@ -181,7 +181,7 @@ def _spread(marks: list[Mark], most: int) -> list[int]:
 
 
 def _hover(ax: Any, marks: list[Mark]) -> Element:
-    """Return one strip of the axes per mark, from half way to half way, with a line, a dot and a title in it."""
+    """Return one strip of the axes per mark, bounded halfway to its neighbours, with a line, a dot and a title."""
     group = Element("g", {"class": "marks"})
     height = 72 * ax.figure.get_figheight()
     scale = 72 / ax.figure.dpi

@@ -1,4 +1,4 @@
-"""Findings as text for a terminal, and as a small table for a notebook."""
+"""Findings as text for a terminal, and as an HTML fragment for a notebook."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from calibrant.core.words import LONGEST_SENTENCE, MISSING, cell, heading, inter
 from calibrant.core.words import text as plain
 from calibrant.report.page import MARKS, frame_of, tone_of
 
-WIDTH = 88
-MOST_ROWS = 12
+WIDTH = 88  # characters of a line
+MAX_TABLE_ROWS = 12
 ROUNDING = "off by at most"
-NARROWEST = 32  # first column: names cut shorter could look alike
+MIN_NAME_WIDTH = 32  # of the first column; shorter names could look alike
 
 
 def as_text(findings: Findings) -> str:
-    """Return the verdict, the tables and the caveats; sentences are at most 88 columns wide."""
+    """Return the verdict, the tables and the caveats, in lines of at most 88 characters."""
     verdict = findings.verdict
     tone, _ = tone_of(findings.kind, verdict.status)
     lines = [f"{MARKS[tone]} {plain(verdict.headline, LONGEST_SENTENCE)}"]
@@ -50,7 +50,7 @@ def as_html_fragment(findings: Findings) -> str:
 
 
 def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tuple[str, ...]]:
-    """Return the heading and the cells; a column without anything in it is left out, but not the value's."""
+    """Return the headings and the cells; empty columns are left out, except that of the values."""
     columns = {
         "measurement": [plain(m.label) for m in measurements],
         "value": [number(m.value) for m in measurements],
@@ -66,7 +66,7 @@ def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tup
 
 
 def _measurements(measurements: tuple[Measurement, ...], findings: Findings) -> list[str]:
-    """Return the table without the column of roundings, which a line below names: a terminal is narrow."""
+    """Return the table for a narrow terminal: roundings are on a line below, not in a column."""
     if not measurements:
         return []
     heading, *lines = _rows(measurements, findings)
@@ -78,7 +78,7 @@ def _measurements(measurements: tuple[Measurement, ...], findings: Findings) -> 
 
 def _table(table: Table) -> list[str]:
     names = list(table.columns)
-    shown = min(table.length, MOST_ROWS)
+    shown = min(table.length, MAX_TABLE_ROWS)
     rows = [
         tuple(map(heading, names)),
         *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown)),
@@ -90,10 +90,10 @@ def _table(table: Table) -> list[str]:
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines with aligned columns, the first cut where the line would be too wide."""
+    """Return lines with aligned columns; the first column is shortened if lines would be too wide."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     room = WIDTH - sum(width + 2 for width in widths[1:]) - 2
-    widths[0] = min(widths[0], max(room, NARROWEST))
+    widths[0] = min(widths[0], max(room, MIN_NAME_WIDTH))
     lines = []
     for first, *others in rows:
         name = first if len(first) <= widths[0] else f"{first[: widths[0] - 1]}…"
@@ -103,7 +103,12 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
+<<<<<<< HEAD
     """Wrap a sentence, keeping a number and its percent sign together."""
     words = plain(text, LONGEST_SENTENCE).replace(" %", "\xa0%")
     lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest)
+=======
+    """Wrap a sentence without separating a number from its percent sign."""
+    lines = textwrap.wrap(text.replace(" %", "\xa0%"), WIDTH, initial_indent=first, subsequent_indent=rest)
+>>>>>>> s-core
     return [line.replace("\xa0%", " %") for line in lines]

@@ -307,7 +307,7 @@ def inputs_are_not_modified(subject: Subject, rng: np.random.Generator) -> None:
 
 @verb_property()
 def missing_values_are_refused(subject: Subject, rng: np.random.Generator) -> None:
-    """NaN among predictions, outcomes or weights, or a label that is None, is refused with its row."""
+    """NaN among predictions, outcomes or weights, or a missing label that is not that of a group, is refused with its row."""
     case = subject.case(rng)
     case = case.weighted(np.ones(case.n))
     for what, make in _with_missing(subject, case):
@@ -328,6 +328,8 @@ def _with_missing(subject: Subject, case: Case) -> Iterator[tuple[str, Callable[
         if column.dtype.kind == "f":
             yield name, partial(case.remade, columns=partial(_missing_in, column))
     for name, values in case.options.items():
+        if name == "groups":
+            continue  # rows without a label are a group of their own
         yield name, partial(case.remade, others=partial(_missing_in, values))
 
 
