@@ -47,15 +47,9 @@ AUDIT = Frame(
 COMPARISON = Frame(
     "Comparison of samples",
     "points",
-<<<<<<< HEAD
     "if equal",
     "“If equal” is the mean of the measurement if all points come from one distribution; a p-value says how often such "
     "points would look at least this different.",
-=======
-    "if of one distribution",
-    "“If of one distribution” is the mean the measurement would have if all points came from one distribution; a "
-    "p-value says how often such points would look at least this different.",
->>>>>>> s-core
     {
         "different": ("bad", "Different"),
         "no evidence": ("good", "No evidence of a difference"),

@@ -103,12 +103,7 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
-<<<<<<< HEAD
     """Wrap a sentence, keeping a number and its percent sign together."""
     words = plain(text, LONGEST_SENTENCE).replace(" %", "\xa0%")
     lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest)
-=======
-    """Wrap a sentence without separating a number from its percent sign."""
-    lines = textwrap.wrap(text.replace(" %", "\xa0%"), WIDTH, initial_indent=first, subsequent_indent=rest)
->>>>>>> s-core
     return [line.replace("\xa0%", " %") for line in lines]
