@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import CdfValues, Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution
-from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.inputs.rows import read_outcomes, read_regions
 from calibrant.ranking import counting as module
 from calibrant.ranking.counting import (
     cells,
@@ -155,7 +155,7 @@ def test_memory_does_not_grow_with_the_draws():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_judged(y, prediction)
+    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_regions(y, prediction)
     return pit_bounds(rows)
 
 
@@ -237,7 +237,7 @@ def test_cells_are_uniform_under_calibration():
 
 
 def of(y, prediction, rng=None):
-    read = read_judged if isinstance(prediction, (Quantiles, CdfValues)) else read_outcomes
+    read = read_regions if isinstance(prediction, (Quantiles, CdfValues)) else read_outcomes
     return marginal_ranks(read(y, prediction), rng)
 
 

@@ -17,7 +17,7 @@ from calibrant import (
     decompose,
     reliability_curve,
 )
-from calibrant.inputs.rows import read_judged, read_outcomes
+from calibrant.inputs.rows import read_outcomes, read_regions
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.ranking.sharpness import sharpness
@@ -48,7 +48,7 @@ def distributions():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_judged(y, prediction)
+    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_regions(y, prediction)
     low, high = pit_bounds(rows)
     return {"lower": low.tolist(), "upper": high.tolist()}
 

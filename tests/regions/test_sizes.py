@@ -12,12 +12,12 @@ from calibrant import Intervals, Sets, coverage, summarize
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit, unit_weights
-from calibrant.inputs.rows import read_judged
+from calibrant.inputs.rows import read_regions
 from calibrant.regions.sizes import Sizes, pool_sizes, read_size_bins, size_groups, size_stratified_coverage
 
 
 def of(y, prediction, weights=None):
-    return Sizes.of(read_judged(y, prediction, weights=weights))
+    return Sizes.of(read_regions(y, prediction, weights=weights))
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def sets_of(name):
 
 def table(y, prediction, k, **options):
     """Return limits, rows and coverage of the groups of level k."""
-    sizes = Sizes.of(read_judged(y, prediction))
+    sizes = Sizes.of(read_regions(y, prediction))
     columns = sizes.tied(k)
     groups = size_groups(columns.size, columns.weight, K=sizes.K, **{"bins": None, "empty": "merge"} | options)
     n, hits = groups.sums(columns.rows), groups.sums(columns.hits)

@@ -113,7 +113,7 @@ class TestData:
             np.testing.assert_array_equal(column * 64, np.rint(column * 64))
 
     def test_outcomes_tell_rows_apart(self):
-        for name in ("intervals", "one interval", "quantiles", "laws", "samples"):
+        for name in ("intervals", "one interval", "quantiles", "distributions", "samples"):
             y = DATA[name].make(np.random.default_rng(0), 210).y
             assert np.unique(y).size == y.size
 

@@ -21,7 +21,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import DistributionRows, Judged
+from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks
 from calibrant.probabilities.consistency_test import Redrawn, redrawn_metrics
@@ -254,7 +254,7 @@ def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
 
 
 def score(
-    verb: Callable[..., Any], label: str, rows: Judged | DistributionRows, setting: Setting, **options: Any
+    verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, **options: Any
 ) -> Found:
     """Return the mean score of one level, or a sentence if the verb does not apply."""
     try:
@@ -263,7 +263,7 @@ def score(
         return (), (f"{verb.__name__} does not apply: {reason}.",)
 
 
-def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Judged, setting: Setting) -> Found:
+def score_levels(verb: Callable[..., Any], label: str, things: str, rows: RegionRows, setting: Setting) -> Found:
     """Return the mean score of each level, named by the level; nothing if many levels are in a table instead."""
     levels = rows.prediction.levels
     if levels.size > MAX_LEVELS_SHOWN:
@@ -278,7 +278,7 @@ def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Judged
 
 
 def _measured_scores(
-    verb: Callable[..., Any], label: str, rows: Judged | DistributionRows, setting: Setting, options: dict[str, Any]
+    verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, options: dict[str, Any]
 ) -> Measurement:
     prediction = rows.distribution if isinstance(rows, DistributionRows) else rows.prediction
     weights = None if is_unit(rows.w) else rows.w
@@ -290,7 +290,7 @@ def _measured_scores(
     return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
 
 
-def kernel_test(rows: Judged | DistributionRows, setting: Setting, *, finite: bool = True) -> Found:
+def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite: bool = True) -> Found:
     """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
@@ -303,7 +303,7 @@ def kernel_test(rows: Judged | DistributionRows, setting: Setting, *, finite: bo
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
 
 
-def _is_slow(rows: Judged | DistributionRows) -> bool:
+def _is_slow(rows: RegionRows | DistributionRows) -> bool:
     return (
         isinstance(rows, DistributionRows)
         and isinstance(rows.distribution, Samples)

@@ -24,11 +24,11 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import (
     DistributionRows,
     IntervalRows,
-    Judged,
     QuantileRows,
+    RegionRows,
     SetRows,
-    read_judged,
     read_outcomes,
+    read_regions,
 )
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
@@ -303,7 +303,7 @@ def _with_prediction(prediction: Any, y: NDArray[Any], w: FloatArray) -> AnyRows
         return Binary(y, prediction, w) if prediction.ndim == 1 else Classes(y, prediction, w)
     if isinstance(prediction, Distribution):
         return DistributionRows(y, prediction, w)
-    kinds: dict[type, type[Judged]] = {Intervals: IntervalRows, Quantiles: QuantileRows, Sets: SetRows}
+    kinds: dict[type, type[RegionRows]] = {Intervals: IntervalRows, Quantiles: QuantileRows, Sets: SetRows}
     return kinds[type(prediction)](y, prediction, w)
 
 
@@ -312,4 +312,4 @@ def _read(prediction: Any, y: NDArray[Any], w: FloatArray) -> AnyRows:
         return read_probabilities(y, prediction, weights=w)
     if isinstance(prediction, Distribution):
         return read_outcomes(y, prediction, weights=w)
-    return read_judged(y, prediction, weights=w)
+    return read_regions(y, prediction, weights=w)

@@ -17,18 +17,18 @@ from calibrant.inputs.rows import (
     CdfRows,
     DistributionRows,
     IntervalRows,
-    Judged,
     QuantileRows,
+    RegionRows,
     SetRows,
-    read_judged,
     read_outcomes,
+    read_regions,
     without_outcome,
 )
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
 Rows = Binary | Classes
-AnyRows = Rows | DistributionRows | Judged
+AnyRows = Rows | DistributionRows | RegionRows
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ def read(
         raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
     if isinstance(prediction, Distribution):
         return read_outcomes(y, prediction, weights=weights)
-    return read_judged(y, prediction, weights=weights, classes=classes)
+    return read_regions(y, prediction, weights=weights, classes=classes)
 
 
 def read_alone(
     verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any, instead: Mapping[str, str] = NO_ADVICE
-) -> Judged:
+) -> RegionRows:
     """Return checked rows of predictions without outcomes."""
     kind = kind_of(prediction)
     if kind not in accepted:

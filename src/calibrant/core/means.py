@@ -19,7 +19,7 @@ from calibrant.core.kinds import AnyRows, part_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, Judged
+from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.sets import Sets
 
 OptionsT = TypeVar("OptionsT")
@@ -127,7 +127,7 @@ def column_names(rows: AnyRows, L: int | None) -> list[str]:
     return _level_names(rows, L)
 
 
-def _level_names(rows: Judged, L: int | None) -> list[str]:
+def _level_names(rows: RegionRows, L: int | None) -> list[str]:
     prediction = rows.prediction
     kind = type(prediction).__name__
     levels = getattr(prediction, "levels", None)

@@ -35,7 +35,7 @@ AS_INTERVALS = {
 }
 """What verbs of intervals advise for other kinds of prediction."""
 
-J = TypeVar("J", bound="Judged")
+J = TypeVar("J", bound="RegionRows")
 Prediction = Intervals | Sets | Quantiles | CdfValues
 
 
@@ -147,7 +147,7 @@ DrawnRows = Binary | Classes | DistributionRows
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class RegionRows:
     """Outcomes y, predictions of regions or of distribution functions, and weights w: one per row, all checked.
 
     `keep` is the mask of the rows that are left of the caller's, None if all are: further columns of the caller, such
@@ -170,7 +170,7 @@ class Judged:
         return type(self)(self.y[rows], self.prediction.take(rows), w)
 
 
-class IntervalRows(Judged):
+class IntervalRows(RegionRows):
     """Real outcomes and prediction intervals."""
 
     prediction: Intervals
@@ -188,7 +188,7 @@ class IntervalRows(Judged):
             return np.asarray(self.prediction.upper - self.prediction.lower)
 
 
-class QuantileRows(Judged):
+class QuantileRows(RegionRows):
     """Real outcomes and quantile forecasts."""
 
     prediction: Quantiles
@@ -199,7 +199,7 @@ class QuantileRows(Judged):
         return np.asarray(self.y[:, None] <= self.prediction.values)
 
 
-class SetRows(Judged):
+class SetRows(RegionRows):
     """Labels as column numbers, and prediction sets."""
 
     prediction: Sets
@@ -215,13 +215,13 @@ class SetRows(Judged):
         return self.prediction.sizes.astype(np.float64)
 
 
-class CdfRows(Judged):
+class CdfRows(RegionRows):
     """Values of distribution functions at the outcomes; y is empty."""
 
     prediction: CdfValues
 
 
-def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> Judged:
+def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> RegionRows:
     """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
     n = _rows_of(prediction)
     w = read_weights(weights, n)
@@ -241,19 +241,19 @@ def read_judged(y: Any, prediction: Prediction, *, weights: Any = None, classes:
     refuse_rounded(outcomes if rows is None else outcomes[rows], "y", rows)
     with np.errstate(over="ignore"):
         values = outcomes.astype(np.float64, copy=False)
-    kind: type[Judged] = IntervalRows if isinstance(prediction, Intervals) else QuantileRows
+    kind: type[RegionRows] = IntervalRows if isinstance(prediction, Intervals) else QuantileRows
     kept = _kept(kind(values, prediction, w), rows)
     refuse_not_finite_outcome(kept.y, rows)
     return kept
 
 
-def without_outcome(prediction: Any, *, weights: Any = None) -> Judged:
+def without_outcome(prediction: Any, *, weights: Any = None) -> RegionRows:
     """Return rows of predictions alone, for measurements that do not use outcomes."""
     n = _rows_of(prediction)
     w = read_weights(weights, n)
     rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
-    kinds: dict[type, type[Judged]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
-    return _kept(kinds.get(type(prediction), Judged)(np.zeros((n, 0)), prediction, w), rows)
+    kinds: dict[type, type[RegionRows]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
+    return _kept(kinds.get(type(prediction), RegionRows)(np.zeros((n, 0)), prediction, w), rows)
 
 
 def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: Any) -> SetRows:

@@ -15,7 +15,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import CdfRows, DistributionRows, Judged
+from calibrant.inputs.rows import CdfRows, DistributionRows, RegionRows
 from calibrant.kernel_errors.fitted import Randomness, form_of
 from calibrant.kernel_errors.sums import block_sums
 from calibrant.kernels.kernel import Delta, Exponential, JointKernel, Product
@@ -198,7 +198,7 @@ def _norm(values: FloatArray) -> float:
 def _kind_of(rows: KernelRows) -> str:
     if isinstance(rows, Classes):
         return f"{rows.K} classes"
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         prediction = rows.prediction
         return f"coverage of {type(prediction).__name__} at {', '.join(f'{k:.10g}' for k in prediction.levels)}"
     if isinstance(rows, DistributionRows):
@@ -216,7 +216,7 @@ def outcome_variance(rows: KernelRows) -> FloatArray:
         return np.asarray(p * (1 - p))
     if isinstance(rows, Classes):
         return np.asarray(0.5 * (1 - np.square(rows.P.astype(np.float64)).sum(axis=1)))
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         levels = rows.prediction.levels
         return np.full(rows.n, float((levels * (1 - levels)).mean()))
     return np.ones(rows.n)

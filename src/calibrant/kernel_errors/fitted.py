@@ -12,7 +12,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.inputs.rows import DistributionRows, Judged
+from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
     Distance,
@@ -50,7 +50,7 @@ def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product
     """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
     if isinstance(rows, DistributionRows):
         return _resolved_for_distributions(rows, kernel, random)
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         return _resolved_for_coverage(CoverageRows.of(rows), kernel, random)
     if isinstance(kernel, JointKernel):
         return kernel
@@ -69,7 +69,7 @@ def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product
 
 def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
     """Tell whether the length scale on targets is found from the outcomes and changes with them."""
-    if isinstance(kernel, JointKernel) or isinstance(rows, Judged):
+    if isinstance(kernel, JointKernel) or isinstance(rows, RegionRows):
         return False
     if isinstance(rows, DistributionRows):
         return distribution_kernel(kernel, rows.distribution).target.lengthscale == "median"
@@ -81,7 +81,7 @@ def form_of(rows: KernelRows, kernel: Product | JointKernel, random: Randomness)
     if isinstance(rows, DistributionRows):
         assert isinstance(kernel, Product)
         return _form_of_distributions(rows, kernel, random)
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         assert isinstance(kernel, Product)
         return _form_of_coverage(CoverageRows.of(rows), kernel.prediction)
     if isinstance(kernel, JointKernel):

@@ -22,7 +22,7 @@ from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import MOST, check_choice, check_count, generator
 from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import CdfRows, DistributionRows, Judged
+from calibrant.inputs.rows import CdfRows, DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
@@ -180,7 +180,7 @@ def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
         if options.shuffle:
             rows = rows.take(random.rng.permutation(rows.n))
         return Blocks.of(rows, resolved(rows, options.kernel, random), m, options.unbiased, random)
-    if isinstance(rows, (DistributionRows, Judged)) or isinstance(options.kernel, JointKernel):
+    if isinstance(rows, (DistributionRows, RegionRows)) or isinstance(options.kernel, JointKernel):
         return KeptRows.of(rows)
     if isinstance(rows, Classes):
         product = probability_kernel(options.kernel, rows.K)
@@ -192,7 +192,7 @@ def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
 
 def check_rows(rows: KernelRows, unbiased: bool) -> None:
     """Refuse rows that no kernel error judges: infinite bounds, or draws too few for a biased estimate."""
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         CoverageRows.of(rows)
     elif not unbiased and isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
         M = rows.distribution.M

@@ -20,7 +20,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_choice, check_count, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, Judged
+from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness
 from calibrant.kernel_errors.skce import (
@@ -177,7 +177,7 @@ def _summarise(rows: KernelRows, options: SkceTestOptions) -> Summary:
 def _default_method(rows: KernelRows) -> Method:
     """Return redraws where they are exact and quick, else the bootstrap."""
     many_distributions = isinstance(rows, DistributionRows) and rows.n >= BOOTSTRAP_ROWS
-    return "bootstrap" if isinstance(rows, Judged) or many_distributions else "resample"
+    return "bootstrap" if isinstance(rows, RegionRows) or many_distributions else "resample"
 
 
 def _finish(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions) -> TestResult:
@@ -238,7 +238,7 @@ def _replicated(
 ) -> TestResult:
     n, (w, variance) = summary.n, _variance(summary)
     if method == "resample":
-        if _holds(summary, Judged):
+        if _holds(summary, RegionRows):
             raise NotApplicableError(
                 "intervals, sets and quantiles do not say how outcomes are drawn, so these cannot be redrawn; "
                 'use method="bootstrap"'
@@ -280,7 +280,7 @@ def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
                 'Use method="resample"'
             )
     elif variance < BOOTSTRAP_VARIANCE:
-        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, _holds(summary, Judged))
+        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, _holds(summary, RegionRows))
 
 
 def _block_test(summary: Summary) -> TestResult:
@@ -362,7 +362,7 @@ def _largest(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel) -> float:
     rows = kernel_rows_of(summary)
     if isinstance(rows, DistributionRows):
         return largest_h(distribution_kernel(kernel, rows.distribution))
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         return largest_h(coverage_kernel(kernel))
     return largest_h(probability_kernel(kernel, rows.K if isinstance(rows, Classes) else 1))
 
@@ -376,7 +376,7 @@ def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:
     return is_unit(w) or bool(w.min() == w.max())
 
 
-def _holds(summary: Ordered | KeptRows, kind: type[Judged] | type[DistributionRows]) -> bool:
+def _holds(summary: Ordered | KeptRows, kind: type[RegionRows] | type[DistributionRows]) -> bool:
     return isinstance(summary, KeptRows) and isinstance(summary.rows, kind)
 
 

@@ -18,9 +18,9 @@ from calibrant.inputs.arrays import FloatArray, take_weights
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import DistributionRows, DrawnRows, IntervalRows, Judged, QuantileRows, SetRows
+from calibrant.inputs.rows import DistributionRows, DrawnRows, IntervalRows, QuantileRows, RegionRows, SetRows
 
-KernelRows = DrawnRows | Judged
+KernelRows = DrawnRows | RegionRows
 """Rows of the predictions that kernel errors judge."""
 
 ORDERING_COLUMNS = 8  # parameters of a distribution by which its rows are ordered
@@ -36,7 +36,7 @@ class CoverageRows:
     w: FloatArray
 
     @classmethod
-    def of(cls, rows: Judged) -> Self:
+    def of(cls, rows: RegionRows) -> Self:
         """Return what a kernel sees of these rows."""
         prediction = rows.prediction
         if prediction.levels is None:
@@ -80,7 +80,7 @@ def canonical_order(rows: KernelRows, *, with_outcomes: bool = False) -> NDArray
     if isinstance(rows, DistributionRows):
         outcomes = _columns(rows.y) if with_outcomes else []
         return np.lexsort([*outcomes, rows.w, *_of_distribution(rows.distribution)[::-1]])
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         coverage = CoverageRows.of(rows)
         hits = list(coverage.e.T) if with_outcomes else []
         return np.lexsort([*hits, rows.w, *coverage.points.reshape(rows.n, -1).T[::-1]])

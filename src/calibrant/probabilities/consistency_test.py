@@ -21,7 +21,7 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, read_probabilities
-from calibrant.inputs.rows import DistributionRows, DrawnRows, Judged, read_outcomes
+from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows, read_outcomes
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps
 
@@ -113,7 +113,7 @@ def consistency_test(
 
 
 def _with_distribution(rows: AnyRows) -> DrawnRows:
-    if isinstance(rows, Judged):
+    if isinstance(rows, RegionRows):
         raise NotApplicableError(
             f"{type(rows.prediction).__name__} do not determine a distribution from which outcomes could be redrawn; "
             "consistency_test needs probabilities or a predictive distribution"

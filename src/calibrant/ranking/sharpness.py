@@ -17,7 +17,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_choice, read_levels
 from calibrant.inputs.parametric import Laplace, Normal
-from calibrant.inputs.rows import Judged
+from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.spread import covariance_of, variance_of
 
@@ -103,10 +103,10 @@ class SharpnessOptions:
         return f"sharpness(width, {words if single else f'[{words}]'})"
 
 
-def _spread_moments(rows: Judged, options: SharpnessOptions) -> Moments:
+def _spread_moments(rows: RegionRows, options: SharpnessOptions) -> Moments:
     """Return the moments of what is averaged: standard deviations, scaled squares, widths or log determinants."""
 
-    def named(piece: Judged) -> dict[str, FloatArray]:
+    def named(piece: RegionRows) -> dict[str, FloatArray]:
         if options.statistic != "rms":
             return _columns(options.name, _row_values(piece.prediction, options))
         squares = _scaled_squares(piece.prediction)

@@ -26,9 +26,9 @@ def first_not_nested(rows: CoveredRows) -> int | None:
     """Return the first row that is not nested.
 
     >>> from calibrant.inputs.intervals import Intervals
-    >>> from calibrant.inputs.rows import read_judged
+    >>> from calibrant.inputs.rows import read_regions
     >>> both = Intervals([[0.0, -1.0], [0.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
-    >>> first_not_nested(read_judged([0.0, 0.0], both))
+    >>> first_not_nested(read_regions([0.0, 0.0], both))
     1
     """
     bad = not_nested(rows)

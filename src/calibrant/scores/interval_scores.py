@@ -19,7 +19,7 @@ from calibrant.inputs.distribution import Selection
 from calibrant.inputs.intervals import Intervals, read_bounds, taken
 from calibrant.inputs.options import DIGITS, check_choice
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, Judged, QuantileRows
+from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, RegionRows
 
 Part = Literal["total", "width", "below", "above"]
 WisPart = Literal["total", "dispersion", "below", "above"]
@@ -329,7 +329,7 @@ def _terms(given: Centred, part: WisPart) -> Terms:
     return terms._replace(median=given.median, of_median=(below / 2 / divisor, above / 2 / divisor))
 
 
-def _scores(rows: Judged, part: WisPart) -> FloatArray:
+def _scores(rows: RegionRows, part: WisPart) -> FloatArray:
     """Return the scores of the rows, (n,)."""
     y, terms = rows.y, _terms(rows.prediction, part)
     total = np.zeros(rows.n)
@@ -350,17 +350,17 @@ def _scores(rows: Judged, part: WisPart) -> FloatArray:
     return total
 
 
-def _centred(rows: IntervalRows | QuantileRows, median: ArrayLike | None) -> Judged:
+def _centred(rows: IntervalRows | QuantileRows, median: ArrayLike | None) -> RegionRows:
     """Return the rows with their intervals and medians side by side."""
     name = column_names(rows, None)[0]
     if isinstance(rows, QuantileRows):
         if median is not None:
             raise InputError("median= is for Intervals; Quantiles hold their median as the level 0.5")
-        return Judged(rows.y, _of_quantiles(rows.prediction, name), rows.w)
+        return RegionRows(rows.y, _of_quantiles(rows.prediction, name), rows.w)
     given = rows.prediction
     held = None if median is None else _read_median(median, rows)
     name = name if median is None else f"{name[:-1]} and median]"
-    return Judged(rows.y, Centred(given.lower, given.upper, (1 - given.levels) / 2, held, name), rows.w)
+    return RegionRows(rows.y, Centred(given.lower, given.upper, (1 - given.levels) / 2, held, name), rows.w)
 
 
 def _of_quantiles(quantiles: Quantiles, name: str) -> Centred:

@@ -307,7 +307,7 @@ def inputs_are_not_modified(subject: Subject, rng: np.random.Generator) -> None:
 
 @verb_property()
 def missing_values_are_refused(subject: Subject, rng: np.random.Generator) -> None:
-    """NaN among predictions, outcomes or weights, or a missing label that is not that of a group, is refused with its row."""
+    """NaN among predictions, outcomes or weights, or a missing label that does not name a group, is refused by row."""
     case = subject.case(rng)
     case = case.weighted(np.ones(case.n))
     for what, make in _with_missing(subject, case):
