@@ -814,7 +814,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("kind", [set, frozenset])
     def test_columns_without_an_order(self, kind, refusal):
-        words = "columns must be in an order, such as a list of 2 names; got the "
+        words = "columns must have an order, such as a list of 2 names; got the "
         assert words in refusal(compare, NORMAL, NORMAL, columns=kind("ab"))
 
     def test_options_have_names(self):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
     from calibrant.inputs.quantiles import Quantiles
 
-Selection = NDArray[np.intp] | NDArray[np.bool_] | slice
+Selection = NDArray[np.intp] | NDArray[np.bool_] | slice | list[int]
 
 
 class Distribution(ABC):
