@@ -52,9 +52,7 @@ def mean_absolute_residual(
     >>> mean_absolute_residual([0, 1], [0.25, 0.5])
     0.375
     """
-    return MEAN_ABSOLUTE_RESIDUAL(
-        y, prediction, NoOptions(), weights=weights, classes=classes, pos_label=pos_label
-    )
+    return MEAN_ABSOLUTE_RESIDUAL(y, prediction, NoOptions(), weights=weights, classes=classes, pos_label=pos_label)
 
 
 def _absolute_residuals(rows: Rows, options: NoOptions) -> FloatArray:
