@@ -25,7 +25,7 @@ class TestNames:
             if not name.startswith("_") and not isinstance(value, ModuleType)
         }
         assert public | modules == {name for name in calibrant.__all__ if not name.startswith("_")}
-        assert modules == {"examples", "points"}
+        assert modules == {"examples", "kernels", "points", "results", "summaries"}
 
     def test_all_has_no_twins_and_is_in_order(self):
         assert list(calibrant.__all__) == sorted(set(calibrant.__all__))

@@ -182,7 +182,7 @@ class TestVectors:
         cov[:, 0, 1] = cov[:, 1, 0] = 0.3
         audit = cb.audit(self.y, cb.MvNormal(self.mean, cov), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "intervals of coordinate 1 hold" in audit.verdict.sentences[0]
+        assert "intervals of coordinate 1 cover" in audit.verdict.sentences[0]
 
     def test_dependence_alone(self):
         wrong = self.cov.copy()

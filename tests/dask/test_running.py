@@ -10,7 +10,7 @@ import pytest
 
 from calibrant import brier_score, ece
 from calibrant.core.dispatch import on_threads
-from calibrant.dask.measure import FAN_IN, merged
+from calibrant.dask.jobs import FAN_IN, merged
 from calibrant.dask.partitions import delayed_task
 from calibrant.summaries import Grid
 

@@ -150,7 +150,7 @@ def test_inputs_stay_as_they_are():
     np.testing.assert_array_equal(Z, before)
 
 
-KERNEL_BLOCK = kernel_pair_sums.BLOCK
+KERNEL_BLOCK = kernel_pair_sums.PRODUCT_ROWS
 DISTANCE_KERNELS = [lambda d: np.exp(-d), lambda d: np.exp(-d / 3), np.cos]
 
 

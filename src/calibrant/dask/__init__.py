@@ -7,7 +7,7 @@
 0.15
 """
 
-from calibrant.dask.measure import audit, measure, summarize
+from calibrant.dask.jobs import audit, measure, summarize
 from calibrant.dask.pairs import mmd, skce
 
 __all__ = ["audit", "measure", "mmd", "skce", "summarize"]

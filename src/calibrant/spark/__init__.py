@@ -1,5 +1,5 @@
 """Measurements of Spark frames: partitions are summarised where they are, and the summaries merged."""
 
-from calibrant.spark.measure import audit, measure, summarize
+from calibrant.spark.jobs import audit, measure, summarize
 
 __all__ = ["audit", "measure", "summarize"]

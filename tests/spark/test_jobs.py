@@ -26,7 +26,7 @@ from calibrant.engines.jobs import Summarizing
 from calibrant.errors import MissingExtraError, NotApplicableError
 from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import partitions
-from calibrant.spark.measure import quoted
+from calibrant.spark.jobs import quoted
 from calibrant.spark.partitions import Part, merged, tables
 from calibrant.testing.data import numbers
 

@@ -141,7 +141,7 @@ def audit(
     >>> p = np.linspace(0.01, 0.99, 2000)
     >>> y = np.random.default_rng(0).random(2000) < p
     >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500)))
-    <Audit of 2,000 rows: Nothing speaks against these predictions (p > 0.999).>
+    <Audit of 2,000 rows: No evidence of miscalibration (p > 0.999).>
     """
     job = AuditJob(exact, level, resamples, rng, classes, pos_label, names)
     found: Audit = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
