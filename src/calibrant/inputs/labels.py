@@ -129,7 +129,7 @@ def _not_an_event(y: NDArray[Any], i: int, row: int) -> InputError:
 
 
 def events_of_label(y: NDArray[Any], pos_label: Any, rows: Rows | None = None) -> NDArray[np.uint8]:
-    """Return 1 where the outcome is the label, 0 elsewhere, though it be nowhere; only missing outcomes are refused."""
+    """Return 1 where the outcome is the label and 0 elsewhere; only missing outcomes are refused."""
     if np.ndim(pos_label) != 0:
         raise InputError(f"pos_label must be one label; got {shown(pos_label)}")
     _refuse_missing(y, rows)

@@ -64,7 +64,7 @@ def check_verb(
     Parameters
     ----------
     verb
-        A function made by `calibrant.catalogue.metric`, `mean_metric`, `calibration_test` or `curve`, or its name.
+        A verb of the catalogue (see `calibrant.core.catalogue.enter`), or its name.
     data
         Names of the data to check on, from `calibrant.testing.DATA`; default: all of the kinds that the verb accepts.
     equal_weights
