@@ -52,8 +52,10 @@ def program():
 
 
 def by_pyright(path):
+    settings = path.with_name("pyrightconfig.json")  # else one of a folder above would be read
+    settings.write_text("{}")
     done = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, str(path)],
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(settings)],
         capture_output=True,
         text=True,
         cwd=path.parent,
