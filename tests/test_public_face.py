@@ -9,9 +9,10 @@ from types import FunctionType, ModuleType
 import pytest
 
 import calibrant
-from calibrant.core.catalogue import SHARED, entries, find
+from calibrant.core.catalogue import entries, find
 
 ENTRIES = entries()
+SHARED = ("weights", "classes", "pos_label")
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
 FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}
 

@@ -25,9 +25,6 @@ OptionsT = TypeVar("OptionsT")
 P = ParamSpec("P")
 R = TypeVar("R")
 
-SHARED = ("weights", "classes", "pos_label")
-"""What verbs take beside their options: it is about the rows."""
-
 LOOKALIKES = {
     "sample_weight": "weights",
     "n_bins": "bins",
