@@ -305,13 +305,13 @@ def time_decompositions(report: Report, n: int) -> None:
 def time_others(report: Report, n: int) -> None:
     report.section("Other verbs, as a user calls them, best of 2: no target")
     calls: dict[str, tuple[Callable[[int], tuple[Any, Any]], int, Callable[..., Any]]] = {
-        "christoffersen_test": (interval_rows, 10_000, cb.christoffersen_test),
+        "christoffersen_test": (interval_rows, 10_000, cb.regions.christoffersen_test),
         "christoffersen_test, independence": (
             interval_rows,
             10_000,
-            functools.partial(cb.christoffersen_test, method="independence"),
+            functools.partial(cb.regions.christoffersen_test, method="independence"),
         ),
-        "coverage_hsic_test, 999 permutations": (interval_rows, n // 1000, cb.coverage_hsic_test),
+        "coverage_hsic_test, 999 permutations": (interval_rows, n // 1000, cb.regions.coverage_hsic_test),
         "coverage_test": (interval_rows, n // 10, cb.coverage_test),
         "coverage_curve, 3 groups of widths": (
             interval_rows,

@@ -73,7 +73,7 @@ def decode(files: list[Path]) -> None:
         pass
 
 
-def scan(files: list[Path]) -> dict[str, cb.Measured]:
+def scan(files: list[Path]) -> dict[str, cb.results.Measured]:
     """Measure all in one pass."""
     return cb.scan(files, y="y", prediction="p").measure(*VERBS)
 
@@ -136,7 +136,7 @@ def peak_memory(work: str, files: list[Path]) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def exact(files: list[Path]) -> dict[str, cb.Measured]:
+def exact(files: list[Path]) -> dict[str, cb.results.Measured]:
     """Measure what needs all rows, which are sorted on disk."""
     return cb.scan(files, y="y", prediction="p").measure(cb.kuiper_test, cb.mmce, exact=True)
 

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from calibrant import InputError, from_columns
+from calibrant import from_columns
 from calibrant.core.catalogue import ENTRIES
+from calibrant.errors import InputError
 from calibrant.kernels import Exponential
 from calibrant.testing import Subject
 from calibrant.testing.data import DATA, TABLES, numbers

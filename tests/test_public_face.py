@@ -14,7 +14,9 @@ from calibrant.core.catalogue import entries, find
 ENTRIES = entries()
 SHARED = ("weights", "classes", "pos_label")
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
-FUNCTIONS = {name: value for name, value in EXPORTED.items() if isinstance(value, FunctionType)}
+SUBJECTS = (calibrant.probabilities, calibrant.ranking, calibrant.regions)  # with verbs that are not typed every day
+VERBS = EXPORTED | {name: getattr(subject, name) for subject in SUBJECTS for name in subject.__all__}
+FUNCTIONS = {name: value for name, value in VERBS.items() if isinstance(value, FunctionType)}
 
 
 class TestNames:
@@ -26,16 +28,20 @@ class TestNames:
             if not name.startswith("_") and not isinstance(value, ModuleType)
         }
         assert public | modules == {name for name in calibrant.__all__ if not name.startswith("_")}
-        assert modules == {"examples", "kernels", "points", "results", "summaries"}
+        spaces = "errors examples kernels points probabilities ranking regions results summaries"
+        assert modules == set(spaces.split())
+
+    def test_a_name_stands_in_one_place(self):
+        assert len(VERBS) == len(EXPORTED) + sum(len(subject.__all__) for subject in SUBJECTS)
 
     def test_all_has_no_twins_and_is_in_order(self):
         assert list(calibrant.__all__) == sorted(set(calibrant.__all__))
 
     def test_every_verb_is_exported(self, for_each):
         def check(name):
-            assert EXPORTED[name] is ENTRIES[name].verb
-            assert EXPORTED[name].__name__ == name
-            assert find(name) is find(EXPORTED[name]) is ENTRIES[name]
+            assert VERBS[name] is ENTRIES[name].verb
+            assert VERBS[name].__name__ == name
+            assert find(name) is find(VERBS[name]) is ENTRIES[name]
 
         for_each(list(ENTRIES), check)
 
@@ -47,7 +53,7 @@ class TestSignatures:
     def test_outcome_prediction_then_keywords(self, for_each):
         def check(name):
             first = ["y", "prediction"] if ENTRIES[name].outcome else ["prediction"]
-            parameters = list(inspect.signature(EXPORTED[name]).parameters.values())
+            parameters = list(inspect.signature(VERBS[name]).parameters.values())
             assert [p.name for p in parameters[: len(first)]] == first
             others = parameters[len(first) :]
             assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in others)
@@ -78,12 +84,12 @@ class TestSignatures:
         ["audit", "consistency_test", "explain", "one_vs_rest", "pit", "top_label", "worst_slab_coverage", "z_scores"],
     )
     def test_other_functions_take_the_outcome_first_too(self, name):
-        assert list(inspect.signature(EXPORTED[name]).parameters)[:2] == ["y", "prediction"]
+        assert list(inspect.signature(VERBS[name]).parameters)[:2] == ["y", "prediction"]
 
     def test_unknown_options_are_refused_with_the_list(self, for_each, refusal):
         def check(name):
             given = ([0, 1], [0.2, 0.7]) if ENTRIES[name].outcome else ([0.2, 0.7],)
-            message = refusal(EXPORTED[name], *given, colour="red")
+            message = refusal(VERBS[name], *given, colour="red")
             assert message.startswith(f"{name} has no option colour. Its options are ")
 
         for_each(list(ENTRIES), check)
@@ -91,7 +97,7 @@ class TestSignatures:
     def test_options_are_never_positional(self, for_each):
         def check(name):
             with pytest.raises(TypeError, match="positional"):
-                EXPORTED[name]([0, 1], [0.2, 0.7], 15)
+                VERBS[name]([0, 1], [0.2, 0.7], 15)
 
         for_each(list(ENTRIES), check)
 
@@ -109,12 +115,12 @@ class TestDocstrings:
 
     def test_every_option_is_explained(self, for_each):
         def check(name):
-            text = inspect.getdoc(EXPORTED[name])
+            text = inspect.getdoc(VERBS[name])
             parameters = re.search(r"^Parameters\n-+\n(.*?)^\w+\n-+\n", text, re.MULTILINE | re.DOTALL)[1]
             named = {
                 word for line in re.findall(r"^\S.*$", parameters, re.MULTILINE) for word in re.findall(r"\w+", line)
             }
-            options = set(inspect.signature(EXPORTED[name]).parameters)
+            options = set(inspect.signature(VERBS[name]).parameters)
             assert options <= named
             assert named & set(SHARED) <= options
 
@@ -132,17 +138,17 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "builtin"),
         [
-            (calibrant.InputError, ValueError),
+            (calibrant.errors.InputError, ValueError),
             (calibrant.errors.SummaryError, ValueError),
             (calibrant.errors.MissingExtraError, ImportError),
         ],
     )
     def test_are_of_their_own_kind_and_of_a_built_in_one(self, error, builtin):
-        assert issubclass(error, calibrant.CalibrantError)
+        assert issubclass(error, calibrant.errors.CalibrantError)
         assert issubclass(error, builtin)
 
     def test_base_is_an_exception(self):
-        assert issubclass(calibrant.CalibrantError, Exception)
+        assert issubclass(calibrant.errors.CalibrantError, Exception)
 
     def test_missing_extra_names_what_to_install(self):
         error = calibrant.errors.MissingExtraError("a plot", extra="plot")
@@ -178,7 +184,7 @@ class TestSummaries:
                 n = 1
 
             try:
-                message = refusal(EXPORTED[name], Foreign(), error=calibrant.errors.SummaryError)
+                message = refusal(VERBS[name], Foreign(), error=calibrant.errors.SummaryError)
             finally:
                 del calibrant.summaries.Summary.kinds["Foreign"]
             assert message.startswith(f"{name} ")
@@ -190,7 +196,7 @@ class TestSummaries:
 
     def test_no_rows(self, for_each, refusal):
         def check(name):
-            assert "there are no rows" in refusal(EXPORTED[name], ENTRIES[name].reads[0].zero())
+            assert "there are no rows" in refusal(VERBS[name], ENTRIES[name].reads[0].zero())
 
         for_each(list(ENTRIES), check)
 

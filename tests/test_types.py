@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cb
-from calibrant import Curve, TestResult
+from calibrant.results import Curve, TestResult
 from calibrant.results import CrpsDecomposition, Decomposition, Direction, QuantileDecomposition
 
 data: Any = None
@@ -34,11 +34,12 @@ def program():
         returns = inspect.signature(entry.verb).return_annotation
         for alias, meaning in NAMES.items():
             returns = returns.replace(alias, meaning)
+        space = next((f"{ns}." for ns in ("ranking", "regions") if name in getattr(calibrant, ns).__all__), "")
         given = "data, data" if entry.outcome else "data"
-        lines.append(f"assert_type(cb.{name}({given}), {returns})")
-        lines.append(f"cb.{name}({given}, binz=3)")
+        lines.append(f"assert_type(cb.{space}{name}({given}), {returns})")
+        lines.append(f"cb.{space}{name}({given}, binz=3)")
         wrong.append(len(lines))
-        lines.append(f"cb.{name}({given}, 3)")
+        lines.append(f"cb.{space}{name}({given}, 3)")
         wrong.append(len(lines))
     lines += [
         "assert_type(cb.ece([0, 1], [0.2, 0.7], bins=10), float)",

@@ -28,17 +28,9 @@ from scipy.special import stdtrit
 from scipy.stats import betabinom, binom, kstest, norm
 
 import calibrant as cb
-from calibrant import (
-    Intervals,
-    Quantiles,
-    christoffersen_test,
-    coverage_curve,
-    coverage_hsic_test,
-    coverage_test,
-    kupiec_test,
-    multinomial_coverage_test,
-)
+from calibrant import Intervals, Quantiles, coverage_curve, coverage_test
 from calibrant.errors import NotApplicableError
+from calibrant.regions import christoffersen_test, coverage_hsic_test, kupiec_test, multinomial_coverage_test
 
 LEVEL = 0.05
 RANGE = 0.999  # of the binomial law around the level

@@ -37,8 +37,8 @@ from benchmarks.validity.kernel_designs import (
 from scipy.stats import binom
 from scipy.stats import f as f_distribution
 
-from calibrant import InputError, cme_test, consistency_test, ece, skce, skce_test
-from calibrant.errors import NotApplicableError
+from calibrant import cme_test, consistency_test, ece, skce, skce_test
+from calibrant.errors import InputError, NotApplicableError
 
 LEVEL = 0.05
 RANGE = 0.999  # of the binomial law around the level

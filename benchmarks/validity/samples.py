@@ -44,14 +44,14 @@ VERBS, BANDS, POWER, FAMILY, EXCHANGE, GROUPED = "rank verbs", "bands", "power",
 WEIGHTED, EXPLAIN, WHERE, FEW_ROWS = "weighted pit", "explain", "references", "few rows"
 
 METHODS = ("band", "smooth", "chi2", "ks", "cvm", "ad")
-TESTS: dict[str, Callable[..., cb.TestResult]] = {
+TESTS: dict[str, Callable[..., cb.results.TestResult]] = {
     "band": uniformity_test,
-    "smooth": cb.rank_smooth_test,
-    "chi2": cb.rank_chi2_test,
-    **{method: partial(cb.rank_edf_test, method=method) for method in ("ks", "cvm", "ad")},
-    "piet": cb.rank_cauchy_test,
-    "score": cb.rank_score_test,
-    "permutation": cb.rank_permutation_test,
+    "smooth": cb.ranking.rank_smooth_test,
+    "chi2": cb.ranking.rank_chi2_test,
+    **{method: partial(cb.ranking.rank_edf_test, method=method) for method in ("ks", "cvm", "ad")},
+    "piet": cb.ranking.rank_cauchy_test,
+    "score": cb.ranking.rank_score_test,
+    "permutation": cb.ranking.rank_permutation_test,
 }
 CAUCHY_METHODS = ("piet",)
 JUDGED_BY = ("band", "smooth")
@@ -244,7 +244,7 @@ def exchange(cell: Cell, rng: Rng) -> Counts:
     members = designs.gaussian_noise(rng, (cell.n, M + 1, 5), rho)
     rows = members[:, 0], Samples(members[:, 1:])
     found = {
-        method: cb.rank_exchange_test(*rows, method=method, resamples=RESAMPLES, rng=rng)
+        method: cb.ranking.rank_exchange_test(*rows, method=method, resamples=RESAMPLES, rng=rng)
         for method in ("band", "smooth", "chi2")
     }
     return {method: int(np.min(result.pvalue) <= LEVEL) for method, result in found.items()}

@@ -42,5 +42,5 @@ def test_properties() -> None:
 
 
 def test_unknown_options_are_refused() -> None:
-    with pytest.raises(calibrant.InputError, match="mean_absolute_residual has no option bins"):
+    with pytest.raises(calibrant.errors.InputError, match="mean_absolute_residual has no option bins"):
         mean_absolute_residual([0, 1], [0.25, 0.5], bins=3)  # type: ignore[call-arg]

@@ -9,15 +9,19 @@ from calibrant.core.results import (
     QuantileDecomposition,
     TestResult,
 )
+from calibrant.engines.jobs import Measured
 from calibrant.ranking.explain_words import Explanation
+from calibrant.report.audit import Audit
 
 __all__ = [
+    "Audit",
     "ConfidenceInterval",
     "CrpsDecomposition",
     "Curve",
     "Decomposition",
     "Direction",
     "Explanation",
+    "Measured",
     "QuantileDecomposition",
     "TestResult",
 ]

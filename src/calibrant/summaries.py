@@ -8,6 +8,7 @@ from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
+from calibrant.engines.measure import fold
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.probabilities.simplex_cells import SimplexCells
 from calibrant.ranking.summary import Ranks
@@ -31,4 +32,5 @@ __all__ = [
     "SimplexCells",
     "Sizes",
     "Summary",
+    "fold",
 ]

@@ -263,7 +263,7 @@ def test_same_result_twice_and_in_any_order():
     ],
 )
 def test_refusals(options, words):
-    with pytest.raises(cb.InputError, match=words):
+    with pytest.raises(cb.errors.InputError, match=words):
         cb.audit(CALIBRATED, P, **options)
 
 

@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from calibrant import InputError, Intervals, audit
+from calibrant import Intervals, audit
 from calibrant.auditing.batches import AuditJob
 from calibrant.engines.totals import Running
+from calibrant.errors import InputError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(1)

@@ -200,7 +200,7 @@ class TestVectors:
         assert "Draws of predictive distributions" in audit.to_html(tmp_path / "a.html").read_text()
 
     def test_groups_are_refused(self):
-        with pytest.raises(cb.InputError, match="one coordinate"):
+        with pytest.raises(cb.errors.InputError, match="one coordinate"):
             cb.audit(self.y, cb.MvNormal(self.mean, self.cov), groups=np.arange(self.n) % 2, resamples=19)
 
 

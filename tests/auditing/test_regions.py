@@ -306,17 +306,17 @@ class TestShown:
     ],
 )
 def test_refusals(options, words):
-    with pytest.raises(cb.InputError, match=words):
+    with pytest.raises(cb.errors.InputError, match=words):
         cb.audit(Y, intervals(1), **options)
 
 
 def test_calibration_size_is_for_intervals_and_sets():
-    with pytest.raises(cb.InputError, match="calibration_size= is for Intervals and Sets"):
+    with pytest.raises(cb.errors.InputError, match="calibration_size= is for Intervals and Sets"):
         cb.audit([0, 1], [0.2, 0.7], calibration_size=100)
 
 
 def test_cdf_values_are_refused_with_advice():
-    with pytest.raises(cb.InputError, match="pit_histogram"):
+    with pytest.raises(cb.errors.InputError, match="pit_histogram"):
         cb.audit(None, cb.CdfValues([0.2]))
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import InputError
 from calibrant.cli.conditions import judge, read_condition
 from calibrant.core.findings import Findings, Measurement, Section, Verdict
+from calibrant.errors import InputError
 
 MEASUREMENTS = (
     Measurement("ece", "expected calibration error", 0.05, expected=0.01, interval=(0.04, 0.06), pvalue=0.001),

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from calibrant import InputError
 from calibrant.cli.options import PointRequest
 from calibrant.cli.points import proposed, read_point_files
+from calibrant.errors import InputError
 
 REAL = np.random.default_rng(3).normal(size=(12, 3)).astype(np.float32)
 FAKE = np.random.default_rng(4).normal(size=(10, 3)).astype(np.float32)

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import calibrant as cb
-from calibrant import InputError
+from calibrant.errors import InputError
 
 
 @dataclass(frozen=True)

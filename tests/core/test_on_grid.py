@@ -9,10 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calibrant import Curve, cumulative_differences
+from calibrant import cumulative_differences
 from calibrant.core.catalogue import entries, find
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import read_binary
+from calibrant.results import Curve
 from calibrant.summaries import Grid
 
 CASES = [

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from calibrant import (
-    Curve,
     Intervals,
     Normal,
     Quantiles,
@@ -21,6 +20,7 @@ from calibrant.errors import MissingExtraError
 from calibrant.points.looks import two_ecdfs
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.results import Curve
 from calibrant.summaries import Ranks
 
 Y, P = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9]

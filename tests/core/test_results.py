@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from calibrant import (
-    Curve,
-    TestResult,
     cumulative_differences,
     decompose,
     direction,
@@ -19,7 +17,7 @@ from calibrant import (
     spiegelhalter_test,
 )
 from calibrant.core.results import ConfidenceInterval
-from calibrant.results import Decomposition, Direction
+from calibrant.results import Curve, Decomposition, Direction, TestResult
 
 VERBS = [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test]
 

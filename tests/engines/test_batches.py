@@ -24,11 +24,11 @@ def chi2(counts):
 
 
 def test_ties_of_equal_batches_are_broken_differently():
-    counts = cb.fold("ranks", [TIED] * N, rng=0).counts
+    counts = cb.summaries.fold("ranks", [TIED] * N, rng=0).counts
     assert counts.sum() == N * ROWS
     assert chi2(counts) < 30  # had all batches one stream, counts would be multiples of 200
-    assert np.array_equal(counts, cb.fold("ranks", [TIED] * N, rng=0).counts)
-    assert not np.array_equal(counts, cb.fold("ranks", [TIED] * N, rng=1).counts)
+    assert np.array_equal(counts, cb.summaries.fold("ranks", [TIED] * N, rng=0).counts)
+    assert not np.array_equal(counts, cb.summaries.fold("ranks", [TIED] * N, rng=1).counts)
 
 
 def test_a_stream_too():

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import InputError, Intervals
+from calibrant import Intervals
 from calibrant.auditing.batches import AuditJob
 from calibrant.engines.jobs import GRID, ORDERED, Measuring
 from calibrant.engines.totals import Running
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)
@@ -130,7 +130,7 @@ class TestLabelOfTheEvent:
         if run == "measure":
             found = cb.measure("brier_score", self.batches, pos_label="c")["brier_score"].value
         elif run == "fold":
-            found = cb.brier_score(cb.fold("brier_score", self.batches, pos_label="c"))
+            found = cb.brier_score(cb.summaries.fold("brier_score", self.batches, pos_label="c"))
         else:
             job = AuditJob(pos_label="c", resamples=19)
             total = job.part(Batch(*self.batches[0])) + job.part(Batch(*self.batches[1]))
@@ -145,7 +145,7 @@ class TestLabelOfTheEvent:
         with pytest.raises(InputError, match=words):
             cb.measure("ece", batches, pos_label=label)
         with pytest.raises(InputError, match=words):
-            cb.fold("ece", batches, pos_label=label)
+            cb.summaries.fold("ece", batches, pos_label=label)
         job = AuditJob(pos_label=label)
         with pytest.raises(InputError, match=words):
             job.finish(job.part(Batch(*batches[0])) + job.part(Batch(*batches[1])))
@@ -189,8 +189,9 @@ class TestGroups:
 
     def test_a_verb_that_looks_at_all_rows_stays_with_them(self):
         batch = Batch([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5), groups={"g": ["a", "b"]})
-        found = cb.measure([cb.coverage_gap, cb.kupiec_test], [batch])
-        assert found["kupiec_test"].value == cb.kupiec_test([1.0, 2.0], cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5))
+        found = cb.measure([cb.coverage_gap, cb.regions.kupiec_test], [batch])
+        intervals = cb.Intervals([0.0, 3.0], [2.0, 5.0], 0.5)
+        assert found["kupiec_test"].value == cb.regions.kupiec_test([1.0, 2.0], intervals)
 
     @pytest.mark.parametrize("groups", [{}, ["a"], np.array(["a"])])
     def test_what_is_no_mapping_is_refused(self, groups):
@@ -215,6 +216,6 @@ class TestGroups:
     def test_of_two_columns_is_refused(self):
         batch = Batch([1.0], cb.Intervals([0.0], [2.0], 0.5), groups={"g": ["a"], "h": ["b"]})
         with pytest.raises(
-            cb.InputError, match=re.escape("batch 0: verbs compare the groups of one column; got ['g', 'h']")
+            cb.errors.InputError, match=re.escape("batch 0: verbs compare the groups of one column; got ['g', 'h']")
         ):
             cb.measure(cb.coverage_gap, [batch])

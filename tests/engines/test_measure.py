@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cb
-from calibrant import InputError, Intervals, Normal
+from calibrant import Intervals, Normal
 from calibrant.engines.measure import fold
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(0)

@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant import CalibrantError, InputError
 from calibrant.core.catalogue import ENTRIES
 from calibrant.core.ordered import TwoColumns
 from calibrant.engines import merging as merge_runs
 from calibrant.engines import sorted_runs
 from calibrant.engines.sorted_runs import SortedRuns
-from calibrant.errors import SummaryError
+from calibrant.errors import CalibrantError, InputError, SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary
 from calibrant.summaries import Ordered
@@ -445,7 +444,7 @@ class TestRefused:
 FULL = """
 import resource, signal, sys
 import numpy as np
-from calibrant import CalibrantError
+from calibrant.errors import CalibrantError
 from calibrant.engines.sorted_runs import SortedRuns
 from calibrant import summarize
 if {limit}:

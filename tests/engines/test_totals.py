@@ -121,7 +121,7 @@ def test_other_bytes():
 
 
 def test_the_summary_of_a_fold_outlives_it(little_memory):
-    total = cb.fold("mmce", ((Y[k::20], P[k::20]) for k in range(20)), exact=True)
+    total = cb.summaries.fold("mmce", ((Y[k::20], P[k::20]) for k in range(20)), exact=True)
     assert isinstance(total, Ordered)
     assert cb.mmce(total) == pytest.approx(cb.mmce(Y, P), rel=1e-11)
     assert Ordered.from_bytes(total.to_bytes()) == total

@@ -13,7 +13,6 @@ from calibrant import (
     coverage,
     coverage_gap,
     ece,
-    fold,
     interval_score,
     kuiper_test,
     log_score,
@@ -25,6 +24,7 @@ from calibrant.errors import InputError, MissingExtraError, NotApplicableError
 from calibrant.files import reading
 from calibrant.files.scan import Scan, scan
 from calibrant.inputs.columns import NamedColumns, from_columns
+from calibrant.summaries import fold
 
 
 def binary(path, **options):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import InputError
+from calibrant.errors import InputError
 from calibrant.files.scan import scan
 from calibrant.files.where import Clause, quoted, read_where
 

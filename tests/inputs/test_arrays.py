@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from calibrant import InputError, ece
+from calibrant import ece
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import as_array, is_unit, pair_weight, read_weights, take_weights, unit_weights
 from calibrant.inputs.parametric import Laplace, Normal
 

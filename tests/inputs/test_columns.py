@@ -8,7 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calibrant import CdfValues, InputError, Intervals, Normal, Quantiles, Samples, Sets
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets
+from calibrant.errors import InputError
 from calibrant.inputs.columns import NamedColumns, from_columns
 
 TABLE = {"y": [0, 1, 1], "p": [0.25, 0.5, 1.0], "q": [0.75, 0.5, 0.0], "w": [1.0, 2.0, 3.0], "g": ["a", "b", "a"]}

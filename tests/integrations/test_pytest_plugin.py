@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from calibrant import InputError, ece, kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test
+from calibrant import ece, kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test
+from calibrant.errors import InputError
 
 pytest_plugins = ("pytester",)
 

@@ -5,11 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-from calibrant import Curve, brier_score, ece, log_score, reliability_curve, top_label
+from calibrant import brier_score, ece, log_score, reliability_curve, top_label
 from calibrant.core import catalogue
 from calibrant.core.means import enter_mean
 from calibrant.core.moments import Moments
 from calibrant.integrations.sklearn import ReliabilityDisplay, scorer
+from calibrant.results import Curve
 
 
 @pytest.fixture(scope="module")

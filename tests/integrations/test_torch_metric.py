@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant import InputError, summarize
-from calibrant.errors import MissingExtraError, SummaryError
+from calibrant import summarize
+from calibrant.errors import InputError, MissingExtraError, SummaryError
 from calibrant.integrations.stream import StreamingMetric
 from calibrant.integrations.torch import TorchMetric, rows
 from calibrant.testing.data import numbers
@@ -701,7 +701,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from calibrant import InputError
+from calibrant.errors import InputError
 from calibrant.integrations.torch import TorchMetric
 
 rank, folder, data = int(sys.argv[1]), sys.argv[2], sys.argv[3]

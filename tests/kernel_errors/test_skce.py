@@ -432,13 +432,13 @@ class TestInputs:
         assert "TwoColumns and Ordered" in message
 
     def test_a_summary_with_another_blocksize(self, refusal):
-        with pytest.raises(cb.CalibrantError):
+        with pytest.raises(cb.errors.CalibrantError):
             skce(summarize(skce, Y3, P3), blocksize=3)
 
     def test_a_summary_of_the_other_estimator(self):
         kernel = Exponential(0.3)
         blocks = summarize(skce, Y3, P3, kernel=kernel, blocksize=5)
-        with pytest.raises(cb.CalibrantError):
+        with pytest.raises(cb.errors.CalibrantError):
             skce(blocks, kernel=kernel, blocksize=5, unbiased=False)
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant import InputError, Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
-from calibrant.errors import NotApplicableError
+from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.composed import (
     LineDistance,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError
+from calibrant.errors import InputError
 from calibrant.kernels import (
     Delta,
     Exponential,

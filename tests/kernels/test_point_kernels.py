@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from calibrant import InputError
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.point_kernels import Polynomial, kernel_of, point_kernel, text_of
 

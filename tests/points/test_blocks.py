@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant import InputError
 from calibrant.core import summary as codec
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.kernels import Exponential, Gaussian
 from calibrant.kernels.pair_sums import kernel_tile
 from calibrant.kernels.point_kernels import Polynomial

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError, interval
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant import interval
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, RationalQuadratic
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.discrepancy import kernel_distance, mmd

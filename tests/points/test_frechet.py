@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.points import frechet as module
 from calibrant.points.frechet import expected_frechet, frechet_distance
 from calibrant.points.moments import PointMoments

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from calibrant import InputError
+from calibrant.errors import InputError
 from calibrant.kernels.median import point_order
 from calibrant.points import inputs as module
 from calibrant.points.inputs import PointSets, Repeated, distinct, read_point_sets, read_points, repeated

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import InputError
 from calibrant.core import summary as codec
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.points import moments as module
 from calibrant.points.moments import PointMoments
 from calibrant.summaries import Summary

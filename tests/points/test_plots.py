@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from calibrant import Curve
 from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.points.looks import two_ecdfs
+from calibrant.results import Curve
 
 RNG = np.random.default_rng(0)
 FIRST, SECOND = RNG.normal(size=(30, 2)), RNG.normal([3.0, -1.0], 0.5, size=(50, 2))

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from calibrant import InputError
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import Delta, Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
 from calibrant.points import vendi as module

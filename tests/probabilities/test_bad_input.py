@@ -56,7 +56,7 @@ def test_scores_of_one_probability_and_of_classes_do_not_merge():
     ],
 )
 def test_labels_that_are_refused(y, options, words):
-    with pytest.raises(cb.InputError, match=words):
+    with pytest.raises(cb.errors.InputError, match=words):
         cb.ece(y, [0.9, 0.1], **options)
 
 
@@ -66,7 +66,7 @@ def test_booleans_of_a_foreign_buffer():
 
 
 def test_far_too_many_bins():
-    with pytest.raises(cb.InputError, match="at most"):
+    with pytest.raises(cb.errors.InputError, match="at most"):
         cb.ece(Y, P, bins=10**12)
 
 
@@ -87,12 +87,12 @@ def test_frames_of_groups():
     import pandas as pd
 
     assert sorted(adjusted(None, pd.DataFrame({0: G})))[0] == "0 = 0"
-    with pytest.raises(cb.InputError, match="different names"):
+    with pytest.raises(cb.errors.InputError, match="different names"):
         adjusted(None, {1: G, "1": G})
-    with pytest.raises(cb.InputError, match="groups is not a data frame"):
+    with pytest.raises(cb.errors.InputError, match="groups is not a data frame"):
         adjusted(None, pd.DataFrame(np.stack([G, G], axis=1), columns=["a", "a"]))
 
 
 def test_names_that_are_no_mapping():
-    with pytest.raises(cb.InputError, match="names must be a mapping"):
+    with pytest.raises(cb.errors.InputError, match="names must be a mapping"):
         cb.audit(Y, P, names="abc")

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calibrant import Normal, Samples, rank_chi2_test, rank_smooth_test, summarize
+from calibrant import Normal, Samples, summarize
 from calibrant.errors import SummaryError
 from calibrant.inputs.rows import read_outcomes
+from calibrant.ranking import rank_chi2_test, rank_smooth_test
 from calibrant.ranking.counting import rank_counts
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.exchange_test import (

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import InputError, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant import Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.ranking.spread import contraction, covariance_of, mean_of, variance_of, z_scores
 from calibrant.summaries import Moments, Summary
 

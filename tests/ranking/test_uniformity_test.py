@@ -11,22 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from calibrant import (
-    CdfValues,
-    Intervals,
-    MvNormal,
-    Normal,
-    Quantiles,
-    Samples,
+from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples
+from calibrant.core.pvalues import holm
+from calibrant.core.summarizing import summarize
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.ranking import (
     rank_cauchy_test,
     rank_edf_test,
     rank_exchange_test,
     rank_permutation_test,
     rank_score_test,
 )
-from calibrant.core.pvalues import holm
-from calibrant.core.summarizing import summarize
-from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking.covariates import RankRows
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test

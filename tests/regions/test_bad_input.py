@@ -12,7 +12,7 @@ from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.options import check_count, check_level, read_levels
-from calibrant.regions.christoffersen_test import christoffersen_test
+from calibrant.regions.christoffersen import christoffersen_test
 from calibrant.regions.coverage import coverage_width_criterion
 from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test
 from calibrant.regions.coverage_test import conformal_beta, coverage_test

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant import CalibrantError, InputError
+from calibrant.errors import CalibrantError, InputError
 from calibrant.report.files import embedded, read, replace_text
 from calibrant.report.page import write
 

@@ -351,7 +351,7 @@ class TestPageOfPoints:
 
     def test_nor_do_other_forms(self, sample):
         found = sample("points")
-        audit = cb.Audit(found)
+        audit = cb.results.Audit(found)
         for text in (as_text(found), as_html_fragment(found), repr(audit)):
             assert "calibrated" not in text.lower()
         assert "if equal" in as_text(found)

@@ -20,10 +20,10 @@ import pytest
 
 import calibrant as cb
 import calibrant.spark as on_spark
-from calibrant import CalibrantError, InputError, Intervals, Quantiles, Samples
+from calibrant import Intervals, Quantiles, Samples
 from calibrant.core import dispatch
 from calibrant.engines.jobs import Summarizing
-from calibrant.errors import MissingExtraError, NotApplicableError
+from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError
 from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import partitions
 from calibrant.spark.jobs import quoted
@@ -353,8 +353,8 @@ def test_order_is_kept(spark):
     options = {"method": "independence", "null": "asymptotic"}
     columns = from_columns(*ONE, level=0.68)
     total = on_spark.summarize("christoffersen_test", frame, y="z", prediction=columns, **options)
-    expected = cb.christoffersen_test(z, Intervals(np.full(300, 0.5), np.full(300, 1.5), 0.68), **options)
-    np.testing.assert_array_equal(numbers(cb.christoffersen_test(total, **options)), numbers(expected))
+    expected = cb.regions.christoffersen_test(z, Intervals(np.full(300, 0.5), np.full(300, 1.5), 0.68), **options)
+    np.testing.assert_array_equal(numbers(cb.regions.christoffersen_test(total, **options)), numbers(expected))
 
 
 def test_ranks(data, frames):

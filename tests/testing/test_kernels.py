@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import InputError
+from calibrant.errors import InputError
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, Matern32, Matern52, RationalQuadratic
 from calibrant.testing import check_kernel
 from calibrant.testing.kernels import _subsets

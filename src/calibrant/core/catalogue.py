@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -258,7 +259,9 @@ def entries() -> dict[str, Entry[Any, Any]]:
     import calibrant
 
     for name in dir(calibrant):
-        getattr(calibrant, name)
+        found = getattr(calibrant, name)
+        for inner in dir(found) if isinstance(found, ModuleType) else ():
+            getattr(found, inner)
     return ENTRIES
 
 

@@ -1,1 +1,5 @@
 """Probabilities of one event or of classes: binned errors, reliability, cumulative curves and their tests."""
+
+from calibrant.lazy import lazy as _lazy
+
+__getattr__, __dir__, __all__ = _lazy(__name__, __file__)

@@ -1,1 +1,5 @@
 """Prediction intervals, sets and quantiles: coverage, width and their tests."""
+
+from calibrant.lazy import lazy as _lazy
+
+__getattr__, __dir__, __all__ = _lazy(__name__, __file__)

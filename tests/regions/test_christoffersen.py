@@ -12,7 +12,7 @@ import pytest
 
 from calibrant import Intervals, summarize
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.regions.christoffersen_test import Hits, _log_factorials, christoffersen_test, run_distribution
+from calibrant.regions.christoffersen import Hits, _log_factorials, christoffersen_test, run_distribution
 from calibrant.regions.coverage_test import coverage_test, kupiec_test
 from calibrant.summaries import Summary
 
