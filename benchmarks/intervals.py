@@ -74,7 +74,7 @@ def quantile_rows(n: int) -> tuple[Any, Any]:
 
 
 def draw_rows(n: int) -> tuple[Any, Any]:
-    """Return outcomes and draws of the same law."""
+    """Return outcomes and draws of the same distribution."""
     rng = np.random.default_rng(0)
     mean = rng.normal(size=n)
     return rng.normal(mean), Samples(rng.normal(mean[:, None], 1.0, (n, DRAWS)))

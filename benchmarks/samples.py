@@ -155,7 +155,7 @@ def time_first_calls(report: Report, rounds: int) -> None:
 
 
 def vector_rows(n: int) -> tuple[Any, Any]:
-    """Return outcomes (n, 10) and as many draws of the same law, (n, 1000, 10)."""
+    """Return outcomes (n, 10) and as many draws of the same distribution, (n, 1000, 10)."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n, COORDINATES)), Samples(rng.normal(size=(n, DRAWS, COORDINATES)))
 

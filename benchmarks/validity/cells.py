@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -11,9 +12,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-from benchmarks.runner import source_digest
+from benchmarks.runner import Report, source_digest
 
 SEED = 20250101
 
@@ -74,3 +76,27 @@ def _finished(state: Path, source: str) -> dict[Cell, Counts]:
         return {}
     lines = [json.loads(line) for line in state.read_text(encoding="utf-8").splitlines()]
     return {Cell(**line["cell"]): line["counts"] for line in lines if line["source"] == source}
+
+
+def command(
+    name: str,
+    description: str,
+    plan: Callable[..., list[Cell]],
+    simulate: Callable[[list[Cell], Path, int], Report],
+) -> int:
+    """Run a script of this folder: plan the cells, simulate them, keep the report, and return the exit status."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "--quick", action="store_true", help="few repeats, to see that everything runs; nothing is kept"
+    )
+    state = Path(__file__).parent / ".state" / f"{name}.jsonl"
+    parser.add_argument("--state", type=Path, default=state, help="where finished cells are kept")
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    if given.quick:
+        with TemporaryDirectory() as scratch:
+            simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
+        return 0
+    report = simulate(plan(quick=False), given.state, given.processes)
+    report.save(f"validity_{name}")
+    return 1 if report.failures else 0

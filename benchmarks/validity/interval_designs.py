@@ -1,4 +1,4 @@
-"""What is simulated for intervals, sets, quantiles and laws: outcomes that are covered as they should be, or not."""
+"""What is simulated for intervals, sets, quantiles and distributions: outcomes covered as they should be, or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rng = np.random.Generator
 
 CALIBRATED = "calibrated"
 LOW, CLUSTERS, WIDE, ONE_GROUP = "coverage 0.05 low", "misses in clusters", "narrow ones miss more", "one group misses"
-NARROW = "laws too narrow"
+NARROW = "distributions too narrow"
 SHORT = 0.05
 STAY = 0.4  # probability that a miss follows a miss
 HALVES = 0.08  # by which wide intervals cover more than the level, and narrow ones less
@@ -59,7 +59,7 @@ def hits_of(rng: Rng, level: float, truth: str, size: FloatArray, group: NDArray
 
 
 def _chain(rng: Rng, n: int, misses: float) -> NDArray[np.bool_]:
-    """Draw a Markov chain of misses with this share of misses, begun in its stationary law."""
+    """Draw a Markov chain of misses with this share of misses, begun in its stationary distribution."""
     start = misses * (1 - STAY) / (1 - misses)
     miss, u = np.empty(n, dtype=bool), rng.random(n)
     miss[0] = u[0] < misses
@@ -113,7 +113,7 @@ def _normal_rows(rng: Rng, n: int, truth: str) -> tuple[FloatArray, FloatArray, 
 
 
 def nested(rng: Rng, n: int, truth: str) -> Data:
-    """Central intervals of normal laws at several levels."""
+    """Central intervals of normal distributions at several levels."""
     y, mean, s = _normal_rows(rng, n, truth)
     half = norm.isf((1 - np.array(NESTED)) / 2)
     lower, upper = mean[:, None] - np.outer(s, half), mean[:, None] + np.outer(s, half)
@@ -121,19 +121,19 @@ def nested(rng: Rng, n: int, truth: str) -> Data:
 
 
 def quantiles(rng: Rng, n: int, truth: str) -> Data:
-    """Quantiles of normal laws."""
+    """Quantiles of normal distributions."""
     y, mean, s = _normal_rows(rng, n, truth)
     return Data(y, Quantiles(mean[:, None] + np.outer(s, norm.ppf(TAUS)), TAUS))
 
 
 def normal(rng: Rng, n: int, truth: str) -> Data:
-    """Normal laws."""
+    """Normal distributions."""
     y, mean, s = _normal_rows(rng, n, truth)
     return Data(y, Normal(mean, s))
 
 
 def counts(rng: Rng, n: int, truth: str) -> Data:
-    """Quantiles of Poisson laws, which outcomes often lie on."""
+    """Quantiles of Poisson distributions, which outcomes often lie on."""
     from scipy.stats import poisson
 
     rate = rng.uniform(1, 6, n)
@@ -141,7 +141,7 @@ def counts(rng: Rng, n: int, truth: str) -> Data:
 
 
 def samples(M: int) -> Draw:
-    """M draws per row, and the outcome from the same law."""
+    """M draws per row, and the outcome from the same distribution."""
 
     def draw(rng: Rng, n: int, truth: str) -> Data:
         y, mean, s = _normal_rows(rng, n, truth)
@@ -151,7 +151,7 @@ def samples(M: int) -> Draw:
 
 
 def tied_samples(M: int) -> Draw:
-    """The same of Poisson laws."""
+    """The same of Poisson distributions."""
 
     def draw(rng: Rng, n: int, truth: str) -> Data:
         both = rng.poisson(rng.uniform(1, 6, (n, 1)), (n, M + 1)).astype(np.float64)
@@ -197,7 +197,7 @@ def _tilted(level: float) -> float:
     return float((weight * expit(_logit(level) + x + 1)).sum() / weight.sum())
 
 
-# Mean scores of N(0, 1) outcomes under their own law, which the t intervals are to cover.
+# Mean scores of N(0, 1) outcomes under their own distribution, which the t intervals are to cover.
 
 
 def mean_interval_score(level: float) -> float:

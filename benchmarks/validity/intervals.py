@@ -2,13 +2,12 @@
 
     python -m benchmarks.validity.intervals [--quick] [--state FILE] [--processes 2]
 
-Where a law is finite its sizes are added up instead of simulated. A run that was stopped goes on where it stopped.
+Where a distribution is finite its sizes are added up instead of simulated. A run can be interrupted and resumed.
 `--quick` makes few repeats to see that everything runs; nothing of it is kept.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -16,13 +15,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity import interval_designs as designs
-from benchmarks.validity.cells import Cell, Counts, run
+from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.interval_designs import CALIBRATED, CALIBRATION, GROUPS, NESTED, TAUS, Data, Rng
 from scipy.special import stdtrit
 from scipy.stats import betabinom, binom, kstest, norm
@@ -33,7 +31,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.regions import christoffersen_test, coverage_hsic_test, kupiec_test, multinomial_coverage_test
 
 LEVEL = 0.05
-RANGE = 0.999  # of the binomial law around the level
+RANGE = 0.999  # of the binomial distribution around the level
 AGAIN = 4
 PERMUTATIONS = 199
 LEVELS = (0.5, 0.9, 0.95, 0.99)
@@ -45,15 +43,14 @@ CONFORMAL_ROWS = (20, 100, 1000, 2000)
 POWER_ROWS = (100, 1000)
 SLAB_ROWS, DIRECTIONS = 800, 60
 PIT_ROWS, AUDIT_ROWS, AUDIT_REDRAWS = 200, 400, 99
-STATE = Path(__file__).parent / ".state" / "intervals.jsonl"
 EXACT_ERROR = 1e-9  # rounding of a sum of probabilities
 
 SIZES, ORDERS = "sizes", "sizes of tests of order"
 QUICK, CONDITIONAL, HSIC, LIMITS, SERIES = "quick tests", "conditional", "hsic", "chi-square limits", "series"
 CONFORMAL, JOINT, WILSON, SLAB, BAND, PIT, AUDIT = "conformal", "joint", "wilson", "slab", "band", "pit", "audit"
-AUDIT_GROUPS, EXACT_DISTRIBUTION = "audit, groups", "exact law"
+AUDIT_GROUPS, EXACT_DISTRIBUTION = "audit, groups", "exact distribution"
 
-# Simulated sizes of the chi-square laws that the definitions of calibrant quote.
+# Simulated sizes of the chi-square distributions that the definitions of calibrant quote.
 QUOTED_KUPIEC = {(20, 0.9): 0.133, (50, 0.95): 0.089, (250, 0.99): 0.095}
 QUOTED_INDEPENDENCE = {(250, 0.9): 0.084, (250, 0.95): 0.019}
 QUOTED_CONFORMAL = {(2000, 0.9): 0.65}
@@ -279,7 +276,7 @@ def t_interval(case: str, data: Data, rng: Rng) -> Counts:
 
 
 def of_case(case: str, n: int, rng: Rng) -> tuple[str, Any, float]:
-    """Return the verb, the true law of standard normal outcomes in its form, and the true mean score."""
+    """Return the verb, the true distribution of standard normal outcomes in its form, and the true mean score."""
     verb, _, rest = case.partition(", ")
     number = float(rest.split()[-1]) if verb in ("interval_score", "quantile_score") else 0.0
     if verb == "crps":
@@ -536,7 +533,7 @@ def show_power(report: Report, found: Found) -> None:
         f"In clusters: a miss follows a miss with probability {designs.STAY:g}. One group: coverage 0.70, others"
     )
     report.say(f"0.95. Narrow: {0.9 - designs.HALVES:.2f} below the median width, {0.9 + designs.HALVES:.2f} above it.")
-    report.say(f"Too narrow: outcomes spread {designs.NARROWER:g} times as far as the laws say.")
+    report.say(f"Too narrow: outcomes spread {designs.NARROWER:g} times as far as the distributions say.")
 
 
 def show_coverage(report: Report, found: Found) -> None:
@@ -564,7 +561,7 @@ def show_coverage(report: Report, found: Found) -> None:
 
 
 def show_t(report: Report, found: Found) -> None:
-    report.section("Coverage of the 95 % t intervals of mean scores, N(0, 1) outcomes under their own law")
+    report.section("Coverage of the 95 % t intervals of mean scores, N(0, 1) outcomes under their own distribution")
     rows = []
     for case, at in T_CASES.items():
         for n in at:
@@ -648,11 +645,9 @@ def show_setting(report: Report) -> None:
         "level c:   intervals of lognormal width, covered with probability c whatever the width, order and group"
     )
     report.say(f"sets:      random sets of 1 to {designs.LABELS - 1} of {designs.LABELS} labels, likewise")
-    report.say(
-        "nested intervals, quantiles, normal: of laws N(m, s²), m normal and s lognormal, outcomes drawn from them"
-    )
-    report.say("draws:     Samples of such laws; Poisson: of Poisson laws with rates from 1 to 6")
-    report.say(f"{PERMUTATIONS} permutations or redraws where a law is simulated.")
+    report.say("nested intervals, quantiles, normal: of N(m, s²), m normal and s lognormal, outcomes drawn from them")
+    report.say("draws:     Samples of such distributions; Poisson: of Poisson distributions with rates from 1 to 6")
+    report.say(f"{PERMUTATIONS} permutations or redraws where a null distribution is simulated.")
     report.say("Quoted: what the definitions and the documentation of calibrant say.")
     report.say("Each rate has its Monte Carlo standard error. FAIL: above, low: below the binomial range of 99.9 %")
     report.say(f"around 5 % of errors; what fails is measured again with {AGAIN} times the repeats, and that decides.")
@@ -679,7 +674,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     found = run(measure, cells, state, processes=processes)
     doubtful = list(dict.fromkeys(longer(cell) for cell, _ in failing(found)))
     again = run(measure, doubtful, state, processes=processes)
-    report = Report("Validity of intervals, sets, quantiles and laws", packages=["numpy", "scipy"])
+    report = Report("Validity of intervals, sets, quantiles and distributions", packages=["numpy", "scipy"])
     show_setting(report)
     by_name = Found(found)
     for show in SHOWN:
@@ -691,22 +686,9 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     return report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Level, power and coverage on intervals, sets, quantiles and laws.")
-    parser.add_argument(
-        "--quick", action="store_true", help="few repeats, to see that everything runs; nothing is kept"
-    )
-    parser.add_argument("--state", type=Path, default=STATE, help="where finished cells are kept")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    if given.quick:
-        with TemporaryDirectory() as scratch:
-            simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
-        return 0
-    report = simulate(plan(quick=False), given.state, given.processes)
-    report.save("validity_intervals")
-    return 1 if report.failures else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(
+        command(
+            "intervals", "Level, power and coverage on intervals, sets, quantiles and distributions.", plan, simulate
+        )
+    )

@@ -8,19 +8,17 @@ where it stopped. `--quick` makes few repeats to see that everything runs; nothi
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from benchmarks.runner import Report
-from benchmarks.validity.cells import Cell, Counts, run
+from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.kernel_designs import (
     CALIBRATED,
     DESIGNS,
@@ -41,8 +39,8 @@ from calibrant import cme_test, consistency_test, ece, skce, skce_test
 from calibrant.errors import InputError, NotApplicableError
 
 LEVEL = 0.05
-RANGE = 0.999  # of the binomial law around the level
-NORMAL_QUANTILE = 3.29  # the same two-sided range of a normal law
+RANGE = 0.999  # of the binomial distribution around the level
+NORMAL_QUANTILE = 3.29  # the same two-sided range of a normal distribution
 AGAIN = 4
 BOOTSTRAPS, REDRAWS, FEW_REDRAWS = 999, 199, 99
 LOWER_LEVEL = 0.95  # of the lower bound of a block test
@@ -50,7 +48,6 @@ P19_ROWS, DRAWS_ROWS = 250, 60
 P19_MODELS = (CALIBRATED, "M2", "M3")
 P21_ROWS = (4, 16, 64, 256, 1024)
 SHIFTED = "first coordinate N(0.1, 0.1²)"
-STATE = Path(__file__).parent / ".state" / "kernel.jsonl"
 
 BOUNDS = ("bound, biased", "bound, unbiased", "bound, blocks of 2")
 BLOCK, ROOT, BOOTSTRAP, RESAMPLE, RESAMPLE_FEW = "blocks of 2", "blocks of √n", "bootstrap", "resample", "resample, few"
@@ -184,7 +181,7 @@ def rejects(procedure: str, test: Callable[..., Any], **options: Any) -> Callabl
 
 
 def limit_distribution(data: Data, rng: np.random.Generator) -> Counts:
-    """Judge the statistic of cme_test by Hotelling's F law, which calibrant does not offer: this is why."""
+    """Judge the statistic of cme_test by Hotelling's F distribution, which calibrant does not offer: this is why."""
     found = cme_test(data.y, data.prediction, rng=rng, locations=LOCATIONS, resamples=1, **data.options)
     n, r = found.n, found.details["rank"]
     return {CME_LIMIT: int(f_distribution.sf((n - r) / (r * (n - 1)) * found.statistic, r, n - r) <= LEVEL)}
@@ -400,7 +397,7 @@ def show_levels(report: Report, found: Found) -> None:
 
 
 def show_limits(report: Report, found: Found) -> None:
-    report.section(f"The statistic of cme_test at {LOCATIONS} locations judged by an F law, which is not offered")
+    report.section(f"cme_test at {LOCATIONS} locations judged by an F distribution, which is not offered")
     report.say("Share of rejections of calibrated predictions at 5 %.")
     rows = []
     for design, n in ((P21.format(1), 1024), *LIMITS):
@@ -411,7 +408,7 @@ def show_limits(report: Report, found: Found) -> None:
 
 def show_draws(report: Report, found: Found) -> None:
     report.section(f"Samples: mean of the unbiased SKCE in its standard deviations, calibrated, n = {DRAWS_ROWS}")
-    report.say("All rows have the same law N(0, 1). Unsplit: the same draws in both kernels.")
+    report.say("All rows have the same distribution N(0, 1). Unsplit: the same draws in both kernels.")
     rows = []
     for M in DRAWS:
         key = SPLIT, SAME_DISTRIBUTION.format(M), DRAWS_ROWS, CALIBRATED
@@ -458,9 +455,7 @@ def show_setting(report: Report) -> None:
     report.say(
         f"{BOOTSTRAPS} bootstrap replicates; outcomes redrawn {REDRAWS} times by resample, cme, consistency_test,"
     )
-    report.say(
-        f"{FEW_REDRAWS} times by resample of laws and by cme in the table of levels; cme draws {LOCATIONS} locations."
-    )
+    report.say(f"{FEW_REDRAWS} times by resample and by cme in the table of levels; cme draws {LOCATIONS} locations.")
     report.say("Refused: calibrant does not answer there; repeats count the answers.")
     report.say("Each rate has its Monte Carlo standard error. FAIL: above, low: below the binomial range of 99.9 %")
     report.say("around 5 %; what fails is measured again with 4 times the repeats, and that decides.")
@@ -484,22 +479,5 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     return report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Level and power of kernel tests.")
-    parser.add_argument(
-        "--quick", action="store_true", help="few repeats, to see that everything runs; nothing is kept"
-    )
-    parser.add_argument("--state", type=Path, default=STATE, help="where finished cells are kept")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    if given.quick:
-        with TemporaryDirectory() as scratch:
-            simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
-        return 0
-    report = simulate(plan(quick=False), given.state, given.processes)
-    report.save("validity_kernel")
-    return 1 if report.failures else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command("kernel", "Level and power of kernel tests.", plan, simulate))

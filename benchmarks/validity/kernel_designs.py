@@ -88,7 +88,7 @@ def distorted(rng: np.random.Generator, n: int, truth: str) -> Data:
 
 
 def of_distribution(make: Callable[[np.random.Generator, int], Distribution]) -> Draw:
-    """Predictive laws, outcomes drawn from them."""
+    """Predictive distributions, outcomes drawn from them."""
 
     def draw(rng: np.random.Generator, n: int, truth: str) -> Data:
         distribution = make(rng, n)
@@ -115,7 +115,7 @@ def plane(rng: np.random.Generator, n: int) -> Distribution:
 
 
 def samples(M: int, *, spread: float = 1.0) -> Draw:
-    """M draws per row from N(m, 1), m from N(0, spread²), and the outcome from the same law."""
+    """M draws per row from N(m, 1), m from N(0, spread²), and the outcome from the same distribution."""
 
     def draw(rng: np.random.Generator, n: int, truth: str) -> Data:
         both = rng.normal(0, spread, size=(n, 1)) + rng.normal(size=(n, M + 1))
@@ -129,7 +129,7 @@ def classes_of_fixed_length(rng: np.random.Generator, n: int, truth: str) -> Dat
     return DESIGNS[P19](rng, n, "M2")._replace(options={"kernel": CLASSES_KERNEL})
 
 
-P19, P21, SAME_DISTRIBUTION = "P19", "P21, D = {}", "{} draws of one law"
+P19, P21, SAME_DISTRIBUTION = "P19", "P21, D = {}", "{} draws of one distribution"
 DRAWS = (4, 8, 16)
 
 DESIGNS: dict[str, Draw] = {
@@ -203,7 +203,7 @@ def unsplit_error(data: Data) -> float:
     def k(u: NDArray[Any]) -> NDArray[Any]:
         return np.exp(-0.5 * (u / target) ** 2)
 
-    single = k(draws[:, :, None] - y).mean(axis=1)  # row i's law against outcome j
+    single = k(draws[:, :, None] - y).mean(axis=1)  # row i's distribution against outcome j
     double = k(draws.reshape(-1, 1) - draws.reshape(1, -1)).reshape(n, M, n, M).mean(axis=(1, 3))
     h = np.exp(-W / length) * (k(gap) - single - single.T + double)
     return float(h[upper].mean())

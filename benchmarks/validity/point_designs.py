@@ -1,4 +1,4 @@
-"""What is simulated for two sets of points: sets of one law, sets that differ in one way, and true values."""
+"""What is simulated for two sets of points: sets of one distribution, sets that differ in one way, and true values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Rng = np.random.Generator
 
-SAME = "one law"
+SAME = "one distribution"
 SHIFT, WIDE, CORRELATED, MISSING = "mean +0.3 sd", "sd x1.2", "correlation 0.5", "a missing mode"
 DIFFERENT = (SHIFT, WIDE, CORRELATED, MISSING)
 MODES = 5  # of which the generated set has four
 
 
 class Design(NamedTuple):
-    """A law of points, and how many of the second set there are for one of the first."""
+    """A distribution of points, and how many of the second set there are for one of the first."""
 
     distribution: Callable[[Rng, int], FloatArray]
     ratio: int = 1
@@ -39,7 +39,7 @@ DESIGNS: dict[str, Design] = {
 
 
 def one_distribution(rng: Rng, design: str, n: int) -> tuple[FloatArray, FloatArray]:
-    """Return n points and, by the design, as many or more of the same law."""
+    """Return n points and, by the design, as many or more of the same distribution."""
     distribution, ratio = DESIGNS[design]
     return distribution(rng, n), distribution(rng, ratio * n)
 

@@ -8,17 +8,15 @@ is kept. No intervals of metrics are measured, because there are none yet.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from benchmarks.runner import Report
-from benchmarks.validity.cells import Cell, Counts, run
+from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.designs import SCORES, TRUTHS, WORDS, information
 
 from calibrant import consistency_test, kolmogorov_smirnov_test, kuiper_test, reliability_curve, spiegelhalter_test
@@ -34,7 +32,6 @@ CONSISTENCY_REDRAWS = 199
 BAND_ROWS, BAND_BINS, BAND_LEVEL = 500, 10, 0.95
 
 THREE_TESTS, CONSISTENCY, BAND = "three tests", "consistency_test", "reliability_curve"
-STATE = Path(__file__).parent / ".state" / "probabilities.jsonl"
 
 
 def plan(*, quick: bool) -> list[Cell]:
@@ -70,7 +67,7 @@ def measure(cell: Cell) -> Counts:
 def three_tests(y: np.ndarray, p: np.ndarray, rng: np.random.Generator) -> Counts:
     results = {name: test(y, p, resamples=REDRAWS, rng=rng) for name, test in TESTS.items()}
     counts = {name: int(result.pvalue <= LEVEL) for name, result in results.items()}
-    return {**counts, "redrawn": int(results["kuiper_test"].details["information"] < ENOUGH)}
+    return {**counts, "redrawn": int("redraws" in results["kuiper_test"].method)}
 
 
 def consistency(y: np.ndarray, p: np.ndarray, rng: np.random.Generator) -> Counts:
@@ -108,7 +105,7 @@ def holds(count: int, repeats: int) -> bool:
 
 def shown_null(counts: Counts, repeats: int) -> str:
     share = counts["redrawn"] / repeats
-    return {0.0: "limit law", 1.0: "redraws"}.get(share, f"redraws in {share:.1%}")
+    return {0.0: "limit distribution", 1.0: "redraws"}.get(share, f"redraws in {share:.1%}")
 
 
 def show_rates(report: Report, found: Mapping[Cell, Counts], truth: str) -> None:
@@ -202,7 +199,7 @@ def show_setting(report: Report) -> None:
     for design, words in WORDS.items():
         report.say(f"{design + ':':<11}{words}")
     report.say('Truth expit(slope logit p + shift). Tests at 5 % with null="auto":')
-    report.say(f"the limit law where Σp(1-p) >= {ENOUGH:g}, else {REDRAWS} redraws;")
+    report.say(f"the limit distribution where Σp(1-p) >= {ENOUGH:g}, else {REDRAWS} redraws;")
     report.say(f"consistency_test with {CONSISTENCY_REDRAWS} redraws, fewer repeats because each is so many metrics.")
     report.say("Each rate has its Monte Carlo standard error.")
     report.say(
@@ -229,22 +226,5 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     return report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Level and power on binary probabilities.")
-    parser.add_argument(
-        "--quick", action="store_true", help="few repeats, to see that everything runs; nothing is kept"
-    )
-    parser.add_argument("--state", type=Path, default=STATE, help="where finished cells are kept")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    if given.quick:
-        with TemporaryDirectory() as scratch:
-            simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
-        return 0
-    report = simulate(plan(quick=False), given.state, given.processes)
-    report.save("validity_probabilities")
-    return 1 if report.failures else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command("probabilities", "Level and power on binary probabilities.", plan, simulate))

@@ -26,7 +26,7 @@ CORRELATION = 0.6
 PROPOSALS = {"wider": (0.5, 1.3), "as wide": (0.5, 1.0)}  # centre and deviation of weighted draws; target is N(0, 1)
 
 
-# Ranks alone: what a test makes of uniform ranks does not depend on the law they came from.
+# Ranks alone: what a test makes of uniform ranks does not depend on the distribution they came from.
 
 
 def uniform_ranks(rng: Rng, n: int, M: int) -> IntArray:
@@ -74,7 +74,7 @@ def skewed_log_density(e: FloatArray, rho: float) -> FloatArray:
 
 
 class Noise(NamedTuple):
-    """A law of vectors with mean 0 and deviation 1 in each coordinate."""
+    """A distribution of vectors with mean 0 and deviation 1 in each coordinate."""
 
     draw: Callable[[Rng, tuple[int, ...], float], FloatArray]
     log_density: Callable[[FloatArray, float], FloatArray]
@@ -106,7 +106,7 @@ def vectors(rng: Rng, n: int, M: int, D: int, truth: str, noise: str = "Gaussian
     y = x + distribution.draw(rng, (n, D), CORRELATION)
     if truth == CLIMATOLOGY:
         draws = spread * rng.standard_normal((n, M, D)) + distribution.draw(rng, (n, M, D), CORRELATION)
-        # of skewed noise the normal law with the same moments: what ranks by it may be any function of the value
+        # for skewed noise the normal distribution with its moments: ranks may use any function of the value
         variance = spread**2 + 1
         at = [gaussian_log_density(z / np.sqrt(variance), CORRELATION / variance) for z in (draws, y)]
     else:
@@ -123,7 +123,7 @@ def likelihood(z: FloatArray, x: Any) -> FloatArray:
 
 
 class Weighted(NamedTuple):
-    """Outcomes of N(0, 1), draws of another normal law, and target over proposal at both."""
+    """Outcomes of N(0, 1), draws of another normal distribution, and target over proposal at both."""
 
     y: FloatArray
     samples: Samples

@@ -8,7 +8,6 @@ is kept.
 
 from __future__ import annotations
 
-import argparse
 import math
 import warnings
 from collections import Counter
@@ -17,13 +16,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity import sample_designs as designs
-from benchmarks.validity.cells import Cell, Counts, run
+from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.sample_designs import CALIBRATED, TRUTHS, FloatArray, IntArray, Rng, Vectors
 from scipy.stats import binom, kstest
 
@@ -33,11 +31,10 @@ from calibrant.ranking.covariates import RankRows
 from calibrant.summaries import Ranks
 
 LEVEL, SMALL = 0.05, 0.01
-RANGE = 0.999  # of the binomial law around the level
+RANGE = 0.999  # of the binomial distribution around the level
 AGAIN = 4
 RESAMPLES = 199  # exchanged sets and permutations
 SEEN = 1.96  # standard deviations of a pointwise band
-STATE = Path(__file__).parent / ".state" / "samples.jsonl"
 
 SIZES, NAIVE, CAUCHY, COVARIATES, PERMUTED = "sizes", "naive", "cauchy rules", "score", "permutation"
 VERBS, BANDS, POWER, FAMILY, EXCHANGE, GROUPED = "rank verbs", "bands", "power", "columns", "exchange", "groups"
@@ -93,7 +90,7 @@ EXCHANGE_DESIGNS = {
 }
 GROUPS = 5
 WEIGHTED_ROWS, WEIGHTED_DRAWS = 1000, (9, 39, 99)
-GRID = 200  # at whose points the law of weighted PITs is looked at
+GRID = 200  # at whose points the distribution of weighted PITs is looked at
 EXPLAIN_ROWS = 200
 EXPLAIN_DESIGNS = {f"D = {D}, M = {M}": (D, M) for D, M in ((1, 20), (1, 99), (3, 99))}
 
@@ -335,7 +332,7 @@ def explained(cell: Cell, rng: Rng) -> Counts:
 
 
 class Curves(NamedTuple):
-    """Simulated curves (repeats, points), the limits of the band, and the law of each point."""
+    """Simulated curves (repeats, points), the limits of the band, and the distribution of each point."""
 
     counts: IntArray
     lower: IntArray
@@ -386,7 +383,7 @@ def places(t: FloatArray, m: int) -> IntArray:
 
 
 def weighted_pit(cell: Cell, rng: Rng) -> Counts:
-    """Count rejections, and find how far the law of all PITs together is from the uniform one."""
+    """Count rejections, and find how far the distribution of all PITs together is from the uniform one."""
     proposal, M = cell.design.partition(",")[0], draws_of(cell)
     total: Counter[str] = Counter()
     below = {"y_weight": np.zeros(GRID), "mean weight": np.zeros(GRID)}
@@ -636,7 +633,7 @@ def show_power(report: Report, found: Found) -> None:
             report.say(
                 "Skewed noise: exponential coordinates, Gaussian copula. The energy of its climatology is that of a"
             )
-            report.say("Gaussian law with the same moments, and the likelihood that of Gaussian noise.")
+            report.say("Gaussian distribution with the same moments, and the likelihood that of Gaussian noise.")
 
 
 def power_rows(found: Found, design: str) -> list[list[str]]:
@@ -691,7 +688,7 @@ def show_family(report: Report, found: Found) -> None:
 
 def show_weighted(report: Report, found: Found) -> None:
     report.section(
-        f"pit of weighted draws: Kolmogorov-Smirnov tests at 5 %, n = {WEIGHTED_ROWS:,}, and error of the law of u"
+        f"pit of weighted draws: Kolmogorov-Smirnov tests at 5 %, n = {WEIGHTED_ROWS:,}, and error of u's distribution"
     )
     rows = []
     for proposal, M in product(designs.PROPOSALS, WEIGHTED_DRAWS):
@@ -793,22 +790,5 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     return report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Level, power and bands of ranks of draws.")
-    parser.add_argument(
-        "--quick", action="store_true", help="few repeats, to see that everything runs; nothing is kept"
-    )
-    parser.add_argument("--state", type=Path, default=STATE, help="where finished cells are kept")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    if given.quick:
-        with TemporaryDirectory() as scratch:
-            simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
-        return 0
-    report = simulate(plan(quick=False), given.state, given.processes)
-    report.save("validity_samples")
-    return 1 if report.failures else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command("samples", "Level, power and bands of ranks of draws.", plan, simulate))

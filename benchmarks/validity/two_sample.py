@@ -8,17 +8,15 @@ is kept.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from benchmarks.runner import Report
 from benchmarks.validity import point_designs as designs
-from benchmarks.validity.cells import Cell, Counts, run
+from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.point_designs import DESIGNS, DIFFERENT, SAME, FloatArray, Rng
 from benchmarks.validity.samples import NORMAL_QUANTILE, Rate
 
@@ -36,7 +34,6 @@ LEVEL, SMALL = 0.05, 0.01
 AGAIN = 4
 RESAMPLES = 99
 VERDICT_RESAMPLES = 319  # the fewest that the verdict takes
-STATE = Path(__file__).parent / ".state" / "two_sample.jsonl"
 
 TESTS, HALVES, REFITS, POWER, MEANS, INTERVALS, NEIGHBOURS, FRECHET, VERDICT = (
     "tests",
@@ -51,7 +48,7 @@ TESTS, HALVES, REFITS, POWER, MEANS, INTERVALS, NEIGHBOURS, FRECHET, VERDICT = (
 )
 BLOCK_LEAST = 100  # points of a set that fill ten blocks of ten
 TEST_ROWS, POWER_ROWS, VERDICT_ROWS = 100, 150, 100
-HALVES_ROWS = 400  # so many held-out points that the law of the rank sum is an approximation
+HALVES_ROWS = 400  # so many held-out points that the distribution of the rank sum is an approximation
 REFIT_DESIGNS = ("Gaussian, d = 2", "integers, d = 2")
 MEAN_ROWS, MEAN_SETS = (20, 100), 200
 INTERVAL_BLOCK = 50
@@ -176,7 +173,7 @@ def frechet(cell: Cell, rng: Rng) -> Counts:
 
 
 def verdict(cell: Cell, rng: Rng) -> Counts:
-    """Tell whether a comparison of sets of one law says that they differ."""
+    """Tell whether a comparison of sets of one distribution says that they differ."""
     found = compare(*designs.one_distribution(rng, cell.design, cell.n), resamples=VERDICT_RESAMPLES, rng=rng).verdict
     return {"different": int(found.status == "different")}
 
@@ -279,7 +276,7 @@ def show_power(report: Report, found: Found) -> None:
 
 
 def show_means(report: Report, found: Found) -> None:
-    title = f"Means of mmd over {MEAN_SETS} pairs of sets of one law"
+    title = f"Means of mmd over {MEAN_SETS} pairs of sets of one distribution"
     show_judged(report, found, MEANS, title)
     biased = {cell: counts["biased"] / cell.repeats for cell, counts in found.items() if cell.procedure == MEANS}
     report.say("With the diagonal kept, times n/2: " + ", ".join(f"{cell.n * b / 2:.2f}" for cell, b in biased.items()))
@@ -307,7 +304,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
         f"99.9 % around what is asked. What fails is measured again with {AGAIN} times the repeats, and that decides."
     )
     words = f"n points of the first set, {RESAMPLES} permutations"
-    show_judged(report, found, TESTS, f"Level: share of pairs of sets of one law that are rejected at 5 %, {words}")
+    show_judged(report, found, TESTS, f"Level: share of pairs from one distribution that are rejected at 5 %, {words}")
     report.say("block: default size, where both sets have 100 points; pairs: those of the linear estimator.")
     show_judged(report, found, HALVES, f"Level of c2st with {HALVES_ROWS} held-out points, at 5 % and 1 %")
     show_judged(report, found, REFITS, "Level of c2st(folds=2), 19 refits, at 5 %")
@@ -315,11 +312,11 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     show_means(report, found)
     title = f"Intervals of level 0.95: share that misses the true value, blocks of {INTERVAL_BLOCK}, or pairs"
     show_judged(report, found, INTERVALS, title)
-    title = "density_coverage of sets of one law: mean of density - 1 and of coverage less what is expected"
+    title = "density_coverage of sets of one distribution: mean of density - 1 and of coverage less what is expected"
     show_judged(report, found, NEIGHBOURS, title)
-    title = "frechet_distance of sets of one law, over what is expected"
+    title = "frechet_distance of sets of one distribution, over what is expected"
     show_judged(report, found, FRECHET, title, f"To be 1 within {FRECHET_ERROR:.0%} and chance.")
-    show_judged(report, found, VERDICT, "compare: share of pairs of sets of one law that it calls different")
+    show_judged(report, found, VERDICT, "compare: share of pairs of sets of one distribution that it calls different")
     if again:
         show_again(report, found, again)
     report.say()
@@ -327,22 +324,5 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     return report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Level, power, bias and coverage for two sets of points.")
-    parser.add_argument(
-        "--quick", action="store_true", help="few repeats, to see that everything runs; nothing is kept"
-    )
-    parser.add_argument("--state", type=Path, default=STATE, help="where finished cells are kept")
-    parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    if given.quick:
-        with TemporaryDirectory() as scratch:
-            simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
-        return 0
-    report = simulate(plan(quick=False), given.state, given.processes)
-    report.save("validity_two_sample")
-    return 1 if report.failures else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command("two_sample", "Level, power, bias and coverage for two sets of points.", plan, simulate))
