@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.errors import InputError, did_you_mean, shown
-from calibrant.inputs.arrays import FloatArray, locked, read_numbers
-from calibrant.inputs.distribution import Selection
+from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_rounded, refuse_where
+from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.options import as_number, check_choice, levels_shown, place_of, read_levels
-
-EXACT = 2**53  # float64 holds all whole numbers up to here
 
 
 def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
@@ -35,49 +33,19 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
     with np.errstate(over="ignore"):
         columns = array.astype(np.float64, copy=True)
     columns = np.asfortranarray(columns[:, None] if array.ndim == 1 else columns)
-    refuse_nan(columns, name)
+    if np.isnan(columns.min()):  # a NaN is the minimum of the values that contain it
+        expected, remedy = f"{name} must not be missing", "Drop or repair such rows"
+        refuse_where(np.isnan(columns), columns, expected, remedy, axes=_axes(columns))
     return columns, array.ndim == 1, max(eps, float(np.finfo(np.float64).eps))
+
+
+def _axes(columns: FloatArray) -> tuple[str, ...]:
+    return ("row", "column") if columns.shape[1] > 1 else ("row",)
 
 
 def taken(columns: FloatArray, rows: Selection) -> FloatArray:
     """Return these rows of the columns, each column contiguous; a slice shares memory."""
     return columns[rows] if isinstance(rows, slice) else np.asfortranarray(columns[rows])
-
-
-def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | None = None) -> None:
-    """Raise an error that shows the first whole number that float64 cannot hold; `rows` are the caller's row numbers.
-
-    >>> refuse_rounded(np.array([2**53, 2**53 + 1]), "y")
-    Traceback (most recent call last):
-    calibrant.errors.InputError: y must be numbers that float64 can hold; row 1 is 9007199254740993 and would become ...
-    """
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
-        return
-    if values.size == 0 or (values.max() <= EXACT and values.min() >= -EXACT):
-        return
-    held = values.astype(np.float64)
-    beyond = held >= float(np.iinfo(values.dtype).max)  # rounded up to a number that does not come back
-    bad = np.where(beyond, 0.0, held).astype(values.dtype) != values
-    if not bad.any():
-        return
-    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    row = int(place[0]) if rows is None else int(rows[place[0]])
-    column = f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else ""
-    raise InputError(
-        f"{name} must be numbers that float64 can hold; {{row}}{column} is {{value}} and would become "
-        f"{int(held[place])}. Whole numbers beyond 2**53 are rounded: subtract a common offset first",
-        row=row,
-        value=values[place],
-    )
-
-
-def refuse_nan(columns: FloatArray, name: str) -> None:
-    """Raise an error that shows the first missing value, if there is one."""
-    if not np.isnan(columns.min()):  # a NaN is the minimum of what holds it
-        return
-    row, column = np.argwhere(np.isnan(columns))[0]
-    where = "{row}" + (f", column {int(column)}" if columns.shape[1] > 1 else "")
-    raise InputError(f"{name} must not be missing; {where} is nan. Drop or repair such rows", row=int(row))
 
 
 P = ParamSpec("P")
@@ -148,7 +116,7 @@ def shape_of(values: Any) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Intervals:
+class Intervals(Checked):
     """Prediction intervals with nominal coverage, at one level or several.
 
     Parameters
@@ -194,50 +162,27 @@ class Intervals:
             raise _wrong_levels(levels, low.shape[1])
         if one and not flat:
             raise InputError(f"bounds of shape {low.shape} need a list of levels, one per column; got {shown(level)}")
-        _refuse_infinite(low, np.inf, "lower")
-        _refuse_infinite(high, -np.inf, "upper")
+        axes, remedy = _axes(low), "No interval has such a bound"
+        refuse_where(low == np.inf, low, "lower must be -inf or finite", remedy, axes=axes)
+        refuse_where(high == -np.inf, high, "upper must be inf or finite", remedy, axes=axes)
         low, high = _uncrossed(low, high, crossed)
-        self._hold(locked(low), locked(high), levels, one, max(eps, eps2))
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.lower)
+        self._hold(lower=locked(low), upper=locked(high), levels=levels, single=one, eps=max(eps, eps2))
 
     def at(self, level: float) -> Intervals:
         """Return the intervals of one level."""
-        k = place_of(level, self.levels)
-        return self._made(self.lower[:, k : k + 1], self.upper[:, k : k + 1], self.levels[k : k + 1], True)
+        k = slice(place := place_of(level, self.levels), place + 1)
+        return self._with(lower=self.lower[:, k], upper=self.upper[:, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Intervals:
         """Return the intervals of these rows alone; a slice shares memory."""
-        return self._made(taken(self.lower, rows), taken(self.upper, rows))
+        return self._with(lower=taken(self.lower, rows), upper=taken(self.upper, rows))
 
     def of_precision(self, eps: float) -> Intervals:
         """Return the same intervals, whose bounds came with this rounding."""
-        made = object.__new__(Intervals)
-        made._hold(self.lower, self.upper, self.levels, self.single, eps)
-        return made
+        return self._with(eps=eps)
 
     def __repr__(self) -> str:
         return f"Intervals(n={self.n}, {levels_shown(self.levels, self.single)})"
-
-    def _made(
-        self, lower: FloatArray, upper: FloatArray, levels: FloatArray | None = None, single: bool | None = None
-    ) -> Intervals:
-        made = object.__new__(Intervals)
-        made._hold(
-            lower,
-            upper,
-            self.levels if levels is None else levels,
-            self.single if single is None else single,
-            self.eps,
-        )
-        return made
-
-    def _hold(self, lower: FloatArray, upper: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
-        for name, value in {"lower": lower, "upper": upper, "levels": levels, "single": single, "eps": eps}.items():
-            object.__setattr__(self, name, value)
 
 
 def _wrong_levels(levels: FloatArray, L: int) -> InputError:
@@ -253,16 +198,6 @@ def _wrong_levels(levels: FloatArray, L: int) -> InputError:
         f"level must be {expected}, for bounds with {L} column{'s' if L > 1 else ''}; "
         f"got {shown(levels.tolist())}{remedy}"
     )
-
-
-def _refuse_infinite(columns: FloatArray, wrong: float, name: str) -> None:
-    bad = columns == wrong
-    if bad.any():
-        row = int(np.argwhere(bad)[0][0])
-        right = "-inf or finite" if wrong > 0 else "inf or finite"
-        raise InputError(
-            f"{name} must be {right}; {{row}} is {{value}}. No interval has such a bound", row=row, value=wrong
-        )
 
 
 def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[FloatArray, FloatArray]:

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, Rng, locked, read_numbers
-from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
+from calibrant.inputs.distribution import Checked, Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ScipyDistribution(Distribution):
+class ScipyDistribution(Checked, Distribution):
     """A frozen univariate distribution of `scipy.stats`, with one value of each parameter per row or for all rows.
 
     Parameters
@@ -66,7 +66,7 @@ class ScipyDistribution(Distribution):
     def take(self, rows: Selection) -> ScipyDistribution:
         """Return the distribution of these rows alone."""
         args = tuple(rows_of(column, rows) for column in self.args)
-        return self._made(dist=self.dist, args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
+        return self._with(args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
@@ -86,7 +86,7 @@ class ScipyDistribution(Distribution):
 
     def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x."""
-        if not hasattr(self.dist, "logpdf"):
+        if self.is_discrete:
             raise NotApplicableError(f"ScipyDistribution of the discrete {self.dist.name} has no density")
         return self._asked("logpdf", self._points(x))
 

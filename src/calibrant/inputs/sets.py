@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, did_you_mean, shown
-from calibrant.inputs.arrays import FloatArray, as_array, is_missing, numbers_of_objects
-from calibrant.inputs.distribution import Selection
+from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
+from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.intervals import constructor, level_of_alpha
 from calibrant.inputs.options import levels_shown, place_of, read_levels
 
@@ -38,7 +38,7 @@ def _read_mask(mask: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Sets:
+class Sets(Checked):
     """Prediction sets of class labels, at one level, several, or none that is known.
 
     Parameters
@@ -62,7 +62,8 @@ class Sets:
     def __init__(self, mask: ArrayLike, level: float | ArrayLike | None = None) -> None:
         array = _read_mask(mask)
         if array.dtype.kind == "O":  # such as a pandas frame of nullable columns
-            _refuse_missing(array)
+            remedy = "Say True or False, or drop such rows"
+            refuse_where(missing_mask(array), array, "mask must not be missing", remedy, axes=("row",))
             numbers = numbers_of_objects(array)
             array = array if numbers is None else numbers
         if array.dtype != np.bool_:
@@ -83,12 +84,7 @@ class Sets:
         held = np.ascontiguousarray((array[:, :, None] if flat else array).view(np.uint8) != 0)
         held.flags.writeable = False
         levels = None if level is None else _levels(level, held.shape[2], flat)
-        self._hold(held, levels, flat)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.mask)
+        self._hold(mask=held, levels=levels, single=flat)
 
     @property
     def K(self) -> int:
@@ -110,38 +106,17 @@ class Sets:
         """Return the sets of one level."""
         if self.levels is None:
             raise InputError("these sets have no level; pass Sets(mask, level)")
-        k = place_of(level, self.levels)
-        return self._made(self.mask[:, :, k : k + 1], self.levels[k : k + 1], True)
+        k = slice(place := place_of(level, self.levels), place + 1)
+        return self._with(mask=self.mask[:, :, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Sets:
         """Return the sets of these rows alone."""
-        return self._made(self.mask[rows], self.levels, self.single)
+        return self._with(mask=self.mask[rows])
 
     def __repr__(self) -> str:
         if self.levels is None:
             return f"Sets(n={self.n}, K={self.K})"
         return f"Sets(n={self.n}, K={self.K}, {levels_shown(self.levels, self.single)})"
-
-    def _made(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> Sets:
-        made = object.__new__(Sets)
-        made._hold(mask, levels, single)
-        return made
-
-    def _hold(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> None:
-        for name, value in {"mask": mask, "levels": levels, "single": single}.items():
-            object.__setattr__(self, name, value)
-
-
-def _refuse_missing(mask: NDArray[Any]) -> None:
-    flat = mask.reshape(-1).tolist()
-    place = next((i for i, value in enumerate(flat) if is_missing(value)), None)
-    if place is not None:
-        row = place // (mask.size // len(mask))
-        raise InputError(
-            "mask must not be missing; {row} holds {value}. Say True or False, or drop such rows",
-            row=row,
-            value=flat[place],
-        )
 
 
 def _levels(level: Any, L: int, flat: bool) -> FloatArray:
