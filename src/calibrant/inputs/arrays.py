@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, shown
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
 
 Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 """The labels of classes, in the order of the columns."""
@@ -333,7 +334,7 @@ def refuse_not_positive(values: FloatArray, name: str) -> None:
     refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
 
 
-def locked(array: FloatArray) -> FloatArray:
+def locked(array: NDArray[T]) -> NDArray[T]:
     """Make the array read-only and return it."""
     array.flags.writeable = False
     return array
