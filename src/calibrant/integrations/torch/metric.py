@@ -24,6 +24,7 @@ from calibrant.integrations.torch.sums import (
     State,
     Sums,
     Whole,
+    check_label,
     empty,
     of_rows,
     over_processes,
@@ -112,7 +113,7 @@ class TorchMetric:
         self._options = {**entry.defaults, **options}
         self._pos_label: float | None = None if pos_label is None else float(pos_label)
         self._device = read_device(device)
-        self._sums = {0: sums_for_any(entry, self._options)}  # by the number of columns, 0 while it is not known
+        self._sums = {0: self._first_sums(entry)}  # by the number of columns, 0 while it is not known
         self._state: State | None = None
         self._columns = self._batches = 0
 
@@ -179,7 +180,7 @@ class TorchMetric:
         """Take in all rows of another metric of this process."""
         if not isinstance(other, TorchMetric):
             raise InputError(f"a TorchMetric takes in another one; got {shown(other)} ({type(other).__name__})")
-        self._check_holds(other._sums[0].label)
+        check_label(self._sums[0].label, other._sums[0].label)
         if other._state is not None:
             self._check_columns(other._columns)
             mine = (
@@ -211,6 +212,15 @@ class TorchMetric:
     def __repr__(self) -> str:
         return f"TorchMetric({self._name!r}, n={self.n})"
 
+    def _first_sums(self, entry: Entry[Any, Any]) -> Sums:
+        """Return the sums for the first kind of prediction that goes with these options."""
+        try:
+            return sums_for(entry, self._options, 1)
+        except InputError:
+            if "classes" not in entry.predictions:
+                raise
+            return sums_for(entry, self._options, 2)
+
     def _local(self) -> State:
         return self._state or empty(self._sums[0], self._device or "cpu")
 
@@ -241,10 +251,6 @@ class TorchMetric:
                 "use one TorchMetric for each kind of prediction"
             )
 
-    def _check_holds(self, label: str) -> None:
-        if label != self._sums[0].label:
-            raise SummaryError(f"this TorchMetric keeps the sums of {self._sums[0].label}; got those of {label}")
-
 
 def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums:
     """Return the sums that serve a verb with these options for K classes, or one probability per row if K is 1.
@@ -253,8 +259,10 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
     """
     if Grid not in entry.reads and entry.name not in SCORES:
         raise _unsupported(entry, {})
-    rows = entry.read(*_trial(K))
-    summary = entry.summarise(rows, entry.parse({**options, **_without_redraws(options)}))
+    few = (np.zeros(4, int), np.full((4, K), 1 / K)) if K > 1 else (np.arange(200) % 4 == 0, np.full(200, 0.25))
+    rows = entry.read(*few)
+    without_redraws = {"null": "asymptotic"} if options.get("null") == "auto" else {}
+    summary = entry.summarise(rows, entry.parse({**options, **without_redraws}))
     if isinstance(summary, Moments):
         entry.finish(summary, entry.parse(options))
         return ScoreSums(entry.name, options, summary.names)
@@ -266,28 +274,6 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
     except SummaryError:
         raise _unsupported(entry, options) from None
     return CellSums()
-
-
-def sums_for_any(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Sums:
-    """Return the sums for the first kind of prediction that goes with these options."""
-    try:
-        return sums_for(entry, options, 1)
-    except InputError:
-        if "classes" not in entry.predictions:
-            raise
-        return sums_for(entry, options, 2)
-
-
-def _trial(K: int) -> tuple[Any, Any]:
-    """Return rows with which every verb can do something."""
-    if K > 1:
-        return np.zeros(4, int), np.full((4, K), 1 / K)
-    return np.arange(200) % 4 == 0, np.full(200, 0.25)
-
-
-def _without_redraws(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the null that needs no scores to redraw outcomes from, where that is left open."""
-    return {"null": "asymptotic"} if options.get("null") == "auto" else {}
 
 
 def _unsupported(entry: Entry[Any, Any], options: Mapping[str, Any]) -> InputError:
