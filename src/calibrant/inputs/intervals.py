@@ -21,7 +21,7 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
     """Return columns (n, L), each contiguous, whether one column was given as 1-D, and eps of the dtype that came."""
     array = read_numbers(values, name)
     if array.ndim not in (1, 2):
-        call = _call_for_bounds(array.shape) if name in ("lower", "upper") else ""
+        call = _call_for_bounds(array) if name in ("lower", "upper") else ""
         advice = f". {call}" if call else ""
         raise InputError(
             f"{name} must have shape (n,), or (n, L) with one column per level; got shape {array.shape}{advice}"
@@ -51,10 +51,13 @@ def taken(columns: FloatArray, rows: Selection) -> FloatArray:
 P = ParamSpec("P")
 
 
-def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+def constructor(
+    usage: str, instead: Mapping[str, Callable[[Any], str]]
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Let a prediction refuse missing and unknown arguments by name; its signature stays as it is.
 
-    `advice` gets the name of the missing or unknown argument and all arguments that were given, and says what to do.
+    The error ends with `usage`, or with what `instead` says of the value of an unknown argument or, if one is missing,
+    of a given one.
     """
 
     def decorate(init: Callable[P, None]) -> Callable[P, None]:
@@ -68,7 +71,11 @@ def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Ca
             missing = [name for name in required if name not in named]
             if unknown or missing:
                 problem = f"has no argument {unknown[0]}" if unknown else f"needs {' and '.join(missing)}"
-                raise InputError(f"{type(args[0]).__name__} {problem}. {advice((unknown or missing)[0], named)}")
+                known = list(parameters)[1:]
+                hint = did_you_mean(unknown[0], known, spelled="{}=".format) if unknown else ""
+                advice = [instead[name](named[name]) for name in unknown[:1] or named if name in instead]
+                advice.append(f"{hint} {usage}".lstrip())
+                raise InputError(f"{type(args[0]).__name__} {problem}. {next(filter(None, advice))}")
             init(*args, **given)
 
         return checked
@@ -76,28 +83,23 @@ def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Ca
     return decorate
 
 
-def level_of_alpha(alpha: Any, name: str = "level") -> str:
+def level_of_alpha(alpha: Any) -> str:
     """Say which level an alpha stands for.
 
     >>> level_of_alpha(0.1)
     'Pass nominal coverage instead: level=0.9 for alpha=0.1'
     """
     found = as_number(alpha)
-    which = f"{name}={1 - found:.10g} for alpha={found:.10g}" if 0 < found < 1 else f"{name}= is 1 - alpha"
+    which = f"level={1 - found:.10g} for alpha={found:.10g}" if 0 < found < 1 else "level= is 1 - alpha"
     return f"Pass nominal coverage instead: {which}"
 
 
-def _interval_advice(name: str, given: Mapping[str, Any]) -> str:
-    usage = "Call it as Intervals(lower, upper, level), such as Intervals([0.0, 1.0], [2.0, 5.0], 0.9)"
-    if name == "alpha":
-        return level_of_alpha(given[name])
-    if name in given:
-        return f"{did_you_mean(name, ('lower', 'upper', 'level', 'crossed'), spelled='{}='.format)} {usage}".lstrip()
-    return _call_for_bounds(shape_of(given.get("lower"))) or usage
-
-
-def _call_for_bounds(shape: tuple[int, ...]) -> str:
-    """Return the call for bounds that stand in one array, or nothing."""
+def _call_for_bounds(bounds: Any) -> str:
+    """Return the call for bounds in one array, or nothing."""
+    try:
+        shape = np.shape(bounds)
+    except ValueError:  # rows of different lengths
+        return ""
     if len(shape) == 3 and shape[1] == 2:
         which, level = (", 0", "level") if shape[2] == 1 else ("", "levels")
         call = f"Intervals(bounds[:, 0{which}], bounds[:, 1{which}], {level})"
@@ -105,14 +107,6 @@ def _call_for_bounds(shape: tuple[int, ...]) -> str:
     if len(shape) == 2 and shape[1] == 2:
         return "Pass rows of (lower, upper) as Intervals(*numpy.transpose(bounds), level), with a level such as 0.9"
     return ""
-
-
-def shape_of(values: Any) -> tuple[int, ...]:
-    """Return the shape of whatever came, () if it has none."""
-    try:
-        return tuple(np.shape(values))
-    except ValueError:  # rows of different lengths
-        return ()
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -144,7 +138,10 @@ class Intervals(Checked):
     single: bool  # one level, given as a number: results are numbers, not arrays
     eps: float  # of the dtype the bounds came in
 
-    @constructor(_interval_advice)
+    @constructor(
+        "Call it as Intervals(lower, upper, level), such as Intervals([0.0, 1.0], [2.0, 5.0], 0.9)",
+        {"alpha": level_of_alpha, "lower": _call_for_bounds},
+    )
     def __init__(
         self,
         lower: ArrayLike,

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.errors import InputError, did_you_mean, shown
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, locked
 from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.intervals import Intervals, constructor, read_bounds, taken
 from calibrant.inputs.options import DIGITS, check_choice, levels_shown, place_of, read_levels
 
+USAGE = "Call it as Quantiles(values, levels), such as Quantiles([[1.0, 2.0, 4.0]], [0.1, 0.5, 0.9])"
 
-def _quantile_advice(name: str, given: Mapping[str, Any]) -> str:
-    usage = "Call it as Quantiles(values, levels), such as Quantiles([[1.0, 2.0, 4.0]], [0.1, 0.5, 0.9])"
-    if name in ("alpha", "alphas", "quantiles", "q"):
-        return f"Pass the probabilities of the quantiles as levels=. {usage}"
-    hint = did_you_mean(name, ("values", "levels", "crossed"), spelled="{}=".format) if name in given else ""
-    return f"{hint} {usage}".lstrip()
+
+def _levels_advice(value: object) -> str:
+    return f"Pass the probabilities of the quantiles as levels=. {USAGE}"
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -51,7 +48,7 @@ class Quantiles(Checked):
     single: bool
     eps: float  # of the dtype the values came in
 
-    @constructor(_quantile_advice)
+    @constructor(USAGE, dict.fromkeys(("alpha", "alphas", "quantiles", "q"), _levels_advice))
     def __init__(
         self, values: ArrayLike, levels: float | ArrayLike, crossed: Literal["raise", "sort"] = "raise"
     ) -> None:

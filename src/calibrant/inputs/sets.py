@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, did_you_mean, shown
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
 from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.intervals import constructor, level_of_alpha
 from calibrant.inputs.options import levels_shown, place_of, read_levels
 
-FEW_LABELS = 32
+MAX_LABELS_ADDED_SINGLY = 32
 LISTS_OF_LABELS = "Turn lists of labels into a mask first: [[k in labels for k in classes] for labels in sets]"
-
-
-def _set_advice(name: str, given: Mapping[str, Any]) -> str:
-    if name == "alpha":
-        return level_of_alpha(given[name])
-    usage = "Call it as Sets(mask, level), such as Sets([[True, False, True]], 0.9)"
-    return f"{did_you_mean(name, ('mask', 'level'), spelled='{}='.format)} {usage}".lstrip() if name in given else usage
 
 
 def _read_mask(mask: Any) -> NDArray[Any]:
@@ -58,7 +51,7 @@ class Sets(Checked):
     levels: FloatArray | None  # (L,)
     single: bool
 
-    @constructor(_set_advice)
+    @constructor("Call it as Sets(mask, level), such as Sets([[True, False, True]], 0.9)", {"alpha": level_of_alpha})
     def __init__(self, mask: ArrayLike, level: float | ArrayLike | None = None) -> None:
         array = _read_mask(mask)
         if array.dtype.kind == "O":  # such as a pandas frame of nullable columns
@@ -95,7 +88,7 @@ class Sets(Checked):
     def sizes(self) -> NDArray[np.int64]:
         """Number of labels in each set, (n, L)."""
         bits = self.mask.view(np.uint8)
-        if self.K > FEW_LABELS:
+        if self.K > MAX_LABELS_ADDED_SINGLY:
             return np.asarray(bits.sum(axis=1, dtype=np.uint32), dtype=np.int64)
         total = bits[:, 0].copy()
         for k in range(1, self.K):  # NumPy is slow to sum along a short axis
