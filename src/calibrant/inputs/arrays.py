@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -243,17 +243,23 @@ def read_array(values: Any, name: str) -> FloatArray:
 
 
 def read_parameters(**given: Any) -> tuple[FloatArray, ...]:
-    """Return parameters, each one number per row or one for all rows, as arrays of the same length."""
+    """Return finite parameters, each one number per row or one for all rows, as arrays of the same length."""
     columns = {name: read_array(values, name) for name, values in given.items()}
+    stretched = stretch(columns)
+    for name, column in columns.items():
+        refuse_not_finite(column, name)
+    return stretched
+
+
+def stretch(columns: Mapping[str, NDArray[T]]) -> tuple[NDArray[T], ...]:
+    """Return columns by name, each one number per row or one for all rows, in the same length and read-only."""
     for name, column in columns.items():
         if column.ndim > 1:
-            remedy = (
-                f"Pass {name}[:, 0]" if column.shape[1:] == (1,) else "Vector outcomes have the distribution MvNormal"
-            )
+            only = column.shape[1:] == (1,)
+            remedy = f"Pass {name}[:, 0]" if only else "Vector outcomes have the distribution MvNormal"
             raise InputError(
                 f"{name} must be one number per row, or one for all rows; got shape {column.shape}. {remedy}"
             )
-        refuse_not_finite(column, name)
     lengths = {name: len(column) for name, column in columns.items() if column.ndim == 1}
     n = max(lengths.values(), default=1)
     if any(length != n for length in lengths.values()):
@@ -262,7 +268,7 @@ def read_parameters(**given: Any) -> tuple[FloatArray, ...]:
             f"{' and '.join(columns)} must have the same number of rows; got {got}. "
             "A single number, not in a list, stands for all rows"
         )
-    return tuple(locked(np.full(n, column)) if column.ndim == 0 else column for column in columns.values())
+    return tuple(locked(np.broadcast_to(column, (n,)).copy()) for column in columns.values())
 
 
 def refuse_where(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import (
     FloatArray,
     Rng,
@@ -314,13 +314,8 @@ def _symmetric(cov: FloatArray) -> FloatArray:
     std = np.sqrt(variance)
     turned = cov.swapaxes(-2, -1)
     off = np.abs(cov - turned) > ASYMMETRY * (std[..., :, None] * std[..., None, :])
-    if off.any():
-        place = np.unravel_index(int(np.argmax(off)), off.shape)
-        where = ", ".join(f"{axis} {int(i)}" for axis, i in zip(axes, place, strict=True))
-        raise InputError(
-            f"cov must be symmetric; {where} is {shown(cov[place])} but across the diagonal {shown(turned[place])}. "
-            "If only rounding differs, pass (cov + cov.swapaxes(-1, -2)) / 2"
-        )
+    remedy = "If only rounding differs, pass (cov + cov.swapaxes(-1, -2)) / 2"
+    refuse_where(off, cov, "cov must be symmetric", remedy, axes=axes)
     if (cov != turned).any():
         cov = locked(cov / 2 + turned / 2)
     _refuse_indefinite(cov, std)
