@@ -147,12 +147,12 @@ class Samples(Checked, Distribution):
         low, high = ordered[:, a], ordered[:, b]
         return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
 
-    def _share(self, x: ArrayLike, holds: np.ufunc) -> FloatArray:
+    def _share(self, x: ArrayLike, compare: np.ufunc) -> FloatArray:
         points = self._points(x)
         columns = self._columns(points)
         shares = np.empty(columns.shape)
         for j, column in enumerate(columns.T):  # one point per row at a time: memory does not grow with k
-            shares[:, j] = np.count_nonzero(holds(self.held, column[:, None]), axis=1)
+            shares[:, j] = np.count_nonzero(compare(self.held, column[:, None]), axis=1)
         shares /= self.M
         return shares if points.ndim == 2 else shares[:, 0]
 

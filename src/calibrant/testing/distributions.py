@@ -55,8 +55,9 @@ def check_distribution(distribution: Distribution, *, draws: int = 10_000, seed:
 
     Notes
     -----
-    Only a few rows and points are checked, so passing is no proof. For distributions of vectors it checks shapes, rows
-    and that draws are reproducible, but not whether draws follow the density.
+    Only a few rows and points are checked, so passing does not prove that the methods agree everywhere. For
+    distributions of vectors it checks shapes, rows and that draws are reproducible, but not whether draws follow the
+    density.
 
     Examples
     --------
@@ -240,7 +241,7 @@ def _answers(distribution: Distribution, method: str) -> bool:
                 getattr(distribution, method)(np.full((distribution.n, *distribution.shape), 0.5))
     except NotApplicableError:
         return False
-    except Exception:  # what is wrong is said where the method is checked
+    except Exception:  # the check of this method reports it
         return True
     return True
 

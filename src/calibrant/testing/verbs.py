@@ -72,7 +72,7 @@ def check_verb(
     seed
         Seed of the small data sets.
     **options
-        Options of the verb. One with a value for every row is given as a `PerRow`, which holds the values to draw from.
+        Options of the verb. One with a value for every row is given as a `PerRow`, which has the values to draw from.
 
     Raises
     ------

@@ -41,8 +41,8 @@ class TorchMetric:
     """A verb over batches of tensors: `update`, `compute`, `reset`, as in torchmetrics, but outcomes come first.
 
     No row is kept: the state is a few float64 tensors of a fixed size (365 kB for binned errors, under 200 bytes for
-    scores) on the device of the predictions, and `update` never waits for that device. If a process group of
-    ``torch.distributed`` is there, `compute` gives every process the value of the rows of all.
+    scores) on the device of the predictions, and `update` never waits for that device. If there is a process group
+    of ``torch.distributed``, `compute` gives every process the value of the rows of all.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class TorchMetric:
         self._columns = self._batches = 0
 
     def update(self, y: Tensor, prediction: Tensor, weights: Tensor | None = None) -> None:
-        """Take in a batch, which may be empty; `torch.compile` leaves it as it is."""
+        """Add a batch, which may be empty; `torch.compile` leaves this method as it is."""
         import torch
 
         if torch.compiler.is_compiling():
@@ -153,7 +153,7 @@ class TorchMetric:
         return find(self._name).of_summary(self.sync(group), find(self._name).parse(self._options))
 
     def sync(self, group: Any = None) -> Summary:
-        """Return the summary of the rows of all processes; what this one knows stays as it is."""
+        """Return the summary of the rows of all processes; the state of this one does not change."""
         import torch.distributed as dist
 
         if not (dist.is_available() and dist.is_initialized()):
@@ -177,7 +177,7 @@ class TorchMetric:
         self._columns = self._batches = 0
 
     def merge(self, other: TorchMetric) -> None:
-        """Take in all rows of another metric of this process."""
+        """Add all rows of another metric of this process."""
         if not isinstance(other, TorchMetric):
             raise InputError(f"a TorchMetric takes in another one; got {shown(other)} ({type(other).__name__})")
         check_label(self._sums[0].label, other._sums[0].label)
@@ -190,12 +190,12 @@ class TorchMetric:
             self._columns = other._columns
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that is known of the rows of this process, for ``torch.save``."""
+        """Return the state of the rows of this process, for ``torch.save``."""
         tensors = {name: tensor.clone() for name, tensor in self._local()._asdict().items()}
         return {"holds": self._sums[0].label, "columns": self._columns, "batches": self._batches, **tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a `state_dict`, forgetting all rows so far."""
+        """Continue from a `state_dict`, forgetting all rows so far."""
         loaded, columns, batches = read_state(state, self.state_dict(), self._sums[0])
         self._sums_for(columns)  # refuses columns that the verb does not serve
         self._state = loaded if self._device is None else loaded.to(self._device)
@@ -213,7 +213,7 @@ class TorchMetric:
         return f"TorchMetric({self._name!r}, n={self.n})"
 
     def _first_sums(self, entry: Entry[Any, Any]) -> Sums:
-        """Return the sums for the first kind of prediction that goes with these options."""
+        """Return the sums for the first kind of prediction that these options allow."""
         try:
             return sums_for(entry, self._options, 1)
         except InputError:

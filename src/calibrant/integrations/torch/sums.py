@@ -183,7 +183,7 @@ class State(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """The state of all processes; the most and the fewest columns of their predictions; whose fault it holds."""
+    """The state of all processes; the most and the fewest columns of their predictions; the rank with the fault."""
 
     state: State
     most: int
@@ -326,7 +326,7 @@ def _read_tensor(value: Any, name: str) -> Tensor:
 
 
 def _check_values(state: State, columns: int, sums: Sums) -> None:
-    """Refuse sums that no rows have; where a bad row is remembered, the sums are of no consequence."""
+    """Refuse sums that no rows have; where a bad row is recorded, the sums are not used."""
     labels, fault = state.labels, state.fault
     _refuse("labels of a state must be numbers", labels, labels.isnan())
     _refuse("fault of a state must begin with 0 or 1", fault[:1], (fault[:1] != 0) & (fault[:1] != 1))
