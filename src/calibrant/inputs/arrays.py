@@ -252,7 +252,7 @@ def read_parameters(**given: Any) -> tuple[FloatArray, ...]:
 
 
 def stretch(columns: Mapping[str, NDArray[T]]) -> tuple[NDArray[T], ...]:
-    """Return columns by name, each one number per row or one for all rows, in the same length and read-only."""
+    """Return columns, each one number per row or one for all rows, in the same length; they are made read-only."""
     for name, column in columns.items():
         if column.ndim > 1:
             only = column.shape[1:] == (1,)
@@ -268,7 +268,7 @@ def stretch(columns: Mapping[str, NDArray[T]]) -> tuple[NDArray[T], ...]:
             f"{' and '.join(columns)} must have the same number of rows; got {got}. "
             "A single number, not in a list, stands for all rows"
         )
-    return tuple(locked(np.broadcast_to(column, (n,)).copy()) for column in columns.values())
+    return tuple(locked(column if column.ndim else np.full(n, column)) for column in columns.values())
 
 
 def refuse_where(

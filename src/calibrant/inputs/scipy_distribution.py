@@ -47,7 +47,7 @@ class ScipyDistribution(Checked, Distribution):
             )
         names = [f"args[{i}]" for i in range(len(frozen.args))]
         values = {**dict(zip(names, frozen.args, strict=True)), **frozen.kwds}
-        columns = {name: read_numbers(value, name) for name, value in values.items()}
+        columns = {name: read_numbers(value, name).copy() for name, value in values.items()}
         for name, column in columns.items():
             if column.size == 0:
                 raise InputError(f"{name} of the distribution is empty; at least one row is needed")
