@@ -1,5 +1,7 @@
 """What `tests/conftest.py` offers: a search for compiled modules that were cut short, loops that name their cases."""
 
+import inspect
+import os
 import py_compile
 import subprocess
 import sys
@@ -23,18 +25,21 @@ def test_compiled_modules_that_are_cut_short_are_found(tmp_path, unreadable_byte
     assert unreadable_bytecode(tmp_path) == [cut]
 
 
-def test_a_session_that_leaves_one_fails(tmp_path):
+def test_a_session_that_leaves_one_fails(tmp_path, unreadable_bytecode):
     """The hook in a small project of its own, whose only test passes."""
     tests, package = tmp_path / "tests", tmp_path / "src" / "package"
     tests.mkdir()
     package.mkdir(parents=True)
     (package / "module.py").write_text("NUMBERS = [1, 2, 3]\n")
-    (tests / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
+    hook = unreadable_bytecode.__globals__["pytest_sessionfinish"]
+    head = "import marshal\nimport sys\nfrom pathlib import Path\n\nimport pytest\n\n"
+    (tests / "conftest.py").write_text(head + inspect.getsource(unreadable_bytecode) + inspect.getsource(hook))
     (tests / "test_one.py").write_text("def test_one():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tests)]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
     def run():
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
     cut = compiled(package / "module.py")
     done = run()

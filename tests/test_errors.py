@@ -148,8 +148,10 @@ def raised():
     root = Path(calibrant.__file__).parent
     for path in sorted(root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = getattr(getattr(node, "func", None), "id", getattr(getattr(node, "func", None), "attr", ""))
-            if isinstance(node, ast.Call) and name in ERRORS and all(keyword.arg for keyword in node.keywords):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in ERRORS and all(keyword.arg for keyword in node.keywords):
                 texts = [
                     part for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Constant)
                 ]

@@ -182,8 +182,11 @@ REFUSED = {
     "number": (0.5, ["one value per row", "the single value 0.5 (float)"]),
     "ragged": ([[0.1, 0.9], [0.5]], ["prediction is not a regular array"]),
     "sparse": (sparse.csr_array(np.eye(2)), ["sparse csr_array", "prediction.toarray()"]),
-    "masked": (np.ma.array([0.1, 0.2], mask=[False, True]), ["masked value at row 1", "drop masked rows"]),
-    "masked matrix": (np.ma.array(np.eye(2), mask=np.eye(2)[::-1] > 0), ["masked value at row 0"]),
+    "masked": (
+        np.ma.array([0.1, 0.2], mask=[False, True]),
+        ["prediction must not be masked; row 1", "Drop masked rows"],
+    ),
+    "masked matrix": (np.ma.array(np.eye(2), mask=np.eye(2)[::-1] > 0), ["row 0, column 1 is 0.0"]),
 }
 
 
@@ -401,7 +404,7 @@ REFUSED_PARAMETERS = {
     "too large": (([10**400, 1], 1), ["mean must be numbers that float64 can hold", "too large"]),
     "missing argument": ((None, 1), ["mean is missing", "None"]),
     "ragged": (([[1, 2], [3]], 1), ["mean is not a regular array"]),
-    "masked": ((np.ma.array([1.0, 2.0], mask=[0, 1]), 1), ["mean has a masked value at row 1"]),
+    "masked": ((np.ma.array([1.0, 2.0], mask=[0, 1]), 1), ["mean must not be masked; row 1"]),
 }
 
 

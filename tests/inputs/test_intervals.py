@@ -182,7 +182,7 @@ class TestRefusedBounds:
 
     def test_missing(self, refusal):
         message = refusal(read_bounds, [0.0, 1.0, np.nan], "upper")
-        assert message == "upper must not be missing; row 2 is nan. Drop or repair such rows"
+        assert message == "upper must not be missing; row 2 is nan (missing). Drop or repair such rows"
         table = np.zeros((4, 3))
         table[3, 1] = table[3, 2] = np.nan
         assert "row 3, column 1 is nan" in refusal(read_bounds, table, "upper")

@@ -73,8 +73,8 @@ class TestWeightlessRows:
 
 
 OUT_OF_RANGE = {
-    "NaN": ([0.1, np.nan, 0.3], ["[0, 1]", "row 1 is nan (missing)", "drop or repair"]),
-    "None": ([0.1, None, 0.3], ["[0, 1]", "row 1 is", "missing", "drop or repair"]),
+    "NaN": ([0.1, np.nan, 0.3], ["[0, 1]", "row 1 is nan (missing)", "Drop or repair"]),
+    "None": ([0.1, None, 0.3], ["[0, 1]", "row 1 is", "missing", "Drop or repair"]),
     "infinite": ([0.1, np.inf, 0.3], ["[0, 1]", "row 1 is inf"]),
     "minus infinite": ([0.1, -np.inf, 0.3], ["[0, 1]", "row 1 is -inf"]),
     "a little above": ([0.1, 1 + 1e-7, 0.3], ["[0, 1]", "row 1 is 1.0000001", "numpy.clip"]),

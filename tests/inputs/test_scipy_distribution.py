@@ -94,9 +94,15 @@ REFUSED = {
     "missing": (stats.norm([0.0, np.nan], 1.0), ["row 1 is norm(nan, 1.0)", "no parameter may be missing"]),
     "infinite": (stats.norm([np.inf, 0.0], 1.0), ["row 0 is norm(inf, 1.0)"]),
     "infinite and bounded": (stats.uniform(scale=[1.0, np.inf]), ["row 1 is uniform(scale=inf)", "locations finite"]),
-    "a column": (stats.norm(np.zeros((3, 1)), 1.0), ["parameter 0 of the distribution", "(3, 1)"]),
-    "empty": (stats.norm(np.zeros(0), 1.0), ["parameter 0 of the distribution is empty"]),
-    "a list of one": (stats.norm(np.zeros(3), scale=[1.0]), ["same number of rows", "[1, 3]", "single number"]),
+    "a column": (
+        stats.norm(np.zeros((3, 1)), 1.0),
+        ["args[0] must be one number per row", "(3, 1)", "Pass args[0][:, 0]"],
+    ),
+    "empty": (stats.norm(np.zeros(0), 1.0), ["args[0] of the distribution is empty"]),
+    "a list of one": (
+        stats.norm(np.zeros(3), scale=[1.0]),
+        ["same number of rows; got 3 of args[0] and 1 of scale", "single number"],
+    ),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import Sets
-from calibrant.inputs.sets import FEW_LABELS
+from calibrant.inputs.sets import MAX_LABELS_ADDED_SINGLY
 
 MASK = np.array([[True, False, True], [False, False, False], [True, True, True]])
 
@@ -40,7 +40,7 @@ class TestMade:
         for frame in (pd.DataFrame(columns), pd.DataFrame(columns).astype("boolean"), pl.DataFrame(columns)):
             assert Sets(frame).sizes[:, 0].tolist() == [2, 1]
 
-    @pytest.mark.parametrize("K", [2, FEW_LABELS, FEW_LABELS + 1, 300])
+    @pytest.mark.parametrize("K", [2, MAX_LABELS_ADDED_SINGLY, MAX_LABELS_ADDED_SINGLY + 1, 300])
     def test_sizes_of_many_labels(self, K):
         mask = np.random.default_rng(0).random((20, K, 2)) < 0.9
         found = Sets(mask).sizes

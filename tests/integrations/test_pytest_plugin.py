@@ -1,5 +1,7 @@
 """The fixture in pytest runs of its own."""
 
+import os
+import re
 import subprocess
 import sys
 
@@ -11,98 +13,31 @@ from calibrant.errors import InputError
 
 pytest_plugins = ("pytester",)
 
-HEAD = """
+MODULE = """
 import numpy as np
 import pytest
 
 p = np.random.default_rng(0).random(2000)
 right = np.random.default_rng(1).random(2000) < p
 timid = np.random.default_rng(1).random(2000) < np.where(p < 0.5, p**2 * 2, 1 - 2 * (1 - p) ** 2)
-"""
 
-
-@pytest.fixture
-def outcome(pytester, monkeypatch):
-    """Return a function that runs a test module in a new pytest and returns what came out."""
-
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(body):
-        pytester.makeini("[pytest]\nfilterwarnings = error")
-        pytester.makepyfile(HEAD + body)
-        return pytester.runpytest_subprocess()
-
-    return run
-
-
-def test_calibrated_predictions_pass(outcome):
-    result = outcome(
-        """
-def test_model(assert_calibrated):
+def test_right(assert_calibrated):
     assert_calibrated(right, p)
     assert_calibrated(right, p, max_ece=0.05)
     assert_calibrated(right, p, weights=np.linspace(1, 2, 2000), tests=["kolmogorov_smirnov_test"], level=0.95)
-"""
-    )
-    result.assert_outcomes(passed=1)
 
-
-def test_the_failure_says_what_was_found(outcome):
-    result = outcome(
-        """
-def test_model(assert_calibrated):
+def test_timid(assert_calibrated):
     assert_calibrated(timid, p)
-"""
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            ">       assert_calibrated(timid, p)",
-            "E       AssertionError: These predictions are not calibrated (p < 0.001).",
-            "E       When it says * %, it happens * % of the time (200 rows; if calibrated, * % to * %).",
-            "E       Predictions are too timid (under-confident): *",
-            "E       kuiper_test: estimate 0.0*, p-value *e-*",
-            "E       spiegelhalter_test: estimate -0.0*, p-value *e-*",
-            "E       rejected by a p-value below 0.005 (level 0.99, number of tests 2)",
-            "E       ece: 0.*",
-            "E       n = 2,000",
-        ],
-        consecutive=False,
-    )
-    result.stdout.fnmatch_lines(["FAILED *::test_model - AssertionError: These predictions are not calibrated*"])
-    result.stdout.no_fnmatch_line("*pytest_plugin.py*")  # the traceback ends in the user's test
 
-
-def test_an_error_above_the_limit_fails(outcome):
-    result = outcome(
-        """
-def test_model(assert_calibrated):
+def test_limit(assert_calibrated):
     assert_calibrated(right, p, max_ece=0.001)
-"""
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *AssertionError: The expected calibration error is 0.0*, above max_ece=0.001."])
-    result.stdout.no_fnmatch_line("*not calibrated*")
 
-
-def test_bad_input_is_an_error_of_calibrant(outcome):
-    result = outcome(
-        """
 def test_logits(assert_calibrated):
     assert_calibrated(right, 10 * p)
 
 def test_classes(assert_calibrated):
     assert_calibrated(right, np.column_stack([1 - p, p]), tests=(), max_ece=0.5)
-"""
-    )
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["E *InputError: prediction must lie in [[]0, 1]*"])
-    result.stdout.fnmatch_lines(["E *InputError: assert_calibrated judges one probability per row*top_label(y, P)*"])
 
-
-def test_works_with_raises_and_with_fixtures_of_any_scope(outcome):
-    result = outcome(
-        """
 @pytest.fixture(scope="session")
 def model(assert_calibrated):
     assert_calibrated(right, p)
@@ -116,12 +51,59 @@ def test_model(model, assert_calibrated):
 def test_known_to_be_off(assert_calibrated):
     assert_calibrated(timid, p)
 """
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Return what a new pytest prints: the report of each failure by the name of its test, and all of it under ""."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "test_module.py").write_text(MODULE)
+    (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_module.py"]
+    environment = {**os.environ, "COLUMNS": "160"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    _, *parts = re.split(r"^_+ (test_\w+) _+$", done.stdout, flags=re.MULTILINE)
+    return {"": done.stdout, **dict(zip(parts[::2], parts[1::2], strict=True))}
+
+
+def test_outcomes(run):
+    """Calibrated predictions pass, `pytest.raises` and fixtures of any scope work, an expected failure is one."""
+    assert re.search(r"^=+ 4 failed, 2 passed, 1 xfailed in ", run[""], re.MULTILINE), run[""]
+    assert set(run) == {"", "test_timid", "test_limit", "test_logits", "test_classes"}
+
+
+def test_the_failure_says_what_was_found(run):
+    lines = [
+        ">       assert_calibrated(timid, p)",
+        "E       AssertionError: These predictions are not calibrated (p < 0.001).",
+        "E       When it says * %, it happens * % of the time (200 rows; if calibrated, * % to * %).",
+        "E       Predictions are too timid (under-confident): *",
+        "E       kuiper_test: estimate 0.0*, p-value *e-*",
+        "E       spiegelhalter_test: estimate -0.0*, p-value *e-*",
+        "E       rejected by a p-value below 0.005 (level 0.99, number of tests 2)",
+        "E       ece: 0.*",
+        "E       n = 2,000",
+    ]
+    pytest.LineMatcher(run["test_timid"].splitlines()).fnmatch_lines(lines)
+    assert "pytest_plugin.py" not in run["test_timid"]  # the traceback ends in the user's test
+    assert "FAILED test_module.py::test_timid - AssertionError: These predictions are not calibrated" in run[""]
+
+
+def test_an_error_above_the_limit_fails(run):
+    words = r"AssertionError: The expected calibration error is 0\.0\d*, above max_ece=0\.001\."
+    assert re.search(words, run["test_limit"])
+    assert "not calibrated" not in run["test_limit"]
+
+
+def test_bad_input_is_an_error_of_calibrant(run):
+    assert "InputError: prediction must lie in [0, 1]" in run["test_logits"]
+    assert re.search(
+        r"InputError: assert_calibrated judges one probability per row.*top_label\(y, P\)", run["test_classes"]
     )
-    result.assert_outcomes(passed=1, xfailed=1)
 
 
 def test_pytest_lists_the_fixture(pytester):
-    result = pytester.runpytest_subprocess("--fixtures")
+    result = pytester.runpytest_inprocess("--fixtures")
     result.stdout.fnmatch_lines(["assert_calibrated [[]session scope[]] -- *pytest_plugin.py:*"])
     result.stdout.fnmatch_lines(["    Return *assert_calibrated(y, p, *max_ece=None)*"])
 
@@ -141,8 +123,8 @@ class TestRule:
         rng = np.random.default_rng(3)
         seen = set()
         for _ in range(60):
-            p = rng.random(200)
-            y = rng.random(200) < 0.5 + 0.8 * (p - 0.5)
+            p = rng.random(600)
+            y = rng.random(600) < 0.5 + 0.88 * (p - 0.5)
             single = [kuiper_test(y, p).pvalue, spiegelhalter_test(y, p).pvalue]
             expected = 2 * min(single) < 0.1
             assert rejected(assert_calibrated, y, p, level=0.9) == expected
@@ -153,8 +135,8 @@ class TestRule:
         rng = np.random.default_rng(4)
         failures = 0
         for _ in range(400):
-            p = rng.random(300)
-            failures += rejected(assert_calibrated, rng.random(300) < p, p, level=0.9)
+            p = rng.random(600)
+            failures += rejected(assert_calibrated, rng.random(600) < p, p, level=0.9)
         assert failures <= 55  # 40 expected at most, standard deviation 6
 
     def test_tests_by_name_by_function_or_alone(self, assert_calibrated, M):

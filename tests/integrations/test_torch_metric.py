@@ -594,7 +594,7 @@ class TestState:
             (
                 "sums",
                 lambda t: t * (t.new_tensor(range(11)) != 2)[:, None],
-                "a state must have weight exactly where it has rows",
+                "weights of a state must be positive exactly where it has rows; got 0",
             ),
             ("sums", lambda t: 0 * t, "a state of 0 rows cannot have 1 columns and 1 as its largest weight"),
             ("sums", lambda t: t.float(), "sums of a state must be of type float64; got float32"),

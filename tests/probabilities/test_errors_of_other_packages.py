@@ -91,7 +91,7 @@ class TestBadScores:
         p[0] = np.nan
         message = refusal(verb, y, p)
         assert "row 0 is nan (missing)" in message
-        assert "drop or repair such rows" in message
+        assert "Drop or repair such rows" in message
 
     def test_a_little_above_one(self, verb, refusal, D1):
         # torchmetrics 0.1524; relplot, netcal, uncertainty-calibration: a number.

@@ -54,7 +54,7 @@ class TestCheckVerb:
         verb = mean_of(broken)
         subject = Subject(find(verb), "one interval")
         with pytest.raises(AssertionError):
-            PROPERTIES[lacking](subject, np.random.default_rng(0))
+            PROPERTIES[lacking].check(subject, np.random.default_rng(0))
         with pytest.raises(AssertionError, match=f"'{lacking}' on the data 'one interval'"):
             check_verb(verb, data=["one interval"])
 
@@ -66,7 +66,7 @@ class TestCheckVerb:
 
         verb = mean_of(scores)
         with pytest.raises(AssertionError, match="an input was modified"):
-            PROPERTIES["inputs are not modified"](Subject(find(verb), "one interval"), np.random.default_rng(0))
+            PROPERTIES["inputs are not modified"].check(Subject(find(verb), "one interval"), np.random.default_rng(0))
 
     @pytest.mark.usefixtures("entered")
     def test_a_kind_without_data(self):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.summary import Summary
 from calibrant.errors import SummaryError, shown
-from calibrant.inputs.labels import SOME
+from calibrant.inputs.labels import MAX_LABELS_NAMED
 from calibrant.inputs.probabilities import Binary, Classes
 
 
@@ -136,4 +136,4 @@ class LabelsSeen(Summary):
 
 def _some(labels: Iterable[str]) -> tuple[str, ...]:
     """Return the first few different labels, sorted."""
-    return tuple(sorted(set(labels))[:SOME])
+    return tuple(sorted(set(labels))[:MAX_LABELS_NAMED])

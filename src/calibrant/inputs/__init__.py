@@ -1,1 +1,1 @@
-"""The one boundary: whatever a user holds comes in, typed and checked predictions come out."""
+"""The one boundary: whatever a user passes comes in, typed and checked predictions come out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, shown
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
 
 Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 """The labels of classes, in the order of the columns."""
@@ -23,13 +24,16 @@ Rng: TypeAlias = np.random.Generator | int
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf")  # read through narwhals
 LIGHTEST, HEAVIEST = 1e-100, 1e100  # limits of the largest weight: neither it nor its square leaves float64
+EXACT = 2**53  # float64 represents all whole numbers up to here
 NEGLIGIBLE = 1e-40  # share of the largest weight below which a weight changes no digit of any result
 
 
 def as_array(values: Any, *, name: str) -> NDArray[Any]:
     """Return `values` as an array of numbers, booleans or objects, without the index or labels of its container."""
     if isinstance(values, np.ma.MaskedArray):
-        return _unmasked(values, name)
+        mask = np.ma.getmaskarray(values)
+        refuse_where(mask, values.data, f"{name} must not be masked", "Drop masked rows first")
+        return np.asarray(values.data)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
     if values is None:
@@ -51,11 +55,18 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
 
 def is_missing(value: Any) -> bool:
     """Tell whether a Python object stands for a missing value."""
-    return (
-        value is None
-        or type(value).__name__ in ("NAType", "NaTType")
-        or (isinstance(value, (float, np.floating)) and math.isnan(value))
-    )
+    if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
+        return bool(value != value)  # noqa: PLR0124  # NaN and NaT differ from themselves
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def missing_mask(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where values are missing."""
+    if array.dtype.kind == "O":
+        return np.fromiter(map(is_missing, array.reshape(-1).tolist()), bool, array.size).reshape(array.shape)
+    if array.dtype.kind in "fmM":
+        return np.asarray(array != array)  # noqa: PLR0124
+    return np.zeros(array.shape, bool)
 
 
 def is_number(value: object) -> bool:
@@ -84,28 +95,17 @@ def read_objects(
     array: NDArray[Any], name: str, expected: str = "real numbers", *, booleans: bool = True
 ) -> NDArray[Any]:
     """Return Python objects as an array of numbers, or refuse the first that is not a number, with its row."""
-    flat = array.reshape(-1).tolist()
-    truths = booleans and all(isinstance(value, (bool, np.bool_)) for value in flat)
-    columns = max(1, len(flat) // max(1, len(array))) if array.ndim else 1
-    for i, value in enumerate(flat):
-        if not (truths or is_number(value) or is_missing(value)):
+    numbers = numbers_of_objects(array)
+    if numbers is not None and (booleans or numbers.dtype.kind != "b"):
+        return numbers
+    for i, value in enumerate(array.reshape(-1).tolist()):
+        if not (is_number(value) or is_missing(value)):
             raise InputError(
                 f"{name} must be {expected}; {{row}} is {{value}} ({type(value).__name__})",
-                row=i // columns,
+                row=i // (array.size // len(array)),
                 value=value,
             )
-    numbers = numbers_of_objects(array)
-    if numbers is None:
-        raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
-    return numbers
-
-
-def _unmasked(values: np.ma.MaskedArray[Any, Any], name: str) -> NDArray[Any]:
-    mask = np.ma.getmaskarray(values)
-    if mask.any():
-        row = int(np.argmax(mask.reshape(len(mask), -1).any(axis=1))) if mask.ndim else 0
-        raise InputError("{name} has a masked value at {row}; drop masked rows first", name=name, row=row)
-    return np.asarray(values.data)
+    raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
 
 
 def _from_torch(values: Any, name: str) -> NDArray[Any]:
@@ -176,6 +176,11 @@ def take_weights(weights: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
     return unit_weights(rows.size) if is_unit(weights) else weights[rows]
 
 
+def kept_rows(weights: FloatArray) -> NDArray[np.intp] | None:
+    """Return the numbers of the rows with positive weight; None if all have it."""
+    return None if is_unit(weights) or weights.min() > 0 else np.flatnonzero(weights)
+
+
 def pair_weight(weights: FloatArray, count: NDArray[np.int64] | None = None) -> float:
     """Return Σ_{i≠j} w_i w_j as a sum of positive terms, over rows or over `count` equal rows each."""
     if count is None:
@@ -199,9 +204,7 @@ def read_weights(weights: Any, n: int) -> FloatArray:
         raise InputError(f"weights must be numbers; got values of type {array.dtype}, such as {shown(array[0])}")
     w = array.astype(np.float64)
     bad = ~(np.isfinite(w) & (w >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError("weights must be finite and at least 0; {row} is {value}", row=row, value=array[row])
+    refuse_where(bad, array, "weights must be finite and at least 0", "Drop or repair such rows")
     heaviest = float(w.max())
     if heaviest == 0:
         raise InputError("weights must not all be 0; leave weights out for equal weights")
@@ -240,17 +243,23 @@ def read_array(values: Any, name: str) -> FloatArray:
 
 
 def read_parameters(**given: Any) -> tuple[FloatArray, ...]:
-    """Return parameters, each one number per row or one for all rows, as arrays of the same length."""
+    """Return finite parameters, each one number per row or one for all rows, as arrays of the same length."""
     columns = {name: read_array(values, name) for name, values in given.items()}
+    stretched = stretch(columns)
+    for name, column in columns.items():
+        refuse_not_finite(column, name)
+    return stretched
+
+
+def stretch(columns: Mapping[str, NDArray[T]]) -> tuple[NDArray[T], ...]:
+    """Return columns, each one number per row or one for all rows, in the same length; they are made read-only."""
     for name, column in columns.items():
         if column.ndim > 1:
-            remedy = (
-                f"Pass {name}[:, 0]" if column.shape[1:] == (1,) else "Vector outcomes have the distribution MvNormal"
-            )
+            only = column.shape[1:] == (1,)
+            remedy = f"Pass {name}[:, 0]" if only else "Vector outcomes have the distribution MvNormal"
             raise InputError(
                 f"{name} must be one number per row, or one for all rows; got shape {column.shape}. {remedy}"
             )
-        refuse_not_finite(column, name)
     lengths = {name: len(column) for name, column in columns.items() if column.ndim == 1}
     n = max(lengths.values(), default=1)
     if any(length != n for length in lengths.values()):
@@ -259,33 +268,70 @@ def read_parameters(**given: Any) -> tuple[FloatArray, ...]:
             f"{' and '.join(columns)} must have the same number of rows; got {got}. "
             "A single number, not in a list, stands for all rows"
         )
-    return tuple(locked(np.full(n, column)) if column.ndim == 0 else column for column in columns.values())
+    return tuple(locked(column if column.ndim else np.full(n, column)) for column in columns.values())
 
 
 def refuse_where(
-    bad: NDArray[np.bool_], values: NDArray[Any], expected: str, remedy: str, *, axes: tuple[str, ...] = ("row",)
+    bad: NDArray[np.bool_],
+    values: NDArray[Any],
+    expected: str,
+    remedy: str,
+    *,
+    axes: tuple[str, ...] = ("row", "column"),
+    rows: NDArray[np.intp] | None = None,
 ) -> None:
-    """Raise an error that shows the first bad value and its place; `axes` are the names of the dimensions."""
+    """Raise an error that shows the first bad value and its place.
+
+    `axes` are the names of the first dimensions; others are not named. `rows` are the caller's row numbers, if rows
+    were dropped.
+    """
     if not bad.any():
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
     if len(place) == 0:
         raise InputError(f"{expected}; got {shown(values[()])}. {remedy}")
-    named = [(axis, int(i)) for axis, i in zip(axes, place, strict=True)]
+    named = {axis: int(i) for axis, i in zip(axes, place, strict=False)}
+    row, value = named.get("row"), values[place]
+    where = ", ".join("{row}" if axis == "row" else f"{axis} {i}" for axis, i in named.items())
     raise InputError(
-        "{expected}; "
-        + ", ".join("{row}" if axis == "row" else f"{axis} {i}" for axis, i in named)
-        + " is {value}. {remedy}",
+        "{expected}; " + where + " is {value}" + (" (missing)" if is_missing(value) else "") + ". {remedy}",
         expected=expected,
-        row=dict(named).get("row"),
-        value=values[place],
+        row=row if rows is None or row is None else int(rows[row]),
+        value=value,
         remedy=remedy,
     )
 
 
-def refuse_not_finite(values: FloatArray, name: str, *, axes: tuple[str, ...] = ("row",)) -> None:
-    """Raise an error that shows the first missing or infinite value."""
-    refuse_where(~np.isfinite(values), values, f"{name} must be finite", "Drop or repair such rows", axes=axes)
+def is_finite(values: NDArray[Any]) -> bool:
+    """Tell whether all numbers are finite; if their sum is, one pass without a temporary array shows it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum(dtype=np.promote_types(values.dtype, np.float32))
+    return bool(np.isfinite(total) or np.isfinite(values).all())
+
+
+def refuse_not_finite(values: FloatArray, name: str, **place: Any) -> None:
+    """Raise an error that shows the first missing or infinite value; `place` is as in `refuse_where`."""
+    if not is_finite(values):
+        refuse_where(~np.isfinite(values), values, f"{name} must be finite", "Drop or repair such rows", **place)
+
+
+def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | None = None) -> None:
+    """Raise an error that shows the first whole number that float64 cannot hold.
+
+    >>> refuse_rounded(np.array([2**53, 2**53 + 1]), "y")
+    Traceback (most recent call last):
+    calibrant.errors.InputError: y must be numbers that float64 can hold; row 1 is 9007199254740993. Whole numbers ...
+    """
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or values.size == 0:
+        return
+    if values.max() <= EXACT and values.min() >= -EXACT:
+        return
+    rounded = values.astype(np.float64)
+    beyond = rounded >= float(np.iinfo(values.dtype).max)  # rounded up to a number that does not come back
+    bad = np.where(beyond, 0.0, rounded).astype(values.dtype) != values
+    remedy = "Whole numbers beyond 2**53 are rounded: subtract a common offset first"
+    expected = f"{name} must be numbers that float64 can hold"
+    refuse_where(bad, values, expected, remedy, rows=rows)
 
 
 def refuse_not_positive(values: FloatArray, name: str) -> None:
@@ -294,7 +340,7 @@ def refuse_not_positive(values: FloatArray, name: str) -> None:
     refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
 
 
-def locked(array: FloatArray) -> FloatArray:
+def locked(array: NDArray[T]) -> NDArray[T]:
     """Make the array read-only and return it."""
     array.flags.writeable = False
     return array

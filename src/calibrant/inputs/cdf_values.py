@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from calibrant.inputs.arrays import FloatArray, read_parameters, refuse_where
-from calibrant.inputs.distribution import Selection
+from calibrant.inputs.distribution import Checked, Selection
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class CdfValues:
+class CdfValues(Checked):
     """F(y) of the predictive distribution of each row, and F(y-) where the distribution has atoms.
 
     Parameters
@@ -35,22 +35,11 @@ class CdfValues:
         for values, name in ((high, "at"), (low, "below")):
             refuse_where(~((values >= 0) & (values <= 1)), values, f"{name} must lie in [0, 1]", "It is a probability")
         refuse_where(low > high, low, "below must not exceed at", "It is P(Y < y), and at is P(Y <= y)")
-        self._hold(high, low)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.at)
+        self._hold(at=high, below=low)
 
     def take(self, rows: Selection) -> CdfValues:
         """Return these rows alone."""
-        made = object.__new__(CdfValues)
-        made._hold(self.at[rows], self.below[rows])
-        return made
+        return self._with(at=self.at[rows], below=self.below[rows])
 
     def __repr__(self) -> str:
         return f"CdfValues(n={self.n})"
-
-    def _hold(self, at: FloatArray, below: FloatArray) -> None:
-        object.__setattr__(self, "at", at)
-        object.__setattr__(self, "below", below)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
-OF_ROWS: Mapping[type, tuple[str, ...]] = {
+ROW_ARGUMENTS: Mapping[type, tuple[str, ...]] = {
     Intervals: ("lower", "upper"),
     Sets: ("mask",),
     Quantiles: ("values",),
@@ -41,8 +42,7 @@ class FromColumns:
     @property
     def needed(self) -> tuple[str, ...]:
         """The names of all columns."""
-        lists = ((names,) if isinstance(names, str) else names for names in self.columns.values())
-        return tuple(name for names in lists for name in names)
+        return tuple(name for names in self.columns.values() for name in _as_tuple(names))
 
     def of(self, column: Callable[[str], NDArray[Any]]) -> Any:
         """Return the prediction of a table, given a function that returns its columns."""
@@ -75,8 +75,8 @@ def from_columns(kind: type, *arguments: Any, **named: Any) -> FromColumns:
     >>> from_columns(Normal, mean="mu", std="sigma")
     from_columns(Normal, mean='mu', std='sigma')
     """
-    if not (isinstance(kind, type) and (kind in OF_ROWS or issubclass(kind, Distribution))):
-        known = ", ".join(known.__name__ for known in OF_ROWS)
+    if not (isinstance(kind, type) and (kind in ROW_ARGUMENTS or issubclass(kind, Distribution))):
+        known = ", ".join(known.__name__ for known in ROW_ARGUMENTS)
         raise InputError(
             f"expected a kind of prediction ({known}, or a distribution such as Normal); got {shown(kind)}"
         )
@@ -84,7 +84,7 @@ def from_columns(kind: type, *arguments: Any, **named: Any) -> FromColumns:
         given = inspect.signature(kind).bind(*arguments, **named).arguments
     except TypeError as problem:
         raise InputError(f"from_columns({kind.__name__}, ...): {problem}") from None
-    of_rows = OF_ROWS.get(kind, tuple(given))
+    of_rows = ROW_ARGUMENTS.get(kind, tuple(given))
     columns = {name: read_names(name, value) for name, value in given.items() if name in of_rows and value is not None}
     return FromColumns(kind, columns, {name: value for name, value in given.items() if name not in of_rows})
 
@@ -95,6 +95,10 @@ def read_names(argument: str, value: Any) -> str | tuple[str, ...]:
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"{argument} must be the name of a column, or a list of names; got {shown(value)}")
     return value if isinstance(value, str) else names
+
+
+def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else names
 
 
 def values_of(names: str | tuple[str, ...], column: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
@@ -157,23 +161,17 @@ class NamedColumns:
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
         """Check the names given by a user."""
         named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)
-        by = () if groups is None else read_names("groups", groups)
+        by = None if groups is None else read_names("groups", groups)
         if weights is not None and not isinstance(weights, str):
             raise InputError(f"weights must be the name of a column; got {shown(weights)}")
-        return cls(None if y is None else read_names("y", y), named, weights, (by,) if isinstance(by, str) else by)
+        return cls(None if y is None else read_names("y", y), named, weights, _as_tuple(by))
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The names of all columns, each once."""
-        p, y = self.prediction, () if self.y is None else self.y
-        lists = (
-            (y,) if isinstance(y, str) else y,
-            p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p,
-            () if self.weights is None else (self.weights,),
-            self.others,
-            self.groups,
-        )
-        return tuple(dict.fromkeys(name for names in lists for name in names))
+        p = self.prediction.needed if isinstance(self.prediction, FromColumns) else self.prediction
+        lists = (self.y, p, self.weights, self.others, self.groups)
+        return tuple(dict.fromkeys(name for names in lists for name in _as_tuple(names)))
 
     @property
     def checked(self) -> tuple[str, ...]:
@@ -197,10 +195,7 @@ class NamedColumns:
         """Return the rows of a frame of polars, pandas or pyarrow as batch `number`."""
         self.check(list(map(str, frame.schema.names if _is_arrow(frame) else frame.columns)), "the table")
 
-        def column(name: str) -> NDArray[Any]:
-            return _column(frame, name)
-
-        p = self.prediction
+        column, p = partial(_column, frame), self.prediction
         return Batch(
             None if self.y is None else values_of(self.y, column),
             p.of(column) if isinstance(p, FromColumns) else values_of(p, column),

@@ -1,8 +1,9 @@
-"""The base class of all predictive distributions."""
+"""The base classes of typed predictions, and of all predictive distributions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
     from calibrant.inputs.quantiles import Quantiles
 
 Selection = NDArray[np.intp] | NDArray[np.bool_] | slice | list[int]
+
+
+class Checked:
+    """A prediction made of fields that were checked when it was built; the first has one entry per row."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+    def _hold(self, **checked: Any) -> None:
+        """Set the fields of a frozen dataclass."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def _with(self, **changed: Any) -> Self:
+        """Return the same prediction with other fields, which are not checked."""
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        made = object.__new__(type(self))
+        made._hold(**{**kept, **changed})
+        return made
 
 
 class Distribution(ABC):
@@ -147,20 +169,8 @@ class Distribution(ABC):
     def _levels(self, q: ArrayLike) -> FloatArray:
         """Return probabilities q as float64; refuse those outside [0, 1]."""
         levels = self._points(q)
-        bad = ~((levels >= 0) & (levels <= 1))
-        refuse_where(bad, levels, "q must lie in [0, 1]", "It is a probability", axes=("row", "column")[: levels.ndim])
+        refuse_where(~((levels >= 0) & (levels <= 1)), levels, "q must lie in [0, 1]", "It is a probability")
         return levels
-
-    def _hold(self, **fields: Any) -> None:
-        """Set checked fields of a frozen distribution."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-
-    def _made(self, **fields: Any) -> Self:
-        """Return a distribution of the same class with these fields, without checking them."""
-        distribution = object.__new__(type(self))
-        distribution._hold(**fields)
-        return distribution
 
 
 def described(distribution: Distribution, what: str = "") -> str:

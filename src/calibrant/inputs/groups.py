@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import FRAMES, as_array, is_missing
+from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, refuse_where
 from calibrant.inputs.labels import moment_texts, plain_label
 
 MISSING = "(missing)"
@@ -31,17 +31,21 @@ def read_groups(groups: Any, n: int, *, intersections: int, keep: NDArray[np.boo
     `groups` is an array of labels, a mapping from names to such arrays, or a data frame. `keep` is the mask of the rows
     that are used, those with positive weight.
     """
-    columns = _columns(groups)
-    found = [_coded(name, column, n, keep) for name, column in columns.items()]
-    crossed = [_crossed(a, b) for a, b in combinations(found, 2)] if intersections == 2 else []
-    return [*found, *crossed]
+    found = [_coded(name, column, n, keep) for name, column in _columns(groups).items()]
+    return found + [_crossed(a, b) for a, b in combinations(found, 2) if intersections == 2]
 
 
 def _columns(groups: Any) -> dict[str, Any]:
     if isinstance(groups, Mapping):
         pairs = list(groups.items())
     elif hasattr(groups, "columns") and not isinstance(groups, np.ndarray):
-        pairs = _columns_of_frame(groups)
+        import narwhals as nw
+
+        try:
+            frame = nw.from_native(groups, eager_only=True)
+            pairs = [(name, frame.get_column(name).to_native()) for name in frame.columns]
+        except Exception as problem:  # every library has its own errors
+            raise InputError(f"groups is not a data frame that can be read: {problem}") from None
     else:
         pairs = [(getattr(groups, "name", None) or "group", groups)]
     columns = {str(name): column for name, column in pairs}
@@ -50,16 +54,6 @@ def _columns(groups: Any) -> dict[str, Any]:
     if len(columns) < len(pairs):
         raise InputError(f"the columns of groups must have different names; got {[str(name) for name, _ in pairs]}")
     return columns
-
-
-def _columns_of_frame(groups: Any) -> list[tuple[Any, Any]]:
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(groups, eager_only=True)
-        return [(name, frame.get_column(name).to_native()) for name in frame.columns]
-    except Exception as problem:  # every library has its own errors
-        raise InputError(f"groups is not a data frame that can be read: {problem}") from None
 
 
 def as_labels(column: Any, *, name: str) -> NDArray[Any]:
@@ -158,15 +152,10 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
         raise InputError(f"{name} must have one label per row: expected {expected} rows, got shape {column.shape}")
     rows = np.arange(expected) if keep is None else np.flatnonzero(keep)
     column = column[rows]
-    missing = _missing(column)
-    if missing.any() and name != "groups":
-        place = int(np.argmax(missing))
-        raise InputError(
-            "{name} must not be missing; {row} is {value}. Give such rows their own label, or drop them",
-            name=name,
-            row=int(rows[place]),
-            value=column[place],
-        )
+    missing = missing_mask(column)
+    if name != "groups":
+        remedy = "Give such rows their own label, or drop them"
+        refuse_where(missing, column, f"{name} must not be missing", remedy, rows=rows)
     if missing.any():
         labels = moment_texts(column) if column.dtype.kind in "mM" else column.tolist()
         column = _column([MISSING if gone else label for label, gone in zip(labels, missing, strict=True)], name)
@@ -182,18 +171,6 @@ def _column(labels: Any, name: str) -> NDArray[Any]:
         column[:] = labels
         return column
     return as_array(labels, name=name)
-
-
-def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    if column.dtype.kind == "O":
-        return np.array([is_missing(label) or _is_not_a_time(label) for label in column.tolist()], dtype=bool)
-    if column.dtype.kind in "fmM":
-        return np.asarray(column != column)  # noqa: PLR0124  # NaN and NaT differ from themselves
-    return np.zeros(column.size, bool)
-
-
-def _is_not_a_time(label: Any) -> bool:
-    return isinstance(label, np.datetime64 | np.timedelta64) and bool(np.isnat(label))
 
 
 def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowLabels:

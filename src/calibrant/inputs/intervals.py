@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.errors import InputError, did_you_mean, shown
-from calibrant.inputs.arrays import FloatArray, locked, read_numbers
-from calibrant.inputs.distribution import Selection
+from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_rounded, refuse_where
+from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.options import as_number, check_choice, levels_shown, place_of, read_levels
-
-EXACT = 2**53  # float64 holds all whole numbers up to here
 
 
 def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
     """Return columns (n, L), each contiguous, whether one column was given as 1-D, and eps of the dtype that came."""
     array = read_numbers(values, name)
     if array.ndim not in (1, 2):
-        call = _call_for_bounds(array.shape) if name in ("lower", "upper") else ""
+        call = _call_for_bounds(array) if name in ("lower", "upper") else ""
         advice = f". {call}" if call else ""
         raise InputError(
             f"{name} must have shape (n,), or (n, L) with one column per level; got shape {array.shape}{advice}"
@@ -35,8 +33,14 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
     with np.errstate(over="ignore"):
         columns = array.astype(np.float64, copy=True)
     columns = np.asfortranarray(columns[:, None] if array.ndim == 1 else columns)
-    refuse_nan(columns, name)
+    if np.isnan(columns.min()):  # a NaN is the minimum of the values that contain it
+        expected, remedy = f"{name} must not be missing", "Drop or repair such rows"
+        refuse_where(np.isnan(columns), columns, expected, remedy, axes=_axes(columns))
     return columns, array.ndim == 1, max(eps, float(np.finfo(np.float64).eps))
+
+
+def _axes(columns: FloatArray) -> tuple[str, ...]:
+    return ("row", "column") if columns.shape[1] > 1 else ("row",)
 
 
 def taken(columns: FloatArray, rows: Selection) -> FloatArray:
@@ -44,49 +48,16 @@ def taken(columns: FloatArray, rows: Selection) -> FloatArray:
     return columns[rows] if isinstance(rows, slice) else np.asfortranarray(columns[rows])
 
 
-def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | None = None) -> None:
-    """Raise an error that shows the first whole number that float64 cannot hold; `rows` are the caller's row numbers.
-
-    >>> refuse_rounded(np.array([2**53, 2**53 + 1]), "y")
-    Traceback (most recent call last):
-    calibrant.errors.InputError: y must be numbers that float64 can hold; row 1 is 9007199254740993 and would become ...
-    """
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
-        return
-    if values.size == 0 or (values.max() <= EXACT and values.min() >= -EXACT):
-        return
-    held = values.astype(np.float64)
-    beyond = held >= float(np.iinfo(values.dtype).max)  # rounded up to a number that does not come back
-    bad = np.where(beyond, 0.0, held).astype(values.dtype) != values
-    if not bad.any():
-        return
-    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    row = int(place[0]) if rows is None else int(rows[place[0]])
-    column = f", column {int(place[1])}" if len(place) > 1 and values.shape[1] > 1 else ""
-    raise InputError(
-        f"{name} must be numbers that float64 can hold; {{row}}{column} is {{value}} and would become "
-        f"{int(held[place])}. Whole numbers beyond 2**53 are rounded: subtract a common offset first",
-        row=row,
-        value=values[place],
-    )
-
-
-def refuse_nan(columns: FloatArray, name: str) -> None:
-    """Raise an error that shows the first missing value, if there is one."""
-    if not np.isnan(columns.min()):  # a NaN is the minimum of what holds it
-        return
-    row, column = np.argwhere(np.isnan(columns))[0]
-    where = "{row}" + (f", column {int(column)}" if columns.shape[1] > 1 else "")
-    raise InputError(f"{name} must not be missing; {where} is nan. Drop or repair such rows", row=int(row))
-
-
 P = ParamSpec("P")
 
 
-def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+def constructor(
+    usage: str, instead: Mapping[str, Callable[[Any], str]]
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Let a prediction refuse missing and unknown arguments by name; its signature stays as it is.
 
-    `advice` gets the name of the missing or unknown argument and all arguments that were given, and says what to do.
+    The error ends with `usage`, or with what `instead` says of the value of an unknown argument or, if one is missing,
+    of a given one.
     """
 
     def decorate(init: Callable[P, None]) -> Callable[P, None]:
@@ -100,7 +71,11 @@ def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Ca
             missing = [name for name in required if name not in named]
             if unknown or missing:
                 problem = f"has no argument {unknown[0]}" if unknown else f"needs {' and '.join(missing)}"
-                raise InputError(f"{type(args[0]).__name__} {problem}. {advice((unknown or missing)[0], named)}")
+                known = list(parameters)[1:]
+                hint = did_you_mean(unknown[0], known, spelled="{}=".format) if unknown else ""
+                advice = [instead[name](named[name]) for name in unknown[:1] or named if name in instead]
+                advice.append(f"{hint} {usage}".lstrip())
+                raise InputError(f"{type(args[0]).__name__} {problem}. {next(filter(None, advice))}")
             init(*args, **given)
 
         return checked
@@ -108,28 +83,23 @@ def constructor(advice: Callable[[str, Mapping[str, Any]], str]) -> Callable[[Ca
     return decorate
 
 
-def level_of_alpha(alpha: Any, name: str = "level") -> str:
+def level_of_alpha(alpha: Any) -> str:
     """Say which level an alpha stands for.
 
     >>> level_of_alpha(0.1)
     'Pass nominal coverage instead: level=0.9 for alpha=0.1'
     """
     found = as_number(alpha)
-    which = f"{name}={1 - found:.10g} for alpha={found:.10g}" if 0 < found < 1 else f"{name}= is 1 - alpha"
+    which = f"level={1 - found:.10g} for alpha={found:.10g}" if 0 < found < 1 else "level= is 1 - alpha"
     return f"Pass nominal coverage instead: {which}"
 
 
-def _interval_advice(name: str, given: Mapping[str, Any]) -> str:
-    usage = "Call it as Intervals(lower, upper, level), such as Intervals([0.0, 1.0], [2.0, 5.0], 0.9)"
-    if name == "alpha":
-        return level_of_alpha(given[name])
-    if name in given:
-        return f"{did_you_mean(name, ('lower', 'upper', 'level', 'crossed'), spelled='{}='.format)} {usage}".lstrip()
-    return _call_for_bounds(shape_of(given.get("lower"))) or usage
-
-
-def _call_for_bounds(shape: tuple[int, ...]) -> str:
-    """Return the call for bounds that stand in one array, or nothing."""
+def _call_for_bounds(bounds: Any) -> str:
+    """Return the call for bounds in one array, or nothing."""
+    try:
+        shape = np.shape(bounds)
+    except ValueError:  # rows of different lengths
+        return ""
     if len(shape) == 3 and shape[1] == 2:
         which, level = (", 0", "level") if shape[2] == 1 else ("", "levels")
         call = f"Intervals(bounds[:, 0{which}], bounds[:, 1{which}], {level})"
@@ -139,16 +109,8 @@ def _call_for_bounds(shape: tuple[int, ...]) -> str:
     return ""
 
 
-def shape_of(values: Any) -> tuple[int, ...]:
-    """Return the shape of whatever came, () if it has none."""
-    try:
-        return tuple(np.shape(values))
-    except ValueError:  # rows of different lengths
-        return ()
-
-
 @dataclass(frozen=True, eq=False, init=False)
-class Intervals:
+class Intervals(Checked):
     """Prediction intervals with nominal coverage, at one level or several.
 
     Parameters
@@ -176,7 +138,10 @@ class Intervals:
     single: bool  # one level, given as a number: results are numbers, not arrays
     eps: float  # of the dtype the bounds came in
 
-    @constructor(_interval_advice)
+    @constructor(
+        "Call it as Intervals(lower, upper, level), such as Intervals([0.0, 1.0], [2.0, 5.0], 0.9)",
+        {"alpha": level_of_alpha, "lower": _call_for_bounds},
+    )
     def __init__(
         self,
         lower: ArrayLike,
@@ -194,50 +159,27 @@ class Intervals:
             raise _wrong_levels(levels, low.shape[1])
         if one and not flat:
             raise InputError(f"bounds of shape {low.shape} need a list of levels, one per column; got {shown(level)}")
-        _refuse_infinite(low, np.inf, "lower")
-        _refuse_infinite(high, -np.inf, "upper")
+        axes, remedy = _axes(low), "No interval has such a bound"
+        refuse_where(low == np.inf, low, "lower must be -inf or finite", remedy, axes=axes)
+        refuse_where(high == -np.inf, high, "upper must be inf or finite", remedy, axes=axes)
         low, high = _uncrossed(low, high, crossed)
-        self._hold(locked(low), locked(high), levels, one, max(eps, eps2))
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.lower)
+        self._hold(lower=locked(low), upper=locked(high), levels=levels, single=one, eps=max(eps, eps2))
 
     def at(self, level: float) -> Intervals:
         """Return the intervals of one level."""
-        k = place_of(level, self.levels)
-        return self._made(self.lower[:, k : k + 1], self.upper[:, k : k + 1], self.levels[k : k + 1], True)
+        k = slice(place := place_of(level, self.levels), place + 1)
+        return self._with(lower=self.lower[:, k], upper=self.upper[:, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Intervals:
         """Return the intervals of these rows alone; a slice shares memory."""
-        return self._made(taken(self.lower, rows), taken(self.upper, rows))
+        return self._with(lower=taken(self.lower, rows), upper=taken(self.upper, rows))
 
     def of_precision(self, eps: float) -> Intervals:
         """Return the same intervals, whose bounds came with this rounding."""
-        made = object.__new__(Intervals)
-        made._hold(self.lower, self.upper, self.levels, self.single, eps)
-        return made
+        return self._with(eps=eps)
 
     def __repr__(self) -> str:
         return f"Intervals(n={self.n}, {levels_shown(self.levels, self.single)})"
-
-    def _made(
-        self, lower: FloatArray, upper: FloatArray, levels: FloatArray | None = None, single: bool | None = None
-    ) -> Intervals:
-        made = object.__new__(Intervals)
-        made._hold(
-            lower,
-            upper,
-            self.levels if levels is None else levels,
-            self.single if single is None else single,
-            self.eps,
-        )
-        return made
-
-    def _hold(self, lower: FloatArray, upper: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
-        for name, value in {"lower": lower, "upper": upper, "levels": levels, "single": single, "eps": eps}.items():
-            object.__setattr__(self, name, value)
 
 
 def _wrong_levels(levels: FloatArray, L: int) -> InputError:
@@ -253,16 +195,6 @@ def _wrong_levels(levels: FloatArray, L: int) -> InputError:
         f"level must be {expected}, for bounds with {L} column{'s' if L > 1 else ''}; "
         f"got {shown(levels.tolist())}{remedy}"
     )
-
-
-def _refuse_infinite(columns: FloatArray, wrong: float, name: str) -> None:
-    bad = columns == wrong
-    if bad.any():
-        row = int(np.argwhere(bad)[0][0])
-        right = "-inf or finite" if wrong > 0 else "inf or finite"
-        raise InputError(
-            f"{name} must be {right}; {{row}} is {{value}}. No interval has such a bound", row=row, value=wrong
-        )
 
 
 def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[FloatArray, FloatArray]:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import as_array, is_missing, numbers_of_objects
+from calibrant.inputs.arrays import as_array, is_missing, missing_mask, numbers_of_objects, refuse_where
 
 Rows = NDArray[np.intp]
 
-SOME = 3  # labels that a message names
+MAX_LABELS_NAMED = 3  # in a message
 
 
 def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: Any) -> NDArray[np.uint8]:
@@ -38,15 +38,6 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
     if classes is not None:
         return _columns_of_labels(y, rows, read_classes(classes, expected=K, given_by=f"{K} columns"))
     y = _numbers(y)
-    if y.dtype.kind not in "biuf":
-        _refuse_missing(y, rows)
-        i = _first_no_number(y)
-        raise InputError(
-            f"y must hold column numbers 0..{K - 1}; {{row}} is {{value}}. "
-            "For other labels pass {classes=}, the labels in the order of the columns",
-            row=_row(rows, i),
-            value=y[i],
-        )
     if y.dtype.kind == "b":
         if K > 2:
             raise InputError(
@@ -55,14 +46,17 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
             )
         return y.astype(np.intp)
     _refuse_missing(y, rows)
-    bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)
+    if y.dtype.kind not in "iuf":
+        bad = _not_numbers(y)
+    else:
+        bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)
     if bad.any():
-        i = int(np.argmax(bad))
-        raise InputError(
+        raise _refused(
             f"y must hold column numbers 0..{K - 1} ({K} columns); {{row}} is {{value}}. "
             "For labels that start at 1, or are not numbers, pass {classes=}, the labels in the order of the columns",
-            row=_row(rows, i),
-            value=y[i],
+            y,
+            int(np.argmax(bad)),
+            rows,
         )
     return y.astype(np.intp)
 
@@ -93,17 +87,13 @@ def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
         return events if events.max() <= 1 else (events != 0).astype(np.uint8)  # bytes of a foreign buffer
     if y.dtype.kind not in "iuf":
         _refuse_missing(y, rows)
-        i = _first_no_number(y)
-        raise InputError(
-            "y must be 0 and 1, or booleans; {row} is {value}. For other labels name the event with {pos_label=}",
-            row=_row(rows, i),
-            value=y[i],
-        )
+        message = "y must be 0 and 1, or booleans; {row} is {value}. For other labels name the event with {pos_label=}"
+        raise _refused(message, y, int(np.argmax(_not_numbers(y))), rows)
     # Two reductions decide for whole numbers; fractions need a look at each value.
     legal = bool(((y == 0) | (y == 1)).all()) if y.dtype.kind == "f" else bool(y.min() >= 0) and bool(y.max() <= 1)
     if not legal:
         i = int(np.argmax(~((y == 0) | (y == 1))))
-        raise _not_an_event(y, i, _row(rows, i))
+        raise _refused("y must be 0 and 1; {row} is {value}" + _event_remedy(y[i]), y, i, rows)
     return y.astype(np.uint8)
 
 
@@ -113,19 +103,18 @@ def _numbers(y: NDArray[Any]) -> NDArray[Any]:
     return y if numbers is None else numbers
 
 
-def _first_no_number(y: NDArray[Any]) -> int:
-    found = (i for i, value in enumerate(y.tolist()) if isinstance(value, bool) or not isinstance(value, (int, float)))
-    return next(found, 0)
+def _not_numbers(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which labels are not numbers; True if the dtype has no numbers at all."""
+    found = np.array([isinstance(v, bool) or not isinstance(v, (int, float)) for v in y.tolist()])
+    return found if found.any() else ~found
 
 
-def _not_an_event(y: NDArray[Any], i: int, row: int) -> InputError:
-    value = y[i]
-    remedy = ". If another number marks the event, name it with {pos_label=}"
-    if y.dtype.kind == "f" and np.isnan(value):
-        remedy = " (missing); drop rows without an outcome"
-    elif y.dtype.kind == "f" and 0 < value < 1:
-        remedy = ". Outcome first, prediction second: were the two arguments swapped? Soft labels are not supported"
-    return InputError("y must be 0 and 1; {row} is {value}" + remedy, row=row, value=value)
+def _event_remedy(value: Any) -> str:
+    if np.isnan(value):
+        return " (missing); drop rows without an outcome"
+    if 0 < value < 1:
+        return ". Outcome first, prediction second: were the two arguments swapped? Soft labels are not supported"
+    return ". If another number marks the event, name it with {pos_label=}"
 
 
 def events_of_label(y: NDArray[Any], pos_label: Any, rows: Rows | None = None) -> NDArray[np.uint8]:
@@ -142,21 +131,14 @@ def check_label_seen(pos_label: Any, others: Sequence[str]) -> None:
         raise InputError(f"pos_label {shown(pos_label)} is not among the labels of y, which has {', '.join(others)}")
 
 
-def _distinct(y: NDArray[Any]) -> list[Any]:
-    """Return up to three of the different labels, enough to name some."""
-    found: list[Any] = []
-    for value in (y if y.dtype.kind == "O" else np.unique(y)).tolist():
-        if value not in found:
-            found.append(value)
-            if len(found) == SOME:
-                break
-    return found
-
-
 def _events_of_label(y: NDArray[Any], rows: Rows | None, pos_label: Any) -> NDArray[np.uint8]:
     events = events_of_label(y, pos_label, rows)
     if not events.any():
-        check_label_seen(pos_label, [shown(label) for label in _distinct(y)])
+        others: list[Any] = []
+        for label in (y if y.dtype.kind == "O" else np.unique(y)).tolist():
+            if label not in others and len(others) < MAX_LABELS_NAMED:
+                others.append(label)
+        check_label_seen(pos_label, [shown(label) for label in others])
     return events
 
 
@@ -169,10 +151,8 @@ def _columns_of_labels(y: NDArray[Any], rows: Rows | None, names: list[Any]) -> 
         for k, name in enumerate(names):
             column[_equal(y, name)] = k
     if (column < 0).any():
-        i = int(np.argmax(column < 0))
-        raise InputError(
-            "y must hold labels of {classes=names}; {row} is {value}", names=names, row=_row(rows, i), value=y[i]
-        )
+        message = "y must hold labels of {classes=names}; {row} is {value}"
+        raise _refused(message, y, int(np.argmax(column < 0)), rows, names=names)
     return column
 
 
@@ -211,23 +191,12 @@ def _same(value: Any, label: Any) -> bool:
 
 
 def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:
-    if y.dtype.kind == "f":
-        missing = np.isnan(y)
-    elif y.dtype.kind == "O":
-        missing = np.fromiter((is_missing(value) for value in y), bool, len(y))
-    elif y.dtype.kind in "mM":
-        missing = np.isnat(y)
-    else:
-        return
-    if missing.any():
-        i = int(np.argmax(missing))
-        raise InputError(
-            "y must not have missing values; {row} is {value}. Drop such rows", row=_row(rows, i), value=y[i]
-        )
+    if y.dtype.kind in "OfmM":
+        refuse_where(missing_mask(y), y, "y must not have missing values", "Drop such rows", rows=rows)
 
 
-def _row(rows: Rows | None, i: int) -> int:
-    return i if rows is None else int(rows[i])
+def _refused(message: str, y: NDArray[Any], i: int, rows: Rows | None, **fields: Any) -> InputError:
+    return InputError(message, row=i if rows is None else int(rows[i]), value=y[i], **fields)
 
 
 def moment_texts(moments: NDArray[Any]) -> list[str]:

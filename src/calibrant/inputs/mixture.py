@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, Rng, locked, read_array, refuse_not_finite, refuse_where
-from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
+from calibrant.inputs.distribution import Checked, Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
 SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Mixture(Distribution):
+class Mixture(Checked, Distribution):
     """A weighted mixture of distributions per row.
 
     Parameters
@@ -63,33 +64,25 @@ class Mixture(Distribution):
     def take(self, rows: Selection) -> Mixture:
         """Return the distribution of these rows alone."""
         components = tuple(distribution.take(rows) for distribution in self.components)
-        return self._made(components=components, weights=rows_of(self.weights, rows))
+        return self._with(components=components, weights=rows_of(self.weights, rows))
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
-        self._refuse_vectors("cdf")
-        points = self._points(x)
-        return self._summed(points, [distribution.cdf for distribution in self.components])
+        return self._summed("cdf", x)
 
     def sf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y > x), accurate where it is small."""
-        self._refuse_vectors("sf")
-        points = self._points(x)
-        return self._summed(points, [distribution.sf for distribution in self.components])
+        return self._summed("sf", x)
 
     def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y <= x) >= q, to the last digit."""
-        self._refuse_vectors("ppf")
-        levels = self._levels(q)
-        low, high = self._bracket(levels, [distribution.ppf for distribution in self.components])
+        levels, low, high = self._bracket("ppf", q)
         found = _first(low, high, lambda x: self.cdf(x) >= levels)
         return np.where(levels == 0, low, np.where(levels == 1, high, found))
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y > x) <= q, to the last digit."""
-        self._refuse_vectors("isf")
-        levels = self._levels(q)
-        low, high = self._bracket(levels, [distribution.isf for distribution in self.components])
+        levels, low, high = self._bracket("isf", q)
         found = _first(low, high, lambda x: self.sf(x) <= levels)
         return np.where(levels == 1, low, np.where(levels == 0, high, found))
 
@@ -116,22 +109,25 @@ class Mixture(Distribution):
             draws[later] = distribution.sample(size, source)[later]
         return draws
 
-    def _summed(self, points: FloatArray, parts: list[Callable[[Any], FloatArray]]) -> FloatArray:
-        total = beside(self.weights[:, 0], points) * parts[0](points)
-        for weight, part in zip(self.weights.T[1:], parts[1:], strict=True):
-            total += beside(weight, points) * part(points)
-        return total
+    def _summed(self, method: str, x: ArrayLike) -> FloatArray:
+        self._refuse_vectors(method)
+        points = self._points(x)
+        weighted = (
+            beside(weight, points) * getattr(distribution, method)(points)
+            for distribution, weight in zip(self.components, self.weights.T, strict=True)
+        )
+        return reduce(np.add, weighted)
 
-    def _bracket(
-        self, levels: FloatArray, quantiles: list[Callable[[Any], FloatArray]]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the smallest and the largest quantile of the components with positive weight."""
+    def _bracket(self, method: str, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the levels, and the smallest and the largest quantile of the components with positive weight."""
+        self._refuse_vectors(method)
+        levels = self._levels(q)
         low, high = np.array(np.inf), np.array(-np.inf)
-        for weight, quantile in zip(self.weights.T, quantiles, strict=True):
-            x, present = quantile(levels), beside(weight, levels) > 0
+        for distribution, weight in zip(self.components, self.weights.T, strict=True):
+            x, present = getattr(distribution, method)(levels), beside(weight, levels) > 0
             low = np.where(present, np.minimum(low, x), low)
             high = np.where(present, np.maximum(high, x), high)
-        return low, high
+        return levels, low, high
 
 
 def _first(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
@@ -194,12 +190,11 @@ def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
         )
     axes = ("row", "component")[-array.ndim :]
     refuse_not_finite(array, "weights", axes=axes)
-    refuse_where(
-        ~(array >= 0), array, "weights must be at least 0", "Leave out components that do not occur", axes=axes
-    )
+    remedy = "Leave out components that do not occur"
+    refuse_where(~(array >= 0), array, "weights must be at least 0", remedy, axes=axes)
     sums = array.sum(axis=-1)
     expected = f"the sum of weights must be 1 within {SUM_TOLERANCE:g}"
-    refuse_where(np.abs(sums - 1) > SUM_TOLERANCE, sums, expected, "Divide the weights by it", axes=axes[:-1])
+    refuse_where(np.abs(sums - 1) > SUM_TOLERANCE, sums, expected, "Divide the weights by it")
     return np.broadcast_to(array, (n, C))
 
 

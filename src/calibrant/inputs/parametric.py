@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import (
     FloatArray,
     Rng,
@@ -22,7 +22,7 @@ from calibrant.inputs.arrays import (
     refuse_not_positive,
     refuse_where,
 )
-from calibrant.inputs.distribution import Distribution, Selection, beside, rows_of
+from calibrant.inputs.distribution import Checked, Distribution, Selection, beside, rows_of
 from calibrant.inputs.options import check_count, generator
 
 
@@ -36,7 +36,7 @@ class Standard(NamedTuple):
     draw: Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 
 
-class LocationScale(Distribution):
+class LocationScale(Checked, Distribution):
     """A standard distribution that is shifted and scaled in each row; its first field is the location."""
 
     _standard: ClassVar[Standard]
@@ -46,15 +46,10 @@ class LocationScale(Distribution):
         location, scale = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return location, scale
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self._parameters[0])
-
     def take(self, rows: Selection) -> Self:
         """Return the distribution of these rows alone."""
         names = (field.name for field in fields(self))  # type: ignore[arg-type]
-        return self._made(**{name: rows_of(getattr(self, name), rows) for name in names})
+        return self._with(**{name: rows_of(getattr(self, name), rows) for name in names})
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
@@ -197,7 +192,7 @@ SINGULAR = 4 * np.finfo(np.float64).eps  # times D: a share of variance that may
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class MvNormal(Distribution):
+class MvNormal(Checked, Distribution):
     """A normal distribution of vectors per row.
 
     Parameters
@@ -229,11 +224,6 @@ class MvNormal(Distribution):
         self._hold(mean=means, cov=_read_cov(cov, *means.shape))
 
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.mean)
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one outcome: ``(D,)``."""
         return (self.mean.shape[1],)
@@ -253,7 +243,7 @@ class MvNormal(Distribution):
         """Return the distribution of these rows alone."""
         mean = rows_of(self.mean, rows)
         cov = _repeated(self._each_cov, len(mean)) if self.is_shared else rows_of(self.cov, rows)
-        return self._made(mean=mean, cov=cov)
+        return self._with(mean=mean, cov=cov)
 
     def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x, of shape (n, D) or (n, k, D)."""
@@ -324,13 +314,8 @@ def _symmetric(cov: FloatArray) -> FloatArray:
     std = np.sqrt(variance)
     turned = cov.swapaxes(-2, -1)
     off = np.abs(cov - turned) > ASYMMETRY * (std[..., :, None] * std[..., None, :])
-    if off.any():
-        place = np.unravel_index(int(np.argmax(off)), off.shape)
-        where = ", ".join(f"{axis} {int(i)}" for axis, i in zip(axes, place, strict=True))
-        raise InputError(
-            f"cov must be symmetric; {where} is {shown(cov[place])} but across the diagonal {shown(turned[place])}. "
-            "If only rounding differs, pass (cov + cov.swapaxes(-1, -2)) / 2"
-        )
+    remedy = "If only rounding differs, pass (cov + cov.swapaxes(-1, -2)) / 2"
+    refuse_where(off, cov, "cov must be symmetric", remedy, axes=axes)
     if (cov != turned).any():
         cov = locked(cov / 2 + turned / 2)
     _refuse_indefinite(cov, std)

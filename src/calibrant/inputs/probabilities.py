@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import FloatArray, Labels, as_array, is_unit, read_objects, read_weights, take_weights
+from calibrant.inputs.arrays import (
+    FloatArray,
+    Labels,
+    as_array,
+    kept_rows,
+    read_objects,
+    read_weights,
+    refuse_where,
+    take_weights,
+)
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.labels import Rows, read_classes, read_columns, read_events
 from calibrant.inputs.options import check_count
@@ -92,9 +101,7 @@ def read_probabilities(
             "{pos_label=} belongs to a 1-D prediction; for (n, K) pass {classes=} with one label per column",
             option="pos_label",
         )
-    outcomes, w = _read_rows(y, P.shape[0], weights)
-    outcomes, P, w, rows = _drop_weightless(outcomes, P, w)
-    _check_unit_interval(P, rows)
+    outcomes, P, w, rows = _read_rows(y, P, weights)
     _check_simplex(P, rows)
     return Classes(read_columns(outcomes, rows, K=P.shape[1], classes=classes), P, w)
 
@@ -114,9 +121,7 @@ def read_binary(
 
 
 def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: Any) -> Binary:
-    outcomes, w = _read_rows(y, p.shape[0], weights)
-    outcomes, p, w, rows = _drop_weightless(outcomes, p, w)
-    _check_unit_interval(p, rows)
+    outcomes, p, w, rows = _read_rows(y, p, weights)
     return Binary(read_events(outcomes, rows, classes=classes, pos_label=pos_label), p, w)
 
 
@@ -150,39 +155,32 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     return array
 
 
-def _read_rows(y: Any, n: int, weights: Any) -> tuple[NDArray[Any], FloatArray]:
+def _read_rows(y: Any, P: NDArray[Any], weights: Any) -> tuple[NDArray[Any], NDArray[Any], FloatArray, Rows | None]:
+    """Return outcomes, predictions and weights of the rows with positive weight, and their numbers (None: all)."""
     outcomes = as_array(y, name="y")
     if outcomes.ndim != 1:
         hint = "pass the column of labels; for one-hot outcomes numpy.argmax(y, axis=1)" if outcomes.ndim == 2 else ""
         raise InputError(f"y must be 1-D, one outcome per row; got shape {outcomes.shape}; {hint}".rstrip("; "))
-    if outcomes.shape[0] != n:
+    if len(outcomes) != len(P):
         raise InputError(
-            f"y and prediction must have the same number of rows; got {outcomes.shape[0]} outcomes "
-            f"and {n} predictions. Take both from the same table"
+            f"y and prediction must have the same number of rows; got {len(outcomes)} outcomes "
+            f"and {len(P)} predictions. Take both from the same table"
         )
-    return outcomes, read_weights(weights, n)
-
-
-def _drop_weightless(
-    y: NDArray[Any], P: NDArray[Any], w: FloatArray
-) -> tuple[NDArray[Any], NDArray[Any], FloatArray, Rows | None]:
-    """Drop rows of weight 0; also return the row numbers of those that are left (None: all)."""
-    if is_unit(w) or w.min() > 0:
-        return y, P, w, None
-    rows = np.flatnonzero(w)
-    return y[rows], P[rows], take_weights(w, rows), rows
+    w = read_weights(weights, len(P))
+    rows = kept_rows(w)
+    if rows is not None:
+        outcomes, P, w = outcomes[rows], P[rows], w[rows]
+    _check_unit_interval(P, rows)
+    return outcomes, P, w, rows
 
 
 def _check_unit_interval(P: NDArray[Any], rows: Rows | None) -> None:
     if P.min() >= 0 and P.max() <= 1:  # a NaN makes both comparisons false
         return
     bad = ~((P >= 0) & (P <= 1))
-    place = np.unravel_index(int(np.argmax(bad)), P.shape)
-    row = int(place[0]) if rows is None else int(rows[place[0]])
-    value = P[place]
-    remedy = " (missing); drop or repair such rows" if np.isnan(value) else f". {_unit_remedy(P)}"
-    where = "{row}" if P.ndim == 1 else f"{{row}}, column {int(place[1])}"
-    raise InputError(f"prediction must lie in [0, 1]; {where} is {{value}}{remedy}", row=row, value=value)
+    missing = np.isnan(P[bad][0])
+    remedy = "Drop or repair such rows" if missing else _unit_remedy(P)
+    refuse_where(bad, P, "prediction must lie in [0, 1]", remedy, rows=rows)
 
 
 def _unit_remedy(P: NDArray[Any]) -> str:

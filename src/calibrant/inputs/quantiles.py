@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.errors import InputError, did_you_mean, shown
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, locked
-from calibrant.inputs.distribution import Selection
+from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.intervals import Intervals, constructor, read_bounds, taken
 from calibrant.inputs.options import DIGITS, check_choice, levels_shown, place_of, read_levels
 
+USAGE = "Call it as Quantiles(values, levels), such as Quantiles([[1.0, 2.0, 4.0]], [0.1, 0.5, 0.9])"
 
-def _quantile_advice(name: str, given: Mapping[str, Any]) -> str:
-    usage = "Call it as Quantiles(values, levels), such as Quantiles([[1.0, 2.0, 4.0]], [0.1, 0.5, 0.9])"
-    if name in ("alpha", "alphas", "quantiles", "q"):
-        return f"Pass the probabilities of the quantiles as levels=. {usage}"
-    hint = did_you_mean(name, ("values", "levels", "crossed"), spelled="{}=".format) if name in given else ""
-    return f"{hint} {usage}".lstrip()
+
+def _levels_advice(value: object) -> str:
+    return f"Pass the probabilities of the quantiles as levels=. {USAGE}"
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Quantiles:
+class Quantiles(Checked):
     """Quantile forecasts: values that the outcome stays at or below with given probabilities.
 
     Parameters
@@ -51,7 +48,7 @@ class Quantiles:
     single: bool
     eps: float  # of the dtype the values came in
 
-    @constructor(_quantile_advice)
+    @constructor(USAGE, dict.fromkeys(("alpha", "alphas", "quantiles", "q"), _levels_advice))
     def __init__(
         self, values: ArrayLike, levels: float | ArrayLike, crossed: Literal["raise", "sort"] = "raise"
     ) -> None:
@@ -65,21 +62,16 @@ class Quantiles:
             )
         if (np.diff(found) <= 0).any():
             raise InputError(f"levels must increase from left to right; got {shown(found.tolist())}")
-        self._hold(locked(_uncrossed(columns, crossed)), found, one, eps)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.values)
+        self._hold(values=locked(_uncrossed(columns, crossed)), levels=found, single=one, eps=eps)
 
     def at(self, level: float) -> Quantiles:
         """Return the quantile of one level."""
-        k = place_of(level, self.levels, "levels")
-        return self._made(self.values[:, k : k + 1], self.levels[k : k + 1], True)
+        k = slice(place := place_of(level, self.levels, "levels"), place + 1)
+        return self._with(values=self.values[:, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Quantiles:
         """Return the quantiles of these rows alone; a slice shares memory."""
-        return self._made(taken(self.values, rows), self.levels, self.single)
+        return self._with(values=taken(self.values, rows))
 
     def pairs(self) -> list[tuple[int, int]]:
         """Return the columns (τ, 1 - τ) that make central intervals, the widest first."""
@@ -103,15 +95,6 @@ class Quantiles:
 
     def __repr__(self) -> str:
         return f"Quantiles(n={self.n}, {levels_shown(self.levels, False, 'levels')})"
-
-    def _made(self, values: FloatArray, levels: FloatArray, single: bool) -> Quantiles:
-        made = object.__new__(Quantiles)
-        made._hold(values, levels, single, self.eps)
-        return made
-
-    def _hold(self, values: FloatArray, levels: FloatArray, single: bool, eps: float) -> None:
-        for name, value in {"values": values, "levels": levels, "single": single, "eps": eps}.items():
-            object.__setattr__(self, name, value)
 
 
 def _shape_remedy(columns: int, levels: FloatArray, one: bool, flat: bool) -> str:

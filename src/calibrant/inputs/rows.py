@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,17 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import (
     FloatArray,
     as_array,
-    is_unit,
+    kept_rows,
     read_numbers,
     read_weights,
+    refuse_not_finite,
+    refuse_rounded,
     take_weights,
     unit_weights,
 )
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.intervals import Intervals, refuse_rounded
+from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.labels import Rows, read_columns
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
@@ -35,7 +37,6 @@ AS_INTERVALS = {
 }
 """What verbs of intervals advise for other kinds of prediction."""
 
-J = TypeVar("J", bound="RegionRows")
 Prediction = Intervals | Sets | Quantiles | CdfValues
 
 
@@ -79,21 +80,23 @@ def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> Distribu
     outcomes = read_numbers(y, "y")
     _check_shape(outcomes, distribution)
     w = read_weights(weights, distribution.n)
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
-        values = outcomes.astype(np.float64, copy=False)
-    if is_unit(w) or w.min() > 0:
-        refuse_rounded(outcomes, "y")
-        refuse_not_finite_outcome(values, None)
-        return DistributionRows(values, distribution, w, None, _coarser(outcomes, distribution))
-    rows = np.flatnonzero(w)
-    refuse_rounded(outcomes[rows], "y", rows)
-    refuse_not_finite_outcome(values[rows], rows)
-    return DistributionRows(values[rows], distribution.take(rows), w[rows], w > 0, _coarser(outcomes, distribution))
-
-
-def _coarser(y: NDArray[Any], distribution: Distribution) -> np.dtype[Any]:
+    values, rows = _real_outcomes(outcomes, w)
     draws = distribution.held.dtype if isinstance(distribution, Samples) else DOUBLE
-    return min(float_type(y.dtype), draws, key=lambda dtype: dtype.itemsize)
+    coarser = min(float_type(outcomes.dtype), draws, key=lambda dtype: dtype.itemsize)
+    if rows is None:
+        return DistributionRows(values, distribution, w, None, coarser)
+    return DistributionRows(values, distribution.take(rows), w[rows], w > 0, coarser)
+
+
+def _real_outcomes(y: NDArray[Any], w: FloatArray) -> tuple[FloatArray, Rows | None]:
+    """Return the outcomes of the rows with positive weight, all finite, and the numbers of these rows (None: all)."""
+    rows = kept_rows(w)
+    kept = y if rows is None else y[rows]
+    refuse_rounded(kept, "y", rows)
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite and is refused as such
+        values = kept.astype(np.float64, copy=False)
+    refuse_not_finite(values, "y", axes=("row", "coordinate"), rows=rows)
+    return values, rows
 
 
 def _check_shape(y: NDArray[Any], distribution: Distribution) -> None:
@@ -123,23 +126,6 @@ def _shape_remedy(y: NDArray[Any], distribution: Distribution) -> str:
     if y.ndim == 1:
         return "Pass one vector per row"
     return "Take outcomes and distribution from the same table"
-
-
-def refuse_not_finite_outcome(y: FloatArray, rows: Rows | None) -> None:
-    """Raise an error that shows the first missing or infinite outcome; `rows` are the caller's row numbers."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(y.sum()):  # then all are finite, which one pass without a temporary array shows
-            return
-    bad = ~np.isfinite(y)
-    if not bad.any():
-        return
-    place = np.unravel_index(int(np.argmax(bad)), y.shape)
-    row = int(place[0] if rows is None else rows[place[0]])
-    where = "{row}" if y.ndim == 1 else f"{{row}}, coordinate {int(place[1])}"
-    missing = " (missing)" if np.isnan(y[place]) else ""
-    raise InputError(
-        f"y must be finite; {where} is {{value}}{missing}. Drop or repair such rows", row=row, value=y[place]
-    )
 
 
 DrawnRows = Binary | Classes | DistributionRows
@@ -223,11 +209,12 @@ class CdfRows(RegionRows):
 
 def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> RegionRows:
     """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
-    n = _rows_of(prediction)
-    w = read_weights(weights, n)
-    rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
+    w = _read_weights(weights, prediction)
     if isinstance(prediction, Sets):
-        return _read_sets(y, prediction, w, rows, classes)
+        labels, rows = as_array(y, name="y"), kept_rows(w)
+        _check_length(labels, prediction)
+        columns = read_columns(labels if rows is None else labels[rows], rows, K=prediction.K, classes=classes)
+        return _kept(SetRows, columns, prediction, w)
     if classes is not None:
         raise InputError(
             f"{{classes=}} is for labels; the outcomes of {type(prediction).__name__} are numbers", option="classes"
@@ -235,52 +222,32 @@ def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes
     if isinstance(prediction, CdfValues):
         if y is not None:
             raise InputError("CdfValues contain the outcome already; pass None for y")
-        return _kept(CdfRows(np.zeros((n, 0)), prediction, w), rows)
+        return _kept(CdfRows, None, prediction, w)
     outcomes = read_numbers(y, "y")
     _check_length(outcomes, prediction)
-    refuse_rounded(outcomes if rows is None else outcomes[rows], "y", rows)
-    with np.errstate(over="ignore"):
-        values = outcomes.astype(np.float64, copy=False)
-    kind: type[RegionRows] = IntervalRows if isinstance(prediction, Intervals) else QuantileRows
-    kept = _kept(kind(values, prediction, w), rows)
-    refuse_not_finite_outcome(kept.y, rows)
-    return kept
+    values, _ = _real_outcomes(outcomes, w)
+    return _kept(IntervalRows if isinstance(prediction, Intervals) else QuantileRows, values, prediction, w)
 
 
 def without_outcome(prediction: Any, *, weights: Any = None) -> RegionRows:
     """Return rows of predictions alone, for measurements that do not use outcomes."""
-    n = _rows_of(prediction)
-    w = read_weights(weights, n)
-    rows = None if is_unit(w) or w.min() > 0 else np.flatnonzero(w)
     kinds: dict[type, type[RegionRows]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
-    return _kept(kinds.get(type(prediction), RegionRows)(np.zeros((n, 0)), prediction, w), rows)
+    return _kept(kinds.get(type(prediction), RegionRows), None, prediction, _read_weights(weights, prediction))
 
 
-def _read_sets(y: Any, sets: Sets, w: FloatArray, rows: Rows | None, classes: Any) -> SetRows:
-    outcomes = as_array(y, name="y")
-    _check_length(outcomes, sets)
-    labels = read_columns(outcomes if rows is None else outcomes[rows], rows, K=sets.K, classes=classes)
-    if rows is None:
-        return SetRows(labels, sets, w)
-    return SetRows(labels, sets.take(rows), _weights_of(w, rows), w > 0)
-
-
-def _rows_of(prediction: Any) -> int:
+def _read_weights(weights: Any, prediction: Any) -> FloatArray:
     if prediction.n == 0:
         raise InputError("there are no rows: prediction is empty; at least one row is needed")
-    return int(prediction.n)
+    return read_weights(weights, prediction.n)
 
 
-def _kept(judged: J, rows: Rows | None) -> J:
+def _kept(kind: type[RegionRows], y: NDArray[Any] | None, prediction: Any, w: FloatArray) -> RegionRows:
+    """Return the rows with positive weight; `y` are their outcomes, None if there are none."""
+    rows = kept_rows(w)
     if rows is None:
-        return judged
-    kept = judged.take(rows)
-    return type(kept)(kept.y, kept.prediction, _weights_of(judged.w, rows), judged.w > 0)
-
-
-def _weights_of(w: FloatArray, rows: Rows) -> FloatArray:
-    chosen = take_weights(w, rows)
-    return unit_weights(chosen.size) if (chosen == 1).all() else chosen
+        return kind(np.zeros((prediction.n, 0)) if y is None else y, prediction, w)
+    chosen = unit_weights(rows.size) if (w[rows] == 1).all() else w[rows]
+    return kind(np.zeros((rows.size, 0)) if y is None else y, prediction.take(rows), chosen, w > 0)
 
 
 def _check_length(y: NDArray[Any], prediction: Prediction) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray, Rng, locked, read_numbers, refuse_where
-from calibrant.inputs.distribution import Distribution, Selection, rows_of
+from calibrant.inputs.arrays import FloatArray, Rng, is_finite, locked, read_numbers, refuse_rounded, refuse_where
+from calibrant.inputs.distribution import Checked, Distribution, Selection, rows_of
 from calibrant.inputs.options import check_count, generator
 
 if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
 
-BLOCK = 1 << 18  # numbers that are checked together
+AXES = ("row", "draw", "coordinate")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Samples(Distribution):
+class Samples(Checked, Distribution):
     """Draws from the predictive distribution of each row, such as an ensemble or posterior draws.
 
     Parameters
@@ -58,26 +57,16 @@ class Samples(Distribution):
     def __init__(self, draws: ArrayLike, log_density: ArrayLike | None = None) -> None:
         array = _read_draws(draws)
         log_densities = _read_log_densities(log_density, array.shape[:2])
-        self._hold(held=array, log_densities=log_densities, finite=_is_finite(array))
+        self._hold(held=array, log_densities=log_densities, finite=is_finite(array))
 
     @cached_property
     def draws(self) -> FloatArray:
         """The draws in float64; infinite draws are refused."""
         if not self.finite:
-            place = _first(self.held, np.isinf)
-            raise InputError(
-                "draws must be finite for measurements that use more than their order; {row}{member} is {value}. "
-                "ranks, pit and coverage take infinite draws",
-                row=place[0] if place else 0,
-                member=_member(place),
-                value=self.held[place],
-            )
+            expected = "draws must be finite for measurements that use more than their order"
+            remedy = "ranks, pit and coverage take infinite draws"
+            refuse_where(np.isinf(self.held), self.held, expected, remedy, axes=AXES)
         return locked(self.held.astype(np.float64, copy=False))
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.held)
 
     @property
     def M(self) -> int:
@@ -95,10 +84,9 @@ class Samples(Distribution):
 
     def take(self, rows: Selection) -> Samples:
         """Return the distribution of these rows alone."""
-        known = self.log_densities
+        held, known = rows_of(self.held, rows), self.log_densities
         log_densities = None if known is None else rows_of(known, rows)
-        held = rows_of(self.held, rows)
-        return self._made(held=held, log_densities=log_densities, finite=self.finite or _is_finite(held))
+        return self._with(held=held, log_densities=log_densities, finite=self.finite or is_finite(held))
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws <= x."""
@@ -159,12 +147,12 @@ class Samples(Distribution):
         low, high = ordered[:, a], ordered[:, b]
         return Intervals(low[:, 0], high[:, 0], level) if single else Intervals(low, high, levels)
 
-    def _share(self, x: ArrayLike, holds: np.ufunc) -> FloatArray:
+    def _share(self, x: ArrayLike, compare: np.ufunc) -> FloatArray:
         points = self._points(x)
         columns = self._columns(points)
         shares = np.empty(columns.shape)
         for j, column in enumerate(columns.T):  # one point per row at a time: memory does not grow with k
-            shares[:, j] = np.count_nonzero(holds(self.held, column[:, None]), axis=1)
+            shares[:, j] = np.count_nonzero(compare(self.held, column[:, None]), axis=1)
         shares /= self.M
         return shares if points.ndim == 2 else shares[:, 0]
 
@@ -193,17 +181,12 @@ def _read_draws(draws: Any) -> NDArray[Any]:
             "draws must have shape (n, M), M draws per row, or (n, M, D) for vectors of D coordinates; "
             f"got shape {array.shape}. {remedy}"
         )
-    _refuse_rounded(array, "draws")
+    refuse_rounded(array, "draws")
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite
         held: NDArray[Any] = np.ascontiguousarray(array, dtype=float_type(array.dtype)).view()
     held.flags.writeable = False
-    place = _first(held, np.isnan)
-    if place is not None:
-        raise InputError(
-            "draws must not be missing; {row}{member} is nan. Drop or repair such rows",
-            row=place[0],
-            member=_member(place),
-        )
+    if not is_finite(held):
+        refuse_where(np.isnan(held), held, "draws must not be missing", "Drop or repair such rows", axes=AXES)
     return held
 
 
@@ -216,41 +199,11 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize < 8 else np.dtype(np.float64)
 
 
-def _refuse_rounded(array: NDArray[Any], name: str) -> None:
-    from calibrant.inputs.intervals import refuse_rounded
-
-    refuse_rounded(array, name)
-
-
-def _is_finite(held: NDArray[Any]) -> bool:
-    return _first(held, np.isinf) is None
-
-
-def _first(held: NDArray[Any], is_bad: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, ...] | None:
-    """Return the place of the first number that is NaN or infinite; a block with a finite sum has none."""
-    size = max(1, BLOCK // held[0].size) if len(held) else 1
-    for start in range(0, len(held), size):
-        block = held[start : start + size]
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(block.sum(dtype=np.float32 if block.dtype == np.float16 else None)):
-                continue
-        found = is_bad(block)
-        if found.any():
-            row, *others = np.unravel_index(int(np.argmax(found)), found.shape)
-            return (start + int(row), *map(int, others))
-    return None
-
-
-def _member(place: tuple[int, ...] | None) -> str:
-    """Name the draw, and the coordinate, of a number within its row."""
-    return "".join(f", {axis} {i}" for axis, i in zip(("draw", "coordinate"), (place or ())[1:], strict=False))
-
-
 def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any] | None:
     if log_density is None:
         return None
     numbers = read_numbers(log_density, "log_density")
-    _refuse_rounded(numbers, "log_density")
+    refuse_rounded(numbers, "log_density")
     with np.errstate(over="ignore"):
         array = locked(numbers.astype(float_type(numbers.dtype), order="C", copy=True))
     if array.shape != shape:
@@ -260,5 +213,5 @@ def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any
         )
     bad = ~(array < np.inf)  # minus infinity stands for a density of 0
     remedy = "Drop or repair such rows"
-    refuse_where(bad, array, "log_density must be below infinity and not missing", remedy, axes=("row", "draw"))
+    refuse_where(bad, array, "log_density must be below infinity and not missing", remedy, axes=AXES)
     return array

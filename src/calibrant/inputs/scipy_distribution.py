@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, Rng, locked, read_numbers
-from calibrant.inputs.distribution import Distribution, Selection, beside, described, rows_of
+from calibrant.inputs.arrays import FloatArray, Rng, read_numbers, stretch
+from calibrant.inputs.distribution import Checked, Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ScipyDistribution(Distribution):
+class ScipyDistribution(Checked, Distribution):
     """A frozen univariate distribution of `scipy.stats`, with one value of each parameter per row or for all rows.
 
     Parameters
@@ -45,13 +45,15 @@ class ScipyDistribution(Distribution):
                 "ScipyDistribution expects a frozen univariate distribution with one value per row, such as "
                 f"scipy.stats.gamma(a=[2.0, 3.0]); got {shown(frozen)} ({type(frozen).__name__})"
             )
-        args = [_read_parameter(value, f"parameter {i}") for i, value in enumerate(frozen.args)]
-        kwds = {name: _read_parameter(value, name) for name, value in frozen.kwds.items()}
-        if not args and not kwds:
-            kwds = {"loc": np.array(0.0)}  # every distribution has a location, and it gives the number of rows
-        columns = _stretched([*args, *kwds.values()])
-        given = tuple(columns[: len(args)])
-        named = dict(zip(kwds, columns[len(args) :], strict=True))
+        names = [f"args[{i}]" for i in range(len(frozen.args))]
+        values = {**dict(zip(names, frozen.args, strict=True)), **frozen.kwds}
+        columns = {name: read_numbers(value, name).copy() for name, value in values.items()}
+        for name, column in columns.items():
+            if column.size == 0:
+                raise InputError(f"{name} of the distribution is empty; at least one row is needed")
+        columns = columns or {"loc": np.array(0.0)}  # every distribution has a location: it gives the number of rows
+        named = dict(zip(columns, stretch(columns), strict=True))  # whole numbers stay: some distributions need them
+        given = tuple(named.pop(name) for name in names)
         _refuse_illegal(frozen.dist, given, named)
         self._hold(dist=frozen.dist, args=given, kwds=named)
 
@@ -66,7 +68,7 @@ class ScipyDistribution(Distribution):
     def take(self, rows: Selection) -> ScipyDistribution:
         """Return the distribution of these rows alone."""
         args = tuple(rows_of(column, rows) for column in self.args)
-        return self._made(dist=self.dist, args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
+        return self._with(args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(Y <= x)."""
@@ -86,7 +88,7 @@ class ScipyDistribution(Distribution):
 
     def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x."""
-        if not hasattr(self.dist, "logpdf"):
+        if self.is_discrete:
             raise NotApplicableError(f"ScipyDistribution of the discrete {self.dist.name} has no density")
         return self._asked("logpdf", self._points(x))
 
@@ -117,30 +119,6 @@ class ScipyDistribution(Distribution):
 
     def _beside(self, points: FloatArray) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
         return [beside(a, points) for a in self.args], {k: beside(v, points) for k, v in self.kwds.items()}
-
-
-def _read_parameter(values: Any, name: str) -> NDArray[Any]:
-    array = read_numbers(values, name)
-    if array.ndim > 1:
-        raise InputError(
-            f"{name} of the distribution must be one number per row, or one for all rows; got shape {array.shape}. "
-            "Vector outcomes have the distribution MvNormal"
-        )
-    if array.size == 0:
-        raise InputError(f"{name} of the distribution is empty; at least one row is needed")
-    return array
-
-
-def _stretched(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return copies of the same length; whole numbers stay whole because some distributions need them."""
-    lengths = {len(column) for column in columns if column.ndim == 1}
-    if len(lengths) > 1:
-        raise InputError(
-            f"the parameters of the distribution must have the same number of rows; got {sorted(lengths)}. "
-            "A single number, not in a list, stands for all rows"
-        )
-    n = max(lengths, default=1)
-    return [locked(np.broadcast_to(column, (n,)).copy()) for column in columns]
 
 
 def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, NDArray[Any]]) -> None:

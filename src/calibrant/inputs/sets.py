@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, did_you_mean, shown
-from calibrant.inputs.arrays import FloatArray, as_array, is_missing, numbers_of_objects
-from calibrant.inputs.distribution import Selection
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
+from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.intervals import constructor, level_of_alpha
 from calibrant.inputs.options import levels_shown, place_of, read_levels
 
-FEW_LABELS = 32
+MAX_LABELS_ADDED_SINGLY = 32
 LISTS_OF_LABELS = "Turn lists of labels into a mask first: [[k in labels for k in classes] for labels in sets]"
-
-
-def _set_advice(name: str, given: Mapping[str, Any]) -> str:
-    if name == "alpha":
-        return level_of_alpha(given[name])
-    usage = "Call it as Sets(mask, level), such as Sets([[True, False, True]], 0.9)"
-    return f"{did_you_mean(name, ('mask', 'level'), spelled='{}='.format)} {usage}".lstrip() if name in given else usage
 
 
 def _read_mask(mask: Any) -> NDArray[Any]:
@@ -38,7 +31,7 @@ def _read_mask(mask: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Sets:
+class Sets(Checked):
     """Prediction sets of class labels, at one level, several, or none that is known.
 
     Parameters
@@ -58,11 +51,12 @@ class Sets:
     levels: FloatArray | None  # (L,)
     single: bool
 
-    @constructor(_set_advice)
+    @constructor("Call it as Sets(mask, level), such as Sets([[True, False, True]], 0.9)", {"alpha": level_of_alpha})
     def __init__(self, mask: ArrayLike, level: float | ArrayLike | None = None) -> None:
         array = _read_mask(mask)
         if array.dtype.kind == "O":  # such as a pandas frame of nullable columns
-            _refuse_missing(array)
+            remedy = "Say True or False, or drop such rows"
+            refuse_where(missing_mask(array), array, "mask must not be missing", remedy, axes=("row",))
             numbers = numbers_of_objects(array)
             array = array if numbers is None else numbers
         if array.dtype != np.bool_:
@@ -83,12 +77,7 @@ class Sets:
         held = np.ascontiguousarray((array[:, :, None] if flat else array).view(np.uint8) != 0)
         held.flags.writeable = False
         levels = None if level is None else _levels(level, held.shape[2], flat)
-        self._hold(held, levels, flat)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.mask)
+        self._hold(mask=held, levels=levels, single=flat)
 
     @property
     def K(self) -> int:
@@ -99,7 +88,7 @@ class Sets:
     def sizes(self) -> NDArray[np.int64]:
         """Number of labels in each set, (n, L)."""
         bits = self.mask.view(np.uint8)
-        if self.K > FEW_LABELS:
+        if self.K > MAX_LABELS_ADDED_SINGLY:
             return np.asarray(bits.sum(axis=1, dtype=np.uint32), dtype=np.int64)
         total = bits[:, 0].copy()
         for k in range(1, self.K):  # NumPy is slow to sum along a short axis
@@ -110,38 +99,17 @@ class Sets:
         """Return the sets of one level."""
         if self.levels is None:
             raise InputError("these sets have no level; pass Sets(mask, level)")
-        k = place_of(level, self.levels)
-        return self._made(self.mask[:, :, k : k + 1], self.levels[k : k + 1], True)
+        k = slice(place := place_of(level, self.levels), place + 1)
+        return self._with(mask=self.mask[:, :, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Sets:
         """Return the sets of these rows alone."""
-        return self._made(self.mask[rows], self.levels, self.single)
+        return self._with(mask=self.mask[rows])
 
     def __repr__(self) -> str:
         if self.levels is None:
             return f"Sets(n={self.n}, K={self.K})"
         return f"Sets(n={self.n}, K={self.K}, {levels_shown(self.levels, self.single)})"
-
-    def _made(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> Sets:
-        made = object.__new__(Sets)
-        made._hold(mask, levels, single)
-        return made
-
-    def _hold(self, mask: NDArray[np.bool_], levels: FloatArray | None, single: bool) -> None:
-        for name, value in {"mask": mask, "levels": levels, "single": single}.items():
-            object.__setattr__(self, name, value)
-
-
-def _refuse_missing(mask: NDArray[Any]) -> None:
-    flat = mask.reshape(-1).tolist()
-    place = next((i for i, value in enumerate(flat) if is_missing(value)), None)
-    if place is not None:
-        row = place // (mask.size // len(mask))
-        raise InputError(
-            "mask must not be missing; {row} holds {value}. Say True or False, or drop such rows",
-            row=row,
-            value=flat[place],
-        )
 
 
 def _levels(level: Any, L: int, flat: bool) -> FloatArray:

@@ -21,7 +21,7 @@ def log_audit(audit: Audit, *, prefix: str = "calibrant.", artifact: str = "cali
     Metrics are ``calibrant.ece`` and so on, with ``.expected`` (if calibrated), ``.pvalue``, ``.low`` and ``.high``
     where they exist, and ``calibrant.n``. Tags are ``calibrant.verdict`` ("miscalibrated", "no evidence" or "cannot
     tell"), ``calibrant.headline``, and ``calibrant.not_finite`` with the metrics that were left out because MLflow's
-    databases hold no infinite values. Artifacts are the report and, beside it, everything as JSON.
+    databases cannot store infinite values. Artifacts are the report and, beside it, everything as JSON.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from calibrant.core.results import TestResult
 from calibrant.errors import InputError, shown
 from calibrant.inputs.options import check_level
 from calibrant.inputs.probabilities import Binary, read_binary
-from calibrant.probabilities import verdict as said
+from calibrant.probabilities import verdict
 
 TESTS = ("kuiper_test", "spiegelhalter_test")
 
@@ -86,7 +86,7 @@ def _measured(name: str, rows: Binary, **options: Any) -> Any:
 
 def _sentences(rows: Binary, level: float) -> list[str]:
     tenths = _measured("reliability_curve", rows, bins=10, strategy="mass", simultaneous=True, level=level)
-    return [sentence for sentence in (said.example(tenths, "it happens"), said.shape(tenths)) if sentence]
+    return [sentence for sentence in (verdict.example(tenths, "it happens"), verdict.shape(tenths)) if sentence]
 
 
 def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:

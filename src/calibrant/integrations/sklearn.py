@@ -38,8 +38,8 @@ def scorer(metric: Any = "ece", **options: Any) -> Scorer:
 
     Notes
     -----
-    A binary estimator is judged by its probability of ``classes_[1]``, others by all their class probabilities. Labels
-    may be anything that ``classes_`` holds. With metadata routing, weights arrive after
+    A binary estimator is scored by its probability of ``classes_[1]``, others by all their class probabilities. Labels
+    may be anything that ``classes_`` contains. With metadata routing, weights arrive after
     ``scorer(...).set_score_request(sample_weight=True)``.
 
     A calibration error alone chooses badly: always predicting the base rate has an error near 0. Choose by
@@ -101,7 +101,7 @@ class Scorer:
 
 
 class ReliabilityDisplay:
-    """A reliability curve as one of scikit-learn's displays: it holds what is drawn, and `plot` only draws.
+    """A reliability curve as one of scikit-learn's displays: it has the numbers that are drawn, and `plot` only draws.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A measurement that is fed batch by batch: in a training loop, on several machines, over days."""
+"""A measurement over rows that come in batches: in a training loop, on several machines, over days."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class StreamingMetric:
         self._updates = 0
 
     def update(self, y: Any, prediction: Any, weights: Any = None) -> None:
-        """Take in a batch, which may be empty; one that is refused changes nothing."""
+        """Add a batch, which may be empty; one that is refused changes nothing."""
         batch = Batch(y, prediction, weights, number=self._updates)
         if not is_empty(batch):
             self._add(self._job.part(batch))
@@ -77,7 +77,7 @@ class StreamingMetric:
         self._summary = self._seen = None
 
     def merge(self, other: StreamingMetric | bytes) -> None:
-        """Take in all rows of another stream, given itself or as its `state`."""
+        """Add all rows of another stream, given itself or as its `state`."""
         if not isinstance(other, StreamingMetric):
             if other:
                 self._add(Summary.from_bytes(other))

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_where
+from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_rounded, refuse_where
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.intervals import refuse_rounded
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows

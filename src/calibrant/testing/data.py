@@ -164,7 +164,7 @@ def _one_quantile(rng: np.random.Generator, n: int) -> Case:
     return case(y, one_quantile, values=y + rng.integers(-16, 49, n) / 32)
 
 
-def _laws(rng: np.random.Generator, n: int) -> Case:
+def _normal(rng: np.random.Generator, n: int) -> Case:
     return case(_outcomes(rng, n), Normal, mean=rng.integers(-64, 65, n) / 32, std=rng.integers(8, 65, n) / 32)
 
 
@@ -215,7 +215,7 @@ DATA = {
     "sets without level": Data("sets", partial(_one_set, build=Sets), case(LABELS, Sets, mask=_MASK)),
     "quantiles": Data("quantiles", _quantiles, case(NUMBERS, quantiles, values=_twice(NUMBERS, 3))),
     "one quantile": Data("quantiles", _one_quantile, case(NUMBERS, one_quantile, values=NUMBERS)),
-    "distributions": Data("distributions", _laws),  # a distribution with a spread is never certain
+    "distributions": Data("distributions", _normal),  # a distribution with a spread is never certain
     "samples": Data("samples", _samples, case(NUMBERS, Samples, draws=_twice(NUMBERS, 6))),
     "vectors": Data(
         "samples", _vectors, case(_twice(NUMBERS), Samples, draws=_twice(_twice(NUMBERS), 6).transpose(0, 2, 1))
@@ -280,6 +280,11 @@ class Subject:
     def case(self, rng: np.random.Generator) -> Case:
         """Return n random rows."""
         return self._completed(DATA[self.data].make(rng, self.n), rng)
+
+    def cases(self, rng: np.random.Generator) -> tuple[Case, Case]:
+        """Return n random rows, without weights and with."""
+        case = self.case(rng)
+        return case, case.weighted(self.weights(rng, case.n))
 
     def certain(self, rng: np.random.Generator) -> Case:
         """Return predictions that are certain and right."""

@@ -36,7 +36,7 @@ def check_kernel(kernel: Kernel | JointKernel, *, points: Any = None, K: int = 4
     Raises
     ------
     AssertionError
-        If a property does not hold.
+        If the kernel lacks a property.
 
     Examples
     --------

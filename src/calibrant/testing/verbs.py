@@ -24,7 +24,7 @@ PROPERTIES: dict[str, Property] = {}
 
 @dataclass(frozen=True)
 class Property:
-    """A property of verbs: calling it raises an `AssertionError` that names the number that is wrong.
+    """A property of verbs: calling `check` raises an `AssertionError` that names the number that is wrong.
 
     `applies` tells whether a subject must have it.
     """
@@ -32,10 +32,6 @@ class Property:
     name: str
     check: Check
     applies: Callable[[Subject], bool]
-
-    def __call__(self, subject: Subject, rng: np.random.Generator) -> None:
-        """Check the property."""
-        self.check(subject, rng)
 
 
 def verb_property(applies: Callable[[Subject], bool] = lambda subject: True) -> Callable[[Check], Check]:
@@ -76,7 +72,7 @@ def check_verb(
     seed
         Seed of the small data sets.
     **options
-        Options of the verb. One with a value for every row is given as a `PerRow`, which holds the values to draw from.
+        Options of the verb. One with a value for every row is given as a `PerRow`, which has the values to draw from.
 
     Raises
     ------
@@ -106,7 +102,7 @@ def broken_properties(
     for check in PROPERTIES.values():
         if check.applies(subject) and check.name not in exempt:
             try:
-                check(subject, np.random.default_rng(seed))
+                check.check(subject, np.random.default_rng(seed))
             except (AssertionError, CalibrantError) as problem:
                 yield check, problem
 
@@ -122,10 +118,8 @@ def same(found: Any, expected: Any, what: str, *, rtol: float = 1e-10, atol: flo
 @verb_property()
 def row_order_does_not_matter(subject: Subject, rng: np.random.Generator) -> None:
     """Shuffled rows give the same numbers."""
-    case = subject.case(rng)
-    order = rng.permutation(case.n)
-    for one in (case, case.weighted(subject.weights(rng, case.n))):
-        same(subject.value(one.rows(order)), subject.value(one), "shuffled rows")
+    for case in subject.cases(rng):
+        same(subject.value(case.rows(rng.permutation(case.n))), subject.value(case), "shuffled rows")
 
 
 @verb_property(applies=lambda subject: subject.entry.mean and not subject.equal_weights)
@@ -183,13 +177,11 @@ def _check_refused(call: Callable[[], Any]) -> None:
 @verb_property()
 def chunks_add_up_to_the_whole(subject: Subject, rng: np.random.Generator) -> None:
     """Summaries of 1, 7 or 50 chunks merge to the numbers of all rows."""
-    case = subject.case(rng)
-    for weights in (None, subject.weights(rng, case.n)):
-        whole = case.weighted(weights)
-        expected = subject.value(whole)
+    for case in subject.cases(rng):
+        expected = subject.value(case)
         for count in (1, 7, 50):
             parts = np.array_split(np.arange(case.n), count)
-            total = _total(subject, [whole.rows(part) for part in parts])
+            total = _total(subject, [case.rows(part) for part in parts])
             same(subject.value_of(total), expected, f"{count} chunks")
 
 
@@ -231,34 +223,24 @@ def _containers() -> dict[str, Change]:
         "Fortran order": np.asfortranarray,
         "read-only arrays": _read_only,
     }
-    if find_spec("pandas"):
-        import pandas as pd
+    frames = (name for name in ("pandas", "polars", "pyarrow") if find_spec(name))
+    return found | {name: partial(_framed, name) for name in frames}
 
-        def pandas(a: NDArray[Any]) -> Any:
-            index = np.arange(len(a))[::-1] + a.ndim  # must not be used for alignment
-            return pd.Series(a, index=index) if a.ndim == 1 else pd.DataFrame(a, index=index)
 
-        found["pandas"] = _up_to_two(pandas)
-    if find_spec("polars"):
-        import polars as pl
+def _framed(library: Any, a: NDArray[Any]) -> Any:
+    """Return a series or a data frame; an array with three axes, which no frame can hold, becomes lists."""
+    import narwhals as nw
 
-        found["polars"] = _up_to_two(lambda a: pl.Series(a) if a.ndim == 1 else pl.DataFrame(_named(a)))
-    if find_spec("pyarrow"):
-        import pyarrow as pa
-
-        found["pyarrow"] = _up_to_two(
-            lambda a: pa.chunked_array([a[:20], a[20:]]) if a.ndim == 1 else pa.table(_named(a))
-        )
+    if a.ndim > 2:
+        return a.tolist()
+    if a.ndim == 1:
+        found = nw.new_series("c", a.tolist(), backend=library).to_native()
+    else:
+        columns = {f"c{k}": column.tolist() for k, column in enumerate(a.T)}
+        found = nw.from_dict(columns, backend=library).to_native()
+    if library == "pandas":
+        found.index = np.arange(len(a))[::-1]  # must not be used for alignment
     return found
-
-
-def _up_to_two(held: Change) -> Change:
-    """Return a change of vectors and matrices; an array with three axes, which no frame can hold, becomes lists."""
-    return lambda a: held(a) if a.ndim <= 2 else a.tolist()
-
-
-def _named(a: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    return {f"c{k}": np.ascontiguousarray(column) for k, column in enumerate(a.T)}
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -275,7 +257,7 @@ def precision_of_the_input_does_not_matter(subject: Subject, rng: np.random.Gene
     expected = subject.value(case)
     labels = case.y is not None and case.y.dtype.kind == "i"
     for dtype in FLOATS:
-        same(subject.value(case.remade(columns=cast_floats(dtype))), expected, f"predictions as {dtype}")
+        same(subject.value(case.remade(columns=_cast(dtype))), expected, f"predictions as {dtype}")
     for dtype in WHOLE if labels else FLOATS:
         same(subject.value(case.remade(y=_cast(dtype))), expected, f"y as {dtype}")
     for dtype in WHOLE:
@@ -283,20 +265,13 @@ def precision_of_the_input_does_not_matter(subject: Subject, rng: np.random.Gene
 
 
 def _cast(dtype: str) -> Change:
-    return lambda a: a.astype(dtype)
-
-
-def cast_floats(dtype: str) -> Change:
-    """Return a change of arrays of floats to this type."""
-    return lambda a: a.astype(dtype) if a.dtype.kind == "f" else a
+    return lambda a: a if a.dtype.kind == "b" else a.astype(dtype)
 
 
 @verb_property()
 def inputs_are_not_modified(subject: Subject, rng: np.random.Generator) -> None:
     """No array of the caller is written to."""
-    plain = subject.case(rng).remade(columns=np.copy)
-    for weights in (None, subject.weights(rng, plain.n)):
-        case = plain.weighted(weights)
+    for case in (found.remade(columns=np.copy) for found in subject.cases(rng)):
         every = (case.y, case.weights, *case.columns.values(), *case.options.values())
         given = [array for array in every if array is not None]
         before = [array.copy() for array in given]
@@ -355,7 +330,7 @@ def scores_on_bin_edges_stay_in_their_bin(subject: Subject, rng: np.random.Gener
         case = on_edges(rng, m)
         expected = subject.measure(case)
         for dtype, tolerance in (("float32", 2e-5), ("float16", 2e-2)):
-            found = subject.measure(case.remade(columns=cast_floats(dtype)))
+            found = subject.measure(case.remade(columns=_cast(dtype)))
             if subject.entry.kind == "curve":
                 count = expected.columns.get("count", 0), found.columns.get("count", 0)
                 assert np.array_equal(*count), f"different counts for k/{m} as {dtype}"
@@ -367,9 +342,8 @@ def scores_on_bin_edges_stay_in_their_bin(subject: Subject, rng: np.random.Gener
 @verb_property(applies=lambda subject: subject.entry.kind != "curve")
 def numbers_stay_in_the_declared_range(subject: Subject, rng: np.random.Generator) -> None:
     """A metric lies in its range, a p-value in [0, 1]."""
-    case = subject.case(rng)
-    for weights in (None, subject.weights(rng, case.n)):
-        result = subject.measure(case.weighted(weights))
+    for case in subject.cases(rng):
+        result = subject.measure(case)
         if subject.entry.kind == "test":
             p = numbers(result.pvalue)
             p = p[~np.isnan(p)]  # groups that are too small to be tested

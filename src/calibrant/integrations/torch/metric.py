@@ -24,6 +24,7 @@ from calibrant.integrations.torch.sums import (
     State,
     Sums,
     Whole,
+    check_label,
     empty,
     of_rows,
     over_processes,
@@ -40,8 +41,8 @@ class TorchMetric:
     """A verb over batches of tensors: `update`, `compute`, `reset`, as in torchmetrics, but outcomes come first.
 
     No row is kept: the state is a few float64 tensors of a fixed size (365 kB for binned errors, under 200 bytes for
-    scores) on the device of the predictions, and `update` never waits for that device. If a process group of
-    ``torch.distributed`` is there, `compute` gives every process the value of the rows of all.
+    scores) on the device of the predictions, and `update` never waits for that device. If there is a process group
+    of ``torch.distributed``, `compute` gives every process the value of the rows of all.
 
     Parameters
     ----------
@@ -112,12 +113,12 @@ class TorchMetric:
         self._options = {**entry.defaults, **options}
         self._pos_label: float | None = None if pos_label is None else float(pos_label)
         self._device = read_device(device)
-        self._sums = {0: sums_for_any(entry, self._options)}  # by the number of columns, 0 while it is not known
+        self._sums = {0: self._first_sums(entry)}  # by the number of columns, 0 while it is not known
         self._state: State | None = None
         self._columns = self._batches = 0
 
     def update(self, y: Tensor, prediction: Tensor, weights: Tensor | None = None) -> None:
-        """Take in a batch, which may be empty; `torch.compile` leaves it as it is."""
+        """Add a batch, which may be empty; `torch.compile` leaves this method as it is."""
         import torch
 
         if torch.compiler.is_compiling():
@@ -152,7 +153,7 @@ class TorchMetric:
         return find(self._name).of_summary(self.sync(group), find(self._name).parse(self._options))
 
     def sync(self, group: Any = None) -> Summary:
-        """Return the summary of the rows of all processes; what this one knows stays as it is."""
+        """Return the summary of the rows of all processes; the state of this one does not change."""
         import torch.distributed as dist
 
         if not (dist.is_available() and dist.is_initialized()):
@@ -176,10 +177,10 @@ class TorchMetric:
         self._columns = self._batches = 0
 
     def merge(self, other: TorchMetric) -> None:
-        """Take in all rows of another metric of this process."""
+        """Add all rows of another metric of this process."""
         if not isinstance(other, TorchMetric):
             raise InputError(f"a TorchMetric takes in another one; got {shown(other)} ({type(other).__name__})")
-        self._check_holds(other._sums[0].label)
+        check_label(self._sums[0].label, other._sums[0].label)
         if other._state is not None:
             self._check_columns(other._columns)
             mine = (
@@ -189,12 +190,12 @@ class TorchMetric:
             self._columns = other._columns
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that is known of the rows of this process, for ``torch.save``."""
+        """Return the state of the rows of this process, for ``torch.save``."""
         tensors = {name: tensor.clone() for name, tensor in self._local()._asdict().items()}
         return {"holds": self._sums[0].label, "columns": self._columns, "batches": self._batches, **tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a `state_dict`, forgetting all rows so far."""
+        """Continue from a `state_dict`, forgetting all rows so far."""
         loaded, columns, batches = read_state(state, self.state_dict(), self._sums[0])
         self._sums_for(columns)  # refuses columns that the verb does not serve
         self._state = loaded if self._device is None else loaded.to(self._device)
@@ -210,6 +211,15 @@ class TorchMetric:
 
     def __repr__(self) -> str:
         return f"TorchMetric({self._name!r}, n={self.n})"
+
+    def _first_sums(self, entry: Entry[Any, Any]) -> Sums:
+        """Return the sums for the first kind of prediction that these options allow."""
+        try:
+            return sums_for(entry, self._options, 1)
+        except InputError:
+            if "classes" not in entry.predictions:
+                raise
+            return sums_for(entry, self._options, 2)
 
     def _local(self) -> State:
         return self._state or empty(self._sums[0], self._device or "cpu")
@@ -241,10 +251,6 @@ class TorchMetric:
                 "use one TorchMetric for each kind of prediction"
             )
 
-    def _check_holds(self, label: str) -> None:
-        if label != self._sums[0].label:
-            raise SummaryError(f"this TorchMetric keeps the sums of {self._sums[0].label}; got those of {label}")
-
 
 def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums:
     """Return the sums that serve a verb with these options for K classes, or one probability per row if K is 1.
@@ -253,8 +259,10 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
     """
     if Grid not in entry.reads and entry.name not in SCORES:
         raise _unsupported(entry, {})
-    rows = entry.read(*_trial(K))
-    summary = entry.summarise(rows, entry.parse({**options, **_without_redraws(options)}))
+    few = (np.zeros(4, int), np.full((4, K), 1 / K)) if K > 1 else (np.arange(200) % 4 == 0, np.full(200, 0.25))
+    rows = entry.read(*few)
+    without_redraws = {"null": "asymptotic"} if options.get("null") == "auto" else {}
+    summary = entry.summarise(rows, entry.parse({**options, **without_redraws}))
     if isinstance(summary, Moments):
         entry.finish(summary, entry.parse(options))
         return ScoreSums(entry.name, options, summary.names)
@@ -266,28 +274,6 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
     except SummaryError:
         raise _unsupported(entry, options) from None
     return CellSums()
-
-
-def sums_for_any(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Sums:
-    """Return the sums for the first kind of prediction that goes with these options."""
-    try:
-        return sums_for(entry, options, 1)
-    except InputError:
-        if "classes" not in entry.predictions:
-            raise
-        return sums_for(entry, options, 2)
-
-
-def _trial(K: int) -> tuple[Any, Any]:
-    """Return rows with which every verb can do something."""
-    if K > 1:
-        return np.zeros(4, int), np.full((4, K), 1 / K)
-    return np.arange(200) % 4 == 0, np.full(200, 0.25)
-
-
-def _without_redraws(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the null that needs no scores to redraw outcomes from, where that is left open."""
-    return {"null": "asymptotic"} if options.get("null") == "auto" else {}
 
 
 def _unsupported(entry: Entry[Any, Any], options: Mapping[str, Any]) -> InputError:

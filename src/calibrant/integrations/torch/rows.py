@@ -17,7 +17,7 @@ PRECISIONS = ("bfloat16", "float16", "float32", "float64")
 
 
 class Rows(NamedTuple):
-    """Rows on a device; those of weight 0 hold no number that could spoil a sum."""
+    """Rows on a device; those of weight 0 have no number that could spoil a sum."""
 
     y: Tensor  # float64, 0 and 1; or int64, column numbers
     p: Tensor  # (n,) or (n, K), in the precision it came in

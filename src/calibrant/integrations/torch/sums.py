@@ -183,7 +183,7 @@ class State(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """The state of all processes; the most and the fewest columns of their predictions; whose fault it holds."""
+    """The state of all processes; the most and the fewest columns of their predictions; the rank with the fault."""
 
     state: State
     most: int
@@ -263,10 +263,6 @@ def _device_of(group: Any) -> Any:
     return torch.device("cpu" if "cpu" in kinds else kinds[0])
 
 
-MOST_COLUMNS = 1 << 24
-AGAIN = "Load what state_dict() returned"
-
-
 def read_device(device: Any) -> Any:
     """Return a device of this machine; None stays None."""
     import torch
@@ -290,74 +286,73 @@ def read_device(device: Any) -> Any:
     return found
 
 
+LIMITS = {"columns": 1 << 24, "batches": 1 << 62}  # of the counts in a state
+LOAD_AGAIN = "Load what state_dict() returned"
+
+
 def read_state(state: Any, wanted: Mapping[str, Any], sums: Sums) -> tuple[State, int, int]:
     """Return the tensors, the number of columns and that of batches; refuse what no TorchMetric has written."""
     if not isinstance(state, Mapping) or set(state) != set(wanted):
         got = ", ".join(map(str, state)) if isinstance(state, Mapping) else shown(state)
         raise SummaryError(f"the state of a TorchMetric has {', '.join(wanted)}; got {got}")
-    if state["holds"] != wanted["holds"]:
-        raise SummaryError(f"this TorchMetric keeps the sums of {wanted['holds']}; got those of {state['holds']}")
-    columns, batches = (_count(state, name) for name in ("columns", "batches"))
-    for name in State._fields:
-        _check_tensor(state[name], name)
-    loaded = State(*(state[name].detach().clone() for name in State._fields))
+    check_label(wanted["holds"], state["holds"])
+    for name, limit in LIMITS.items():
+        if type(state[name]) is not int or not 0 <= state[name] <= limit:
+            got = shown(state[name])
+            raise SummaryError(f"{name} of a state must be a whole number, 0 or more; got {got}. {LOAD_AGAIN}")
+    loaded = State(*(_read_tensor(state[name], name) for name in State._fields))
     if any(tensor.shape != wanted[name].shape for name, tensor in loaded._asdict().items()):
         shapes = [tuple(tensor.shape) for tensor in loaded]
         raise SummaryError(f"this is not the state of a TorchMetric: its tensors have shapes {shapes}")
     if loaded.sums.device.type != "meta":  # where tensors have no values
-        _check_values(loaded.to("cpu"), columns, sums)
-    return loaded, columns, batches
+        _check_values(loaded.to("cpu"), state["columns"], sums)
+    return loaded, state["columns"], state["batches"]
 
 
-def _count(state: Mapping[str, Any], name: str) -> int:
-    value = state[name]
-    if type(value) is not int or not 0 <= value <= (MOST_COLUMNS if name == "columns" else 1 << 62):
-        raise SummaryError(f"{name} of a state must be a whole number, 0 or more; got {shown(value)}. {AGAIN}")
-    return value
+def check_label(label: str, other: str) -> None:
+    """Refuse other sums than those that a metric keeps."""
+    if label != other:
+        raise SummaryError(f"this TorchMetric keeps the sums of {label}; got those of {other}")
 
 
-def _check_tensor(value: Any, name: str) -> None:
+def _read_tensor(value: Any, name: str) -> Tensor:
     import torch
 
     if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
-        raise SummaryError(f"{name} of a state must be a dense tensor; got {shown(value)}. {AGAIN}")
+        raise SummaryError(f"{name} of a state must be a dense tensor; got {shown(value)}. {LOAD_AGAIN}")
     if value.dtype is not torch.float64:
-        raise SummaryError(f"{name} of a state must be of type float64; got {str(value.dtype)[6:]}. {AGAIN}")
+        raise SummaryError(f"{name} of a state must be of type float64; got {str(value.dtype)[6:]}. {LOAD_AGAIN}")
+    return value.detach().clone()
 
 
 def _check_values(state: State, columns: int, sums: Sums) -> None:
-    """Refuse sums that no rows have; where a bad row is remembered, the sums are of no consequence."""
-    if bool(state.labels.isnan().any()):
-        raise SummaryError(f"labels of a state must be numbers; got {state.labels.tolist()}. {AGAIN}")
-    flag = float(state.fault[0])
-    if flag not in (0.0, 1.0):
-        raise SummaryError(f"fault of a state must begin with 0 or 1; got {flag:g}. {AGAIN}")
-    if flag:
-        _check_fault(state.fault)
-        return
-    parts = {"sums": state.sums, "spread": state.spread, "weight_max": state.weight_max}
-    for name, tensor in parts.items():
-        if not bool(tensor.isfinite().all()):
-            raise SummaryError(f"{name} of a state must be finite; got {_first(tensor, ~tensor.isfinite())}. {AGAIN}")
+    """Refuse sums that no rows have; where a bad row is recorded, the sums are not used."""
+    labels, fault = state.labels, state.fault
+    _refuse("labels of a state must be numbers", labels, labels.isnan())
+    _refuse("fault of a state must begin with 0 or 1", fault[:1], (fault[:1] != 0) & (fault[:1] != 1))
+    if fault[0] > 0:
+        place = fault[[1, 2, 6]]
+        bad = ~(place.isfinite() & (place >= 0) & (place == place.floor()))
+        return _refuse("fault of a state must name a batch, a row and a column", place, bad)
     counts, weights, positive = _signed(state.sums, sums)
+    for name, tensor in state._asdict().items():
+        if name in ("sums", "spread", "weight_max"):
+            _refuse(f"{name} of a state must be finite", tensor, ~tensor.isfinite())
     for name, tensor in {"sums": positive, "spread": state.spread, "weight_max": state.weight_max}.items():
-        if bool((tensor < 0).any()):
-            raise SummaryError(f"{name} of a state must not be negative; got {_first(tensor, tensor < 0)}. {AGAIN}")
-    if bool((counts != counts.floor()).any()):
-        raise SummaryError(f"counts of a state must be whole; got {_first(counts, counts != counts.floor())}. {AGAIN}")
-    if bool(((counts > 0) != (weights > 0)).any()):
-        raise SummaryError(f"a state must have weight exactly where it has rows. {AGAIN}")
+        _refuse(f"{name} of a state must not be negative", tensor, tensor < 0)
+    _refuse("counts of a state must be whole", counts, counts != counts.floor())
+    _refuse("weights of a state must be positive exactly where it has rows", weights, (counts > 0) != (weights > 0))
     n, heaviest = float(counts.sum()), float(state.weight_max)
     if (n > 0) != (heaviest > 0) or (n > 0 and columns == 0):
         raise SummaryError(
-            f"a state of {n:g} rows cannot have {columns} columns and {heaviest:g} as its largest weight. {AGAIN}"
+            f"a state of {n:g} rows cannot have {columns} columns and {heaviest:g} as its largest weight. {LOAD_AGAIN}"
         )
+    return None
 
 
-def _check_fault(fault: Tensor) -> None:
-    batch, row, column = (float(fault[k]) for k in (1, 2, 6))
-    if not all(value >= 0 and value.is_integer() for value in (batch, row, column)):
-        raise SummaryError(f"fault of a state must name a batch, a row and a column; got {fault.tolist()}. {AGAIN}")
+def _refuse(expected: str, values: Tensor, bad: Tensor) -> None:
+    if bool(bad.any()):
+        raise SummaryError(f"{expected}; got {float(values[bad][0]):g}. {LOAD_AGAIN}")
 
 
 def _signed(values: Tensor, sums: Sums) -> tuple[Tensor, Tensor, Tensor]:
@@ -366,7 +361,3 @@ def _signed(values: Tensor, sums: Sums) -> tuple[Tensor, Tensor, Tensor]:
         return values[0], values[sums.order.index("w")], values
     s = sums.scores
     return values[:1], values[1:2], values[[0, 1, *range(2 + s, 3 + 2 * s)]]  # not the sums of scores
-
-
-def _first(tensor: Tensor, bad: Tensor) -> str:
-    return f"{float(tensor[bad][0]):g}"
