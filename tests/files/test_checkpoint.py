@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from calibrant.files import run_job
 from calibrant.files import scan as scanning
 from calibrant.files.checkpoint import Checkpoint, described
 from calibrant.files.scan import scan
+from calibrant.report.files import replace_bytes
 
 VERBS = (ece, kuiper_test, spiegelhalter_test, "brier_score")
 
@@ -376,6 +378,25 @@ def test_rows_that_a_killed_run_left_are_removed(parts, kept):
     assert run(parts, kept) == run(parts)
     assert not orphan.exists()
     assert (other / "run-000000.score").exists()
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before its first checkpoint", "after a checkpoint"])
+def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, stop_after, monkeypatch, first):
+    """Those of other files stay: another process may be writing them."""
+    with monkeypatch.context() as patched:  # as if the process ended there
+        patched.setattr(Path, "replace", lambda path, target: None)
+        replace_bytes(kept, b"half a checkpoint")
+        replace_bytes(kept.with_name("report.html"), b"half a report")
+    temporary = {path.read_bytes(): path for path in kept.parent.iterdir() if path != parts}
+    stale, other = temporary[b"half a checkpoint"], temporary[b"half a report"]
+    if not first:
+        stop_after(9, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            run(parts, kept)
+        stop_after(-1, None)
+        stale.write_bytes(b"half a checkpoint")
+    assert run(parts, kept) == run(parts)
+    assert set(kept.parent.iterdir()) == {parts, other}
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "/dev/zero"])

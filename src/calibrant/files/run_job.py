@@ -28,6 +28,7 @@ from calibrant.files.table_file import open_table
 from calibrant.files.values import counting, nothing
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
+from calibrant.report.files import remove_temporary_files
 
 EVERY = 16  # batches between two checkpoints
 SECONDS = 30.0  # after which one is written even after fewer batches
@@ -150,7 +151,8 @@ class _Checkpointing:
         self.warned = False
 
     def begin(self) -> tuple[Running, Position]:
-        """Resume from an existing checkpoint, or start."""
+        """Resume from an existing checkpoint, or start; temporary files that a killed run left are removed."""
+        remove_temporary_files(self.path)
         if not self.path.exists():
             self._remove_orphans()
             running = Running(folder=self.path.with_name(self.folder))
