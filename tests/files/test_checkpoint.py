@@ -48,7 +48,7 @@ def little_memory(monkeypatch):
 
 def run(folder, kept=None, *, verbs=VERBS, **options):
     exact = options.pop("exact", False)
-    found = scan(folder, **{"y": "y", "prediction": "p", **options}).measure(*verbs, checkpoint=kept, exact=exact)
+    found = scan(folder, **{"y": "y", "prediction": "p", **options}).measure(verbs, checkpoint=kept, exact=exact)
     return repr(found)
 
 
@@ -553,7 +553,7 @@ KILLED = """
     part = Measuring.part
     if slow:
         Measuring.part = lambda self, batch: (time.sleep(0.1), part(self, batch))[1]
-    print(scan(folder, y="y", prediction="p").measure("ece", "kuiper_test", "brier_score", checkpoint=kept))
+    print(scan(folder, y="y", prediction="p").measure(["ece", "kuiper_test", "brier_score"], checkpoint=kept))
 """
 
 

@@ -87,9 +87,8 @@ def measure(
     >>> found["coverage"].value
     0.75
     """
-    job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
     partitions = Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups)
-    job.check_groups(partitions.columns.groups)
+    job = Measuring.of(verbs, partitions.columns.groups, exact=exact, classes=classes, pos_label=pos_label)
     found: dict[str, Measured] = run(job, partitions)
     return found
 

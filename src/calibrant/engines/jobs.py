@@ -99,8 +99,19 @@ class Measuring:
     labels: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, verbs: Any, *, exact: bool = False, classes: Any = None, pos_label: Any = None) -> Measuring:
-        """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function."""
+    def of(
+        cls,
+        verbs: Any,
+        groups: Sequence[str] = (),
+        *,
+        exact: bool = False,
+        classes: Any = None,
+        pos_label: Any = None,
+    ) -> Measuring:
+        """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function.
+
+        Names of `groups` that the verbs cannot use are refused.
+        """
         check_choice("exact", exact, False, True)
         given = list(verbs) if isinstance(verbs, (list, tuple)) else [verbs]
         if not given:
@@ -108,9 +119,11 @@ class Measuring:
         wanted = dict(_wanted(verb) for verb in given)
         if len(wanted) < len(given):
             raise InputError(f"a verb with the same options is given twice: {shown(given)}")
-        return cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
+        job = cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
+        job._check_groups(groups)
+        return job
 
-    def check_groups(self, names: Sequence[str]) -> None:
+    def _check_groups(self, names: Sequence[str]) -> None:
         """Refuse several columns of labels, and one that no verb uses or that is given twice."""
         own = [name for name, each in self.wanted.items() if has_own_groups(each.options)]
         if names and own:

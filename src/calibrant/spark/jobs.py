@@ -76,9 +76,8 @@ def measure(
         bounds = from_columns(Intervals, "low", "high", level=0.9)
         calibrant.spark.measure(["coverage", "interval_score"], frame, y="demand", prediction=bounds)
     """
-    job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
     named = NamedColumns.read(y, prediction, weights, groups)
-    job.check_groups(named.groups)
+    job = Measuring.of(verbs, named.groups, exact=exact, classes=classes, pos_label=pos_label)
     found: dict[str, Measured] = run(job, named, selected(data, named))
     return found
 
