@@ -22,7 +22,7 @@ from calibrant.files.found import Found
 from calibrant.files.reading import Position
 from calibrant.report.files import replace_bytes
 
-FORMAT = 2
+FORMAT = 3
 NAME = "Checkpoint"
 ROWS_FOLDER = re.compile(r"[^/\\\0]+\.[0-9a-f]{8}\.rows")  # beside the checkpoint, for rows that are sorted on disk
 
