@@ -429,6 +429,10 @@ def test_a_file_that_changes_during_the_run(parts, kept, columns, write, refusal
     run(parts, kept)
 
 
+def nested(content):
+    return module.Kept(0, 0, content)
+
+
 @pytest.fixture
 def crafted(parts, kept, stop_after, little_memory):
     """Return a function that changes a checkpoint of sorted rows, its checksums being right."""
@@ -447,8 +451,8 @@ def crafted(parts, kept, stop_after, little_memory):
             total = json.loads(held["about"])
             if change_state and total["sorted"]:
                 change_state(total)
-            summaries = tuple(module._Bytes(summary) for summary in held["summaries"])
-            states.append(module._Bytes(codec.encode(inner, {"about": json.dumps(total), "summaries": summaries})))
+            summaries = tuple(nested(summary) for summary in held["summaries"])
+            states.append(nested(codec.encode(inner, {"about": json.dumps(total), "summaries": summaries})))
         kept.write_bytes(codec.encode(name, {"about": json.dumps(about), "states": tuple(states)}))
 
     return change
@@ -514,8 +518,8 @@ def test_crafted_totals(parts, broken_off, refusal):
         for state in values["states"]:
             inner, held = codec.decode(state)
             about = json.dumps({"merged": wrong, "sorted": []})
-            summaries = tuple(module._Bytes(summary) for summary in held["summaries"])
-            states.append(module._Bytes(codec.encode(inner, {"about": about, "summaries": summaries})))
+            summaries = tuple(nested(summary) for summary in held["summaries"])
+            states.append(nested(codec.encode(inner, {"about": about, "summaries": summaries})))
         broken_off.write_bytes(codec.encode(name, {"about": values["about"], "states": tuple(states)}))
         assert refusal(run, parts, broken_off).startswith(f"{broken_off} cannot be read as a checkpoint: ")
 

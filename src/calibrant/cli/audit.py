@@ -125,7 +125,7 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path
     kept = checkpoint_of(output) if request.resume else None
     if kept is not None and kept.exists():
         start = Checkpoint.read(kept).fitting(kept, scan.asked(job), scan.files)
-        tell(f"resuming after {start.done:,} rows, which are kept in {kept}")
+        tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")
     found: Audit = scan.found(job, kept)
     return found
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
@@ -37,17 +37,9 @@ class Kept(NamedTuple):
     done: int  # rows in all
     state: bytes
 
-
-class Start(NamedTuple):
-    """Where a run resumes."""
-
-    position: Position
-    done: int
-    state: bytes
-    known: Mapping[str, ColumnType]
-    whole: Kept
-    files: tuple[FileStamp, ...]
-    folder: str
+    def to_bytes(self) -> bytes:
+        """Return the state, which is nested in the bytes of the checkpoint."""
+        return self.state
 
 
 @dataclass(frozen=True)
@@ -85,8 +77,7 @@ class Checkpoint:
             **{name: getattr(self, name) for name in ("asked", "files", "rows", "folder", "known")},
             **{name: getattr(self, name)[:2] for name in ("now", "whole")},
         }
-        states = (_Bytes(self.now.state), _Bytes(self.whole.state))
-        replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": states}))
+        replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": (self.now, self.whole)}))
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -126,34 +117,30 @@ class Checkpoint:
         if not all(isinstance(text, str) for text in (*self.asked, *self.asked.values())):
             raise SummaryError("what it was asked for is not text")
 
-    def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Start:
-        """Return where to resume, if the same is asked of the same files; those not yet read may have changed."""
+    @property
+    def position(self) -> Position:
+        """Where the run resumes."""
+        return Position(self.now.files, self.rows)
+
+    def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Checkpoint:
+        """Return the checkpoint to resume from, if the same is asked of the same files.
+
+        Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
+        """
         for name in dict.fromkeys((*asked, *self.asked)):
             then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
             if then != now:
                 raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
         there = [FileStamp.of(found.path) if found.path.exists() else None for found in files[: len(self.files)]]
-        for number, stamp in enumerate(self.files[: self.whole.files]):
+        stamps = self.files[: self.whole.files]
+        for number, stamp in enumerate(stamps):
             if number >= len(there) or there[number] != stamp:
                 raise _does_not_fit(path, _changed(stamp, there[number] if number < len(there) else None))
         if tuple(there) == self.files:
-            position, kept, known, stamps = Position(self.now.files, self.rows), self.now, self.known, self.files
-        else:
-            stamps = self.files[: self.whole.files]
-            read = {stamp.path for stamp in stamps}
-            known = {column: holds for column, holds in self.known.items() if FileStamp.path_of(holds.file) in read}
-            position, kept = Position(self.whole.files), self.whole
-        return Start(position, kept.done, kept.state, known, self.whole, stamps, Path(self.folder).name)
-
-
-@dataclass(frozen=True)
-class _Bytes:
-    """Bytes that are nested in those of the checkpoint."""
-
-    content: bytes
-
-    def to_bytes(self) -> bytes:
-        return self.content
+            return self
+        read = {stamp.path for stamp in stamps}
+        known = {column: holds for column, holds in self.known.items() if FileStamp.path_of(holds.file) in read}
+        return replace(self, files=stamps, rows=0, known=known, now=self.whole)
 
 
 def described(value: Any) -> str:

@@ -159,13 +159,13 @@ class _Checkpointing:
             self.whole = Kept(0, 0, running.state())
             return running, START
         found = Checkpoint.read(self.path).fitting(self.path, self.asked, self.reading.files)
-        self.position, self.done, self.whole = found.position, found.done, found.whole
-        self.saved, self.on_disk = self.done, [found.state, found.whole.state]
+        self.position, self.done, self.whole = found.position, found.now.done, found.whole
+        self.saved, self.on_disk = self.done, [found.now.state, found.whole.state]
         self.known = self.reading.known = dict(found.known)
         self.reading.stamps, self.folder = dict(enumerate(found.files)), found.folder
         folder = self.path.with_name(found.folder)
         try:
-            return Running.resumed(found.state, folder=folder, beside=[found.whole.state]), self.position
+            return Running.resumed(found.now.state, folder=folder, beside=[found.whole.state]), self.position
         except SummaryError as problem:
             raise InputError(
                 f"{self.path} cannot be read as a checkpoint: {problem}. Delete it to start again"
