@@ -232,9 +232,7 @@ def _asked(verb):
     return (verb.func, verb.keywords) if isinstance(verb, partial) else (getattr(cb, verb), {})
 
 
-@pytest.mark.parametrize(
-    ("kind", "parts"), [*((kind, 5) for kind in KINDS), ("binary", 1), ("draws", 1)]
-)
+@pytest.mark.parametrize(("kind", "parts"), [*((kind, 5) for kind in KINDS), ("binary", 1), ("draws", 1)])
 def test_same_as_arrays(data, frames, kind, parts):
     verbs, y, prediction, options = KINDS[kind]
     found = on_spark.measure(verbs, frames(parts), y=y, prediction=prediction, **options)
