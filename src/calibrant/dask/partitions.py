@@ -20,21 +20,11 @@ OWN_NAMES = ("y", "prediction", "weights")
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Rows that are not computed yet, and which columns are what.
-
-    Attributes
-    ----------
-    columns
-        The columns that are needed.
-    tables
-        Tables of blocks, a `Delayed` each, in their order; none where there is a frame.
-    frame
-        A Dask frame of these columns, or None.
-    """
+    """Rows that are not computed yet, and which columns are what: a frame, or tables of blocks."""
 
     columns: NamedColumns
-    tables: Sequence[Any] = ()
-    frame: Any = None
+    tables: Sequence[Any] = ()  # a `Delayed` each, in their order
+    frame: Any = None  # a Dask frame of these columns
 
     @classmethod
     def of(
@@ -170,15 +160,11 @@ def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
     blocks = [
         values.to_delayed() if _is_framed(values) else values.to_delayed(optimize_graph=False).ravel() for values in cut
     ]
-    return [delayed_task(_TableOf(names), *each, name="blocks") for each in zip(*blocks, strict=True)]
+    return [delayed_task(_table, names, *each, name="blocks") for each in zip(*blocks, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class _TableOf:
-    names: tuple[str, ...]
-
-    def __call__(self, *blocks: Any) -> Table:
-        return Table(zip(self.names, blocks, strict=True))
+def _table(names: tuple[str, ...], *blocks: Any) -> Table:
+    return Table(zip(names, blocks, strict=True))
 
 
 def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:

@@ -17,9 +17,9 @@ import numpy as np
 
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.files.file_checks import ColumnType, FileStamp
-from calibrant.files.found import Found
+from calibrant.files.found import FileStamp, Found
 from calibrant.files.reading import Position
+from calibrant.files.values import ColumnType
 from calibrant.report.files import replace_bytes
 
 FORMAT = 3
@@ -44,31 +44,15 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The totals of a run, and what was asked of which files.
-
-    Attributes
-    ----------
-    asked
-        What is measured of which columns, in words.
-    files
-        All files so far, as they were when they were opened; the last one is being read.
-    rows
-        Rows that were read of the last file.
-    folder
-        The name of the folder beside the checkpoint in which rows are sorted; every run has its own.
-    known
-        The types of the columns.
-    now, whole
-        The total of all rows so far, and a total of whole files, from which a run resumes after a file was repaired.
-    """
+    """The totals of a run, and what was asked of which files."""
 
     asked: Asked
-    files: tuple[FileStamp, ...]
-    rows: int
-    folder: str
+    files: tuple[FileStamp, ...]  # as they were when they were opened; the last one is being read
+    rows: int  # of the last file that were read
+    folder: str  # beside the checkpoint, in which rows are sorted; every run has its own
     known: Mapping[str, ColumnType]
-    now: Kept
-    whole: Kept
+    now: Kept  # the total of all rows so far
+    whole: Kept  # a total of whole files, from which a run resumes after the last one was repaired
 
     def write(self, path: Path) -> None:
         """Write the checkpoint; an earlier one is replaced when the new one is on disk."""

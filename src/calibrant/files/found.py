@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 from urllib.parse import unquote
 
 from calibrant.errors import InputError, listing, shown
@@ -36,6 +36,25 @@ class Found:
 
     path: Path
     constants: Mapping[str, Any] = field(default_factory=dict)
+
+
+class FileStamp(NamedTuple):
+    """A file as it was when it was read."""
+
+    path: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Look at a file."""
+        about = path.stat()
+        return cls(cls.path_of(path), about.st_size, about.st_mtime_ns)
+
+    @staticmethod
+    def path_of(path: str | Path) -> str:
+        """Return the whole path, links not followed."""
+        return os.path.abspath(path)  # noqa: PTH100
 
 
 def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.files.csv_file import USUAL, Dialect
-from calibrant.files.file_checks import ColumnType, FileStamp, column_types, merged_types
-from calibrant.files.found import Found
+from calibrant.files.found import FileStamp, Found
 from calibrant.files.table_file import TableFile, format_of, open_table
-from calibrant.files.values import Values, nothing, roles_of
+from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing, roles_of
 from calibrant.files.where import Where
 from calibrant.inputs.columns import FromColumns, NamedColumns
 

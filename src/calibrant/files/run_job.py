@@ -22,10 +22,10 @@ from calibrant.engines.totals import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import ROWS_FOLDER, Asked, Checkpoint, Kept, locked, refuse_special_file
-from calibrant.files.file_checks import ColumnType, FileStamp
+from calibrant.files.found import FileStamp
 from calibrant.files.reading import START, Piece, Position, Reading, engine
 from calibrant.files.table_file import open_table
-from calibrant.files.values import counting, nothing
+from calibrant.files.values import ColumnType, counting, nothing
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
 from calibrant.report.files import remove_temporary_files
@@ -39,15 +39,9 @@ MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the
 def run_job(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | None = None) -> Any:
     """Return the result of a job for all rows.
 
-    Parameters
-    ----------
-    job, reading
-        The job, and the files it reads.
-    asked
-        The same in words; a run resumes from a checkpoint only if they are the same.
-    checkpoint
-        A file in which the total is saved regularly; if it exists, the run resumes from it. It is removed at the end,
-        and stays after an error, an interrupt (SIGINT) or a request to terminate (SIGTERM).
+    With a `checkpoint` the total is saved to that file regularly. If it exists, the run resumes from it, provided that
+    the same was `asked`, in words. It is removed at the end, and stays after an error, an interrupt (SIGINT) or a
+    request to terminate (SIGTERM).
     """
     with _sigterm_as_exit():
         if checkpoint is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
 from calibrant.files.ahead import handed_over
-from calibrant.files.file_checks import ColumnType, column_types
+from calibrant.files.values import ColumnType, column_types
 from calibrant.files.where import Where
 
 if TYPE_CHECKING:
