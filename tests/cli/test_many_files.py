@@ -150,8 +150,8 @@ def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeyp
 
 def test_a_run_goes_on(run, parts, folder, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 64)
-    monkeypatch.setattr(run_job, "EVERY", 1)
-    monkeypatch.setattr(run_job, "SHARE", float("inf"))
+    monkeypatch.setattr(run_job, "CHECKPOINT_BATCHES", 1)
+    monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", float("inf"))
     command = ("audit", parts, *NAMED, "--resume", "-o", "report.html", "--json", "found.json")
     good = (folder / parts / "part-2.csv").read_text()
     (folder / parts / "part-2.csv").write_text("left,score\n0,0.5\n1,7.5\n")

@@ -29,8 +29,8 @@ VERBS = (ece, kuiper_test, spiegelhalter_test, "brier_score")
 @pytest.fixture(autouse=True)
 def often(monkeypatch, small_batches):
     """Write a checkpoint after every second batch."""
-    monkeypatch.setattr(run_job, "EVERY", 2)
-    monkeypatch.setattr(run_job, "SHARE", float("inf"))
+    monkeypatch.setattr(run_job, "CHECKPOINT_BATCHES", 2)
+    monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", float("inf"))
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns,
 
 def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypatch):
     """What it costs to remember the total before each file does not put off writing it down for ever."""
-    monkeypatch.setattr(run_job, "SHARE", 0.05)
+    monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", 0.05)
     for k in range(30):
         write(tmp_path / "many" / f"{k:02}.parquet", columns, slice(20 * k, 20 * k + 20))
     written, write_down = [], Checkpoint.write
@@ -544,7 +544,7 @@ KILLED = """
     from calibrant.engines.jobs import Measuring
     from calibrant.files import reading, run_job
     from calibrant.files.scan import scan
-    reading.BATCH, run_job.EVERY, run_job.SHARE = 64, 1, float("inf")
+    reading.BATCH, run_job.CHECKPOINT_BATCHES, run_job.MAX_CHECKPOINT_SHARE = 64, 1, float("inf")
     part = Measuring.part
     Measuring.part = lambda self, batch: (time.sleep(0.1), part(self, batch))[1]
     verbs = ["ece", "kuiper_test", "spiegelhalter_test", "brier_score"]
@@ -585,7 +585,7 @@ TERMINATED = """
     from calibrant.engines.jobs import Measuring
     from calibrant.files import reading, run_job
     from calibrant.files.scan import scan
-    reading.BATCH, totals.MEMORY, run_job.EVERY = 64, 50, int(sys.argv[3])
+    reading.BATCH, totals.MEMORY, run_job.CHECKPOINT_BATCHES = 64, 50, int(sys.argv[3])
     part = Measuring.part
     Measuring.part = lambda self, batch: (print("batch", flush=True), time.sleep(0.1), part(self, batch))[2]
     kept = None if sys.argv[2] == "none" else sys.argv[2]

@@ -15,7 +15,7 @@ from calibrant.engines.batches import Table
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
 
-OWN_NAMES = ("y", "prediction", "weights")
+ARRAY_NAMES = ("y", "prediction", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,8 @@ class Partitions:
         if groups is not None and not isinstance(groups, Mapping):
             groups = {"group": groups}
         for name in groups or {}:
-            if not isinstance(name, str) or name in OWN_NAMES:
-                raise InputError(f"groups must have names other than {', '.join(OWN_NAMES)}; got {shown(name)}")
+            if not isinstance(name, str) or name in ARRAY_NAMES:
+                raise InputError(f"groups must have names other than {', '.join(ARRAY_NAMES)}; got {shown(name)}")
         found = {name: values for name, values in given.items() if values is not None} | dict(groups or {})
         columns = NamedColumns(
             None if y is None else "y", "prediction", None if weights is None else "weights", tuple(groups or ())
@@ -202,7 +202,7 @@ def _whole_rows(name: str, values: Any) -> Any:
     if _is_framed(values):
         return values
     if not isinstance(values, da.Array):
-        named = isinstance(values, list) and name in OWN_NAMES and isinstance((*values, 0)[0], str)
+        named = isinstance(values, list) and name in ARRAY_NAMES and isinstance((*values, 0)[0], str)
         if isinstance(values, (str, FromColumns)) or named:
             raise InputError(
                 f"{name} is given by the names of columns, {shown(values)}; pass their frame first, and the names as "

@@ -25,14 +25,14 @@ from calibrant.files.checkpoint import ROWS_FOLDER, Asked, Checkpoint, Kept, loc
 from calibrant.files.found import FileStamp
 from calibrant.files.reading import START, Piece, Position, Reading, engine
 from calibrant.files.table_file import open_table
-from calibrant.files.values import ColumnType, counting, nothing
+from calibrant.files.values import ColumnType, counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
 from calibrant.report.files import remove_temporary_files
 
-EVERY = 16  # batches between two checkpoints
-SECONDS = 30.0  # after which one is written even after fewer batches
-SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
+CHECKPOINT_BATCHES = 16  # batches between two checkpoints
+CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
+MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
@@ -79,7 +79,7 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
             raise problem.within("", ". {advice}", advice=kept.how_to_resume()) from problem
         raise
     if summary is None:
-        raise nothing([found.path for found in reading.files], reading.where, reading.columns.weights)
+        raise nothing_to_measure([found.path for found in reading.files], reading.where, reading.columns.weights)
     changed = _changed_file(reading)
     found = job.finish(summary) if changed is None else None
     if kept:
@@ -180,7 +180,7 @@ class _Checkpointing:
         self.known = piece.known
         self.settled = True
         self.since += 1
-        if (self.since >= EVERY or self.written.ago() >= SECONDS) and self.written.is_due():
+        if (self.since >= CHECKPOINT_BATCHES or self.written.ago() >= CHECKPOINT_SECONDS) and self.written.is_due():
             with self.written, self._warned_if_it_fails():
                 self.write(running)
             self.since = 0
@@ -244,7 +244,7 @@ class _Clock:
 
     def is_due(self) -> bool:
         """Tell whether doing it again takes no more than its share of the time."""
-        return self.cost <= SHARE * self.ago()
+        return self.cost <= MAX_CHECKPOINT_SHARE * self.ago()
 
     def __enter__(self) -> None:
         self.begun = time.monotonic()

@@ -106,7 +106,7 @@ def scan(
     )
 
 
-SPOKEN = {"wanted": "the verbs"}  # what is called otherwise in a message
+NAMES_IN_MESSAGES = {"wanted": "the verbs"}  # what is called otherwise in a message
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,7 +202,7 @@ class Scan:
             "format": described((self.format, self.dialect)),
             "the reader": f"{engine()}, {BATCH:,} rows at a time",
             "what is measured": type(job).__name__,
-            **{SPOKEN.get(name, name): described(value) for name, value in vars(job).items()},
+            **{NAMES_IN_MESSAGES.get(name, name): described(value) for name, value in vars(job).items()},
         }
 
     @property

@@ -45,7 +45,7 @@ def counting(where: Where | None) -> str:
     return "counted from 0" + (" among the rows that {where=} keeps" if where else "")
 
 
-def nothing(files: Sequence[Path], where: Where | None, weights: str | None = None) -> InputError:
+def nothing_to_measure(files: Sequence[Path], where: Where | None, weights: str | None = None) -> InputError:
     """Return the error of files without rows, or of which a filter keeps none, or none has a weight."""
     return InputError(
         "{what} nothing to measure: "
