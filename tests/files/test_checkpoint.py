@@ -28,7 +28,8 @@ VERBS = (ece, kuiper_test, spiegelhalter_test, "brier_score")
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch, small_batches):
-    """Write a checkpoint after every second batch."""
+    """Write a checkpoint after every second batch, and do not wait for the disk."""
+    monkeypatch.setattr("os.fsync", lambda number: None)
     monkeypatch.setattr(run_job, "CHECKPOINT_BATCHES", 2)
     monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", float("inf"))
 
