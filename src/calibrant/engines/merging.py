@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -56,13 +56,6 @@ class Merging(Generic[S]):
         return found
 
 
-class Merged(NamedTuple):
-    """The next entries of a merge, and how many of the runs' entries went into them."""
-
-    pool: Pool
-    taken: int
-
-
 def merge_pools(pools: Sequence[Pool]) -> Pool:
     """Merge pools that are sorted; one at least must be given.
 
@@ -87,9 +80,10 @@ def _are_single_rows(pool: Pool) -> bool:
     return pool.rows.strides == (0,) and pool.rows[0] == 1 and pool.score[0] >= 0 and pool.score[-1] <= 1
 
 
-def merge_windows(runs: Sequence[RunFiles], entries: int) -> Iterator[Merged]:
-    """Merge runs in windows that hold about `entries` entries together; what comes out is sorted, each pair once.
+def merge_windows(runs: Sequence[RunFiles], entries: int) -> Iterator[tuple[Pool, int]]:
+    """Merge runs in windows of about `entries` entries together; what comes out is sorted, each pair once.
 
+    With each piece comes the number of the runs' entries that went into it.
     All windows are merged up to the least of their last entries, beyond which a run may have more to come. At least
     half a window is used up each time, however the scores are spread over the runs.
     """
@@ -98,7 +92,7 @@ def merge_windows(runs: Sequence[RunFiles], entries: int) -> Iterator[Merged]:
     while cursors:
         bound = min((cursor.last for cursor in cursors if not cursor.is_final), default=None)
         pieces = [cursor.take(bound) for cursor in cursors]
-        yield Merged(merge_pools(pieces), sum(piece.score.size for piece in pieces))
+        yield merge_pools(pieces), sum(piece.score.size for piece in pieces)
         cursors = [cursor for cursor in cursors if cursor.advanced()]
 
 
