@@ -75,7 +75,7 @@ def decode(files: list[Path]) -> None:
 
 def scan(files: list[Path]) -> dict[str, cb.results.Measured]:
     """Measure all in one pass."""
-    return cb.scan(files, y="y", prediction="p").measure(*VERBS)
+    return cb.scan(files, y="y", prediction="p").measure(VERBS)
 
 
 def bare(files: list[Path]) -> None:
@@ -138,7 +138,7 @@ def peak_memory(work: str, files: list[Path]) -> int:
 
 def exact(files: list[Path]) -> dict[str, cb.results.Measured]:
     """Measure what needs all rows, which are sorted on disk."""
-    return cb.scan(files, y="y", prediction="p").measure(cb.kuiper_test, cb.mmce, exact=True)
+    return cb.scan(files, y="y", prediction="p").measure([cb.kuiper_test, cb.mmce], exact=True)
 
 
 def time_exact(report: Report, files: list[Path]) -> None:

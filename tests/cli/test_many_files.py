@@ -150,8 +150,8 @@ def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeyp
 
 def test_a_run_goes_on(run, parts, folder, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 64)
-    monkeypatch.setattr(run_job, "EVERY", 1)
-    monkeypatch.setattr(run_job, "SHARE", float("inf"))
+    monkeypatch.setattr(run_job, "CHECKPOINT_BATCHES", 1)
+    monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", float("inf"))
     command = ("audit", parts, *NAMED, "--resume", "-o", "report.html", "--json", "found.json")
     good = (folder / parts / "part-2.csv").read_text()
     (folder / parts / "part-2.csv").write_text("left,score\n0,0.5\n1,7.5\n")
@@ -182,3 +182,21 @@ def test_lists_of_different_lengths_in_two_files(refused, folder, require):
         "column 'draws' of lists/b.parquet holds lists of lengths (4,), and of lengths (3,) in the files before; save "
         "lists of one length"
     )
+
+
+@pytest.mark.parametrize("late", ["dog", "fox"])
+def test_labels_that_come_after_the_rows_that_are_looked_at(run, folder, require, monkeypatch, late):
+    """A label of a column is right wherever it comes first; another one is refused with its row."""
+    monkeypatch.setattr(module, "LABEL_ROWS", 10)
+    rows = {"pet": ["cat"] * 25 + [late, "dog"] * 20, "p_cat": [0.25, 0.5, 0.75, 0.5, 0.25] * 13}
+    frame = require("polars").DataFrame(rows)
+    frame.with_columns(p_dog=1 - frame["p_cat"]).write_parquet(folder / "pets.parquet")
+    asked = ("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*")
+    done = run(*asked, "--stream", "--json")
+    if late == "fox":
+        assert done.code == 2
+        assert "y must hold labels of --classes cat,dog; row 25 is 'fox'" in done.err
+    else:
+        values = [json.loads(each.out)["verdict"]["status"] for each in (done, run(*asked, "--json"))]
+        assert found(done)["n"] == 65
+        assert values[0] == values[1]

@@ -43,7 +43,7 @@ def test_parquet(contract, tmp_path):
     for k in range(7):
         frame[k * 75 : (k + 1) * 75].write_parquet(tmp_path / f"part-{k}.parquet", row_group_size=20)
     found = cb.scan(tmp_path, y=contract.y, prediction=contract.prediction, groups=contract.groups)
-    contract.check(found.measure(*contract.verbs, exact=True))
+    contract.check(found.measure(contract.verbs, exact=True))
 
 
 @pytest.mark.parametrize("verb", CONSTANT)

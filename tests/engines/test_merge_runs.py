@@ -44,18 +44,18 @@ def test_windows_together_are_the_merge_of_all(runs, weighted, entries):
     everything = joined([run.pool for run in held])
     expected = pool_entries(everything if weighted else everything._replace(weight=unit_weights(everything.score.size)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(merge_runs, "LEAST_WINDOW", 2)
+        patched.setattr(merge_runs, "MIN_WINDOW_ENTRIES", 2)
         found = list(merge_windows(held, entries))
-    assert sum(window.taken for window in found) == sum(run.size for run in held)
-    for column, other in zip(joined([window.pool for window in found] or [expected]), expected, strict=True):
+    assert sum(taken for _, taken in found) == sum(run.size for run in held)
+    for column, other in zip(joined([pool for pool, _ in found] or [expected]), expected, strict=True):
         np.testing.assert_array_equal(column, other)
 
 
 def test_what_is_read_is_at_most_twice_what_there_is():
     runs = [run_of([(k + j / 1000, 1, 1, 0) for j in range(1000)], False) for k in range(20)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(merge_runs, "LEAST_WINDOW", 10)
-        assert sum(window.taken for window in merge_windows(runs, 200)) == 20_000
+        patched.setattr(merge_runs, "MIN_WINDOW_ENTRIES", 10)
+        assert sum(taken for _, taken in merge_windows(runs, 200)) == 20_000
     assert all(run.seen <= 2 * run.size for run in runs)
 
 

@@ -1,5 +1,7 @@
 """Columns on disk that are as narrow as their values."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,7 +25,7 @@ def written(path, types, *pieces):
 def test_what_was_written_is_read_back(tmp_path_factory, pieces):
     path = tmp_path_factory.mktemp("column") / "c"
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(column_file, "COPIED", 4)
+        patched.setattr(column_file, "VALUES_COPIED", 4)
         column = written(path, WHOLE, *(np.array(piece, np.int64) for piece in pieces))
     values = [value for piece in pieces for value in piece]
     assert column.size == len(values)
@@ -36,7 +38,7 @@ def test_what_was_written_is_read_back(tmp_path_factory, pieces):
         assert path.stat().st_size == column.nbytes
         assert column.mapped(path).tolist() == values
         assert max(values) ** 2 <= np.iinfo(column.dtype).max or column.dtype == "<i8"
-    assert Column(**column.plain()) == column
+    assert Column(**asdict(column)) == column
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,9 @@ KINDS = RNG.integers(0, 3, 3000)
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    """Let sorted rows go to disk early."""
+    """Let sorted rows go to disk early, and do not wait for the disk."""
     monkeypatch.setattr(module, "MEMORY", 500)
+    monkeypatch.setattr("os.fsync", lambda number: None)
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -48,8 +49,6 @@ def test_rows_go_to_disk(little_memory):
         running.add(job.part(Batch(Y[k::20], P[k::20])))
     assert isinstance(running.total()["ordered"].score, np.memmap)
     assert job.finish(running.total())["kuiper_test"].value == cb.kuiper_test(Y, P)
-    with pytest.raises(SummaryError, match="no state"):
-        running.state()
 
 
 @pytest.mark.parametrize(
@@ -58,8 +57,8 @@ def test_rows_go_to_disk(little_memory):
     ids=["measure", "audit"],
 )
 @pytest.mark.parametrize(("y", "p"), [(Y, P), (KINDS, CLASSES)], ids=["binary", "classes"])
-@pytest.mark.parametrize("stop", [0, 1, 7, 20])
-def test_going_on_from_a_folder(little_memory, tmp_path, job, y, p, stop):
+@pytest.mark.parametrize("stop", [0, 7, 20])
+def test_resuming_from_a_folder(little_memory, tmp_path, job, y, p, stop):
     if isinstance(job, Measuring) and p.ndim == 2:
         job = Measuring.of(["ece", "brier_score"], exact=True)
     parts = [job.part(Batch(y[k::20], p[k::20])) for k in range(20)]
@@ -68,9 +67,10 @@ def test_going_on_from_a_folder(little_memory, tmp_path, job, y, p, stop):
     for part in parts[:stop]:
         running.add(part)
     older = running.state()
-    for part in parts[stop:]:  # all of this is lost
+    for k, part in enumerate(parts[stop:]):  # all of this is lost
         running.add(part)
-        running.state()
+        if k % 4 == 0:
+            running.state()
     running.total()
     for state in (older, older):  # twice: the files are still there
         again = Running.resumed(state, folder=folder, beside=[older])
@@ -93,15 +93,9 @@ def test_parts_share_the_memory(little_memory):
     y = np.array([rng.choice(10, p=row) for row in P])
     job, running = AuditJob(exact=True), Running(spill=True)
 
-    def held(total):
-        inner = getattr(total, "totals", None)
-        if inner is not None:
-            return sum(map(held, inner))
-        return total.runs._entries if isinstance(total, module.Sorted) else 0
-
     for k in range(20):
         running.add(job.part(Batch(y[k::20], P[k::20])))
-        assert held(running._total) <= 500
+        assert sum(runs._entries for runs in running._sorted) <= 500
 
 
 def test_a_folder_with_files_of_others_stays(little_memory, tmp_path):

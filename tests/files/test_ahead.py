@@ -12,7 +12,7 @@ def running():
 
 
 def test_order():
-    assert list(ahead(iter(range(100)), most=3)) == list(range(100))
+    assert list(ahead(iter(range(100)))) == list(range(100))
     assert list(ahead([])) == []
 
 
@@ -45,7 +45,7 @@ def test_not_more_than_asked_for_are_made_ahead():
                 second.set()
             yield k
 
-    found = ahead(items(), most=1)
+    found = ahead(items())
     assert next(found) == 0
     assert second.wait(10)  # one waits in the queue, another in the hands of the thread
     assert made == [0, 1, 2]

@@ -10,7 +10,7 @@ import pytest
 
 from calibrant.errors import InputError
 from calibrant.files.scan import scan
-from calibrant.files.table_file import FIRST_LOOK, open_table
+from calibrant.files.table_file import ROWS_FOR_TYPES, open_table
 from calibrant.files.where import read_where
 
 ROWS = 50_000
@@ -138,7 +138,7 @@ def late(path, first, last):
 
 def becomes_texts(path):
     return (
-        f"column 'g' of {path} holds numbers in the first {FIRST_LOOK:,} rows and texts later; fix it, or save the "
+        f"column 'g' of {path} holds numbers in the first {ROWS_FOR_TYPES:,} rows and texts later; fix it, or save the "
         "file as Parquet, where a column has one type"
     )
 
@@ -233,11 +233,11 @@ class TestLinesWithTooManyFields:
         assert ("line 42 has 4 fields, and the header 3" if reader == "polars" else "Row #42: Expected 3") in message
 
     def test_far_behind_the_first_look(self, tmp_path, refusal):
-        (tmp_path / "a.csv").write_text(HEADER + "1,0.5,a\n" * 3 * FIRST_LOOK + "1,0,9,a\n" + "0,0.5,a\n")
+        (tmp_path / "a.csv").write_text(HEADER + "1,0.5,a\n" * 3 * ROWS_FOR_TYPES + "1,0,9,a\n" + "0,0.5,a\n")
         for options in ({}, {"where": "y = 1"}, {"groups": "g"}):
             measured = scan(tmp_path / "a.csv", y="y", prediction="p", **options)
             message = refusal(lambda measured=measured: list(measured.batches()))
-            assert f"line {3 * FIRST_LOOK + 2:,} has 4 fields, and the header 3" in message
+            assert f"line {3 * ROWS_FOR_TYPES + 2:,} has 4 fields, and the header 3" in message
 
     def test_fields_with_commas_in_quotation_marks(self, tmp_path):
         (tmp_path / "a.csv").write_text(HEADER + '1,0.5,"a, b"\n0,0.5,"c\nd"\n')

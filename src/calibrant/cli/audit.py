@@ -19,7 +19,7 @@ from calibrant.files.found import find_files
 from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.table_file import open_table
-from calibrant.files.values import counting, depth, nothing
+from calibrant.files.values import counting, depth, nothing_to_measure
 from calibrant.files.where import literal, read_where
 from calibrant.inputs.columns import values_of
 from calibrant.inputs.samples import Samples
@@ -125,7 +125,7 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path
     kept = checkpoint_of(output) if request.resume else None
     if kept is not None and kept.exists():
         start = Checkpoint.read(kept).fitting(kept, scan.asked(job), scan.files)
-        tell(f"resuming after {start.done:,} rows, which are kept in {kept}")
+        tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")
     found: Audit = scan.found(job, kept)
     return found
 
@@ -147,7 +147,7 @@ def _first_outcomes(scan: Scan, columns: Columns) -> pl.DataFrame:
     scan.reading().open(0)  # in which all columns must be
     first = next((frame for frame in _outcomes(scan, columns, LABEL_ROWS) if frame.height), None)
     if first is None:
-        raise nothing([found.path for found in scan.files], scan.where)
+        raise nothing_to_measure([found.path for found in scan.files], scan.where)
     return first.head(LABEL_ROWS)
 
 

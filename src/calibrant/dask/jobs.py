@@ -30,8 +30,8 @@ def measure(
 
     Parameters
     ----------
-    verbs
-        A verb or a list of them: functions, names, or ``functools.partial(ece, bins=10)`` for other options.
+    verbs, exact, classes, pos_label
+        As in `calibrant.measure`. No partition needs to contain all classes.
     data
         A Dask DataFrame, of which only the columns in use are read; a mapping from names to Dask arrays, such as draws
         (n, M) for ``from_columns(Samples, "draws")``; or a tuple of Dask arrays (y, prediction) or (y, prediction,
@@ -42,11 +42,6 @@ def measure(
     groups
         Labels of rows for verbs that compare groups, such as `coverage_gap`: the name of a column, or a Dask array
         where `data` is a tuple.
-    exact
-        Whether verbs may keep rows, or all different scores. Without it rows are counted in the cells of a `Grid` where
-        possible, with the rounding stated, and a verb that needs the rows is refused.
-    classes, pos_label
-        As for the verbs. No partition needs to hold all classes.
 
     Returns
     -------
@@ -60,8 +55,8 @@ def measure(
     active: threads, processes, or a ``distributed.Client``. Empty partitions are fine. An error names its partition;
     its row numbers are counted within that partition.
 
-    Where randomness enters before partitions are merged, each partition has its own generator, seeded by `rng`, its
-    number and a checksum of its rows.
+    Where random numbers are drawn before partitions are merged, each partition has its own generator, seeded by `rng`,
+    its number and a checksum of its rows.
 
     Rows are counted by compiled code (Numba) from two million on: those of the partition at hand, times the number of
     partitions. Every worker compiles once.
@@ -87,9 +82,8 @@ def measure(
     >>> found["coverage"].value
     0.75
     """
-    job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
     partitions = Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups)
-    job.check_groups(partitions.columns.groups)
+    job = Measuring.of(verbs, partitions.columns.groups, exact=exact, classes=classes, pos_label=pos_label)
     found: dict[str, Measured] = run(job, partitions)
     return found
 
@@ -163,25 +157,16 @@ def summarize(
 
     Parameters
     ----------
-    metric
-        The verb or its name; one that returns ranks too.
+    metric, classes, pos_label, **options
+        As in `calibrant.summarize`.
     data, y, prediction, weights
         As in `measure`.
-    classes, pos_label
-        As for the verb itself.
-    **options
-        Options of the verb; pass the same ones when you measure.
 
     Returns
     -------
     Summary
         In the memory of this process. Its size depends on the verb: a `Moments` or a `Grid` has a constant one, an
-        `Ordered` grows with the number of different scores.
-
-    Notes
-    -----
-    Where randomness enters (ties of ranks), each partition has its own generator, seeded by `rng`, its number and a
-    checksum of its rows.
+        `Ordered` grows with the number of different scores. Random numbers (ties of ranks) are drawn as in `measure`.
 
     Examples
     --------

@@ -15,26 +15,16 @@ from calibrant.engines.batches import Table
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
 
-OWN_NAMES = ("y", "prediction", "weights")
+ARRAY_NAMES = ("y", "prediction", "weights")
 
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Rows that are not computed yet, and which columns are what.
-
-    Attributes
-    ----------
-    columns
-        The columns that are needed.
-    tables
-        Tables of blocks, a `Delayed` each, in their order; none where there is a frame.
-    frame
-        A Dask frame of these columns, or None.
-    """
+    """Rows that are not computed yet, and which columns are what: a frame, or tables of blocks."""
 
     columns: NamedColumns
-    tables: Sequence[Any] = ()
-    frame: Any = None
+    tables: Sequence[Any] = ()  # a `Delayed` each, in their order
+    frame: Any = None  # a Dask frame of these columns
 
     @classmethod
     def of(
@@ -69,8 +59,8 @@ class Partitions:
         if groups is not None and not isinstance(groups, Mapping):
             groups = {"group": groups}
         for name in groups or {}:
-            if not isinstance(name, str) or name in OWN_NAMES:
-                raise InputError(f"groups must have names other than {', '.join(OWN_NAMES)}; got {shown(name)}")
+            if not isinstance(name, str) or name in ARRAY_NAMES:
+                raise InputError(f"groups must have names other than {', '.join(ARRAY_NAMES)}; got {shown(name)}")
         found = {name: values for name, values in given.items() if values is not None} | dict(groups or {})
         columns = NamedColumns(
             None if y is None else "y", "prediction", None if weights is None else "weights", tuple(groups or ())
@@ -170,15 +160,11 @@ def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
     blocks = [
         values.to_delayed() if _is_framed(values) else values.to_delayed(optimize_graph=False).ravel() for values in cut
     ]
-    return [delayed_task(_TableOf(names), *each, name="blocks") for each in zip(*blocks, strict=True)]
+    return [delayed_task(_table, names, *each, name="blocks") for each in zip(*blocks, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class _TableOf:
-    names: tuple[str, ...]
-
-    def __call__(self, *blocks: Any) -> Table:
-        return Table(zip(self.names, blocks, strict=True))
+def _table(names: tuple[str, ...], *blocks: Any) -> Table:
+    return Table(zip(names, blocks, strict=True))
 
 
 def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
@@ -216,7 +202,7 @@ def _whole_rows(name: str, values: Any) -> Any:
     if _is_framed(values):
         return values
     if not isinstance(values, da.Array):
-        named = isinstance(values, list) and name in OWN_NAMES and isinstance((*values, 0)[0], str)
+        named = isinstance(values, list) and name in ARRAY_NAMES and isinstance((*values, 0)[0], str)
         if isinstance(values, (str, FromColumns)) or named:
             raise InputError(
                 f"{name} is given by the names of columns, {shown(values)}; pass their frame first, and the names as "

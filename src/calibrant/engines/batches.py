@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,11 +121,6 @@ def takes_groups(entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
     return GROUPS in options and options[GROUPS] is None and entry.by_group(entry.parse(options))
 
 
-def has_own_groups(options: Mapping[str, Any]) -> bool:
-    """Tell whether a verb was given labels of its own."""
-    return options.get(GROUPS) is not None
-
-
 def check_one_group_column(names: Sequence[str]) -> None:
     """Refuse more than one column of labels."""
     if len(names) > 1:
@@ -137,24 +132,21 @@ def check_one_group_column(names: Sequence[str]) -> None:
 SEEN = "labels seen"
 
 
-class EventBatch(NamedTuple):
-    """A batch, the options `classes` and `pos_label` that still apply to it, and the outcome labels it had."""
+def with_event_outcomes(
+    batch: Batch, labels: Mapping[str, Any]
+) -> tuple[Batch, Mapping[str, Any], Mapping[str, Summary]]:
+    """Replace outcomes by 1 where they equal `pos_label` and 0 elsewhere; batches without that label are allowed.
 
-    batch: Batch
-    labels: Mapping[str, Any]
-    seen: Mapping[str, Summary]
-
-
-def with_event_outcomes(batch: Batch, labels: Mapping[str, Any]) -> EventBatch:
-    """Replace outcomes by 1 where they equal `pos_label` and 0 elsewhere; batches without that label are legal."""
+    Return the batch, the options `classes` and `pos_label` that still apply to it, and the outcome labels it had.
+    """
     label = labels.get("pos_label")
     if label is None or labels.get("classes") is not None or kind_of(batch.prediction) is not None:
-        return EventBatch(batch, labels, {})
+        return batch, labels, {}
     y = as_array(batch.y, name="y")
     if y.ndim != 1 or np.ndim(batch.prediction) != 1:
-        return EventBatch(batch, labels, {})  # refused where the batch is read
+        return batch, labels, {}  # refused where the batch is read
     events = events_of_label(y, label)
-    return EventBatch(batch._replace(y=events), {**labels, "pos_label": None}, {SEEN: LabelsSeen.of(y, events)})
+    return batch._replace(y=events), {**labels, "pos_label": None}, {SEEN: LabelsSeen.of(y, events)}
 
 
 def check_event_seen(total: Several, labels: Mapping[str, Any]) -> None:

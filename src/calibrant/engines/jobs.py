@@ -19,9 +19,9 @@ from calibrant.core.several import Several
 from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import (
+    GROUPS,
     check_event_seen,
     check_one_group_column,
-    has_own_groups,
     picklable_options,
     takes_groups,
     with_batch_groups,
@@ -83,24 +83,27 @@ class VerbCall(NamedTuple):
 class Measuring:
     """A job: verbs in one pass, each from a summary of constant size or, if `exact`, from the rows it needs.
 
-    Attributes
-    ----------
-    wanted
-        The verbs, under the names of their results.
-    exact
-        Whether verbs may keep rows. If not, rows are counted in the cells of a `Grid` where possible, and a verb that
-        needs the rows is refused.
-    labels
-        `classes` and `pos_label`, as for the verbs.
+    If not, rows are counted in the cells of a `Grid` where possible, and a verb that needs the rows is refused.
     """
 
-    wanted: Mapping[str, VerbCall]
+    wanted: Mapping[str, VerbCall]  # under the names of their results
     exact: bool = False
-    labels: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)  # `classes` and `pos_label`, as for the verbs
 
     @classmethod
-    def of(cls, verbs: Any, *, exact: bool = False, classes: Any = None, pos_label: Any = None) -> Measuring:
-        """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function."""
+    def of(
+        cls,
+        verbs: Any,
+        groups: Sequence[str] = (),
+        *,
+        exact: bool = False,
+        classes: Any = None,
+        pos_label: Any = None,
+    ) -> Measuring:
+        """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function.
+
+        Names of `groups` that the verbs cannot use are refused.
+        """
         check_choice("exact", exact, False, True)
         given = list(verbs) if isinstance(verbs, (list, tuple)) else [verbs]
         if not given:
@@ -108,11 +111,13 @@ class Measuring:
         wanted = dict(_wanted(verb) for verb in given)
         if len(wanted) < len(given):
             raise InputError(f"a verb with the same options is given twice: {shown(given)}")
-        return cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
+        job = cls(wanted, exact, {"classes": classes, "pos_label": pos_label})
+        job._check_groups(groups)
+        return job
 
-    def check_groups(self, names: Sequence[str]) -> None:
+    def _check_groups(self, names: Sequence[str]) -> None:
         """Refuse several columns of labels, and one that no verb uses or that is given twice."""
-        own = [name for name, each in self.wanted.items() if has_own_groups(each.options)]
+        own = [name for name, each in self.wanted.items() if each.options.get(GROUPS) is not None]
         if names and own:
             raise InputError(
                 f"groups are given twice: as {shown(names[0])}, and as an option of {own[0]}. Leave out the groups= of "

@@ -138,11 +138,9 @@ def measure(
     >>> round(measure(brier_score, tables, y="clicked", prediction="score")["brier_score"].value, 3)
     0.15
     """
-    job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
-    columns = None
-    if any(name is not None for name in (y, prediction, weights, groups)):
-        columns = NamedColumns.read(y, prediction, weights, groups)
-        job.check_groups(columns.groups)
+    named = any(name is not None for name in (y, prediction, weights, groups))
+    columns = NamedColumns.read(y, prediction, weights, groups) if named else None
+    job = Measuring.of(verbs, columns.groups if columns else (), exact=exact, classes=classes, pos_label=pos_label)
     return job.finish(total_of(data, job.part, columns))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from calibrant.core.pool import Pool, pool_entries, pool_rows
 from calibrant.core.summary import Summary
+from calibrant.engines.run_files import RunFiles
 from calibrant.inputs.arrays import is_unit, unit_weights
 
 S = TypeVar("S", bound=Summary)
-LEAST_WINDOW = 1024  # entries; below, the calls cost more than the work
+MIN_WINDOW_ENTRIES = 1024  # below, the calls cost more than the work
 
 
 class Merging(Generic[S]):
@@ -55,26 +56,6 @@ class Merging(Generic[S]):
         return found
 
 
-class Run(Protocol):
-    """Entries in the order of (score, weight) that are read piece by piece."""
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        ...
-
-    def read(self, start: int, stop: int) -> Pool:
-        """Return the entries from `start` to `stop`."""
-        ...
-
-
-class Merged(NamedTuple):
-    """The next entries of a merge, and how many of the runs' entries went into them."""
-
-    pool: Pool
-    taken: int
-
-
 def merge_pools(pools: Sequence[Pool]) -> Pool:
     """Merge pools that are sorted; one at least must be given.
 
@@ -99,25 +80,26 @@ def _are_single_rows(pool: Pool) -> bool:
     return pool.rows.strides == (0,) and pool.rows[0] == 1 and pool.score[0] >= 0 and pool.score[-1] <= 1
 
 
-def merge_windows(runs: Sequence[Run], entries: int) -> Iterator[Merged]:
-    """Merge runs in windows that hold about `entries` entries together; what comes out is sorted, each pair once.
+def merge_windows(runs: Sequence[RunFiles], entries: int) -> Iterator[tuple[Pool, int]]:
+    """Merge runs in windows of about `entries` entries together; what comes out is sorted, each pair once.
 
+    With each piece comes the number of the runs' entries that went into it.
     All windows are merged up to the least of their last entries, beyond which a run may have more to come. At least
     half a window is used up each time, however the scores are spread over the runs.
     """
-    size = max(entries // max(len(runs), 1), LEAST_WINDOW)
+    size = max(entries // max(len(runs), 1), MIN_WINDOW_ENTRIES)
     cursors = [_Cursor(run, size) for run in runs if run.size]
     while cursors:
         bound = min((cursor.last for cursor in cursors if not cursor.is_final), default=None)
         pieces = [cursor.take(bound) for cursor in cursors]
-        yield Merged(merge_pools(pieces), sum(piece.score.size for piece in pieces))
+        yield merge_pools(pieces), sum(piece.score.size for piece in pieces)
         cursors = [cursor for cursor in cursors if cursor.advanced()]
 
 
 class _Cursor:
     """A place in a run, and the entries from there on."""
 
-    def __init__(self, run: Run, size: int) -> None:
+    def __init__(self, run: RunFiles, size: int) -> None:
         self.run, self.size = run, size
         self.next = 0  # first entry of the run that was not read yet
         self.at = 0  # first entry of the window that was not taken yet

@@ -9,17 +9,17 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-WAIT_SECONDS = 0.1  # seconds after which the other thread looks whether somebody still wants its items
+WAIT_SECONDS = 0.1  # after which the other thread looks whether its items are still wanted
 
 
 class _Ended(NamedTuple):
     """The end of the items, by an error or without one."""
 
-    problem: BaseException | None
+    problem: BaseException | None = None
 
 
-def ahead(items: Iterable[T], most: int = 1) -> Generator[T, None, None]:
-    """Yield the items in their order while another thread makes `most` further ones; its errors are raised in turn.
+def ahead(items: Iterable[T]) -> Generator[T, None, None]:
+    """Yield the items in their order while another thread makes the next one; its errors are raised in turn.
 
     >>> list(ahead(iter([3, 1, 2])))
     [3, 1, 2]
@@ -31,50 +31,45 @@ def ahead(items: Iterable[T], most: int = 1) -> Generator[T, None, None]:
                 return
             del item
 
-    return handed_over(make, most)
+    return handed_over(make)
 
 
-def handed_over(make: Callable[[Callable[[T], bool]], object], most: int = 1) -> Generator[T, None, None]:
+def handed_over(make: Callable[[Callable[[T], bool]], object]) -> Generator[T, None, None]:
     """Yield what `make`, on another thread, gives to the function it gets; its errors are raised in turn.
 
-    That function waits while `most` items are there, and tells whether further ones are wanted.
+    That function waits until the item before is taken, and tells whether further ones are wanted.
 
     >>> list(handed_over(lambda give: [give(item) for item in (3, 1, 2)]))
     [3, 1, 2]
     """
-    queue: Queue[T | _Ended] = Queue(most)
+    queue: Queue[T | _Ended] = Queue(1)
     unwanted = Event()
-    thread = Thread(target=_make, args=(make, queue, unwanted), name="calibrant-ahead", daemon=True)
+
+    def give(item: T | _Ended) -> bool:
+        while not unwanted.is_set():
+            try:
+                queue.put(item, timeout=WAIT_SECONDS)
+            except Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            make(give)
+        except BaseException as error:  # whatever it is, it belongs to whoever wants the items
+            give(_Ended(error))
+        else:
+            give(_Ended())
+
+    thread = Thread(target=work, name="calibrant-ahead", daemon=True)
     thread.start()
     try:
-        while True:
-            item = queue.get()
-            if isinstance(item, _Ended):
-                if item.problem is not None:
-                    raise item.problem
-                return
+        while not isinstance(item := queue.get(), _Ended):
             yield item
-            del item  # what was dealt with is not held while the next one is waited for
+            del item  # not kept in memory while the next one is waited for
+        if item.problem is not None:
+            raise item.problem
     finally:
         unwanted.set()
         thread.join()
-
-
-def _make(make: Callable[[Callable[[T], bool]], object], queue: Queue[T | _Ended], unwanted: Event) -> None:
-    problem: BaseException | None = None
-    try:
-        make(lambda item: _given(item, queue, unwanted))
-    except BaseException as error:  # whatever it is, it belongs to whoever wants the items
-        problem = error
-    _given(_Ended(problem), queue, unwanted)
-
-
-def _given(item: T | _Ended, queue: Queue[T | _Ended], unwanted: Event) -> bool:
-    """Hand an item over, and tell whether it was wanted."""
-    while not unwanted.is_set():
-        try:
-            queue.put(item, timeout=WAIT_SECONDS)
-        except Full:
-            continue
-        return True
-    return False

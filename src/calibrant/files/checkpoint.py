@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.files.file_checks import ColumnType, FileStamp
-from calibrant.files.found import Found
+from calibrant.files.found import FileStamp, Found
 from calibrant.files.reading import Position
+from calibrant.files.values import ColumnType
 from calibrant.report.files import replace_bytes
 
-FORMAT = 2
+FORMAT = 3
 NAME = "Checkpoint"
 ROWS_FOLDER = re.compile(r"[^/\\\0]+\.[0-9a-f]{8}\.rows")  # beside the checkpoint, for rows that are sorted on disk
 
@@ -37,46 +37,22 @@ class Kept(NamedTuple):
     done: int  # rows in all
     state: bytes
 
-
-class Start(NamedTuple):
-    """Where a run resumes."""
-
-    position: Position
-    done: int
-    state: bytes
-    known: Mapping[str, ColumnType]
-    whole: Kept
-    files: tuple[FileStamp, ...]
-    folder: str
+    def to_bytes(self) -> bytes:
+        """Return the state, which is nested in the bytes of the checkpoint."""
+        return self.state
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The totals of a run, and what was asked of which files.
-
-    Attributes
-    ----------
-    asked
-        What is measured of which columns, in words.
-    files
-        All files so far, as they were when they were opened; the last one is being read.
-    rows
-        Rows that were read of the last file.
-    folder
-        The name of the folder beside the checkpoint in which rows are sorted; every run has its own.
-    known
-        The types of the columns.
-    now, whole
-        The total of all rows so far, and a total of whole files, from which a run resumes after a file was repaired.
-    """
+    """The totals of a run, and what was asked of which files."""
 
     asked: Asked
-    files: tuple[FileStamp, ...]
-    rows: int
-    folder: str
+    files: tuple[FileStamp, ...]  # as they were when they were opened; the last one is being read
+    rows: int  # of the last file that were read
+    folder: str  # beside the checkpoint, in which rows are sorted; every run has its own
     known: Mapping[str, ColumnType]
-    now: Kept
-    whole: Kept
+    now: Kept  # the total of all rows so far
+    whole: Kept  # a total of whole files, from which a run resumes after the last one was repaired
 
     def write(self, path: Path) -> None:
         """Write the checkpoint; an earlier one is replaced when the new one is on disk."""
@@ -85,8 +61,7 @@ class Checkpoint:
             **{name: getattr(self, name) for name in ("asked", "files", "rows", "folder", "known")},
             **{name: getattr(self, name)[:2] for name in ("now", "whole")},
         }
-        states = (_Bytes(self.now.state), _Bytes(self.whole.state))
-        replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": states}))
+        replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": (self.now, self.whole)}))
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -126,34 +101,30 @@ class Checkpoint:
         if not all(isinstance(text, str) for text in (*self.asked, *self.asked.values())):
             raise SummaryError("what it was asked for is not text")
 
-    def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Start:
-        """Return where to resume, if the same is asked of the same files; those not yet read may have changed."""
+    @property
+    def position(self) -> Position:
+        """Where the run resumes."""
+        return Position(self.now.files, self.rows)
+
+    def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Checkpoint:
+        """Return the checkpoint to resume from, if the same is asked of the same files.
+
+        Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
+        """
         for name in dict.fromkeys((*asked, *self.asked)):
             then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
             if then != now:
                 raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
         there = [FileStamp.of(found.path) if found.path.exists() else None for found in files[: len(self.files)]]
-        for number, stamp in enumerate(self.files[: self.whole.files]):
+        stamps = self.files[: self.whole.files]
+        for number, stamp in enumerate(stamps):
             if number >= len(there) or there[number] != stamp:
                 raise _does_not_fit(path, _changed(stamp, there[number] if number < len(there) else None))
         if tuple(there) == self.files:
-            position, kept, known, stamps = Position(self.now.files, self.rows), self.now, self.known, self.files
-        else:
-            stamps = self.files[: self.whole.files]
-            read = {stamp.path for stamp in stamps}
-            known = {column: holds for column, holds in self.known.items() if FileStamp.path_of(holds.file) in read}
-            position, kept = Position(self.whole.files), self.whole
-        return Start(position, kept.done, kept.state, known, self.whole, stamps, Path(self.folder).name)
-
-
-@dataclass(frozen=True)
-class _Bytes:
-    """Bytes that are nested in those of the checkpoint."""
-
-    content: bytes
-
-    def to_bytes(self) -> bytes:
-        return self.content
+            return self
+        read = {stamp.path for stamp in stamps}
+        known = {column: holds for column, holds in self.known.items() if FileStamp.path_of(holds.file) in read}
+        return replace(self, files=stamps, rows=0, known=known, now=self.whole)
 
 
 def described(value: Any) -> str:

@@ -141,8 +141,8 @@ def unpacked(start: bytes) -> bytes:
         return b""
 
 
-def scan(path: Path, dialect: Dialect, look: int | None) -> pl.LazyFrame:
-    """Return the rows, with types decided by the first `look` of them (None: all)."""
+def scan(path: Path, dialect: Dialect, decided_by: int | None) -> pl.LazyFrame:
+    """Return the rows, with types decided by so many of them (None: all)."""
     import polars as pl
 
     source: Path | bytes = path
@@ -152,7 +152,7 @@ def scan(path: Path, dialect: Dialect, look: int | None) -> pl.LazyFrame:
         source,
         separator=dialect.delimiter or ",",
         decimal_comma=dialect.decimal_comma,
-        infer_schema_length=look,
+        infer_schema_length=decided_by,
         with_column_names=_unquoted,
         glob=False,
     )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 from urllib.parse import unquote
 
 from calibrant.errors import InputError, listing, shown
@@ -16,18 +16,18 @@ from calibrant.files.table_file import SUFFIXES, check_file, format_of, spelled_
 from calibrant.files.where import date, number
 
 HIDDEN = (".", "_")  # what Spark and others leave beside the data: _SUCCESS, _metadata, .part-0.crc
-NOTHING = "__HIVE_DEFAULT_PARTITION__"
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 DIGITS = re.compile(r"(\d+)")
-PACKED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")  # compressions, read or not
-OTHERS = (".orc", ".avro", ".xlsx", ".xls")  # tables that are not read
+COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")  # compressions, read or not
+UNREAD_TABLES = (".orc", ".avro", ".xlsx", ".xls")  # tables that are not read
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+([^/].*)")
-VERSIONED = (
+TABLE_FORMATS = (
     ("_delta_log", "Delta Lake", "pl.scan_delta({folder}).sink_parquet('rows.parquet')"),
     ("metadata", "Iceberg", "pl.scan_iceberg(table).sink_parquet('rows.parquet')"),
     (".hoodie", "Hudi", "spark.read.format('hudi').load({folder}).write.parquet('rows')"),
 )
 """What marks a folder of a table format, its name, and the call that saves its rows."""
-VAGUE = ("", ".txt", ".dat")  # endings of tables, and of anything else
+AMBIGUOUS_ENDINGS = ("", ".txt", ".dat")  # endings of tables, and of anything else
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,25 @@ class Found:
 
     path: Path
     constants: Mapping[str, Any] = field(default_factory=dict)
+
+
+class FileStamp(NamedTuple):
+    """A file as it was when it was read."""
+
+    path: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Look at a file."""
+        about = path.stat()
+        return cls(cls.path_of(path), about.st_size, about.st_mtime_ns)
+
+    @staticmethod
+    def path_of(path: str | Path) -> str:
+        """Return the whole path, links not followed."""
+        return os.path.abspath(path)  # noqa: PTH100
 
 
 def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:
@@ -82,7 +101,7 @@ def refuse_url(path: Path) -> None:
 def refuse_table_of_versions(folder: Path, names: Iterable[str]) -> None:
     """Refuse a folder of a table format that keeps removed rows in its files; `names` are the folders in it."""
     for name in names:
-        for mark, format, call in VERSIONED:
+        for mark, format, call in TABLE_FORMATS:
             if name == mark and (name != "metadata" or any((folder / name).glob("*.metadata.json"))):
                 raise InputError(
                     f"{folder} is a table of {format}, whose files hold removed rows too. Save the rows that count "
@@ -156,10 +175,10 @@ def _leads_back(folder: Path) -> bool:
 def _is_table(file: Path, readable: list[Path]) -> bool:
     """Tell whether a file that is not read looks like a table: by its ending, or by a first line that a CSV has."""
     ending = file.suffix.lower()
-    if ending in VAGUE and readable and format_of(readable[0]) == "csv":
+    if ending in AMBIGUOUS_ENDINGS and readable and format_of(readable[0]) == "csv":
         line = _first_line(file)
         return line != b"" and line == _first_line(readable[0])
-    return ending in OTHERS or (ending in PACKED and format_of(file.with_suffix("")) is not None)
+    return ending in UNREAD_TABLES or (ending in COMPRESSIONS and format_of(file.with_suffix("")) is not None)
 
 
 def _first_line(file: Path) -> bytes:
@@ -216,12 +235,12 @@ def _texts(path: Path, root: Path) -> dict[str, str]:
 
 def _values(texts: list[str]) -> dict[str, Any]:
     """Return what texts mean: whole numbers if all are, dates if all are, or themselves."""
-    told = dict.fromkeys(text for text in texts if text != NOTHING)
+    told = dict.fromkeys(text for text in texts if text != HIVE_NULL)
     for read in (_whole, date):
         values = {text: read(text) for text in told}
         if None not in values.values():
-            return {**values, NOTHING: None}
-    return {**{text: text for text in told}, NOTHING: None}
+            return {**values, HIVE_NULL: None}
+    return {**{text: text for text in told}, HIVE_NULL: None}
 
 
 def _whole(text: str) -> int | None:

@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.files.csv_file import USUAL, Dialect
-from calibrant.files.file_checks import ColumnType, FileStamp, column_types, merged_types
-from calibrant.files.found import Found
+from calibrant.files.found import FileStamp, Found
 from calibrant.files.table_file import TableFile, format_of, open_table
-from calibrant.files.values import Values, nothing, roles_of
+from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where
 from calibrant.inputs.columns import FromColumns, NamedColumns
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
-ROW = 8  # bytes, on disk
+ROW_BYTES = 8  # bytes, on disk
 
 
 class Piece(NamedTuple):
@@ -98,7 +97,7 @@ class Reading:
             frames.append(_shrunk(piece.frame))
             self._check_widths(frames[0], piece)
         if not frames:
-            raise nothing([found.path for found in self.files], self.where)
+            raise nothing_to_measure([found.path for found in self.files], self.where)
         return pl.concat(frames, how="vertical_relaxed", rechunk=True) if len(frames) > 1 else frames[0]
 
     def place(self, row: int) -> tuple[Path, int]:
@@ -122,7 +121,7 @@ class Reading:
     @cached_property
     def expected(self) -> int:
         """Roughly the number of rows, from the sizes of the files alone, so that a run can be repeated exactly."""
-        return sum(found.path.stat().st_size for found in self.files if found.path.exists()) // ROW
+        return sum(found.path.stat().st_size for found in self.files if found.path.exists()) // ROW_BYTES
 
     @property
     def scores(self) -> tuple[str, ...]:

@@ -22,31 +22,26 @@ from calibrant.engines.totals import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import ROWS_FOLDER, Asked, Checkpoint, Kept, locked, refuse_special_file
-from calibrant.files.file_checks import ColumnType, FileStamp
+from calibrant.files.found import FileStamp
 from calibrant.files.reading import START, Piece, Position, Reading, engine
 from calibrant.files.table_file import open_table
-from calibrant.files.values import counting, nothing
+from calibrant.files.values import ColumnType, counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
+from calibrant.report.files import remove_temporary_files
 
-EVERY = 16  # batches between two checkpoints
-SECONDS = 30.0  # after which one is written even after fewer batches
-SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
+CHECKPOINT_BATCHES = 16  # batches between two checkpoints
+CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
+MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
 def run_job(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | None = None) -> Any:
     """Return the result of a job for all rows.
 
-    Parameters
-    ----------
-    job, reading
-        The job, and the files it reads.
-    asked
-        The same in words; a run resumes from a checkpoint only if they are the same.
-    checkpoint
-        A file in which the total is saved regularly; if it exists, the run resumes from it. It is removed at the end,
-        and stays after an error, an interrupt (SIGINT) or a request to terminate (SIGTERM).
+    With a `checkpoint` the total is saved to that file regularly. If it exists, the run resumes from it, provided that
+    the same was `asked`, in words. It is removed at the end, and stays after an error, an interrupt (SIGINT) or a
+    request to terminate (SIGTERM).
     """
     with _sigterm_as_exit():
         if checkpoint is None:
@@ -84,7 +79,7 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
             raise problem.within("", ". {advice}", advice=kept.how_to_resume()) from problem
         raise
     if summary is None:
-        raise nothing([found.path for found in reading.files], reading.where, reading.columns.weights)
+        raise nothing_to_measure([found.path for found in reading.files], reading.where, reading.columns.weights)
     changed = _changed_file(reading)
     found = job.finish(summary) if changed is None else None
     if kept:
@@ -150,20 +145,21 @@ class _Checkpointing:
         self.warned = False
 
     def begin(self) -> tuple[Running, Position]:
-        """Resume from an existing checkpoint, or start."""
+        """Resume from an existing checkpoint, or start; temporary files that a killed run left are removed."""
+        remove_temporary_files(self.path)
         if not self.path.exists():
             self._remove_orphans()
             running = Running(folder=self.path.with_name(self.folder))
             self.whole = Kept(0, 0, running.state())
             return running, START
         found = Checkpoint.read(self.path).fitting(self.path, self.asked, self.reading.files)
-        self.position, self.done, self.whole = found.position, found.done, found.whole
-        self.saved, self.on_disk = self.done, [found.state, found.whole.state]
+        self.position, self.done, self.whole = found.position, found.now.done, found.whole
+        self.saved, self.on_disk = self.done, [found.now.state, found.whole.state]
         self.known = self.reading.known = dict(found.known)
         self.reading.stamps, self.folder = dict(enumerate(found.files)), found.folder
         folder = self.path.with_name(found.folder)
         try:
-            return Running.resumed(found.state, folder=folder, beside=[found.whole.state]), self.position
+            return Running.resumed(found.now.state, folder=folder, beside=[found.whole.state]), self.position
         except SummaryError as problem:
             raise InputError(
                 f"{self.path} cannot be read as a checkpoint: {problem}. Delete it to start again"
@@ -184,7 +180,7 @@ class _Checkpointing:
         self.known = piece.known
         self.settled = True
         self.since += 1
-        if (self.since >= EVERY or self.written.ago() >= SECONDS) and self.written.is_due():
+        if (self.since >= CHECKPOINT_BATCHES or self.written.ago() >= CHECKPOINT_SECONDS) and self.written.is_due():
             with self.written, self._warned_if_it_fails():
                 self.write(running)
             self.since = 0
@@ -248,7 +244,7 @@ class _Clock:
 
     def is_due(self) -> bool:
         """Tell whether doing it again takes no more than its share of the time."""
-        return self.cost <= SHARE * self.ago()
+        return self.cost <= MAX_CHECKPOINT_SHARE * self.ago()
 
     def __enter__(self) -> None:
         self.begun = time.monotonic()

@@ -90,7 +90,7 @@ def scan(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.csv").write_text("y,p\n0,0.2\n1,0.6\n")
     ...     _ = Path(folder, "b.csv").write_text("y,p\n1,0.8\n1,0.4\n")
-    ...     found = scan(folder, y="y", prediction="p").measure(ece, "brier_score")
+    ...     found = scan(folder, y="y", prediction="p").measure([ece, "brier_score"])
     >>> round(found["brier_score"].value, 3)
     0.15
     """
@@ -106,7 +106,7 @@ def scan(
     )
 
 
-SPOKEN = {"wanted": "the verbs"}  # what is called otherwise in a message
+NAMES_IN_MESSAGES = {"wanted": "the verbs"}  # what is called otherwise in a message
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,14 +134,14 @@ class Scan:
             yield self.columns.batch(piece.frame, number)
 
     def measure(
-        self, *verbs: Any, exact: bool = False, checkpoint: str | os.PathLike[str] | None = None
+        self, verbs: Any, *, exact: bool = False, checkpoint: str | os.PathLike[str] | None = None
     ) -> dict[str, Measured]:
-        """Measure any number of verbs in one pass.
+        """Measure with any number of verbs in one pass, as `calibrant.measure` does with batches.
 
         Parameters
         ----------
-        *verbs
-            Verbs, their names, or `functools.partial` of verbs with options; or one list of them.
+        verbs
+            A verb or a list of them: functions, names, or ``functools.partial(ece, bins=10)`` for one with options.
         exact
             Whether verbs may keep what grows with the number of rows. Without it memory does not grow: rows are
             counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
@@ -155,9 +155,7 @@ class Scan:
         dict
             Of each verb a `Measured`: its `value`, and by how much that may differ from the value of the rows.
         """
-        given = verbs[0] if len(verbs) == 1 and isinstance(verbs[0], (list, tuple)) else verbs
-        job = Measuring.of(given, exact=exact, **self.labels)
-        job.check_groups(self.columns.groups)
+        job = Measuring.of(verbs, self.columns.groups, exact=exact, **self.labels)
         return dict(self.found(job, checkpoint))
 
     def audit(
@@ -204,7 +202,7 @@ class Scan:
             "format": described((self.format, self.dialect)),
             "the reader": f"{engine()}, {BATCH:,} rows at a time",
             "what is measured": type(job).__name__,
-            **{SPOKEN.get(name, name): described(value) for name, value in vars(job).items()},
+            **{NAMES_IN_MESSAGES.get(name, name): described(value) for name, value in vars(job).items()},
         }
 
     @property

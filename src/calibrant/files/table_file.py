@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
 from calibrant.files.ahead import handed_over
-from calibrant.files.file_checks import ColumnType, column_types
+from calibrant.files.values import ColumnType, column_types
 from calibrant.files.where import Where
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 HEAD_BYTES = 1 << 16  # bytes whose lines tell how many there are
 PACKED_ROW_BYTES = 4  # bytes, about, where the lines cannot be looked at
 GUARD = "guard"  # the column that makes polars read whole lines
-FIRST_LOOK = 10_000  # rows that decide the types of the columns of a text file; all of them when that fails
+ROWS_FOR_TYPES = 10_000  # decide the types of the columns of a text file; all rows when that fails
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,12 @@ class TableFile:
         import polars as pl
 
         needed, whole_lines = _needed(columns, where), self.format == "csv"
-        for k, look in enumerate(self._looks):
+        for k, decided_by in enumerate(self._rows_for_types):
             if (skip and self._is_text) or (k > 0 and where):  # rows were handed out, or a filter was understood
-                self._check_lasting(needed if skip else where.columns if where else ())
+                self._check_types_last(needed if skip else where.columns if where else ())
             try:
-                chosen = _chosen(self._scan(look, needed), columns, where, constants, labels, whole_lines).slice(skip)
+                rows = self._scan(decided_by, needed)
+                chosen = _chosen(rows, columns, where, constants, labels, whole_lines).slice(skip)
                 with closing(_batches(chosen, size)) as frames:
                     for frame in frames:
                         skip += frame.height
@@ -140,48 +141,48 @@ class TableFile:
         return self.format in ("csv", "ndjson")
 
     @property
-    def _looks(self) -> tuple[int | None, ...]:
+    def _rows_for_types(self) -> tuple[int | None, ...]:
         """How many rows decide the types of columns (None: all), tried in this order."""
-        return (FIRST_LOOK, None) if self._is_text else (None,)
+        return (ROWS_FOR_TYPES, None) if self._is_text else (None,)
 
-    def _check_lasting(self, columns: Sequence[str]) -> None:
+    def _check_types_last(self, columns: Sequence[str]) -> None:
         """Refuse a text file whose columns have other types in later rows than in the first ones."""
-        first, all_rows = (self._holding(look, columns) for look in self._looks)
+        first, all_rows = (self._types(rows, columns) for rows in self._rows_for_types)
         for name, holds in all_rows.items():
             if name in first and first[name].what != holds.what:
                 raise InputError(
-                    f"column {shown(name)} of {self.path} holds {first[name].what} in the first {FIRST_LOOK:,} rows "
-                    f"and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
+                    f"column {shown(name)} of {self.path} holds {first[name].what} in the first {ROWS_FOR_TYPES:,} "
+                    f"rows and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
                 )
 
-    def _holding(self, look: int | None, columns: Sequence[str]) -> dict[str, ColumnType]:
-        """Return the contents of columns, judged by the first `look` rows."""
+    def _types(self, decided_by: int | None, columns: Sequence[str]) -> dict[str, ColumnType]:
+        """Return the types of columns, decided by the first rows."""
+        empty = self._attempt(lambda rows: rows.head(0).collect(), None, (decided_by,))
+        return column_types(empty, [name for name in columns if name in empty.columns], self.path)
+
+    def _attempt(
+        self,
+        use: Callable[[pl.LazyFrame], T],
+        columns: Sequence[str] | None = None,
+        rows_for_types: Sequence[int | None] = (),
+    ) -> T:
+        """Apply a function to the rows; if types were decided by too few rows, try again with all."""
         import polars as pl
 
-        try:
-            nothing = self._scan(look, None).head(0).collect()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
-            raise self.refusal(problem) from problem
-        return column_types(nothing, [name for name in columns if name in nothing.columns], self.path)
-
-    def _attempt(self, use: Callable[[pl.LazyFrame], T], columns: Sequence[str] | None = None) -> T:
-        """Apply a function to the rows; if types were judged by too few rows, try again with all."""
-        import polars as pl
-
-        for look in self._looks:
+        for decided_by in rows_for_types or self._rows_for_types:
             try:
-                return use(self._scan(look, columns))
+                return use(self._scan(decided_by, columns))
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                 problem = error
         raise self.refusal(problem) from problem
 
-    def _scan(self, look: int | None, columns: Sequence[str] | None) -> pl.LazyFrame:
+    def _scan(self, decided_by: int | None, columns: Sequence[str] | None) -> pl.LazyFrame:
         import polars as pl
 
         if self.format == "csv":
-            return csv_file.scan(self.path, self.csv, look)
+            return csv_file.scan(self.path, self.csv, decided_by)
         if self.format == "ndjson":
-            return pl.scan_ndjson(_literal_path(self.path), infer_schema_length=look)
+            return pl.scan_ndjson(_literal_path(self.path), infer_schema_length=decided_by)
         if self.format == "npz":
             return npz_file.scan(self.path, columns)
         if self.format == "parquet":

@@ -9,6 +9,7 @@ import secrets
 from contextlib import suppress
 from dataclasses import replace
 from errno import EISDIR
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,21 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise CalibrantError(f"cannot read {os.fspath(path)}: {_reason(error)}") from error
 
 
+def remove_temporary_files(path: str | os.PathLike[str]) -> None:
+    """Remove temporary files of `replace_bytes` that a killed process left; no other process may be writing `path`."""
+    target = Path(os.path.realpath(path))
+    for temporary in target.parent.glob(f"{_temporary_prefix(target)}*.tmp"):
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _temporary_prefix(target: Path) -> str:
+    """Return how the names of temporary files of this file begin; however long its name is, it is short."""
+    return f".calibrant-{sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
+
+
 def _replace(target: Path, content: bytes) -> None:
-    temporary = target.with_name(f".calibrant-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f"{_temporary_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as stream:
             if target.exists():

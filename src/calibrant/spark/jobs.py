@@ -30,35 +30,24 @@ def measure(
 
     Parameters
     ----------
-    verbs
-        A verb of calibrant or a list of them: functions, names, or `functools.partial` of a function for options.
+    verbs, y, prediction, weights, groups, classes, pos_label
+        As in `calibrant.measure`; the prediction can also be the name of an array column with class probabilities.
     data
         A `pyspark.sql.DataFrame`, of Spark itself or of Spark Connect.
-    y, weights
-        Names of the columns with outcomes and importance weights; `y` is None for verbs that see no outcome, and a
-        list of names where vectors were predicted.
-    prediction
-        As in `audit`, or what `calibrant.from_columns` makes, for intervals, quantiles, draws and predictive
-        distributions.
-    groups
-        Name of a column with labels of rows, for verbs that compare groups, such as `coverage_gap`.
     exact
-        Let verbs keep the rows or scores that they need, on the driver in the end; else such a verb reads the cells
-        of a `Grid` and states its rounding, or is refused.
-    classes, pos_label
-        As for the verbs.
+        Whether verbs may keep the rows or scores that they need, in the end on the driver. Without it such a verb reads
+        the cells of a `Grid` and states its rounding, or is refused.
 
     Returns
     -------
     dict
-        From the name of each verb to `Measured`: the `value`, and by how much it may differ from that of the rows
-        themselves, `rounding`.
+        A `Measured` (value, rounding) for each verb, by its name and options.
 
     Notes
     -----
-    Where randomness enters before rows are merged, every million rows of a partition have their own generator, seeded
-    by `rng`, their number and a checksum. The number of rows is not known beforehand: a worker uses compiled code
-    (Numba) from the two millionth row of a partition on.
+    Where random numbers are drawn before rows are merged, every million rows of a partition have their own generator,
+    seeded by `rng`, their number and a checksum. The number of rows is not known beforehand: a worker uses compiled
+    code (Numba) from the two millionth row of a partition on.
 
     Examples
     --------
@@ -76,9 +65,8 @@ def measure(
         bounds = from_columns(Intervals, "low", "high", level=0.9)
         calibrant.spark.measure(["coverage", "interval_score"], frame, y="demand", prediction=bounds)
     """
-    job = Measuring.of(verbs, exact=exact, classes=classes, pos_label=pos_label)
     named = NamedColumns.read(y, prediction, weights, groups)
-    job.check_groups(named.groups)
+    job = Measuring.of(verbs, named.groups, exact=exact, classes=classes, pos_label=pos_label)
     found: dict[str, Measured] = run(job, named, selected(data, named))
     return found
 
@@ -98,26 +86,19 @@ def audit(
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
 ) -> Audit:
-    """Audit the probabilities in a Spark frame: measure everything that applies, and say in words what was found.
+    """Audit the probabilities in a Spark frame in one pass, as `calibrant.audit` does in memory.
 
     Parameters
     ----------
-    data
-        A `pyspark.sql.DataFrame`, of Spark itself or of Spark Connect.
-    y, weights
-        Names of the columns with outcomes and importance weights.
-    prediction
-        The name of the column with the probability of the event; a list of names with the class probabilities in the
-        order of the classes; or the name of an array column that holds them.
+    data, y, prediction, weights
+        As in `measure`. One probability per row, or class probabilities.
     groups
         The name of a column of labels, or a list of names. Every group is tested.
-    classes, pos_label
-        As in `calibrant.ece`, for labels that are not 0 and 1, or 0 to K - 1.
-    exact
-        Keep all different scores, on the driver in the end; else rows are counted in the cells of a `Grid`, whose
-        size does not grow with the rows.
-    level, resamples, names, rng
+    classes, pos_label, level, resamples, names, rng
         As in `calibrant.audit`.
+    exact
+        Whether all different scores are kept, in the end on the driver. Without it rows are counted in the cells of a
+        `Grid`, whose size does not grow with the rows.
 
     Returns
     -------
@@ -127,9 +108,9 @@ def audit(
     Raises
     ------
     InputError
-        If columns are missing or rows are not sound; it names the partition and the row in it.
+        If columns are missing or rows are not valid; it names the partition and the row in it.
     MissingExtraError
-        If PySpark or PyArrow is not installed, or calibrant is not where the executors run.
+        If PySpark or PyArrow is not installed.
 
     Notes
     -----
@@ -172,19 +153,16 @@ def summarize(
 
     Parameters
     ----------
-    metric
-        The verb or its name; also verbs that return ranks.
+    metric, **options
+        As in `calibrant.summarize`.
     data, y, prediction, weights, classes, pos_label
         As in `measure`.
-    **options
-        Options of the verb; pass the same ones when you measure.
 
     Returns
     -------
     Summary
-        What the verb takes in place of outcomes and predictions; it can be stored, and added to that of other rows.
-        How large it is depends on the verb: a `Moments` or a `Grid` has a constant size, an `Ordered` grows with the
-        number of different scores, and the driver holds all of it.
+        What the verb takes in place of outcomes and predictions, on the driver. Its size depends on the verb: a
+        `Moments` or a `Grid` has a constant size, an `Ordered` grows with the number of different scores.
 
     Examples
     --------

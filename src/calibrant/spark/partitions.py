@@ -62,7 +62,7 @@ def _error(part: Part) -> CalibrantError:
     return kinds.get(part.error or "", InputError)(part.words or "")
 
 
-ROWS, BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
+TABLE_ROWS, TABLE_BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
 MAX_BATCHES = 1 << 30  # of a partition; batches of all partitions have different numbers
 SCHEMA = "partition long, place long, error string, words string, summary binary"
 
@@ -155,7 +155,7 @@ def merged(parts: list[Part], width: int) -> Part:
         return Part.refused(first, problem.within("partitions {first} and later: ", first=first), width)
 
 
-def tables(batches: Iterable[Any], rows: int = ROWS, size: int = BYTES) -> Iterator[tuple[int, Any]]:
+def tables(batches: Iterable[Any], rows: int = TABLE_ROWS, size: int = TABLE_BYTES) -> Iterator[tuple[int, Any]]:
     """Cut Arrow batches anew, into tables of as many rows each; with the number of the first row.
 
     If `rows` rows as wide as the first one are more than `size` bytes, tables have fewer. Spark's batches are small and
