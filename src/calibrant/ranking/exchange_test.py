@@ -27,11 +27,11 @@ from calibrant.ranking.effects import (
     check_rng,
     count_ranks,
     number_of_bins,
-    own_stream,
     pearson,
     rank_bins,
     rank_result,
     refuse_unequal_weights,
+    stream_after_ties,
 )
 from calibrant.ranking.summary import ExchangedCounts, Ranks
 from calibrant.ranking.uniformity_test import band_found, chi2_found, smooth_found
@@ -118,7 +118,7 @@ def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
             f"rank_exchange_test would hold {B:,} tables of {own.M + 1:,} ranks in {own.C:,} columns; at most "
             f"{MOST_COUNTS:,} counts (2 GB) are held. Pass fewer resamples or fewer columns"
         )
-    stream = own_stream(options.rng)
+    stream = stream_after_ties(options.rng)
     number = int(stream.integers(1 << 62))
     return replace(own, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
 
@@ -131,9 +131,10 @@ def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
         )
     refuse_unequal_weights("rank_exchange_test", ranks)
     found = _found(ranks, options)
-    tables = ranks.exchanged[0].tables
     pvalue = exchange_pvalues(ranks, options.method, found.statistic)
-    return rank_result(ranks, found, pvalue, f"largest of all in {len(tables):,} exchanged sets")
+    columns = f"; {ranks.C:,} columns" if ranks.C > 1 else ""
+    sets = len(ranks.exchanged[0].tables)
+    return rank_result(ranks, found, pvalue, f"{columns}, largest of all in {sets:,} exchanged sets")
 
 
 def _found(ranks: Ranks, options: ExchangeOptions) -> Found:
