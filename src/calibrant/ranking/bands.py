@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number
-from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, fast_length, is_mirrored, poisson_pmf
+from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, fast_length, poisson_pmf
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
 
@@ -56,43 +56,21 @@ class Limits(NamedTuple):
         return float(max(side.below.max() for side in self.sides))
 
 
-def count_limits(
-    g: float,
-    N: int,
-    t: FloatArray,
-    *,
-    mirrored: bool = False,
-    strict: bool = False,
-    wide: Limits | None = None,
-    narrow: Limits | None = None,
-) -> Limits:
+def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> Limits:
     """Return the limits at g, up to rounding of the tails; `strict` asks for tails of more than g.
-
-    Points that mirror each other have mirrored limits. Limits at a smaller and at a larger g, `wide` and `narrow`,
-    leave fewer counts to look at.
 
     >>> found = count_limits(0.4, 3, np.array([0.5]))  # 2 P(B <= 0) = 2 P(B >= 3) = 1/4
     >>> found.lower, found.upper, found.next_below
     (array([1]), array([2]), 0.25)
     """
     least = np.nextafter(g * (1 + SLACK), np.inf) if strict else g * (1 - SLACK)
-    sides = []
-    for end in range(1 if mirrored else 2):
-        outer, inner = (None if bound is None else bound.sides[end] for bound in (wide, narrow))
-        sides.append(_side(least, N, t, end, outer, inner))
-    low = sides[0]
-    high = Side(low.c[::-1], low.at[::-1], low.below[::-1]) if mirrored else sides[1]
-    return Limits(N, (low, high))
+    return Limits(N, (_side(least, N, t, 0), _side(least, N, t, 1)))
 
 
-def _side(least: float, N: int, t: FloatArray, end: int, outer: Side | None, inner: Side | None) -> Side:
+def _side(least: float, N: int, t: FloatArray, end: int) -> Side:
     """Return the smallest c with tail(c) >= least: probes that start at a guess, go on by 1, 2, 4, ... and bisect."""
     bad, at_bad = np.full(t.size, -1), np.zeros(t.size)
     good, at_good = np.full(t.size, N + 1), np.full(t.size, np.inf)
-    if outer is not None:
-        bad, at_bad = outer.c - 1, outer.below.copy()
-    if inner is not None:
-        good, at_good = inner.c.copy(), inner.at.copy()
     probe, step = _guess(least, N, 1 - t if end else t), 1
     while (k := np.flatnonzero(good - bad > 1)).size:
         c = np.clip(probe[k], bad[k] + 1, good[k] - 1)
@@ -143,15 +121,10 @@ def check_band_level(name: str, value: object) -> float:
     return level
 
 
-FindLimits = Callable[[float, Limits | None, Limits | None], Limits]
-
-
 def largest_gamma(
-    find: FindLimits, outside: Callable[[Limits], float], *, tail: float, guess: float
+    N: int, t: FloatArray, outside: Callable[[Limits], float], *, tail: float, guess: float
 ) -> tuple[Limits, float]:
     """Return the limits at the largest g with P(outside) <= tail, and that probability.
-
-    `find` returns the limits at g, given those of a smaller and of a larger g where they are known.
 
     P(outside) is a step function of g that changes only at attained tail values. An accepted g is moved up to the
     largest with its limits, a rejected one down to the next attained value, and the search ends when they meet. In
@@ -162,7 +135,7 @@ def largest_gamma(
     at_wide = at_narrow = found = 0.0
     g = guess
     for tries in range(MOST_TRIES):
-        limits = find(g, wide, narrow)
+        limits = count_limits(g, N, t)
         p = outside(limits)
         excess = math.log(max(p, 1e-300) / tail)
         if p <= tail + min(ROUNDING, tail / 100):
@@ -265,16 +238,13 @@ def _band(N: int, points: bytes, level: float) -> Band:
     t, tail = np.frombuffer(points), 1 - level
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE if tail > RARE else NEGLIGIBLE * tail)
 
-    def find(g: float, wide: Limits | None, narrow: Limits | None) -> Limits:
-        return count_limits(g, N, t, mirrored=walk.mirrored, wide=wide, narrow=narrow)
-
     def outside(limits: Limits) -> float:
         if tail > RARE:
             return 1 - walk.inside(limits.lower, limits.upper)
         return walk.outside(limits.lower, limits.upper)
 
     # neighbours depend on each other: many points count as about 5 log T
-    limits, p = largest_gamma(find, outside, tail=tail, guess=tail / min(t.size, 1 + 5 * np.log(t.size)))
+    limits, p = largest_gamma(N, t, outside, tail=tail, guess=tail / min(t.size, 1 + 5 * np.log(t.size)))
     for limit in (lower := limits.lower.copy(), upper := limits.upper.copy()):
         limit.flags.writeable = False
     return Band(limits.reached, 1 - p, lower, upper)
@@ -286,7 +256,7 @@ def _pvalue(gamma: float, N: int, points: bytes) -> float:
     bound = min(1.0, t.size * max(gamma, SMALLEST_TAIL))
     if gamma < SMALLEST_TAIL:
         return bound
-    limits = count_limits(gamma, N, t, mirrored=is_mirrored(t), strict=True)
+    limits = count_limits(gamma, N, t, strict=True)
     lower, upper = limits.lower, limits.upper
     # P(outside) is gamma/2 or more; T kernels of total mass 1 are divided by P(N jumps), about 1/sqrt(2πN)
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE * gamma / (t.size * np.sqrt(2 * np.pi * N)))
@@ -345,16 +315,13 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
 def _histogram_band(N: int, shares: bytes, level: float) -> Band:
     different, which, bins = np.unique(np.frombuffer(shares), return_inverse=True, return_counts=True)
 
-    def find(g: float, wide: Limits | None, narrow: Limits | None) -> Limits:
-        return count_limits(g, N, different, wide=wide, narrow=narrow)
-
     def outside(limits: Limits) -> float:
         p = 1 - probability_inside(N, different, bins, limits.lower, limits.upper)
         # bars rarely leave the band two at a time: the sum of their tails has the digits that 1 - P(inside) lacks
         return p if p > RARE else float(sum(bins @ side.below for side in limits.sides) / 2)
 
     tail = 1 - level
-    limits, p = largest_gamma(find, outside, tail=tail, guess=tail / which.size)
+    limits, p = largest_gamma(N, different, outside, tail=tail, guess=tail / which.size)
     for limit in (lower := limits.lower[which], upper := limits.upper[which]):
         limit.flags.writeable = False
     return Band(limits.reached, 1 - p, lower, upper)
