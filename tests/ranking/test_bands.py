@@ -488,7 +488,7 @@ def test_bands_of_histograms_are_remembered_and_read_only():
 def test_columns_are_judged_one_by_one():
     t, counts = np.array([0.25, 0.5, 0.75]), np.array([[2, 2], [4, 4], [4, 6]])
     found = counts_test(counts, 8, t)
-    assert found.place.tolist() == [2, 0]  # 2 P(B <= 4) at 3/4; the second is at the mean everywhere
+    assert found.where.tolist() == [0.75, 0.25]  # 2 P(B <= 4) at 3/4; the second is at the mean everywhere
     assert found.pvalue.tolist() == [gamma_pvalue(gamma, 8, t) for gamma in found.gamma]
 
 

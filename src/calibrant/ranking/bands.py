@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number
-from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, fast_length, poisson_pmf
+from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, poisson_pmf
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
 
@@ -301,10 +301,12 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
     >>> round(probability_inside(2, np.array([0.5]), 2 * one, one, one), 12)
     0.5
     """
+    from scipy.fft import next_fast_len
+
     first, last = int(bins @ lower), int(bins @ upper)
     if (lower > upper).any() or not first <= N <= last:
         return 0.0
-    size = fast_length(last - first + 1)
+    size = next_fast_len(last - first + 1, real=True)
     product = np.ones(size // 2 + 1, np.complex128)
     for share, power, low, high in zip(shares, bins, lower, upper, strict=True):
         product *= np.fft.rfft(poisson_pmf(np.arange(low, high + 1), N * share), size) ** power
@@ -327,20 +329,20 @@ def _histogram_band(N: int, shares: bytes, level: float) -> Band:
     return Band(limits.reached, 1 - p, lower, upper)
 
 
-class CountsTest(NamedTuple):
-    """γ of each column, (C,), its exact p-value, and the place among the points at which it is reached first."""
+class BandTest(NamedTuple):
+    """γ of each column, (C,), its exact p-value, and the t at which it is reached first."""
 
     gamma: FloatArray
     pvalue: FloatArray
-    place: NDArray[np.intp]
+    where: FloatArray
 
 
-def counts_test(counts: NDArray[np.int64], N: int, t: FloatArray) -> CountsTest:
+def counts_test(counts: NDArray[np.int64], N: int, t: FloatArray) -> BandTest:
     """Compare counts (T, C) with Binomial(N, t), all points at once: the smallest doubled tail γ and P(γ* <= γ).
 
     >>> found = counts_test(np.array([[0], [4]]), 4, np.array([0.25, 0.5]))
-    >>> found.gamma, found.place  # 2 P(B >= 4) of Binomial(4, 1/2)
-    (array([0.125]), array([1]))
+    >>> found.gamma, found.where  # 2 P(B >= 4) of Binomial(4, 1/2)
+    (array([0.125]), array([0.5]))
     """
     gamma, place = observed_gamma(counts, N, t)
-    return CountsTest(gamma, np.array([gamma_pvalue(float(value), N, t) for value in gamma]), place)
+    return BandTest(gamma, np.array([gamma_pvalue(float(value), N, t) for value in gamma]), t[place])

@@ -27,7 +27,6 @@ Forecast: TypeAlias = Distribution | Quantiles | CdfValues
 """What has a rank or a cell for the outcome of each row; `Samples` are a `Distribution`."""
 
 BLOCK = 1 << 18  # draws that are compared at a time: they and the comparisons stay in the cache
-BYTE_DRAWS = 255  # draws whose number fits into a byte
 POLYNOMIALS = 4
 
 
@@ -67,18 +66,32 @@ def as_compared(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, equal: Counts) -> None:
     """Write the counts of points (n, D) among members (n, M, D)."""
-    lines = np.ascontiguousarray(members.transpose(0, 2, 1))  # sums along memory are quicker
-    for out, compare in ((less, np.less), (equal, np.equal)):
-        out[...] = 0
-        for start in range(0, lines.shape[2], BYTE_DRAWS):
-            is_counted = compare(lines[:, :, start : start + BYTE_DRAWS], points[:, :, None])
-            out[...] += np.add.reduce(is_counted.view(np.uint8), axis=2, dtype=np.uint8)
+    less[...] = np.count_nonzero(members < points[:, None], axis=1)
+    equal[...] = np.count_nonzero(members == points[:, None], axis=1)
 
 
 def _fast() -> Any:
     from calibrant.ranking.loops import compiled_counts
 
-    return compiled_counts()
+    return compiled_counts
+
+
+def counts_among(z: NDArray[Any]) -> tuple[Counts, Counts]:
+    """Return how many members of each row lie below each of them, and how many others equal it, along the last axis.
+
+    >>> counts_among(np.array([7.0, 5.0, 7.0, 9.0]))
+    (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
+    """
+    order = np.argsort(z, axis=-1)
+    ascending = np.take_along_axis(z, order, axis=-1)
+    place, first, last = np.arange(z.shape[-1]), np.ones(z.shape, bool), np.ones(z.shape, bool)  # of equal members
+    last[..., :-1] = first[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
+    starts = np.maximum.accumulate(np.where(first, place, 0), axis=-1)
+    ends = np.minimum.accumulate(np.where(last, place, z.shape[-1])[..., ::-1], axis=-1)[..., ::-1]
+    less, equal = np.empty((2, *z.shape), np.int64)
+    np.put_along_axis(less, order, starts, axis=-1)
+    np.put_along_axis(equal, order, ends - starts, axis=-1)
+    return less, equal
 
 
 class Ranked(NamedTuple):

@@ -20,7 +20,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.bands import counts_test
+from calibrant.ranking.bands import BandTest, counts_test
 from calibrant.ranking.counting import JUDGED, legendre, marginal_ranks
 from calibrant.ranking.summary import Ranks
 
@@ -205,19 +205,9 @@ def adjusted(pvalue: FloatArray, multiplicity: str) -> FloatArray:
     return pvalue
 
 
-class BandTest(NamedTuple):
-    """γ of each column, (C,), its exact p-value, and the t at which it is reached first."""
-
-    gamma: FloatArray
-    pvalue: FloatArray
-    where: FloatArray
-
-
 def band_test(ranks: Ranks) -> BandTest:
     """Return the smallest two-sided pointwise p-value γ of #{rank < j} ~ Binomial(n, j/(M + 1)) and P(γ* <= γ)."""
-    t = ranks.points / (ranks.M + 1)
-    gamma, pvalue, place = counts_test(below(ranks.counts, ranks.points), ranks.n, t)
-    return BandTest(gamma, pvalue, t[place])
+    return counts_test(below(ranks.counts, ranks.points), ranks.n, ranks.points / (ranks.M + 1))
 
 
 def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from calibrant.inputs.options import check_choice, check_count
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import count_limits
-from calibrant.ranking.counting import Counts, as_compared, legendre
+from calibrant.ranking.counting import Counts, as_compared, counts_among, legendre
 from calibrant.ranking.effects import (
     Found,
     below,
@@ -238,16 +238,4 @@ def member_counts(y: NDArray[Any], draws: NDArray[Any], dtype: np.dtype[Any]) ->
     (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
     """
     z = np.concatenate([as_compared(y[:, None], dtype), as_compared(draws, dtype)], axis=1).transpose(0, 2, 1)
-    order = np.argsort(z, axis=2)
-    ascending = np.take_along_axis(z, order, axis=2)
-    place = np.arange(z.shape[2])
-    first = np.ones(z.shape, bool)  # of a run of equal members
-    first[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
-    last = np.ones(z.shape, bool)
-    last[..., :-1] = first[..., 1:]
-    starts = np.maximum.accumulate(np.where(first, place, 0), axis=2)
-    ends = np.minimum.accumulate(np.where(last, place, z.shape[2])[..., ::-1], axis=2)[..., ::-1]
-    less, equal = np.empty((2, *z.shape), np.int64)
-    np.put_along_axis(less, order, starts, axis=2)
-    np.put_along_axis(equal, order, ends - starts, axis=2)
-    return less, equal
+    return counts_among(z)

@@ -19,14 +19,13 @@ from calibrant.ranking.bands import check_band_level
 from calibrant.ranking.counting import JUDGED, Forecast
 from calibrant.ranking.curves import (
     BandMultiplicity,
+    band_and_details,
     check_multiplicity,
     columns_in_words,
-    details_of,
-    judge,
     nearest,
     read_shares,
 )
-from calibrant.ranking.effects import check_rng, count_ranks, refuse_unequal_weights, shaped
+from calibrant.ranking.effects import below, check_rng, count_ranks, refuse_unequal_weights, shaped
 from calibrant.ranking.summary import MOST_RANK_POINTS, Ranks
 
 INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")
@@ -162,15 +161,15 @@ def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
         q = nearest(levels, possible, m, name="levels")
     points, back = np.unique(q, return_inverse=True)
     hits = _hits(ranks, points, region)
-    found = judge(hits, ranks, points / m, confidence, multiplicity)
+    band, details = band_and_details(hits, ranks, points / m, confidence, multiplicity)
     low, high = exact_limits(hits.astype(np.float64), np.full(hits.shape, float(N)), confidence)
     columns = {
         "level": points / m,
         "coverage": shaped(hits / N, ranks.single),
         "low": shaped(low, ranks.single),
         "high": shaped(high, ranks.single),
-        "lower": found.band.lower / N,
-        "upper": found.band.upper / N,
+        "lower": band.lower / N,
+        "upper": band.upper / N,
     }
     return Curve(
         kind="expected_coverage",
@@ -178,12 +177,7 @@ def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
         method=f"pointwise clopper-pearson intervals; exact simultaneous band at {points.size:,} levels"
         f"{columns_in_words(ranks, multiplicity)}",
         n=N,
-        details={
-            "region": region,
-            "confidence": confidence,
-            "attained": found.band.coverage,
-            **details_of(found, ranks),
-        },
+        details={"region": region, "confidence": confidence, "attained": band.coverage, **details},
     )
 
 
@@ -203,12 +197,10 @@ EXPECTED_COVERAGE = enter(
 
 def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
     """Return how many rows lie in the region of q ranks, (T, C)."""
-    m = ranks.M + 1
-    below = np.concatenate((np.zeros_like(ranks.counts[:1]), np.cumsum(ranks.counts, axis=0)))  # #{r < j}
     if region == "hpd":
-        return below[q]
-    a = (m - q) // 2
-    return below[m - a] - below[a]
+        return below(ranks.counts, q)
+    a = (ranks.M + 1 - q) // 2  # 1 or more
+    return below(ranks.counts, a + q) - below(ranks.counts, a)
 
 
 def _central(ranks: Ranks) -> NDArray[np.int64]:

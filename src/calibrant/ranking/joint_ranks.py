@@ -17,7 +17,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Ranked
+from calibrant.ranking.counting import Ranked, counts_among
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import Members, Scale, Score, check_scale, coordinate_scale, member_ranks
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
@@ -271,20 +271,8 @@ def doubled_ranks(z: FloatArray) -> Integers:
     >>> doubled_ranks(np.array([[[7.0], [5.0], [7.0], [9.0]]]))[0, :, 0]
     array([5, 2, 5, 8])
     """
-    order = np.argsort(z, axis=1)
-    x = np.take_along_axis(z, order, axis=1)
-    m = z.shape[1]
-    place = np.arange(1, m + 1)[None, :, None]
-    differs = x[:, 1:] != x[:, :-1]
-    first = np.broadcast_to(place, z.shape).copy()  # of the tie that a place belongs to
-    first[:, 1:][~differs] = 0
-    last = np.broadcast_to(place, z.shape).copy()
-    last[:, :-1][~differs] = m
-    np.maximum.accumulate(first, axis=1, out=first)
-    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    found = np.empty(z.shape, np.int64)
-    np.put_along_axis(found, order, first + last, axis=1)
-    return found
+    less, equal = counts_among(z.transpose(0, 2, 1))
+    return (2 * less + equal + 2).transpose(0, 2, 1)
 
 
 def average(z: FloatArray) -> Integers:

@@ -107,7 +107,8 @@ class PoissonWalk:
     @classmethod
     def of(cls, N: int, t: FloatArray, *, least: float = NEGLIGIBLE) -> Self:
         """Prepare the walk, without the numbers of jumps that are less probable than `least`."""
-        return cls(N, t, _kernels(N, t, max(least, SMALLEST_MASS)), is_mirrored(t))
+        mirrored = bool((np.abs(t + t[::-1] - 1) < SAME_POINT).all())  # 1 - t are the same points
+        return cls(N, t, _kernels(N, t, max(least, SMALLEST_MASS)), mirrored)
 
     def inside(self, lower: Counts, upper: Counts) -> float:
         """Return C = P(lower_j <= c_j <= upper_j for all j), to about 13 decimals.
@@ -159,11 +160,6 @@ class PoissonWalk:
         return min(1.0, float((np.concatenate([part.mass for part in left]) * free).sum()))
 
 
-def is_mirrored(t: FloatArray) -> bool:
-    """Tell whether 1 - t are the same points."""
-    return bool((np.abs(t + t[::-1] - 1) < SAME_POINT).all())
-
-
 def _kernels(N: int, t: FloatArray, least: float) -> tuple[Masses, ...]:
     steps = np.diff(t, prepend=0.0)
     order = np.argsort(steps, kind="stable")
@@ -187,20 +183,13 @@ def _kernel(mean: float, least: float) -> Masses:
 
 def _convolved(q: Masses, kernel: Masses, *, exact: bool = False) -> Masses:
     """Return the distribution of the sum; `exact` keeps the digits of its small values, which transforms do not."""
+    from scipy.fft import next_fast_len
+
     a, b = q.mass, kernel.mass
     first = q.first + kernel.first
     if exact or not takes_transform(a.size, b.size):
         return Masses(first, np.convolve(a, b))
     size = a.size + b.size - 1
-    padded = fast_length(size)
+    padded = next_fast_len(size, real=True)
     product = np.fft.rfft(a, padded) * np.fft.rfft(b, padded)
     return Masses(first, np.fft.irfft(product, padded)[:size])
-
-
-def fast_length(n: int) -> int:
-    """Return a length of at least n at which transforms are quick: a power of two times 1, 3 or 5.
-
-    >>> fast_length(1000), fast_length(1100)
-    (1024, 1280)
-    """
-    return min(odd << max(0, (-(-n // odd) - 1).bit_length()) for odd in (1, 3, 5))
