@@ -39,7 +39,8 @@ from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
 LITTLE_CONTRACTION = 0.05
-MOST_NUMBERS = 10_000_000  # among the draws, which are ranked within a few seconds
+MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
+EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
 
 
 @public
@@ -160,9 +161,7 @@ def _found(
     else:
         failures = (outward_failure(counts),) if outward else failures_of(counts, errors)
     if outward:  # a shift and a spread are those of single coordinates
-        errors = errors._replace(
-            shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
-        )
+        errors = errors._replace(**dict.fromkeys(EFFECTS, np.nan))
     coverage = _coverage(counts, outward)
     return Found(failures, counts, ranks.cells, outward, errors, coverage, smallest, pvalue, level, point, shrunk)
 
@@ -175,12 +174,11 @@ def _explanation(ranks: Ranks, columns: list[Found], level: float, joint_p: floa
 
     alone = all(column.failures[0] in (NONE, UNINFORMATIVE) for column in columns)
     joint_failure, joint = ("", "") if joint_p is None else joint_sentence(joint_p, level, alone)
-    names = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
     return Explanation(
         sentence=each([sentence(column) for column in columns]),
         failure=each([column.failures[0] for column in columns]),
-        **{name: each([getattr(column.errors, name) for column in columns]) for name in names},
-        coverage={held: each([column.coverage[held] for column in columns]) for held in columns[0].coverage},
+        **{name: each([getattr(column.errors, name) for column in columns]) for name in EFFECTS},
+        coverage={nominal: each([column.coverage[nominal] for column in columns]) for nominal in columns[0].coverage},
         smallest_shift=columns[0].smallest[0],
         smallest_spread=columns[0].smallest[1],
         pvalue=each([column.pvalue for column in columns]),
@@ -255,7 +253,7 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
         return cast(Ranks, ENERGY_RANKS.summarise(rows, ENERGY_RANKS.usual))
     if not isinstance(rows.distribution, Samples) or not rows.distribution.finite:
         return None
-    if rows.distribution.held.size > MOST_NUMBERS:
+    if rows.distribution.held.size > MAX_JOINT_NUMBERS:
         return None
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
     return cast(Ranks, JOINT_RANKS.summarise(rows, options))
