@@ -105,7 +105,7 @@ class TestArviz:
         check(from_arviz(wrapped[way](whole), TRUTH, case="sim"))
 
     def test_one_case(self, dataset, wrapped, way):
-        found = from_arviz(wrapped[way](dataset(2)), {name: values[2] for name, values in TRUTH.items()})
+        found = from_arviz([wrapped[way](dataset(2))], {name: values[2] for name, values in TRUTH.items()})
         np.testing.assert_array_equal(found.prediction.held, WANTED[2:3])
         np.testing.assert_array_equal(found.y, WANTED_Y[2:3])
 
@@ -152,7 +152,7 @@ class TestArvizTruth:
 
     def test_axes_without_labels_are_numbered(self, require):
         data = require("xarray").Dataset({"theta": (("draw", "row", "column"), np.zeros((5, 1, 2)))})
-        assert from_arviz(data, {"theta": np.zeros((1, 2))}).names == ("theta[0, 0]", "theta[0, 1]")
+        assert from_arviz([data], {"theta": np.zeros((1, 2))}).names == ("theta[0, 0]", "theta[0, 1]")
 
 
 @pytest.fixture
@@ -189,6 +189,19 @@ class TestArvizRefuses:
     def test_case_of_a_list(self, refused, dataset):
         assert refused([dataset(0)], TRUTH, case="sim").startswith("case= names a dimension of one object; data is a l")
 
+    def test_one_object_without_its_dimension_of_cases(self, refused, wrapped, whole, dataset):
+        """Read silently, the six cases would be coordinates of one row."""
+        for way in WAYS:
+            sentence = refused(wrapped[way](whole), TRUTH)
+            assert sentence.startswith(
+                "one object would be one row. Name the dimension that counts the cases, one of 'sim'"
+            )
+            assert "from_arviz(data, truth, case='sim')" in sentence
+            assert sentence.endswith("from_arviz([data], truth)")
+        check(from_arviz(whole, TRUTH, case="sim"))  # the calls that the sentence names
+        assert from_arviz([dataset(0)], {"mu": 0.5}).prediction.n == 1
+        assert "Name the dimension" not in refused(dataset(0), {"mu": 0.5})
+
     def test_case_that_is_not_there(self, refused, dataset):
         assert refused(dataset(0), TRUTH, case="sim") == (
             "the variable 'mu' has no dimension 'sim' (case=); it has chain: 2, draw: 5"
@@ -196,7 +209,7 @@ class TestArvizRefuses:
 
     def test_variables_without_draws(self, refused, require):
         data = require("xarray").Dataset({"mu": ("chain", [1.0, 2.0])})
-        assert refused(data, {"mu": 1.0}).endswith("or 'sample'; it has chain: 2")
+        assert refused([data], {"mu": 1.0}).endswith("or 'sample'; it has chain: 2")
 
     def test_unknown_variables(self, refused, dataset):
         data = [dataset(i) for i in range(6)]
@@ -235,7 +248,7 @@ class TestArvizRefuses:
         assert sentence in refused([dataset(i) for i in range(6)], truth)
 
     def test_shape_of_the_truth_of_one_case(self, refused, dataset):
-        assert "must have shape (1, 3) or (3,), a value" in refused(dataset(0), {"theta": np.zeros(2)})
+        assert "must have shape (1, 3) or (3,), a value" in refused([dataset(0)], {"theta": np.zeros(2)})
 
     def test_dimensions_of_the_truth(self, refused, whole, require):
         truth = require("xarray").Dataset({"theta": (("sim", "pupil"), TRUTH["theta"])})
