@@ -166,7 +166,7 @@ class TestVectors:
 
     def test_two_hundred_coordinates(self, tmp_path):
         rng = np.random.default_rng(0)
-        y, draws = rng.normal(size=(150, 200)), rng.normal(size=(150, 19, 200))
+        y, draws = rng.normal(size=(80, 200)), rng.normal(size=(80, 9, 200))
         draws[:, :, 77] *= 0.3
         audit = cb.audit(y, cb.Samples(draws), resamples=19)
         assert audit.findings.sections[0].tables[0].columns["coordinate"][0] == "77"

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from functools import cache
 from math import comb
 from pathlib import Path
 from unittest import mock
@@ -335,6 +336,7 @@ def test_few_steps_are_tried():
     assert len(tried) < 15
 
 
+@cache
 def tails(N, t):
     """Return 2 P(B <= c) and 2 P(B >= c) for c = 0..N, exactly."""
     mass = [comb(N, c) * t**c * (1 - t) ** (N - c) for c in range(N + 1)]

@@ -178,9 +178,12 @@ def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
         return less / distribution.M, (less + equal) / distribution.M
     if isinstance(distribution, Mixture):
         parts = [_of_distribution(component, y) for component in distribution.components]
-        return _mixed(distribution, [low for low, _ in parts]), _mixed(distribution, [high for _, high in parts])
+        low, high = (weighted_sum(distribution, list(ends)) for ends in zip(*parts, strict=True))
+        return np.minimum(low, 1.0), np.minimum(high, 1.0)  # the weights may add up to 1 and a rounding
     if isinstance(distribution, MvNormal):
-        at = np.stack([_marginal(distribution, d).cdf(y[:, d]) for d in range(distribution.shape[0])], axis=1)
+        std = np.sqrt(np.diagonal(distribution.cov, axis1=1, axis2=2))
+        marginals = [Normal(mean, one) for mean, one in zip(distribution.mean.T, std.T, strict=True)]
+        at = np.stack([marginal.cdf(y[:, d]) for d, marginal in enumerate(marginals)], axis=1)
         return at, at
     at = distribution.cdf(y)
     if isinstance(distribution, ScipyDistribution) and not hasattr(distribution.dist, "logpdf"):  # discrete
@@ -188,15 +191,12 @@ def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
     return at, at
 
 
-def _marginal(distribution: MvNormal, d: int) -> Normal:
-    return Normal(distribution.mean[:, d], np.sqrt(distribution.cov[:, d, d]))
-
-
-def _mixed(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
+def weighted_sum(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
+    """Return what the components have, (n, ...) each, summed with their weights."""
     total = np.zeros(parts[0].shape)
     for part, weight in zip(parts, distribution.weights.T, strict=True):
-        total += (weight[:, None] if part.ndim == 2 else weight) * part
-    return np.minimum(total, 1.0)  # the weights may add up to 1 and a rounding
+        total += weight.reshape(-1, *[1] * (part.ndim - 1)) * part
+    return total
 
 
 CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted

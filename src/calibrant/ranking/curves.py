@@ -189,25 +189,16 @@ def rank_histogram(
 
     Parameters
     ----------
-    y
-        Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, such as
-        ``summarize(energy_ranks, y, samples)``, alone.
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
-        `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
+    y, prediction, multiplicity, weights
+        As in `ecdf_difference`.
     bins
         Number of bins, 2 to m. None: at most 20, some 20 rows each, and a divisor of m if one is near.
     level
         Probability with which all bars of calibrated predictions stay inside the band; with several columns, those of
         all columns. Between 1e-6 and 1 - 1e-12.
-    multiplicity
-        For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
-        ``"none"``: each column is judged by itself.
     rng
         Generator or seed that breaks ties between outcome and draws, needed if there are any, and that simulates
         counts, by default from 0.
-    weights
-        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -217,8 +208,7 @@ def rank_histogram(
 
         Details: `edges` in ranks (bin k has ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
         `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
-        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks drawn at random,
-        and `cells`, whether F(y) was counted.
+        was cut and the probability it attains; `n`, `M`, `names`, `tied` and `cells` as in `ecdf_difference`.
 
     Notes
     -----

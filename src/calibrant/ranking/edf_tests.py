@@ -133,10 +133,8 @@ def rank_cauchy_test(
 
     Parameters
     ----------
-    y, prediction, multiplicity, weights
-        As in `uniformity_test`.
-    rng
-        Generator or seed for V, and for ties between outcome and draws. Always needed.
+    y, prediction, multiplicity, rng, weights
+        As in `rank_edf_test`.
 
     Returns
     -------

@@ -116,13 +116,6 @@ class EnergyOptions:
         check_rng(self.rng)
 
 
-def _ranked(rows: DistributionRows, options: EnergyOptions) -> Ranked:
-    return _of_density(rows, options)._replace(outward=True)
-
-
-ENERGY_RANKS = enter_ranks(energy_ranks, EnergyOptions, _ranked, predictions=("samples", "distributions"))
-
-
 def _of_density(rows: DistributionRows, options: EnergyOptions) -> Ranked:
     if isinstance(rows.distribution, Samples):
         return _of_samples(rows, rows.distribution, options)
@@ -137,6 +130,14 @@ def _of_density(rows: DistributionRows, options: EnergyOptions) -> Ranked:
             f"draws= has no use for {type(rows.distribution).__name__}, which has a closed form; leave it out"
         )
     return cells(level, np.zeros(rows.n, bool))
+
+
+ENERGY_RANKS = enter_ranks(
+    energy_ranks,
+    EnergyOptions,
+    lambda rows, options: _of_density(rows, options)._replace(outward=True),
+    predictions=("samples", "distributions"),
+)
 
 
 def _of_samples(rows: DistributionRows, distribution: Samples, options: EnergyOptions) -> Ranked:

@@ -33,6 +33,7 @@ from calibrant.ranking.effects import (
     refuse_unequal_weights,
     stream_after_ties,
 )
+from calibrant.ranking.members import DRAWN
 from calibrant.ranking.summary import ExchangedCounts, Ranks
 from calibrant.ranking.uniformity_test import band_found, chi2_found, smooth_found
 
@@ -195,7 +196,7 @@ EXCHANGE_TEST = enter(
         reads=(Ranks,),
         kind="test",
         predictions=("samples",),
-        instead={"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"},
+        instead=DRAWN,
     )
 )
 

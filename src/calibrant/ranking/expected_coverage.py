@@ -58,11 +58,8 @@ def expected_coverage(
 
     Parameters
     ----------
-    y
-        Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
-    prediction
-        For central intervals: `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a
-        distribution, `Quantiles` or `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
+    y, prediction, rng, weights
+        As in `ecdf_difference`; outcomes and predictions for central intervals, a summary for all.
     region
         ``"central"``, of ranks along a line, or ``"hpd"``, of a summary of energy ranks:
         ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: ``"hpd"`` if high ranks are outlying
@@ -75,10 +72,6 @@ def expected_coverage(
     multiplicity
         For several columns. ``"bonferroni"``: each band has confidence 1 - (1 - confidence)/C, and p-values are
         adjusted (Holm). ``"none"``: each column is judged by itself.
-    rng
-        Generator or seed that breaks ties between outcome and draws; needed if there are any.
-    weights
-        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -89,8 +82,8 @@ def expected_coverage(
 
         Details: `gamma`, the smallest doubled binomial tail of a coverage, and `where`, its level; `pvalue_each`,
         exact, and `pvalue`, adjusted for the columns; `gamma_band` and `attained`, the tail at which a band was cut
-        and the probability it attains; `region`, `confidence`, `n`, `M`, `names` of the columns, `tied`, ranks
-        drawn at random, and `cells`, whether F(y) was counted.
+        and the probability it attains; `region`, `confidence`; `n`, `M`, `names`, `tied` and `cells` as in
+        `ecdf_difference`.
 
     Notes
     -----

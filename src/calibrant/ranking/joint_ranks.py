@@ -19,7 +19,7 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, counts_among
 from calibrant.ranking.effects import check_rng
-from calibrant.ranking.members import Members, Scale, Score, check_scale, coordinate_scale, member_ranks
+from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 Method: TypeAlias = Literal["mean_distance", "band_depth", "average", "multivariate", "spanning_tree"]
@@ -32,7 +32,6 @@ METHODS = {
 }
 OF_DISTANCES = ("mean_distance", "spanning_tree")
 OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
-DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
 
 
 @public_ranks
