@@ -256,7 +256,7 @@ def test_long_walks_end_earlier():
     t = np.arange(1, 50) / 50
     exact = {g: gamma_pvalue(g, 500, t) for g in (0.2, 0.001, 1e-6, 1e-12)}
     module._pvalue.cache_clear()
-    with mock.patch.object(module, "MOST_PRODUCTS", 0):
+    with mock.patch.object(module, "MAX_PRODUCTS", 0):
         quick = {g: gamma_pvalue(g, 500, t) for g in exact}
     module._pvalue.cache_clear()
     assert quick.pop(1e-12) == 49 * 1e-12 > exact[1e-12]

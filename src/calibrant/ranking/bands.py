@@ -21,39 +21,14 @@ from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, pois
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
 
 
-class Side(NamedTuple):
-    """Limits on one side, as counts from its end: the smallest c with 2 P(B <= c) >= g."""
-
-    c: Counts
-    at: FloatArray  # 2 P(B <= c), g or more
-    below: FloatArray  # 2 P(B <= c - 1), less than g
-
-
 class Limits(NamedTuple):
     """Counts that are not outside at g, of B_j ~ Binomial(N, t_j)."""
 
-    N: int
-    sides: tuple[Side, Side]
-
-    @property
-    def lower(self) -> Counts:
-        """The smallest c with 2 P(B_j <= c) >= g."""
-        return self.sides[0].c
-
-    @property
-    def upper(self) -> Counts:
-        """The largest c with 2 P(B_j >= c) >= g."""
-        return np.asarray(self.N - self.sides[1].c)
-
-    @property
-    def reached(self) -> float:
-        """The largest g that has these limits."""
-        return float(min(side.at.min() for side in self.sides))
-
-    @property
-    def next_below(self) -> float:
-        """The largest g that has wider limits."""
-        return float(max(side.below.max() for side in self.sides))
+    lower: Counts  # the smallest c with 2 P(B_j <= c) >= g
+    upper: Counts  # the largest c with 2 P(B_j >= c) >= g
+    reached: float  # the largest g that has these limits
+    next_below: float  # the largest g that has wider limits
+    tails: FloatArray  # 2 P(B_j < lower_j) + 2 P(B_j > upper_j)
 
 
 def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> Limits:
@@ -64,11 +39,16 @@ def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> Li
     (array([1]), array([2]), 0.25)
     """
     least = np.nextafter(g * (1 + SLACK), np.inf) if strict else g * (1 - SLACK)
-    return Limits(N, (_side(least, N, t, 0), _side(least, N, t, 1)))
+    (low, at_low, below), (high, at_high, above) = (_limit(least, N, t, end) for end in (0, 1))
+    reached, next_below = min(at_low.min(), at_high.min()), max(below.max(), above.max())
+    return Limits(low, N - high, float(reached), float(next_below), below + above)
 
 
-def _side(least: float, N: int, t: FloatArray, end: int) -> Side:
-    """Return the smallest c with tail(c) >= least: probes that start at a guess, go on by 1, 2, 4, ... and bisect."""
+def _limit(least: float, N: int, t: FloatArray, end: int) -> tuple[Counts, FloatArray, FloatArray]:
+    """Return the smallest count c from this end with tail(c) >= least, tail(c) and tail(c - 1).
+
+    The probes start at a guess, go on by 1, 2, 4, ... and bisect.
+    """
     bad, at_bad = np.full(t.size, -1), np.zeros(t.size)
     good, at_good = np.full(t.size, N + 1), np.full(t.size, np.inf)
     probe, step = _guess(least, N, 1 - t if end else t), 1
@@ -81,7 +61,7 @@ def _side(least: float, N: int, t: FloatArray, end: int) -> Side:
         between = (bad[k] >= 0) & (good[k] <= N) & (step > 1)
         probe[k] = np.where(between, (bad[k] + good[k]) // 2, np.where(enough, c - step, c + step))
         step *= 2
-    return Side(good, at_good, at_bad)
+    return good, at_good, at_bad
 
 
 def _guess(least: float, N: int, t: FloatArray) -> Counts:
@@ -105,7 +85,7 @@ def doubled_tail(c: Counts, N: int, t: FloatArray, end: int) -> FloatArray:
 ROUNDING = 1e-12  # of probabilities that equal the level in exact arithmetic
 LARGEST_STEP = 30.0  # factor by which g changes at a time
 OVERSHOOT = 1.1  # factor that lets a step end on the other side
-MOST_TRIES = 1000  # of g; some 20 are usual
+MAX_TRIES = 1000  # of g; some 20 are usual
 LEVELS = (1e-6, 1 - 1e-12)  # between which bands are found
 
 
@@ -134,7 +114,7 @@ def largest_gamma(
     narrow: Limits | None = None  # at the smallest that is rejected
     at_wide = at_narrow = found = 0.0
     g = guess
-    for tries in range(MOST_TRIES):
+    for tries in range(MAX_TRIES):
         limits = count_limits(g, N, t)
         p = outside(limits)
         excess = math.log(max(p, 1e-300) / tail)
@@ -159,7 +139,7 @@ def largest_gamma(
 
 
 RARE = 1e-9  # probabilities of leaving a band below which 1 - P(inside) has too few digits
-MOST_PRODUCTS = 10**10  # of a p-value; more would take over a second
+MAX_PRODUCTS = 10**10  # of a p-value; more would take over a second
 SMALLEST_TAIL = 1e-200  # binomial tails below may have lost their digits, or be 0
 
 
@@ -245,9 +225,12 @@ def _band(N: int, points: bytes, level: float) -> Band:
 
     # neighbours depend on each other: many points count as about 5 log T
     limits, p = largest_gamma(N, t, outside, tail=tail, guess=tail / min(t.size, 1 + 5 * np.log(t.size)))
-    for limit in (lower := limits.lower.copy(), upper := limits.upper.copy()):
-        limit.flags.writeable = False
-    return Band(limits.reached, 1 - p, lower, upper)
+    return _read_only(Band(limits.reached, 1 - p, limits.lower, limits.upper))
+
+
+def _read_only(band: Band) -> Band:
+    band.lower.flags.writeable = band.upper.flags.writeable = False
+    return band
 
 
 @lru_cache(maxsize=1024)
@@ -260,10 +243,8 @@ def _pvalue(gamma: float, N: int, points: bytes) -> float:
     lower, upper = limits.lower, limits.upper
     # P(outside) is gamma/2 or more; T kernels of total mass 1 are divided by P(N jumps), about 1/sqrt(2πN)
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE * gamma / (t.size * np.sqrt(2 * np.pi * N)))
-    if (
-        sum(kernel.mass.size * int(room) for kernel, room in zip(walk.kernels, upper - lower, strict=True))
-        <= MOST_PRODUCTS
-    ):
+    products = sum(kernel.mass.size * int(room) for kernel, room in zip(walk.kernels, upper - lower, strict=True))
+    if products <= MAX_PRODUCTS:
         return walk.outside(lower, upper)
     p = 1 - walk.inside(lower, upper)
     return p if p > 10 * RARE else bound
@@ -320,13 +301,11 @@ def _histogram_band(N: int, shares: bytes, level: float) -> Band:
     def outside(limits: Limits) -> float:
         p = 1 - probability_inside(N, different, bins, limits.lower, limits.upper)
         # bars rarely leave the band two at a time: the sum of their tails has the digits that 1 - P(inside) lacks
-        return p if p > RARE else float(sum(bins @ side.below for side in limits.sides) / 2)
+        return p if p > RARE else float(bins @ limits.tails / 2)
 
     tail = 1 - level
     limits, p = largest_gamma(N, different, outside, tail=tail, guess=tail / which.size)
-    for limit in (lower := limits.lower[which], upper := limits.upper[which]):
-        limit.flags.writeable = False
-    return Band(limits.reached, 1 - p, lower, upper)
+    return _read_only(Band(limits.reached, 1 - p, limits.lower[which], limits.upper[which]))
 
 
 class BandTest(NamedTuple):

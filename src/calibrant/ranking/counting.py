@@ -43,7 +43,9 @@ def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tup
     points = as_compared(y, dtype).reshape(n, -1)
     members = draws.reshape(n, M, -1)
     less, equal = np.empty((2, *points.shape), np.int64)
-    count = _fast() if takes_fast_body(draws.size) else reference_counts
+    count = reference_counts
+    if takes_fast_body(draws.size):
+        from calibrant.ranking.loops import compiled_counts as count
 
     def work(part: slice) -> None:
         count(points[part], as_compared(members[part], dtype), less[part], equal[part])
@@ -68,12 +70,6 @@ def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, 
     """Write the counts of points (n, D) among members (n, M, D)."""
     less[...] = np.count_nonzero(members < points[:, None], axis=1)
     equal[...] = np.count_nonzero(members == points[:, None], axis=1)
-
-
-def _fast() -> Any:
-    from calibrant.ranking.loops import compiled_counts
-
-    return compiled_counts
 
 
 def counts_among(z: NDArray[Any]) -> tuple[Counts, Counts]:

@@ -161,7 +161,9 @@ def _found(
     else:
         failures = (outward_failure(counts),) if outward else failures_of(counts, errors)
     if outward:  # a shift and a spread are those of single coordinates
-        errors = errors._replace(**dict.fromkeys(EFFECTS, np.nan))
+        errors = errors._replace(
+            shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
+        )
     coverage = _coverage(counts, outward)
     return Found(failures, counts, ranks.cells, outward, errors, coverage, smallest, pvalue, level, point, shrunk)
 

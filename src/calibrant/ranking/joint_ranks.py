@@ -172,7 +172,11 @@ def distance_sums(z: FloatArray, scale: FloatArray, *, fast: bool = False) -> Wh
     array([[7.      , 8.605551, 5.605551]])
     """
     x = unit_cube(z, scale)
-    return np.asarray((_fast() if fast else reference_sums)(x, unit_of(x)))
+    if not fast:
+        return reference_sums(x, unit_of(x))
+    from calibrant.ranking.loops import compiled_sums
+
+    return np.asarray(compiled_sums(x, unit_of(x)))
 
 
 def reference_sums(x: FloatArray, unit: float) -> Whole:
@@ -220,12 +224,6 @@ def unit_of(x: FloatArray) -> float:
     """Return the number of units in 1, a power of two: a sum of m distances is below 2^53."""
     m, D = x.shape[1:]
     return 2.0 ** (DIGITS - ceil(log2(m)) - ceil(log2(D) / 2))
-
-
-def _fast() -> Any:
-    from calibrant.ranking.loops import compiled_sums
-
-    return compiled_sums
 
 
 def tree_lengths(z: FloatArray, scale: FloatArray) -> Whole:

@@ -41,21 +41,15 @@ def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> FloatArray:
 
 def norm(n: FloatArray) -> FloatArray:
     """Return n! e^n / n^n, which is near sqrt(2πn), and 1 for n = 0."""
-    small = np.exp(np.cumsum(_log_ratios()))
+    k = np.arange(2.0, STIRLING_COUNTS)
+    ratios = 1 + (k - 1) * np.log1p(-1 / k)  # log(norm(k)/norm(k - 1))
+    small = np.exp(np.cumsum([0.0, 1.0, *ratios]))
     n = np.asarray(n, np.float64)
     large = np.maximum(n, STIRLING_COUNTS)
     r = 1 / (large * large)
     series = (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / large
     stirling = np.sqrt(2 * np.pi * large) * np.exp(series)
-    return np.asarray(
-        np.where(n < STIRLING_COUNTS, small[np.minimum(n, STIRLING_COUNTS - 1).astype(np.intp)], stirling)
-    )
-
-
-def _log_ratios() -> FloatArray:
-    """Return log(norm(n)/norm(n - 1)) = 1 + (n - 1) log(1 - 1/n) of small n, and 0 for n = 0."""
-    n = np.arange(2.0, STIRLING_COUNTS)
-    return np.concatenate([[0.0, 1.0], 1 + (n - 1) * np.log1p(-1 / n)])
+    return np.where(n < STIRLING_COUNTS, small[np.minimum(n, STIRLING_COUNTS - 1).astype(np.intp)], stirling)
 
 
 def _deviance(n: FloatArray, mean: FloatArray) -> FloatArray:

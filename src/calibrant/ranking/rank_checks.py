@@ -257,7 +257,7 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
         line["pvalue_adjusted"] = p
     lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
     how = {line["group"]: _how(line) for line in reversed(lines)}  # the worst line of a group describes it
-    columns = {name: tuple(_plain(line[name]) for line in lines) for name in lines[0]}
+    columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in lines[0]}
     if len(set(columns["coordinate"])) == 1:
         del columns["coordinate"]
     note = (
@@ -270,18 +270,12 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
 
 def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
     pvalues = band_test(ranks).pvalue if ranks.n >= FEWEST else np.full(ranks.C, np.nan)
-    errors = [normal_errors(column, level) for column in ranks.counts.T]
-    return [
-        {
-            "group": group,
-            "coordinate": ranks.names[c],
-            "n": ranks.n,
-            "shift": errors[c].shift,
-            "spread": errors[c].spread,
-            "pvalue": float(pvalues[c]),
-        }
-        for c in range(ranks.C)
-    ]
+    lines = []
+    for name, counts, p in zip(ranks.names, ranks.counts.T, pvalues.tolist(), strict=True):
+        errors = normal_errors(counts, level)
+        line = {"group": group, "coordinate": name, "n": ranks.n, "shift": errors.shift, "spread": errors.spread}
+        lines.append({**line, "pvalue": p})
+    return lines
 
 
 def _how(line: dict[str, Any]) -> str:
@@ -293,10 +287,6 @@ def _how(line: dict[str, Any]) -> str:
         words.append(f"spread needs the factor {spread:.2f}")
     where = f"{line['coordinate']}: " if line["coordinate"] else ""
     return where + (", ".join(words) or "ranks uneven")
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 BLOCK = 1 << 17  # draws whose spectra are taken together
