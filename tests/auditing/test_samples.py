@@ -173,6 +173,14 @@ class TestVectors:
         assert audit.to_html(tmp_path / "report.html").stat().st_size < 3_000_000
 
 
+@pytest.mark.parametrize("M", [1, 9, 39, 999])
+def test_one_row(M):
+    """An audit ends; among 39 draws the two outermost ranks have probability 2/40, exactly the level of the band."""
+    for y in (0.0, M / 2 + 0.25):
+        audit = cb.audit([y], cb.Samples(np.arange(1.0, M + 1)[None]), resamples=19)
+        assert audit.verdict.status == ("miscalibrated" if y == 0 and M >= 39 else "cannot tell")
+
+
 def test_the_report_and_the_json_are_written(tmp_path):
     audit = cb.audit(VECTORS, cb.Samples(RIGHT), columns=["<b>a</b>", "b", "c"], resamples=19)
     page = audit.to_html(tmp_path / "report.html").read_text()

@@ -233,6 +233,8 @@ def permutation_found(summary: RankRows, resamples: int, rng: np.random.Generato
 class RankRows(Summary):
     """The ranks (n, C) and covariates x (n, q) of each row, beside the counts of the ranks. It grows with the rows."""
 
+    FINITE = ("x",)
+
     counted: tuple[Ranks, ...]  # one, or none if there are no rows yet
     rank: NDArray[np.int64]
     x: FloatArray
@@ -246,8 +248,6 @@ class RankRows(Summary):
                 raise SummaryError("the columns of RankRows must belong to the same rows")
             if ((self.rank < 0) | (self.rank > ranks.M)).any():
                 raise SummaryError("the ranks of RankRows must lie between 0 and M")
-        if not np.isfinite(self.x).all():
-            raise SummaryError("the covariates of RankRows must be finite")
 
     @property
     def n(self) -> int:

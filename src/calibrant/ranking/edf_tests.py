@@ -179,7 +179,7 @@ def cauchy(p: FloatArray) -> tuple[float, float]:
     return T, float(np.arctan2(1.0, T) / np.pi)
 
 
-FEWEST_ROWS = 5  # from which the limits of W² and A² keep the level
+MIN_ROWS_FOR_LIMIT = 5  # from which the limits of W² and A² keep the level
 FAR_TAIL = 1e-6  # tail of W² beyond which its correction for n is larger than what it corrects
 ROOT_PAIRS = 40
 NODES_PER_PAIR = 256  # the relative error is below 1e-11 as long as the tail is above 1e-300
@@ -228,9 +228,9 @@ def anderson_darling(u: FloatArray) -> tuple[float, float]:
 
 
 def _check_rows(u: FloatArray, method: str) -> None:
-    if u.size < FEWEST_ROWS:
+    if u.size < MIN_ROWS_FOR_LIMIT:
         raise NotApplicableError(
-            f'method="{method}" needs at least {FEWEST_ROWS} rows for its limit distribution; got {u.size}. '
+            f'method="{method}" needs at least {MIN_ROWS_FOR_LIMIT} rows for its limit distribution; got {u.size}. '
             "uniformity_test is exact for any number"
         )
 

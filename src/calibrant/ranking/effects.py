@@ -228,7 +228,7 @@ def stream_after_ties(rng: Any) -> np.random.Generator:
     return source if source is rng else source.spawn(1)[0]
 
 
-MOST_DEFAULT_BINS, FEWEST_DEFAULT_BINS = 20, 5
+MAX_DEFAULT_BINS, MIN_DEFAULT_BINS = 20, 5
 ROWS_PER_BIN = 20
 EXPECTED_FOR_LIMIT = 5.0  # least expected count for which the chi-square limit is used
 RESAMPLES = 999
@@ -245,7 +245,7 @@ def default_bins(n: int, M: int) -> int:
     (20, 5, 20, 2)
     """
     m = M + 1
-    start = min(MOST_DEFAULT_BINS, max(FEWEST_DEFAULT_BINS, n // ROWS_PER_BIN), m)
+    start = min(MAX_DEFAULT_BINS, max(MIN_DEFAULT_BINS, n // ROWS_PER_BIN), m)
     return next((k for k in range(start, 0, -1) if m % k == 0 and 2 * k >= start), start)
 
 

@@ -24,7 +24,7 @@ from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 DEFAULT_DRAWS = 999
-MOST_DRAWS = 10_000_000  # of a row at a time: 80 MB a coordinate
+MAX_DRAWS = 10_000_000  # of a row at a time: 80 MB a coordinate
 WHAT = "the density"
 
 
@@ -109,9 +109,9 @@ class EnergyOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        if self.draws is not None and check_count("draws", self.draws) > MOST_DRAWS:
+        if self.draws is not None and check_count("draws", self.draws) > MAX_DRAWS:
             raise InputError(
-                f"draws must be at most {MOST_DRAWS:,}, which take 80 MB a row and coordinate; got {shown(self.draws)}"
+                f"draws must be at most {MAX_DRAWS:,}, which take 80 MB a row and coordinate; got {shown(self.draws)}"
             )
         check_rng(self.rng)
 

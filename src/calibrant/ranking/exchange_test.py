@@ -38,7 +38,7 @@ from calibrant.ranking.summary import ExchangedCounts, Ranks
 from calibrant.ranking.uniformity_test import band_found, chi2_found, smooth_found
 
 BLOCK = 1 << 22  # ranks, or counts, that are looked at together
-MOST_COUNTS = 1 << 28  # that all tables hold, two gigabytes
+MAX_COUNTS = 1 << 28  # in all tables, two gigabytes
 TIE = 1e-10  # statistics this close are equal in exact arithmetic
 METHODS = ("band", "smooth", "chi2")
 
@@ -114,10 +114,10 @@ def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
     """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
     own, B = count_ranks(rows, options), options.resamples
     refuse_unequal_weights("rank_exchange_test", own)
-    if own.counts.size * B > MOST_COUNTS:
+    if own.counts.size * B > MAX_COUNTS:
         raise InputError(
             f"rank_exchange_test would hold {B:,} tables of {own.M + 1:,} ranks in {own.C:,} columns; at most "
-            f"{MOST_COUNTS:,} counts (2 GB) are held. Pass fewer resamples or fewer columns"
+            f"{MAX_COUNTS:,} counts (2 GB) are held. Pass fewer resamples or fewer columns"
         )
     stream = stream_after_ties(options.rng)
     number = int(stream.integers(1 << 62))

@@ -26,7 +26,7 @@ from calibrant.ranking.curves import (
     read_shares,
 )
 from calibrant.ranking.effects import below, check_rng, count_ranks, refuse_unequal_weights, shaped
-from calibrant.ranking.summary import MOST_RANK_POINTS, Ranks
+from calibrant.ranking.summary import MAX_RANK_POINTS, Ranks
 
 INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")
 
@@ -210,5 +210,5 @@ def _even_steps(j: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     Of more than 1000 ranks only some are evaluated; those that differ by an odd number are moved by one.
     """
     odd = (m - j) % 2
-    q = j[odd == 0] if m <= MOST_RANK_POINTS else np.unique(j - odd)
+    q = j[odd == 0] if m <= MAX_RANK_POINTS else np.unique(j - odd)
     return q[q > 0]

@@ -24,7 +24,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import JUDGED, Bounds, Forecast, as_compared, pit_bounds
 
 ENOUGH_DRAWS = 50.0  # effective draws, below which the mean weight is a poor stand-in for the weight of the outcome
-MOST_BINS = 1000
+MAX_BINS = 1000
 
 
 @public
@@ -208,8 +208,8 @@ class PitOptions:
     bins: int
 
     def __post_init__(self) -> None:
-        if check_count("bins", self.bins) > MOST_BINS:
-            raise InputError(f"bins must be at most {MOST_BINS}; got {shown(self.bins)}")
+        if check_count("bins", self.bins) > MAX_BINS:
+            raise InputError(f"bins must be at most {MAX_BINS}; got {shown(self.bins)}")
 
 
 def _bin_shares(rows: DistributionRows | QuantileRows | CdfRows, options: PitOptions) -> Moments:

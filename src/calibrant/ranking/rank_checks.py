@@ -26,8 +26,7 @@ from calibrant.ranking.failures import NONE, UNINFORMATIVE, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
-from calibrant.ranking.uniformity_test import FEWEST_GROUP_ROWS as FEWEST
-from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
 from calibrant.ranking.verbs import RankEntry
 
 MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
@@ -263,13 +262,13 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     note = (
         "The exact band test of the ranks of each group"
         f"{' and coordinate' if 'coordinate' in columns else ''}; adjusted p-values hold for all of them (Holm). "
-        f"Groups of fewer than {FEWEST} rows are not tested."
+        f"Groups of fewer than {MIN_GROUP_ROWS} rows are not tested."
     )
     return Grouped(Table("groups", "Groups", columns, note), how)
 
 
 def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
-    pvalues = band_test(ranks).pvalue if ranks.n >= FEWEST else np.full(ranks.C, np.nan)
+    pvalues = band_test(ranks).pvalue if ranks.n >= MIN_GROUP_ROWS else np.full(ranks.C, np.nan)
     lines = []
     for name, counts, p in zip(ranks.names, ranks.counts.T, pvalues.tolist(), strict=True):
         errors = normal_errors(counts, level)
@@ -290,7 +289,7 @@ def _how(line: dict[str, Any]) -> str:
 
 
 BLOCK = 1 << 17  # draws whose spectra are taken together
-FEWEST_DRAWS = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
+MIN_DRAWS = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
 
 
 def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
@@ -319,7 +318,7 @@ def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
 
 def _time(draws: NDArray[Any]) -> float:
     M = int(draws.shape[1])
-    rho = _autocorrelations(draws) if M >= FEWEST_DRAWS else None
+    rho = _autocorrelations(draws) if M >= MIN_DRAWS else None
     if rho is None:
         return 1.0
     pairs = rho[: 2 * max(1, M // 6)].reshape(-1, 2).sum(axis=1)

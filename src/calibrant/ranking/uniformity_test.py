@@ -36,7 +36,7 @@ from calibrant.ranking.effects import (
 )
 from calibrant.ranking.summary import Ranks
 
-FEWEST_GROUP_ROWS = 20  # rows of a group that is tested
+MIN_GROUP_ROWS = 20  # rows of a group that is tested
 ROWS_FOR_LIMIT = 50  # rows below which the null distribution of the smooth statistic is simulated
 
 
@@ -146,15 +146,15 @@ def _groups_found(ranks: Ranks) -> Found:
     groups = ranks.groups
     gamma, raw, where = np.full((3, len(groups), ranks.C), np.nan)
     for g, part in enumerate(groups):
-        if part.n >= FEWEST_GROUP_ROWS:
+        if part.n >= MIN_GROUP_ROWS:
             gamma[g], raw[g], where[g] = band_test(part)
     if np.isnan(raw).all():
         raise NotApplicableError(
-            f"no group has the {FEWEST_GROUP_ROWS} rows that its test needs; the largest has "
+            f"no group has the {MIN_GROUP_ROWS} rows that its test needs; the largest has "
             f"{max(part.n for part in groups)}. Use fewer, larger groups"
         )
     rows = np.array([part.n for part in groups])
-    untested = np.count_nonzero(rows < FEWEST_GROUP_ROWS)
+    untested = np.count_nonzero(rows < MIN_GROUP_ROWS)
     few = f", {untested} of them too small to be tested" if untested else ""
     words = f"curve of the ranks against its simultaneous band, in each of {len(groups):,} groups{few}; exact"
     return Found(gamma, raw, words, {"where": where}, {"groups": ranks.labels, "rows": rows})
