@@ -214,11 +214,11 @@ class TestArvizRefuses:
     def test_unknown_variables(self, refused, dataset):
         data = [dataset(i) for i in range(6)]
         assert refused(data, TRUTH, variables="sigma") == (
-            "data has no variable 'sigma'; it holds 'mu', 'theta'. Choose with variables="
+            "data has no variable 'sigma'; it has 'mu', 'theta'. Choose with variables="
         )
         assert refused(data, {**TRUTH, "sigma": np.ones(6)}).startswith("data has no variable 'sigma'")
         assert refused(data, {"mu": TRUTH["mu"]}, variables=["mu", "theta"]) == (
-            "truth has no variable 'theta'; it holds 'mu'. Choose with variables="
+            "truth has no variable 'theta'; it has 'mu'. Choose with variables="
         )
         assert refused(data, TRUTH, variables=[]) == "variables is empty; name at least one, or leave it out"
 
@@ -241,7 +241,7 @@ class TestArvizRefuses:
             ),
             ({"theta": np.zeros((3, 6))}, "got shape (3, 6)"),
             ([{"mu": 0.5}] * 5, "truth must have a mapping for each of 6 cases; got 5"),
-            ({"mu": ["x"] * 6}, "truth['mu'] must hold numbers; got values of type object"),
+            ({"mu": ["x"] * 6}, "truth['mu'] must contain numbers; got values of type object"),
         ],
     )
     def test_shapes_of_the_truth(self, refused, dataset, truth, sentence):
@@ -339,7 +339,7 @@ class TestSbi:
     @pytest.mark.parametrize("names", [["a", "b"], "abc"])
     def test_names_that_do_not_fit(self, refusal, names):
         message = refusal(from_sbi, self.draws, self.theta, names=names)
-        assert message == f"names must hold one name for each of the 3 parameters; got {names!r}"
+        assert message == f"names must be one name for each of the 3 parameters; got {names!r}"
 
 
 SAMPLES = {"mean": RNG.normal(size=(4, 7, 1)), "slope": RNG.normal(size=(4, 7, 2)), "sd": RNG.normal(size=(4, 7))}
@@ -391,9 +391,9 @@ class TestBayesFlow:
         assert refusal(from_bayesflow, np.zeros((4, 7, 2)), np.zeros((4, 2))).startswith(
             "samples must be a dict from names to arrays; got 'ndarray'. Draws in one array of shape (n, M, D) need no"
         )
-        assert refusal(from_bayesflow, {}, {}).startswith("samples holds no variables; ")
+        assert refusal(from_bayesflow, {}, {}).startswith("samples has no variables; ")
         assert refusal(from_bayesflow, {"a": np.zeros((4, 7))}, {"b": np.zeros(4)}) == (
-            "targets has no variable 'a'; it holds 'b'. Choose with variables="
+            "targets has no variable 'a'; it has 'b'. Choose with variables="
         )
         samples = {"a": np.zeros((4, 7)), "b": np.zeros((4, 8, 1))}
         assert refusal(from_bayesflow, samples, {"a": np.zeros(4), "b": np.zeros((4, 1))}) == (

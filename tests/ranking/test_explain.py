@@ -66,7 +66,13 @@ class TestTableOfFailures:
                 "the core of the predictions is too narrow and their tails are too long",
                 (0.34, 0.83),
             ),
-            (Y + 0.8 * SIGN, NORMAL, "too narrow", "Bias that changes sign between rows looks the same", (0.38, 0.79)),
+            (
+                Y + 0.8 * SIGN,
+                NORMAL,
+                "too narrow",
+                "Bias that changes sign between rows makes the same ranks",
+                (0.38, 0.79),
+            ),
             (
                 SIGN + 0.2 * Y,
                 np.sqrt(1.04) * NORMAL,

@@ -44,7 +44,7 @@ MAX_SPLIT = 4_000_000  # draws, or levels of distributions, for the parts of the
 
 
 def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str, FloatArray]:
-    """Return CRPS, sharpness and contraction of each coordinate, those that can be told of these draws."""
+    """Return CRPS, sharpness and contraction of each coordinate, where these draws have them."""
     if not distribution.finite or distribution.M < 2:
         return {}
     weights = None if is_unit(rows.w) else rows.w
@@ -136,7 +136,7 @@ MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
 MAX_DRAWS_CHECKED = 20_000_000  # for dependence
 READING = (
     "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
-    "holds for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
+    "is for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
     "above zero: predictions too high; all below: too low."
 )
 
@@ -179,7 +179,7 @@ def _ranks_section(
             "rank_histogram",
             "Histogram of ranks",
             "Counts over expected counts. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions "
-            "too low (rising) or too high (falling). The strip holds all bars together.",
+            "too low (rising) or too high (falling). The strip is for all bars together.",
             rank_histogram(ranks, level=setting.level, rng=setting.rng),
         ),
         *_coverage_figure(ranks, setting),
@@ -274,7 +274,7 @@ def _whole_section(checks: list[RankCheck], setting: Setting) -> tuple[Section, 
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
     found = [
-        f"{rows.n:,} rows of {distribution.M:,} draws each are judged. Rows that were dropped because a simulation "
+        f"{rows.n:,} rows of {distribution.M:,} draws each are tested. Rows that were dropped because a simulation "
         f"failed are a "
         "selection, and draws that rows share make rows dependent: no test here allows for either."
     ]

@@ -67,7 +67,7 @@ def rank_effect(ranks: Ranks) -> Effect:
 
 Multiplicity: TypeAlias = Literal["holm", "bonferroni", "none"]
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "not adjusted"}
-SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # a p-value that float64 cannot hold is not 0
+SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # stands for p-values that are too small for float64
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from calibrant.ranking.members import DRAWN
 from calibrant.ranking.summary import ExchangedCounts, Ranks
 from calibrant.ranking.uniformity_test import band_found, chi2_found, smooth_found
 
-BLOCK = 1 << 22  # ranks, or counts, that are looked at together
+BLOCK = 1 << 22  # ranks, or counts, that are processed together
 MAX_COUNTS = 1 << 28  # in all tables, two gigabytes
 TIE = 1e-10  # statistics this close are equal in exact arithmetic
 METHODS = ("band", "smooth", "chi2")
@@ -53,7 +53,7 @@ def rank_exchange_test(
     rng: Rng | None = None,
     weights: ArrayLike | None = None,
 ) -> TestResult:
-    r"""Test the ranks of all coordinates together, exactly whatever their dependence.
+    r"""Test the ranks of all coordinates together, exactly, however they depend on each other.
 
     If predictions are calibrated, the outcome and its draws are exchangeable. `resamples` times a random member of
     each row, outcome or draw, takes the outcome's place in all coordinates, and the statistic of each coordinate is
@@ -112,22 +112,22 @@ class ExchangeOptions:
 
 def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
     """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
-    own, B = count_ranks(rows, options), options.resamples
-    refuse_unequal_weights("rank_exchange_test", own)
-    if own.counts.size * B > MAX_COUNTS:
+    observed, B = count_ranks(rows, options), options.resamples
+    refuse_unequal_weights("rank_exchange_test", observed)
+    if observed.counts.size * B > MAX_COUNTS:
         raise InputError(
-            f"rank_exchange_test would hold {B:,} tables of {own.M + 1:,} ranks in {own.C:,} columns; at most "
-            f"{MAX_COUNTS:,} counts (2 GB) are held. Pass fewer resamples or fewer columns"
+            f"rank_exchange_test would keep {B:,} tables of {observed.M + 1:,} ranks in {observed.C:,} columns, more "
+            f"than {MAX_COUNTS:,} counts (2 GB). Pass fewer resamples or fewer columns"
         )
     stream = stream_after_ties(options.rng)
     number = int(stream.integers(1 << 62))
-    return replace(own, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
+    return replace(observed, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
 
 
 def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
     if not ranks.exchanged:
         raise SummaryError(
-            "rank_exchange_test needs the draws, which Ranks do not hold; pass outcomes and Samples, or "
+            "rank_exchange_test needs the draws, which Ranks do not contain; pass outcomes and Samples, or "
             "summarize(rank_exchange_test, y, samples, ...)"
         )
     refuse_unequal_weights("rank_exchange_test", ranks)

@@ -15,7 +15,7 @@ from calibrant.ranking.failures import NormalErrors
 
 NOTABLE_SPREAD = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
-SAME_RANKS = "Bias that changes sign between rows looks the same: split them by a covariate"
+SAME_RANKS = "Bias that changes sign between rows makes the same ranks: split rows by a covariate"
 
 
 class Found(NamedTuple):

@@ -174,9 +174,9 @@ def _standard_errors(shift: float, log_spread: float, covariance: FloatArray) ->
     return se if se.size == 2 else np.array([se[0], np.nan])
 
 
-NOTICED_ERRORS = 1.96  # standard errors, from which on the largest error is spoken of
-CLEAR_ERRORS = 3.0  # and from which on several are
-NOTABLE_SHARE = 0.4  # of the largest part, from which on another is spoken of too
+NOTICED_ERRORS = 1.96  # standard errors from which the largest error is named
+CLEAR_ERRORS = 3.0  # standard errors from which several errors are named
+NOTABLE_SHARE = 0.4  # of the largest part, from which another is named too
 TWO_MODES = -0.45  # what is left of the fourth component where two modes are averaged
 EMPTY_MIDDLE = 0.45  # density of ranks in the middle fifth, below which the outcome avoids it
 SPIKES = 1.25  # times the share of the ends that normal errors explain

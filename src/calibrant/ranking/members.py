@@ -17,7 +17,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Counts, Ranked, ranked
 
 DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
-BLOCK = 1 << 18  # numbers among the members of the rows that are looked at together
+BLOCK = 1 << 18  # numbers in the rows that are processed together
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankChe
     if D < 2:
         return checks, missing
     if not distribution.finite:
-        return checks, [*missing, "Coordinates are not judged together: some draws are infinite."]
+        return checks, [*missing, "Coordinates are not tested together: some draws are infinite."]
     if not checks and rows.n * distribution.M**2 * D <= MAX_PAIRS:
         checks.append(_check(JOINT_RANKS, "ranks by mean distance", rows, setting, method="mean_distance"))
     elif not checks:
@@ -261,7 +261,7 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
         del columns["coordinate"]
     note = (
         "The exact band test of the ranks of each group"
-        f"{' and coordinate' if 'coordinate' in columns else ''}; adjusted p-values hold for all of them (Holm). "
+        f"{' and coordinate' if 'coordinate' in columns else ''}; p-values are adjusted for all of them (Holm). "
         f"Groups of fewer than {MIN_GROUP_ROWS} rows are not tested."
     )
     return Grouped(Table("groups", "Groups", columns, note), how)
@@ -289,7 +289,7 @@ def _how(line: dict[str, Any]) -> str:
 
 
 BLOCK = 1 << 17  # draws whose spectra are taken together
-MIN_DRAWS = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
+MIN_DRAWS = 4  # fewer draws do not tell a lag of 1 from the unknown mean
 
 
 def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:

@@ -109,7 +109,7 @@ class RankOptions:
         if self.quantity is not None:
             check_quantities(self.quantity)
         elif self.covariates is not None:
-            raise InputError("covariates= goes with quantity=, a function f(z, x) that looks at them")
+            raise InputError("covariates= goes with quantity=, a function f(z, x) that uses them")
         check_rng(self.rng)
 
 

@@ -35,7 +35,7 @@ def sharpness(
     level: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> float | FloatArray:
-    r"""How narrow predictive distributions are, whatever happened.
+    r"""How narrow predictive distributions are, whatever the outcomes.
 
     Parameters
     ----------

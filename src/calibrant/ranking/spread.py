@@ -24,7 +24,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.ranking.counting import weighted_sum
 
-BLOCK = 1 << 20  # draws that are looked at together
+BLOCK = 1 << 20  # draws that are processed together
 NAME = "contraction"
 WEIGHT = f"{NAME} weight"
 LARGEST_OUTCOME_VARIANCE = 1e100  # against which a predictive variance beyond float64 is as good as infinite

@@ -26,7 +26,7 @@ from calibrant.ranking.counting import Ranked, column_names, legendre
 
 MAX_RANK_POINTS = 1000
 MIN_CELLS = 100
-MAX_COUNTS = 1 << 27  # counts that are held, a gigabyte
+MAX_COUNTS = 1 << 27  # counts in a summary, a gigabyte
 COVARIATE_POLYNOMIALS = 2  # a shift and a spread that depend on covariates
 
 
@@ -246,7 +246,7 @@ class Ranks(Summary):
 
     @property
     def points(self) -> NDArray[np.int64]:
-        """The ranks j at which #{rank < j} is looked at."""
+        """The ranks j at which #{rank < j} is evaluated."""
         return rank_points(self.n, self.M, cells=self.cells)
 
     @property
