@@ -302,6 +302,7 @@ def independent(N, t):
     return outside
 
 
+@settings(max_examples=30)
 @given(
     N=st.integers(1, 25),
     t=st.lists(st.integers(1, 99), min_size=1, max_size=5, unique=True),
