@@ -166,11 +166,19 @@ class TestVectors:
 
     def test_two_hundred_coordinates(self, tmp_path):
         rng = np.random.default_rng(0)
-        y, draws = rng.normal(size=(150, 200)), rng.normal(size=(150, 19, 200))
+        y, draws = rng.normal(size=(80, 200)), rng.normal(size=(80, 9, 200))
         draws[:, :, 77] *= 0.3
         audit = cb.audit(y, cb.Samples(draws), resamples=19)
         assert audit.findings.sections[0].tables[0].columns["coordinate"][0] == "77"
         assert audit.to_html(tmp_path / "report.html").stat().st_size < 3_000_000
+
+
+@pytest.mark.parametrize("M", [1, 9, 39, 999])
+def test_one_row(M):
+    """An audit ends; among 39 draws the two outermost ranks have probability 2/40, exactly the level of the band."""
+    for y in (0.0, M / 2 + 0.25):
+        audit = cb.audit([y], cb.Samples(np.arange(1.0, M + 1)[None]), resamples=19)
+        assert audit.verdict.status == ("miscalibrated" if y == 0 and M >= 39 else "cannot tell")
 
 
 def test_the_report_and_the_json_are_written(tmp_path):

@@ -105,7 +105,7 @@ class TestArviz:
         check(from_arviz(wrapped[way](whole), TRUTH, case="sim"))
 
     def test_one_case(self, dataset, wrapped, way):
-        found = from_arviz(wrapped[way](dataset(2)), {name: values[2] for name, values in TRUTH.items()})
+        found = from_arviz([wrapped[way](dataset(2))], {name: values[2] for name, values in TRUTH.items()})
         np.testing.assert_array_equal(found.prediction.held, WANTED[2:3])
         np.testing.assert_array_equal(found.y, WANTED_Y[2:3])
 
@@ -152,7 +152,7 @@ class TestArvizTruth:
 
     def test_axes_without_labels_are_numbered(self, require):
         data = require("xarray").Dataset({"theta": (("draw", "row", "column"), np.zeros((5, 1, 2)))})
-        assert from_arviz(data, {"theta": np.zeros((1, 2))}).names == ("theta[0, 0]", "theta[0, 1]")
+        assert from_arviz([data], {"theta": np.zeros((1, 2))}).names == ("theta[0, 0]", "theta[0, 1]")
 
 
 @pytest.fixture
@@ -189,6 +189,19 @@ class TestArvizRefuses:
     def test_case_of_a_list(self, refused, dataset):
         assert refused([dataset(0)], TRUTH, case="sim").startswith("case= names a dimension of one object; data is a l")
 
+    def test_one_object_without_its_dimension_of_cases(self, refused, wrapped, whole, dataset):
+        """Read silently, the six cases would be coordinates of one row."""
+        for way in WAYS:
+            sentence = refused(wrapped[way](whole), TRUTH)
+            assert sentence.startswith(
+                "one object would be one row. Name the dimension that counts the cases, one of 'sim'"
+            )
+            assert "from_arviz(data, truth, case='sim')" in sentence
+            assert sentence.endswith("from_arviz([data], truth)")
+        check(from_arviz(whole, TRUTH, case="sim"))  # the calls that the sentence names
+        assert from_arviz([dataset(0)], {"mu": 0.5}).prediction.n == 1
+        assert "Name the dimension" not in refused(dataset(0), {"mu": 0.5})
+
     def test_case_that_is_not_there(self, refused, dataset):
         assert refused(dataset(0), TRUTH, case="sim") == (
             "the variable 'mu' has no dimension 'sim' (case=); it has chain: 2, draw: 5"
@@ -196,16 +209,16 @@ class TestArvizRefuses:
 
     def test_variables_without_draws(self, refused, require):
         data = require("xarray").Dataset({"mu": ("chain", [1.0, 2.0])})
-        assert refused(data, {"mu": 1.0}).endswith("or 'sample'; it has chain: 2")
+        assert refused([data], {"mu": 1.0}).endswith("or 'sample'; it has chain: 2")
 
     def test_unknown_variables(self, refused, dataset):
         data = [dataset(i) for i in range(6)]
         assert refused(data, TRUTH, variables="sigma") == (
-            "data has no variable 'sigma'; it holds 'mu', 'theta'. Choose with variables="
+            "data has no variable 'sigma'; it has 'mu', 'theta'. Choose with variables="
         )
         assert refused(data, {**TRUTH, "sigma": np.ones(6)}).startswith("data has no variable 'sigma'")
         assert refused(data, {"mu": TRUTH["mu"]}, variables=["mu", "theta"]) == (
-            "truth has no variable 'theta'; it holds 'mu'. Choose with variables="
+            "truth has no variable 'theta'; it has 'mu'. Choose with variables="
         )
         assert refused(data, TRUTH, variables=[]) == "variables is empty; name at least one, or leave it out"
 
@@ -228,14 +241,14 @@ class TestArvizRefuses:
             ),
             ({"theta": np.zeros((3, 6))}, "got shape (3, 6)"),
             ([{"mu": 0.5}] * 5, "truth must have a mapping for each of 6 cases; got 5"),
-            ({"mu": ["x"] * 6}, "truth['mu'] must hold numbers; got values of type object"),
+            ({"mu": ["x"] * 6}, "truth['mu'] must contain numbers; got values of type object"),
         ],
     )
     def test_shapes_of_the_truth(self, refused, dataset, truth, sentence):
         assert sentence in refused([dataset(i) for i in range(6)], truth)
 
     def test_shape_of_the_truth_of_one_case(self, refused, dataset):
-        assert "must have shape (1, 3) or (3,), a value" in refused(dataset(0), {"theta": np.zeros(2)})
+        assert "must have shape (1, 3) or (3,), a value" in refused([dataset(0)], {"theta": np.zeros(2)})
 
     def test_dimensions_of_the_truth(self, refused, whole, require):
         truth = require("xarray").Dataset({"theta": (("sim", "pupil"), TRUTH["theta"])})
@@ -326,7 +339,7 @@ class TestSbi:
     @pytest.mark.parametrize("names", [["a", "b"], "abc"])
     def test_names_that_do_not_fit(self, refusal, names):
         message = refusal(from_sbi, self.draws, self.theta, names=names)
-        assert message == f"names must hold one name for each of the 3 parameters; got {names!r}"
+        assert message == f"names must be one name for each of the 3 parameters; got {names!r}"
 
 
 SAMPLES = {"mean": RNG.normal(size=(4, 7, 1)), "slope": RNG.normal(size=(4, 7, 2)), "sd": RNG.normal(size=(4, 7))}
@@ -378,9 +391,9 @@ class TestBayesFlow:
         assert refusal(from_bayesflow, np.zeros((4, 7, 2)), np.zeros((4, 2))).startswith(
             "samples must be a dict from names to arrays; got 'ndarray'. Draws in one array of shape (n, M, D) need no"
         )
-        assert refusal(from_bayesflow, {}, {}).startswith("samples holds no variables; ")
+        assert refusal(from_bayesflow, {}, {}).startswith("samples has no variables; ")
         assert refusal(from_bayesflow, {"a": np.zeros((4, 7))}, {"b": np.zeros(4)}) == (
-            "targets has no variable 'a'; it holds 'b'. Choose with variables="
+            "targets has no variable 'a'; it has 'b'. Choose with variables="
         )
         samples = {"a": np.zeros((4, 7)), "b": np.zeros((4, 8, 1))}
         assert refusal(from_bayesflow, samples, {"a": np.zeros(4), "b": np.zeros((4, 1))}) == (

@@ -1,8 +1,6 @@
 """Differences of rank distribution functions: the reference values, all small tables of counts, and what is refused."""
 
 import json
-from itertools import combinations
-from math import factorial
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +23,6 @@ RNG = np.random.default_rng(0)
 
 def reference(name):
     return Ranks.of(ARRAYS[f"ranks_{name}"], HIGHEST[name])
-
-
-def tables(N, m):
-    """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
-    for bars in combinations(range(N + m - 1), m - 1):
-        counts = np.diff([-1, *bars, N + m - 1]) - 1
-        orders = factorial(N)
-        for count in counts.tolist():
-            orders //= factorial(count)
-        yield np.repeat(np.arange(m), counts), orders / m**N
 
 
 def leaves(curve):
@@ -129,15 +117,15 @@ class TestByHand:
 
 
 @pytest.mark.parametrize("level", [0.3, 0.8, 0.95])
-def test_probabilities_are_exact(level):
-    """Over all tables of counts: the band holds as often as it says, and p is a distribution function at itself."""
-    found = [(ecdf_difference(Ranks.of(ranks, M=3), level=level), share) for ranks, share in tables(6, 4)]
-    inside = sum(share for curve, share in found if not leaves(curve))
-    assert inside == pytest.approx(found[0][0].coverage, rel=1e-12)
-    assert inside >= level
-    p, share = np.array([(curve.pvalue, share) for curve, share in found]).T
-    for value in np.unique(p):
-        assert share[p <= value * (1 + 1e-9)].sum() == pytest.approx(value, rel=1e-9)
+def test_probabilities_are_exact(level, check_exact):
+    check_exact(
+        lambda ranks: ecdf_difference(Ranks.of(ranks, M=3), level=level),
+        leaves,
+        lambda curve: curve.coverage,
+        N=6,
+        m=4,
+        level=level,
+    )
 
 
 @given(
@@ -275,20 +263,7 @@ class TestRefusals:
         assert "got Intervals" in refusal(ecdf_difference, [0.0], Intervals([0.0], [1.0], 0.9))
 
 
-HISTOGRAM_VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-HISTOGRAM_ARRAYS = np.load(REFERENCES / "samples.npz")
-HISTOGRAMS = [name for name in HISTOGRAM_VALUES if name.startswith("histogram/")]
-HISTOGRAM_RNG = np.random.default_rng(0)
-
-
-def count_tables(N, m):
-    """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
-    for bars in combinations(range(N + m - 1), m - 1):
-        counts = np.diff([-1, *bars, N + m - 1]) - 1
-        orders = factorial(N)
-        for count in counts.tolist():
-            orders //= factorial(count)
-        yield np.repeat(np.arange(m), counts), orders / m**N
+HISTOGRAMS = [name for name in VALUES if name.startswith("histogram/")]
 
 
 def bars_leave(curve):
@@ -299,9 +274,9 @@ def bars_leave(curve):
 @pytest.mark.parametrize("name", HISTOGRAMS)
 def test_references(name):
     _, bins, data = name.split("/")
-    value = HISTOGRAM_VALUES[name]["value"]
-    M = HISTOGRAM_ARRAYS[f"samples_{data}"].shape[1]
-    curve = rank_histogram(Ranks.of(HISTOGRAM_ARRAYS[f"ranks_{data}"], M), bins=int(bins))
+    value = VALUES[name]["value"]
+    M = ARRAYS[f"samples_{data}"].shape[1]
+    curve = rank_histogram(Ranks.of(ARRAYS[f"ranks_{data}"], M), bins=int(bins))
     np.testing.assert_array_equal(np.atleast_2d(curve.counts.T), value["counts"])
     np.testing.assert_allclose(curve.expected, value["expected"], rtol=1e-14)
     np.testing.assert_allclose(np.atleast_1d(curve.chi2), value["chi2"], rtol=1e-9)
@@ -309,9 +284,7 @@ def test_references(name):
     np.testing.assert_allclose(np.atleast_1d(curve.pvalue), holm(np.array(value["pvalue"])), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "row", HISTOGRAM_VALUES["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}"
-)
+@pytest.mark.parametrize("row", VALUES["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}")
 def test_band_of_histograms(row):
     N, m = row["N"], row["ranks"]
     curve = rank_histogram(Ranks.of(np.arange(N) % m, m - 1), bins=row["bins"], level=row["level"])
@@ -323,11 +296,11 @@ def test_band_of_histograms(row):
 
 def test_mean_counts_over_random_ties():
     """The mean over generators is what an even share of every tie gives, within five standard errors."""
-    y, samples = HISTOGRAM_ARRAYS["integer_y"], Samples(HISTOGRAM_ARRAYS["integer_samples"])
-    less, equal = HISTOGRAM_ARRAYS["integer_less"][:, None], HISTOGRAM_ARRAYS["integer_equal"][:, None]
+    y, samples = ARRAYS["integer_y"], Samples(ARRAYS["integer_samples"])
+    less, equal = ARRAYS["integer_less"][:, None], ARRAYS["integer_equal"][:, None]
     rank = np.arange(25)
     chance = ((less <= rank) & (rank <= less + equal)) / (equal + 1)
-    expected = np.array(HISTOGRAM_VALUES["expected_counts/integer"]["value"])
+    expected = np.array(VALUES["expected_counts/integer"]["value"])
     np.testing.assert_allclose(chance.sum(axis=0), expected, rtol=1e-9)
     mean = np.mean([rank_histogram(y, samples, bins=25, rng=seed).counts for seed in range(300)], axis=0)
     error = np.sqrt((chance * (1 - chance)).sum(axis=0) / 300)
@@ -379,7 +352,7 @@ class TestHistogramByHand:
 
 @pytest.mark.parametrize("bins", [2, 3, 4])
 @pytest.mark.parametrize("level", [0.3, 0.8, 0.95])
-def test_probability_of_the_band_is_exact(bins, level):
+def test_probability_of_the_band_is_exact(bins, level, count_tables):
     found = [
         (rank_histogram(Ranks.of(ranks, M=3), bins=bins, level=level), share) for ranks, share in count_tables(6, 4)
     ]
@@ -403,7 +376,7 @@ def test_every_row_is_in_a_bar(n, M, data):
 
 class TestColumns:
     def test_are_judged_together(self):
-        ranks = Ranks.of(HISTOGRAM_RNG.integers(0, 10, (200, 4)), M=9)
+        ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9)
         together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity="none")
         one = rank_histogram(ranks.take([0]), level=1 - 0.05 / 4)
         assert together.lower.tolist() == one.lower.tolist()
@@ -446,7 +419,7 @@ class TestHistogramKinds:
 
 class TestHistogramSummaries:
     def test_batches_add_up(self):
-        y, draws = HISTOGRAM_RNG.normal(size=(30, 2)), HISTOGRAM_RNG.normal(size=(30, 8, 2))
+        y, draws = RNG.normal(size=(30, 2)), RNG.normal(size=(30, 8, 2))
         parts = [summarize(rank_histogram, y[s], Samples(draws[s])) for s in (slice(0, 9), slice(9, 30))]
         merged = rank_histogram(Summary.from_bytes(sum(parts).to_bytes()), bins=3)
         whole = rank_histogram(y, Samples(draws), bins=3)
@@ -455,7 +428,7 @@ class TestHistogramSummaries:
         np.testing.assert_array_equal(merged.pvalue, whole.pvalue)
 
     def test_weights(self, refusal):
-        given = HISTOGRAM_RNG.normal(size=30), Samples(HISTOGRAM_RNG.normal(size=(30, 8)))
+        given = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
         expected, equal = (rank_histogram(*given, weights=w) for w in (None, np.full(30, 0.1)))
         np.testing.assert_array_equal(equal.counts, expected.counts)
         assert "unequal weights" in refusal(rank_histogram, *given, weights=np.arange(30))

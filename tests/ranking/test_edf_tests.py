@@ -21,7 +21,7 @@ from calibrant.ranking.edf_tests import (
     randomised,
     rank_edf_test,
 )
-from calibrant.ranking.effects import own_stream
+from calibrant.ranking.effects import stream_after_ties
 from calibrant.summaries import Ranks
 
 REFERENCES = Path(__file__).parents[1] / "references"
@@ -185,7 +185,7 @@ def test_falls_from_1(tail):
 
 def test_one_random_V_per_rank():
     ranks = Ranks.of(np.random.default_rng(0).integers(0, 10, (50, 2)), 9)
-    expected = [kolmogorov(u) for u in randomised(ranks.counts, own_stream(3))]
+    expected = [kolmogorov(u) for u in randomised(ranks.counts, stream_after_ties(3))]
     result = rank_edf_test(ranks, rng=3)
     assert result.statistic.tolist() == [D for D, _ in expected]
     assert result.details["pvalue_each"].tolist() == [p for _, p in expected]

@@ -22,13 +22,13 @@ from calibrant.ranking.effects import (
     default_bins,
     is_large,
     number_of_bins,
-    own_stream,
     pearson,
     rank_bins,
     rank_effect,
     rank_result,
     ranks_in_words,
     shaped,
+    stream_after_ties,
 )
 from calibrant.summaries import Ranks
 
@@ -127,7 +127,7 @@ def test_one_column_without_an_axis_gives_numbers():
 
 def test_columns_give_arrays():
     ranks = Ranks.of([[0, 1], [3, 2]], M=3, names=["u", "v"])
-    result = rank_result(ranks, found(2), np.array([0.5, 0.5]), "Holm")
+    result = rank_result(ranks, found(2), np.array([0.5, 0.5]), "; 2 columns, Holm")
     assert result.pvalue.shape == result.estimate[0].shape == (2,)
     assert result.details["Z"].shape == (3, 2)
     assert result.details["names"] == ("u", "v")
@@ -327,22 +327,22 @@ def test_statistic_does_not_depend_on_the_order_of_equal_bins(counts):
 
 
 def test_a_whole_number_gives_chance_of_its_own():
-    first, second = np.random.default_rng(5).random(1000), own_stream(5).random(1000)
+    first, second = np.random.default_rng(5).random(1000), stream_after_ties(5).random(1000)
     assert not np.isin(first, second).any()
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.1
 
 
 def test_repeats_itself():
-    assert own_stream(5).random() == own_stream(np.int64(5)).random()
-    assert own_stream(None).random() == own_stream(0).random()
-    assert own_stream(5).random() != own_stream(6).random()
+    assert stream_after_ties(5).random() == stream_after_ties(np.int64(5)).random()
+    assert stream_after_ties(None).random() == stream_after_ties(0).random()
+    assert stream_after_ties(5).random() != stream_after_ties(6).random()
 
 
 def test_a_generator_goes_on():
     source = np.random.default_rng(5)
-    assert own_stream(source) is source
+    assert stream_after_ties(source) is source
 
 
 @pytest.mark.parametrize("rng", [True, -1, "5", 0.5], ids=repr)
 def test_refused(rng, refusal):
-    assert "rng must be" in refusal(own_stream, rng)
+    assert "rng must be" in refusal(stream_after_ties, rng)

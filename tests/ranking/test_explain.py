@@ -66,7 +66,13 @@ class TestTableOfFailures:
                 "the core of the predictions is too narrow and their tails are too long",
                 (0.34, 0.83),
             ),
-            (Y + 0.8 * SIGN, NORMAL, "too narrow", "Bias that changes sign between rows looks the same", (0.38, 0.79)),
+            (
+                Y + 0.8 * SIGN,
+                NORMAL,
+                "too narrow",
+                "Bias that changes sign between rows makes the same ranks",
+                (0.38, 0.79),
+            ),
             (
                 SIGN + 0.2 * Y,
                 np.sqrt(1.04) * NORMAL,
@@ -232,7 +238,7 @@ class TestInputs:
         assert explain(summarize(ranks, y, draws)).joint_pvalue is None
 
     def test_what_takes_long_is_left_to_the_caller(self, monkeypatch):
-        monkeypatch.setattr(inspect.getmodule(explain), "MOST_NUMBERS", 300 * 19 * 2 - 1)
+        monkeypatch.setattr(inspect.getmodule(explain), "MAX_JOINT_NUMBERS", 300 * 19 * 2 - 1)
         rng = np.random.default_rng(4)
         found = explain(rng.normal(size=(300, 2)), Samples(rng.normal(size=(300, 19, 2))))
         assert found.joint_pvalue is None

@@ -16,41 +16,41 @@ FOUND = Found(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (
 EVERY = [value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)]
 
 
-def said(*failures, **changes):
+def words(*failures, **changes):
     return sentence(FOUND._replace(failures=failures, **changes))
 
 
 class TestSentences:
     def test_none(self):
-        assert said(kinds.NONE, pvalue=0.43) == (
+        assert words(kinds.NONE, pvalue=0.43) == (
             "No departure beyond chance (joint 95 %; p = 0.43). At 500 rows a spread error under 11 % or a shift under "
             "0.13 predictive standard deviations would go unseen."
         )
 
     def test_uninformative(self):
-        assert said(kinds.UNINFORMATIVE, pvalue=0.43, contraction=-0.014) == (
+        assert words(kinds.UNINFORMATIVE, pvalue=0.43, contraction=-0.014) == (
             "No departure beyond chance (joint 95 %; p = 0.43): calibrated, but no sharper than the marginal "
             "distribution. The predictive variance is 1.01 times that of all outcomes together (contraction -0.01)."
         )
 
     def test_too_narrow_says_that_bias_may_look_the_same(self):
-        assert said(kinds.NARROW) == (
+        assert words(kinds.NARROW) == (
             "Too narrow (over-confident): a 90 % interval contains the outcome 76 % of the time; multiply the spread "
-            "by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the same: split "
-            "them by a covariate. Exact p = 0.002."
+            "by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows makes the same ranks: "
+            "split rows by a covariate. Exact p = 0.002."
         )
 
     def test_several_errors(self):
-        assert said(kinds.HIGH, kinds.NARROW) == (
+        assert words(kinds.HIGH, kinds.NARROW) == (
             "Predictions sit above the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to "
             "0.50); a 90 % interval contains the outcome 76 % of the time. Predictions are also too narrow: multiply "
-            "the spread by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows looks the "
-            "same: split them by a covariate. Exact p = 0.002."
+            "the spread by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows makes the "
+            "same ranks: split rows by a covariate. Exact p = 0.002."
         )
 
     def test_a_negative_shift_is_told_by_its_size(self):
         errors = ERRORS._replace(shift=-0.4, shift_low=-0.5, shift_high=-0.3)
-        assert "below the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to 0.50)" in said(
+        assert "below the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to 0.50)" in words(
             kinds.LOW, errors=errors
         )
 
@@ -59,65 +59,65 @@ class TestSentences:
         counts[:5], counts[-5:] = 20, 1  # 100 and 5 of 560 rows
         assert (
             "lower tail of the predictions is too short and the upper too long. The outcome falls below their 5 % "
-            in (said(kinds.SKEWED, counts=counts))
+            in (words(kinds.SKEWED, counts=counts))
         )
-        assert "point 18 % of the time and above their 95 % point 1 %" in said(kinds.SKEWED, counts=counts)
+        assert "point 18 % of the time and above their 95 % point 1 %" in words(kinds.SKEWED, counts=counts)
         mirrored = ERRORS._replace(rest=np.array([0.2, 0.0]))
-        assert "lower tail of the predictions is too long and the upper too short" in said(
+        assert "lower tail of the predictions is too long and the upper too short" in words(
             kinds.SKEWED, errors=mirrored
         )
 
     def test_tails_too_long(self):
         assert (
             "the core of the predictions is too narrow and their tails are too long. 50 % intervals contain 36 % of "
-            in (said(kinds.HEAVY))
+            in (words(kinds.HEAVY))
         )
         wide = ERRORS._replace(parts=np.array([0.0, -0.2]))
-        assert "Wrong shape: the tails of the predictions are too long." in said(kinds.HEAVY, errors=wide)
+        assert "Wrong shape: the tails of the predictions are too long." in words(kinds.HEAVY, errors=wide)
 
     def test_outside(self):
         counts = COUNTS.copy()
         counts[0] = 45  # of 540
-        assert said(kinds.OUTSIDE, counts=counts) == (
+        assert words(kinds.OUTSIDE, counts=counts) == (
             "The outcome lies outside all 99 draws 9 % of the time where 2 % is expected (8 % below, 1 % above), and "
             "evenly inside: the support of the predictions is cut off, or draws are dependent (keep every k-th, "
             "draws[:, ::k]). Exact p = 0.002."
         )
 
     def test_distributions_have_no_draws(self):
-        found = said(kinds.OUTSIDE, cells=True, counts=np.full(1000, 3))
+        found = words(kinds.OUTSIDE, cells=True, counts=np.full(1000, 3))
         assert "outside the central 99.8 % interval" in found
         assert "draws" not in found
 
     def test_other_says_where(self):
-        assert "the outcome falls below the 30 % point of its prediction 30 % of the time" in said(kinds.OTHER)
+        assert "the outcome falls below the 30 % point of its prediction 30 % of the time" in words(kinds.OTHER)
 
     def test_beyond_measure(self):
         errors = ERRORS._replace(measurable=False, shift=3.64, spread=20.0)
-        assert "above the outcomes by 3.6 predictive standard deviations or more" in said(kinds.HIGH, errors=errors)
-        assert "multiply the spread by 20 or more" in said(kinds.NARROW, errors=errors)
-        assert "multiply the spread by 0.05 or less" in said(kinds.WIDE, errors=errors._replace(spread=0.05))
+        assert "above the outcomes by 3.6 predictive standard deviations or more" in words(kinds.HIGH, errors=errors)
+        assert "multiply the spread by 20 or more" in words(kinds.NARROW, errors=errors)
+        assert "multiply the spread by 0.05 or less" in words(kinds.WIDE, errors=errors._replace(spread=0.05))
 
     def test_one_draw_has_no_interval_and_no_spread(self):
         alone = {"counts": np.array([70, 30]), "coverage": {}, "smallest": (0.3, np.nan)}
-        assert said(kinds.HIGH, **alone).endswith("(95 % interval 0.30 to 0.50). Exact p = 0.002.")
-        assert "At 100 rows a shift under 0.3 predictive" in said(kinds.NONE, **alone)
+        assert words(kinds.HIGH, **alone).endswith("(95 % interval 0.30 to 0.50). Exact p = 0.002.")
+        assert "At 100 rows a shift under 0.3 predictive" in words(kinds.NONE, **alone)
 
     def test_many_rows_have_a_decimal(self):
-        assert "contains the outcome 76.4 % of the time" in said(
+        assert "contains the outcome 76.4 % of the time" in words(
             kinds.NARROW, counts=COUNTS * 10, coverage={0.9: 0.7642}
         )
 
     def test_outward_ranks_have_regions_and_no_direction(self):
-        found = said(kinds.OUTWARD_HIGH, outward=True)
+        found = words(kinds.OUTWARD_HIGH, outward=True)
         assert "biased in a direction that these ranks do not show; a 90 % region contains the outcome 76 %" in found
-        assert said(kinds.WIDE, outward=True).startswith("Too wide: outcomes lie in probable places too often; a 90 %")
-        assert said(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (joint 95 %; p = 0.3)."
+        assert words(kinds.WIDE, outward=True).startswith("Too wide: outcomes lie in probable places too often; a 90 %")
+        assert words(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (joint 95 %; p = 0.3)."
 
     @pytest.mark.parametrize("failure", sorted(set(EVERY)))
     @pytest.mark.parametrize("outward", [False, True])
     def test_every_failure_has_a_sentence(self, failure, outward):
-        found = said(failure, outward=outward, contraction=0.0)
+        found = words(failure, outward=outward, contraction=0.0)
         assert found.endswith(".")
         assert "nan" not in found
         assert ". ." not in found

@@ -392,5 +392,5 @@ def test_marks():
 
 def test_words():
     words = plots.describe(CURVE.kind, CURVE.columns, CURVE.details)
-    assert "in 2 bins, each expected to hold 50.0%" in words
-    assert "The fullest, from 0 to 0.5, holds 75.0%" in words
+    assert "in 2 bins, each expected to contain 50.0%" in words
+    assert "The fullest, from 0 to 0.5, contains 75.0%" in words

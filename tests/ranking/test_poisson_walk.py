@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.core import dispatch
-from calibrant.ranking.poisson_walk import PoissonWalk, fast_length, is_mirrored, norm, poisson_pmf
+from calibrant.ranking.poisson_walk import PoissonWalk, norm, poisson_pmf
 
 
 def share_inside(N, j, m, lower, upper):
@@ -102,16 +102,10 @@ def test_steps_that_differ_by_rounding_share_a_kernel():
 
 
 def test_mirrored():
-    assert is_mirrored(np.arange(1, 1000) / 1000)
-    assert is_mirrored(np.array([0.1, 0.5, 0.9]))
-    assert not is_mirrored(np.array([0.1, 0.5, 0.9001]))
-    assert not is_mirrored(np.array([0.1, 0.9, 0.95]))
-
-
-def test_fast_length():
-    lengths = {odd << power for odd in (1, 3, 5) for power in range(12)}
-    for n in range(1, 2000):
-        assert fast_length(n) == min(length for length in lengths if length >= n)
+    assert PoissonWalk.of(9, np.arange(1, 1000) / 1000).mirrored
+    assert PoissonWalk.of(9, np.array([0.1, 0.5, 0.9])).mirrored
+    assert not PoissonWalk.of(9, np.array([0.1, 0.5, 0.9001])).mirrored
+    assert not PoissonWalk.of(9, np.array([0.1, 0.9, 0.95])).mirrored
 
 
 def test_transforms_need_long_vectors():

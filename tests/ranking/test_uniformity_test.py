@@ -443,10 +443,11 @@ def calibrated(n, M, columns=300, seed=0):
 class TestLevel:
     """Of hundreds of calibrated columns about 5 % are rejected at 5 %."""
 
-    @pytest.mark.parametrize("M", [4, 9, 20, 99, 1000])
+    @pytest.mark.parametrize("M", [4, 20, 1000])
     @pytest.mark.parametrize("method", TESTS)
     def test_hundred_rows(self, method, M):
-        p = raw(TESTS[method], calibrated(100, M, columns=200 if M == 1000 else 300), rng=0)
+        """300 columns have a standard error of 1.3 %; an exact p-value of 1,000 draws takes a tenth of a second."""
+        p = raw(TESTS[method], calibrated(100, M, columns=60 if (method, M) == ("band", 1000) else 300), rng=0)
         assert 0.005 < np.mean(p <= 0.05) < 0.1
         assert np.mean(p <= 0.5) < 0.62
 
@@ -486,10 +487,11 @@ class TestSmooth:
 
     def test_blocks_of_simulated_sets(self, monkeypatch):
         expected = raw(rank_smooth_test, calibrated(30, 9, columns=300), resamples=499)
+        assert 0.01 < np.mean(expected <= 0.05) < 0.1
+        few = calibrated(30, 9, columns=20)
+        expected = raw(rank_smooth_test, few, resamples=99)
         monkeypatch.setattr("calibrant.ranking.uniformity_test.BLOCK", 100)
-        found = raw(rank_smooth_test, calibrated(30, 9, columns=300), resamples=499)
-        np.testing.assert_array_equal(found, expected)
-        assert 0.01 < np.mean(found <= 0.05) < 0.1
+        np.testing.assert_array_equal(raw(rank_smooth_test, few, resamples=99), expected)
 
     def test_weights_give_components_of_variance_1(self):
         rng = np.random.default_rng(0)

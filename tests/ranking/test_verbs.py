@@ -75,7 +75,7 @@ class TestEveryVerb:
         assert f"summarize({name}, y, prediction, weights=...)" in message
 
     def test_a_summary_holds_no_rows(self, name, refusal):
-        assert "no longer holds the single rows" in refusal(VERBS[name], Ranks.of([0], M=3))
+        assert "no longer contains the single rows" in refusal(VERBS[name], Ranks.of([0], M=3))
 
 
 def test_functions_of_the_same_name_are_others(refusal):

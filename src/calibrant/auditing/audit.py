@@ -27,7 +27,7 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
 from calibrant.ranking.energy_ranks import read_log_density_y
-from calibrant.ranking.looks import judged_by_ranks
+from calibrant.ranking.rank_checks import judged_by_ranks
 from calibrant.ranking.summary import covariate_columns
 from calibrant.regions.audit_tables import sized_groups
 from calibrant.report.audit import Audit

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score
 from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
-from calibrant.auditing.samples import audit_samples
+from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, scored_vectors
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting
 from calibrant.core.pvalues import holm
 from calibrant.core.results import CrpsDecomposition, Curve
@@ -22,7 +22,7 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
-from calibrant.ranking.looks import judged_by_ranks, sample_groups
+from calibrant.ranking.rank_checks import judged_by_ranks, sample_groups
 from calibrant.ranking.sharpness import sharpness
 from calibrant.regions import verdict as words
 from calibrant.regions.audit_tables import (
@@ -38,12 +38,9 @@ from calibrant.regions.verdict import central_lines, labels_of
 from calibrant.scores.brier_and_log import log_score
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose
-from calibrant.scores.energy_score import energy_score
 
 LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
-MAX_SCORED = 200_000_000  # pairs of draws times coordinates, for the energy score
 MAX_COORDINATES_DRAWN = 20
-MAX_DECOMPOSED = 4_000_000  # rows times levels at which a distribution is evaluated
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 COORDINATE = words.INTERVALS._replace(
@@ -59,7 +56,7 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
     dependence between coordinates, by the kernel test.
     """
     kernel, missing = kernel_test(rows, setting)
-    scored, not_scored = _scored_vectors(rows, setting)
+    scored, not_scored = scored_vectors(rows, setting)
     curve, no_margins = _coordinates(rows, setting)
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
     section = Section(
@@ -134,15 +131,6 @@ def _worst(curve: Curve | None) -> tuple[Measurement, ...]:
     )
 
 
-def _scored_vectors(rows: DistributionRows, setting: Setting) -> Found:
-    distribution = rows.distribution
-    if not isinstance(distribution, Samples):
-        return score(log_score, "log score", rows, setting)
-    if distribution.M < 2 or rows.n * distribution.M * distribution.draws[0].size > 2 * MAX_SCORED:
-        return (), ("energy_score is left out: it needs two draws, and its time grows with their square.",)
-    return score(energy_score, "energy score, fair", rows, setting, fair=True)
-
-
 def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Test groups by the ranks of draws, or by the coverage of five quantiles."""
     if judged_by_ranks(rows):
@@ -183,7 +171,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
             *_central_measurements(levels),
             *joint_measurement(levels.joint),
             *scored,
-            *_split(parts),
+            *crps_parts(parts),
             *kernel,
         ),
         (coverage_figure(levels.table, setting), *pit_figure(rows)),
@@ -253,10 +241,10 @@ def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
     """Split the CRPS if that is quick; with many rows a distribution is evaluated at fewer levels."""
     options: dict[str, Any] = {}
     if isinstance(rows.distribution, Samples):
-        if rows.n * rows.distribution.M > MAX_DECOMPOSED:
+        if rows.n * rows.distribution.M > MAX_SPLIT:
             return None
     else:
-        number = min(MAX_DECOMPOSED_LEVELS, MAX_DECOMPOSED // rows.n)
+        number = min(MAX_DECOMPOSED_LEVELS, MAX_SPLIT // rows.n)
         if number < MIN_DECOMPOSED_LEVELS:
             return None
         options["levels"] = (np.arange(number) + 0.5) / number
@@ -265,15 +253,6 @@ def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
     except NotApplicableError:
         return None
     return parts
-
-
-def _split(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
-    if parts is None:
-        return ()
-    return (
-        Measurement("decompose.mcb", "miscalibration part of CRPS", parts.mcb),
-        Measurement("decompose.dsc", "discrimination part of CRPS", parts.dsc),
-    )
 
 
 def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[str]:

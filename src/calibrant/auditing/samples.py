@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.auditing.measurements import Found, of_rows, score
 from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
-from calibrant.core.results import Curve
+from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import DistributionRows
@@ -20,30 +20,31 @@ from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.explain import explain
 from calibrant.ranking.explain_words import Explanation
-from calibrant.ranking.looks import (
-    Look,
+from calibrant.ranking.rank_checks import (
+    RankCheck,
     autocorrelation_time,
-    conditional_looks,
+    conditional_checks,
     coordinate_ranks,
-    joint_looks,
-    marginal_look,
+    joint_checks,
+    marginal_check,
+    ranks_of_checks,
     sample_verdict,
-    together,
 )
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.scores.brier_and_log import log_score
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose
 from calibrant.scores.energy_score import energy_score
 
-PAIRS = 400_000_000  # of draws, times coordinates, for the energy score
-SPLIT = 4_000_000  # draws, for the parts of the CRPS
+MAX_PAIRS_SCORED = 400_000_000  # pairs of draws times coordinates, for the energy score
+MAX_SPLIT = 4_000_000  # draws, or levels of distributions, for the parts of the CRPS
 
 
 def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str, FloatArray]:
-    """Return CRPS, sharpness and contraction of each coordinate, those that can be told of these draws."""
+    """Return CRPS, sharpness and contraction of each coordinate, where these draws have them."""
     if not distribution.finite or distribution.M < 2:
         return {}
     weights = None if is_unit(rows.w) else rows.w
@@ -72,22 +73,32 @@ def score_measurements(
         why = "one draw per row has no spread" if distribution.finite else "some draws are infinite"
         return (), (f"Scores and sharpness are left out: {why}.",)
     if distribution.shape and distribution.shape[0] > 1:
-        if rows.n * distribution.held[0].size * distribution.M > PAIRS:
-            return (), ("energy_score is left out: its time grows with the square of the draws.",)
-        return score(energy_score, "energy score, fair", rows, setting, fair=True)
+        return scored_vectors(rows, setting)
     found, missing = score(crps, "CRPS, fair", rows, setting, fair=True)
     words = {
         "sharpness": "root mean predictive variance",
         "contraction": "contraction (0: no sharper than all outcomes)",
     }
     others = [Measurement(name, label, float(each[name][0])) for name, label in words.items() if name in each]
-    return (*found, *others, *_parts(rows, distribution)), missing
+    few = not distribution.shape and rows.n * distribution.M <= MAX_SPLIT
+    parts = crps_parts(of_rows(decompose, rows)) if few else ()
+    return (*found, *others, *parts), missing
 
 
-def _parts(rows: DistributionRows, distribution: Samples) -> tuple[Measurement, ...]:
-    if distribution.shape or rows.n * distribution.M > SPLIT:
+def scored_vectors(rows: DistributionRows, setting: Setting) -> Found:
+    """Return the score of draws or distributions of vectors."""
+    distribution = rows.distribution
+    if not isinstance(distribution, Samples):
+        return score(log_score, "log score", rows, setting)
+    if distribution.M < 2 or rows.n * distribution.held[0].size * distribution.M > MAX_PAIRS_SCORED:
+        return (), ("energy_score is left out: it needs two draws, and its time grows with their square.",)
+    return score(energy_score, "energy score, fair", rows, setting, fair=True)
+
+
+def crps_parts(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
+    """Return two parts of the CRPS as measurements; none if it was not split."""
+    if parts is None:
         return ()
-    parts = of_rows(decompose, rows)
     return (
         Measurement("decompose.mcb", "miscalibration part of CRPS", parts.mcb),
         Measurement("decompose.dsc", "discrimination part of CRPS", parts.dsc),
@@ -101,7 +112,7 @@ def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, Fl
     def column(values: Any) -> tuple[Any, ...]:
         return tuple(np.atleast_1d(values)[order].tolist())
 
-    coverage = {f"coverage_{level:.3g}": column(held) for level, held in explained.coverage.items()}
+    coverage = {f"coverage_{level:.3g}": column(share) for level, share in explained.coverage.items()}
     return Table(
         "coordinates",
         "Coordinates, worst first",
@@ -119,13 +130,13 @@ def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, Fl
     )
 
 
-DEPENDENT = 1.2  # draws that one independent draw is worth, from which on the ranks are spoilt
-CENTRAL = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
-MOST_NAMED = 9  # coordinates that have measurements of their own
-LOOKED_AT = 20_000_000  # draws whose dependence is looked at
+DEPENDENT = 1.2  # autocorrelation time from which draws are called dependent
+CENTRAL_LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
+MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
+MAX_DRAWS_CHECKED = 20_000_000  # for dependence
 READING = (
     "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
-    "holds for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
+    "is for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
     "above zero: predictions too high; all below: too low."
 )
 
@@ -135,9 +146,9 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
     distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
-    marginal = marginal_look(ranks)
-    joint, not_joint = joint_looks(rows, setting)
-    conditional, not_conditional = conditional_looks(rows, setting)
+    marginal = marginal_check(ranks)
+    joint, not_joint = joint_checks(rows, setting)
+    conditional, not_conditional = conditional_checks(rows, setting)
     each = coordinate_scores(rows, distribution)
     tests = setting.families * (1 + len(joint) + len(conditional))
     shrunk = each.get("contraction")
@@ -160,7 +171,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
 
 
 def _ranks_section(
-    ranks: Ranks, marginal: Look, explained: Explanation, each: Mapping[str, FloatArray], setting: Setting
+    ranks: Ranks, marginal: RankCheck, explained: Explanation, each: Mapping[str, FloatArray], setting: Setting
 ) -> Section:
     figures = (
         Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
@@ -168,7 +179,7 @@ def _ranks_section(
             "rank_histogram",
             "Histogram of ranks",
             "Counts over expected counts. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions "
-            "too low (rising) or too high (falling). The strip holds all bars together.",
+            "too low (rising) or too high (falling). The strip is for all bars together.",
             rank_histogram(ranks, level=setting.level, rng=setting.rng),
         ),
         *_coverage_figure(ranks, setting),
@@ -199,7 +210,7 @@ def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
 
 def _effects(explained: Explanation) -> tuple[Measurement, ...]:
     """Return shift and spread of each coordinate; those of many are in the table only."""
-    if len(explained.names) > MOST_NAMED:
+    if len(explained.names) > MAX_COORDINATES_MEASURED:
         return ()
 
     def measured(name: str, label: str, expected: float, c: int) -> Measurement:
@@ -224,7 +235,9 @@ def _central(curve: Curve) -> tuple[Measurement, ...]:
     if coverage.size == 0 or (coverage.ndim == 2 and coverage.shape[1] > 1):
         return ()
     flat = {name: np.asarray(curve.columns[name]).reshape(coverage.shape[0], -1)[:, 0] for name in curve.columns}
-    gaps = np.abs(flat["level"][:, None] - CENTRAL).round(9)  # of two levels that are equally near the higher is taken
+    gaps = np.abs(flat["level"][:, None] - CENTRAL_LEVELS).round(
+        9
+    )  # of two levels that are equally near the higher is taken
     places = sorted({len(gaps) - 1 - int(gap[::-1].argmin()) for gap in gaps.T})
     return tuple(
         Measurement(
@@ -239,37 +252,29 @@ def _central(curve: Curve) -> tuple[Measurement, ...]:
     )
 
 
-def _whole_section(looks: list[Look], setting: Setting) -> tuple[Section, ...]:
-    if not looks:
+def _whole_section(checks: list[RankCheck], setting: Setting) -> tuple[Section, ...]:
+    if not checks:
         return ()
-    ranks = together(looks)
+    ranks = ranks_of_checks(checks)
     figures: tuple[Figure, ...] = ()
     if ranks is not None:
         outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
-        reading = READING + (outward if any(look.ranks and look.ranks.outward for look in looks) else "")
+        reading = READING + (outward if any(check.ranks and check.ranks.outward for check in checks) else "")
         title = " and ".join(ranks.names)
         curve = ecdf_difference(ranks, level=setting.level)
         figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
-    whole, known = (any(look.conditional == told for look in looks) for told in (False, True))
-    titles = [*(["The whole"] if whole else []), *(["What was known of each row"] if known else [])]
-    asked = [
-        *(["Do coordinates belong together as they do in the draws?"] if whole else []),
-        *(["Was what is known of a row used?"] if known else []),
-    ]
-    return (
-        Section(
-            "joint",
-            ". ".join(titles),
-            " ".join(asked),
-            tuple(look.measurement for look in looks),
-            figures,
-        ),
-    )
+    titles = {
+        False: ("The whole", "Do coordinates belong together as they do in the draws?"),
+        True: ("What was known of each row", "Was what is known of a row used?"),
+    }
+    asked = [titles[conditional] for conditional in sorted({check.conditional for check in checks})]
+    title, question = ". ".join(title for title, _ in asked), " ".join(question for _, question in asked)
+    return (Section("joint", title, question, tuple(check.measurement for check in checks), figures),)
 
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
     found = [
-        f"{rows.n:,} rows of {distribution.M:,} draws each are judged. Rows that were dropped because a simulation "
+        f"{rows.n:,} rows of {distribution.M:,} draws each are tested. Rows that were dropped because a simulation "
         f"failed are a "
         "selection, and draws that rows share make rows dependent: no test here allows for either."
     ]
@@ -279,7 +284,7 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
             f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
             "another rng gives other p-values."
         )
-    few = distribution.held[: max(1, LOOKED_AT // distribution.held[0].size)]
+    few = distribution.held[: max(1, MAX_DRAWS_CHECKED // distribution.held[0].size)]
     tau = float(autocorrelation_time(few).max()) if distribution.finite else 1.0
     if tau > DEPENDENT:
         found.append(

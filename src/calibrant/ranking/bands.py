@@ -16,83 +16,41 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number
-from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, fast_length, is_mirrored, poisson_pmf
+from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, poisson_pmf
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
-
-
-class Side(NamedTuple):
-    """Limits on one side, as counts from its end: the smallest c with 2 P(B <= c) >= g."""
-
-    c: Counts
-    at: FloatArray  # 2 P(B <= c), g or more
-    below: FloatArray  # 2 P(B <= c - 1), less than g
 
 
 class Limits(NamedTuple):
     """Counts that are not outside at g, of B_j ~ Binomial(N, t_j)."""
 
-    N: int
-    sides: tuple[Side, Side]
-
-    @property
-    def lower(self) -> Counts:
-        """The smallest c with 2 P(B_j <= c) >= g."""
-        return self.sides[0].c
-
-    @property
-    def upper(self) -> Counts:
-        """The largest c with 2 P(B_j >= c) >= g."""
-        return np.asarray(self.N - self.sides[1].c)
-
-    @property
-    def reached(self) -> float:
-        """The largest g that has these limits."""
-        return float(min(side.at.min() for side in self.sides))
-
-    @property
-    def next_below(self) -> float:
-        """The largest g that has wider limits."""
-        return float(max(side.below.max() for side in self.sides))
+    lower: Counts  # the smallest c with 2 P(B_j <= c) >= g
+    upper: Counts  # the largest c with 2 P(B_j >= c) >= g
+    reached: float  # the largest g that has these limits
+    next_below: float  # the largest g that has wider limits
+    tails: FloatArray  # 2 P(B_j < lower_j) + 2 P(B_j > upper_j)
 
 
-def count_limits(
-    g: float,
-    N: int,
-    t: FloatArray,
-    *,
-    mirrored: bool = False,
-    strict: bool = False,
-    wide: Limits | None = None,
-    narrow: Limits | None = None,
-) -> Limits:
+def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> Limits:
     """Return the limits at g, up to rounding of the tails; `strict` asks for tails of more than g.
-
-    Points that mirror each other have mirrored limits. Limits at a smaller and at a larger g, `wide` and `narrow`,
-    leave fewer counts to look at.
 
     >>> found = count_limits(0.4, 3, np.array([0.5]))  # 2 P(B <= 0) = 2 P(B >= 3) = 1/4
     >>> found.lower, found.upper, found.next_below
     (array([1]), array([2]), 0.25)
     """
     least = np.nextafter(g * (1 + SLACK), np.inf) if strict else g * (1 - SLACK)
-    sides = []
-    for end in range(1 if mirrored else 2):
-        outer, inner = (None if bound is None else bound.sides[end] for bound in (wide, narrow))
-        sides.append(_side(least, N, t, end, outer, inner))
-    low = sides[0]
-    high = Side(low.c[::-1], low.at[::-1], low.below[::-1]) if mirrored else sides[1]
-    return Limits(N, (low, high))
+    (low, at_low, below), (high, at_high, above) = (_limit(least, N, t, end) for end in (0, 1))
+    reached, next_below = min(at_low.min(), at_high.min()), max(below.max(), above.max())
+    return Limits(low, N - high, float(reached), float(next_below), below + above)
 
 
-def _side(least: float, N: int, t: FloatArray, end: int, outer: Side | None, inner: Side | None) -> Side:
-    """Return the smallest c with tail(c) >= least: probes that start at a guess, go on by 1, 2, 4, ... and bisect."""
+def _limit(least: float, N: int, t: FloatArray, end: int) -> tuple[Counts, FloatArray, FloatArray]:
+    """Return the smallest count c from this end with tail(c) >= least, tail(c) and tail(c - 1).
+
+    The probes start at a guess, go on by 1, 2, 4, ... and bisect.
+    """
     bad, at_bad = np.full(t.size, -1), np.zeros(t.size)
     good, at_good = np.full(t.size, N + 1), np.full(t.size, np.inf)
-    if outer is not None:
-        bad, at_bad = outer.c - 1, outer.below.copy()
-    if inner is not None:
-        good, at_good = inner.c.copy(), inner.at.copy()
     probe, step = _guess(least, N, 1 - t if end else t), 1
     while (k := np.flatnonzero(good - bad > 1)).size:
         c = np.clip(probe[k], bad[k] + 1, good[k] - 1)
@@ -103,7 +61,7 @@ def _side(least: float, N: int, t: FloatArray, end: int, outer: Side | None, inn
         between = (bad[k] >= 0) & (good[k] <= N) & (step > 1)
         probe[k] = np.where(between, (bad[k] + good[k]) // 2, np.where(enough, c - step, c + step))
         step *= 2
-    return Side(good, at_good, at_bad)
+    return good, at_good, at_bad
 
 
 def _guess(least: float, N: int, t: FloatArray) -> Counts:
@@ -127,7 +85,7 @@ def doubled_tail(c: Counts, N: int, t: FloatArray, end: int) -> FloatArray:
 ROUNDING = 1e-12  # of probabilities that equal the level in exact arithmetic
 LARGEST_STEP = 30.0  # factor by which g changes at a time
 OVERSHOOT = 1.1  # factor that lets a step end on the other side
-MOST_TRIES = 1000  # of g; some 20 are usual
+MAX_TRIES = 1000  # of g; some 20 are usual
 LEVELS = (1e-6, 1 - 1e-12)  # between which bands are found
 
 
@@ -143,15 +101,10 @@ def check_band_level(name: str, value: object) -> float:
     return level
 
 
-FindLimits = Callable[[float, Limits | None, Limits | None], Limits]
-
-
 def largest_gamma(
-    find: FindLimits, outside: Callable[[Limits], float], *, tail: float, guess: float
+    N: int, t: FloatArray, outside: Callable[[Limits], float], *, tail: float, guess: float
 ) -> tuple[Limits, float]:
     """Return the limits at the largest g with P(outside) <= tail, and that probability.
-
-    `find` returns the limits at g, given those of a smaller and of a larger g where they are known.
 
     P(outside) is a step function of g that changes only at attained tail values. An accepted g is moved up to the
     largest with its limits, a rejected one down to the next attained value, and the search ends when they meet. In
@@ -161,8 +114,8 @@ def largest_gamma(
     narrow: Limits | None = None  # at the smallest that is rejected
     at_wide = at_narrow = found = 0.0
     g = guess
-    for tries in range(MOST_TRIES):
-        limits = find(g, wide, narrow)
+    for tries in range(MAX_TRIES):
+        limits = count_limits(g, N, t)
         p = outside(limits)
         excess = math.log(max(p, 1e-300) / tail)
         if p <= tail + min(ROUNDING, tail / 100):
@@ -186,7 +139,7 @@ def largest_gamma(
 
 
 RARE = 1e-9  # probabilities of leaving a band below which 1 - P(inside) has too few digits
-MOST_PRODUCTS = 10**10  # of a p-value; more would take over a second
+MAX_PRODUCTS = 10**10  # of a p-value; more would take over a second
 SMALLEST_TAIL = 1e-200  # binomial tails below may have lost their digits, or be 0
 
 
@@ -265,19 +218,19 @@ def _band(N: int, points: bytes, level: float) -> Band:
     t, tail = np.frombuffer(points), 1 - level
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE if tail > RARE else NEGLIGIBLE * tail)
 
-    def find(g: float, wide: Limits | None, narrow: Limits | None) -> Limits:
-        return count_limits(g, N, t, mirrored=walk.mirrored, wide=wide, narrow=narrow)
-
     def outside(limits: Limits) -> float:
         if tail > RARE:
             return 1 - walk.inside(limits.lower, limits.upper)
         return walk.outside(limits.lower, limits.upper)
 
     # neighbours depend on each other: many points count as about 5 log T
-    limits, p = largest_gamma(find, outside, tail=tail, guess=tail / min(t.size, 1 + 5 * np.log(t.size)))
-    for limit in (lower := limits.lower.copy(), upper := limits.upper.copy()):
-        limit.flags.writeable = False
-    return Band(limits.reached, 1 - p, lower, upper)
+    limits, p = largest_gamma(N, t, outside, tail=tail, guess=tail / min(t.size, 1 + 5 * np.log(t.size)))
+    return _read_only(Band(limits.reached, 1 - p, limits.lower, limits.upper))
+
+
+def _read_only(band: Band) -> Band:
+    band.lower.flags.writeable = band.upper.flags.writeable = False
+    return band
 
 
 @lru_cache(maxsize=1024)
@@ -286,14 +239,12 @@ def _pvalue(gamma: float, N: int, points: bytes) -> float:
     bound = min(1.0, t.size * max(gamma, SMALLEST_TAIL))
     if gamma < SMALLEST_TAIL:
         return bound
-    limits = count_limits(gamma, N, t, mirrored=is_mirrored(t), strict=True)
+    limits = count_limits(gamma, N, t, strict=True)
     lower, upper = limits.lower, limits.upper
     # P(outside) is gamma/2 or more; T kernels of total mass 1 are divided by P(N jumps), about 1/sqrt(2πN)
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE * gamma / (t.size * np.sqrt(2 * np.pi * N)))
-    if (
-        sum(kernel.mass.size * int(room) for kernel, room in zip(walk.kernels, upper - lower, strict=True))
-        <= MOST_PRODUCTS
-    ):
+    products = sum(kernel.mass.size * int(room) for kernel, room in zip(walk.kernels, upper - lower, strict=True))
+    if products <= MAX_PRODUCTS:
         return walk.outside(lower, upper)
     p = 1 - walk.inside(lower, upper)
     return p if p > 10 * RARE else bound
@@ -331,10 +282,12 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
     >>> round(probability_inside(2, np.array([0.5]), 2 * one, one, one), 12)
     0.5
     """
+    from scipy.fft import next_fast_len
+
     first, last = int(bins @ lower), int(bins @ upper)
     if (lower > upper).any() or not first <= N <= last:
         return 0.0
-    size = fast_length(last - first + 1)
+    size = next_fast_len(last - first + 1, real=True)
     product = np.ones(size // 2 + 1, np.complex128)
     for share, power, low, high in zip(shares, bins, lower, upper, strict=True):
         product *= np.fft.rfft(poisson_pmf(np.arange(low, high + 1), N * share), size) ** power
@@ -345,35 +298,30 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
 def _histogram_band(N: int, shares: bytes, level: float) -> Band:
     different, which, bins = np.unique(np.frombuffer(shares), return_inverse=True, return_counts=True)
 
-    def find(g: float, wide: Limits | None, narrow: Limits | None) -> Limits:
-        return count_limits(g, N, different, wide=wide, narrow=narrow)
-
     def outside(limits: Limits) -> float:
         p = 1 - probability_inside(N, different, bins, limits.lower, limits.upper)
         # bars rarely leave the band two at a time: the sum of their tails has the digits that 1 - P(inside) lacks
-        return p if p > RARE else float(sum(bins @ side.below for side in limits.sides) / 2)
+        return p if p > RARE else float(bins @ limits.tails / 2)
 
     tail = 1 - level
-    limits, p = largest_gamma(find, outside, tail=tail, guess=tail / which.size)
-    for limit in (lower := limits.lower[which], upper := limits.upper[which]):
-        limit.flags.writeable = False
-    return Band(limits.reached, 1 - p, lower, upper)
+    limits, p = largest_gamma(N, different, outside, tail=tail, guess=tail / which.size)
+    return _read_only(Band(limits.reached, 1 - p, limits.lower[which], limits.upper[which]))
 
 
-class CountsTest(NamedTuple):
-    """γ of each column, (C,), its exact p-value, and the place among the points at which it is reached first."""
+class BandTest(NamedTuple):
+    """γ of each column, (C,), its exact p-value, and the t at which it is reached first."""
 
     gamma: FloatArray
     pvalue: FloatArray
-    place: NDArray[np.intp]
+    where: FloatArray
 
 
-def counts_test(counts: NDArray[np.int64], N: int, t: FloatArray) -> CountsTest:
+def counts_test(counts: NDArray[np.int64], N: int, t: FloatArray) -> BandTest:
     """Compare counts (T, C) with Binomial(N, t), all points at once: the smallest doubled tail γ and P(γ* <= γ).
 
     >>> found = counts_test(np.array([[0], [4]]), 4, np.array([0.25, 0.5]))
-    >>> found.gamma, found.place  # 2 P(B >= 4) of Binomial(4, 1/2)
-    (array([0.125]), array([1]))
+    >>> found.gamma, found.where  # 2 P(B >= 4) of Binomial(4, 1/2)
+    (array([0.125]), array([0.5]))
     """
     gamma, place = observed_gamma(counts, N, t)
-    return CountsTest(gamma, np.array([gamma_pvalue(float(value), N, t) for value in gamma]), place)
+    return BandTest(gamma, np.array([gamma_pvalue(float(value), N, t) for value in gamma]), t[place])

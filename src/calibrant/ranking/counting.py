@@ -27,7 +27,6 @@ Forecast: TypeAlias = Distribution | Quantiles | CdfValues
 """What has a rank or a cell for the outcome of each row; `Samples` are a `Distribution`."""
 
 BLOCK = 1 << 18  # draws that are compared at a time: they and the comparisons stay in the cache
-BYTE_DRAWS = 255  # draws whose number fits into a byte
 POLYNOMIALS = 4
 
 
@@ -44,7 +43,9 @@ def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tup
     points = as_compared(y, dtype).reshape(n, -1)
     members = draws.reshape(n, M, -1)
     less, equal = np.empty((2, *points.shape), np.int64)
-    count = _fast() if takes_fast_body(draws.size) else reference_counts
+    count = reference_counts
+    if takes_fast_body(draws.size):
+        from calibrant.ranking.loops import compiled_counts as count
 
     def work(part: slice) -> None:
         count(points[part], as_compared(members[part], dtype), less[part], equal[part])
@@ -67,18 +68,26 @@ def as_compared(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, equal: Counts) -> None:
     """Write the counts of points (n, D) among members (n, M, D)."""
-    lines = np.ascontiguousarray(members.transpose(0, 2, 1))  # sums along memory are quicker
-    for out, compare in ((less, np.less), (equal, np.equal)):
-        out[...] = 0
-        for start in range(0, lines.shape[2], BYTE_DRAWS):
-            is_counted = compare(lines[:, :, start : start + BYTE_DRAWS], points[:, :, None])
-            out[...] += np.add.reduce(is_counted.view(np.uint8), axis=2, dtype=np.uint8)
+    less[...] = np.count_nonzero(members < points[:, None], axis=1)
+    equal[...] = np.count_nonzero(members == points[:, None], axis=1)
 
 
-def _fast() -> Any:
-    from calibrant.ranking.loops import compiled_counts
+def counts_among(z: NDArray[Any]) -> tuple[Counts, Counts]:
+    """Return how many members of each row lie below each of them, and how many others equal it, along the last axis.
 
-    return compiled_counts()
+    >>> counts_among(np.array([7.0, 5.0, 7.0, 9.0]))
+    (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
+    """
+    order = np.argsort(z, axis=-1)
+    ascending = np.take_along_axis(z, order, axis=-1)
+    place, first, last = np.arange(z.shape[-1]), np.ones(z.shape, bool), np.ones(z.shape, bool)  # of equal members
+    last[..., :-1] = first[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
+    starts = np.maximum.accumulate(np.where(first, place, 0), axis=-1)
+    ends = np.minimum.accumulate(np.where(last, place, z.shape[-1])[..., ::-1], axis=-1)[..., ::-1]
+    less, equal = np.empty((2, *z.shape), np.int64)
+    np.put_along_axis(less, order, starts, axis=-1)
+    np.put_along_axis(equal, order, ends - starts, axis=-1)
+    return less, equal
 
 
 class Ranked(NamedTuple):
@@ -165,9 +174,12 @@ def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
         return less / distribution.M, (less + equal) / distribution.M
     if isinstance(distribution, Mixture):
         parts = [_of_distribution(component, y) for component in distribution.components]
-        return _mixed(distribution, [low for low, _ in parts]), _mixed(distribution, [high for _, high in parts])
+        low, high = (weighted_sum(distribution, list(ends)) for ends in zip(*parts, strict=True))
+        return np.minimum(low, 1.0), np.minimum(high, 1.0)  # the weights may add up to 1 and a rounding
     if isinstance(distribution, MvNormal):
-        at = np.stack([_marginal(distribution, d).cdf(y[:, d]) for d in range(distribution.shape[0])], axis=1)
+        std = np.sqrt(np.diagonal(distribution.cov, axis1=1, axis2=2))
+        marginals = [Normal(mean, one) for mean, one in zip(distribution.mean.T, std.T, strict=True)]
+        at = np.stack([marginal.cdf(y[:, d]) for d, marginal in enumerate(marginals)], axis=1)
         return at, at
     at = distribution.cdf(y)
     if isinstance(distribution, ScipyDistribution) and not hasattr(distribution.dist, "logpdf"):  # discrete
@@ -175,15 +187,12 @@ def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
     return at, at
 
 
-def _marginal(distribution: MvNormal, d: int) -> Normal:
-    return Normal(distribution.mean[:, d], np.sqrt(distribution.cov[:, d, d]))
-
-
-def _mixed(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
+def weighted_sum(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
+    """Return what the components have, (n, ...) each, summed with their weights."""
     total = np.zeros(parts[0].shape)
     for part, weight in zip(parts, distribution.weights.T, strict=True):
-        total += (weight[:, None] if part.ndim == 2 else weight) * part
-    return np.minimum(total, 1.0)  # the weights may add up to 1 and a rounding
+        total += weight.reshape(-1, *[1] * (part.ndim - 1)) * part
+    return total
 
 
 CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted

@@ -15,17 +15,15 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, as_array
-from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.counting import Forecast, Ranked, legendre, marginal_ranks
 from calibrant.ranking.effects import (
     Found,
     Multiplicity,
     RankTestOptions,
-    adjusted_result,
+    ResampledTestOptions,
     enter_rank_test,
-    own_stream,
-    refuse_unequal_weights,
+    stream_after_ties,
 )
 from calibrant.ranking.summary import COVARIATE_POLYNOMIALS, Ranks, check_covariate_rows, covariate_columns
 
@@ -103,15 +101,14 @@ def _needed_covariates(verb: str, covariates: Any, rows: DistributionRows | Quan
     return covariate_columns(covariates, rows.n, rows.keep)
 
 
-def _score_result(ranks: Ranks, options: ScoreOptions) -> TestResult:
+def _score_found(ranks: Ranks, options: ScoreOptions) -> Found:
     if not ranks.covariates:
         kind = InputError if options.covariates is not None else SummaryError
         raise kind(
             "rank_score_test needs Ranks that were counted with their covariates; pass "
             "Ranks.of(ranks, M, covariates=...), or outcomes, predictions and covariates="
         )
-    refuse_unequal_weights("rank_score_test", ranks)
-    return adjusted_result(ranks, score_found(ranks), options.multiplicity)
+    return score_found(ranks)
 
 
 def score_found(ranks: Ranks) -> Found:
@@ -149,7 +146,7 @@ def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
     return A
 
 
-SCORE_TEST = enter_rank_test(rank_score_test, ScoreOptions, _count_with_covariates, _score_result)
+SCORE_TEST = enter_rank_test(rank_score_test, ScoreOptions, _score_found, summarise=_count_with_covariates)
 
 
 @public
@@ -193,32 +190,20 @@ def rank_permutation_test(
     >>> found.pvalue
     0.001
     """
-    options = PermutationOptions(multiplicity, rng, covariates, resamples)
+    options = PermutationOptions(multiplicity, rng, resamples, covariates)
     return PERMUTATION_TEST(y, prediction, options, weights=weights)
 
 
 @dataclass(frozen=True)
-class PermutationOptions(RankTestOptions):
+class PermutationOptions(ResampledTestOptions):
     """The options of `rank_permutation_test`."""
 
     covariates: ArrayLike | None
-    resamples: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("resamples", self.resamples)
 
 
 def _keep_rows(rows: DistributionRows | QuantileRows | CdfRows, options: PermutationOptions) -> RankRows:
     x = _needed_covariates("rank_permutation_test", options.covariates, rows)
     return RankRows.of_ranked(marginal_ranks(rows, options.rng), rows.w, x)
-
-
-def _permutation_result(summary: RankRows, options: PermutationOptions) -> TestResult:
-    (ranks,) = summary.counted
-    refuse_unequal_weights("rank_permutation_test", ranks)
-    found = permutation_found(summary, options.resamples, own_stream(options.rng))
-    return adjusted_result(ranks, found, options.multiplicity)
 
 
 def permutation_found(summary: RankRows, resamples: int, rng: np.random.Generator) -> Found:
@@ -248,6 +233,8 @@ def permutation_found(summary: RankRows, resamples: int, rng: np.random.Generato
 class RankRows(Summary):
     """The ranks (n, C) and covariates x (n, q) of each row, beside the counts of the ranks. It grows with the rows."""
 
+    FINITE = ("x",)
+
     counted: tuple[Ranks, ...]  # one, or none if there are no rows yet
     rank: NDArray[np.int64]
     x: FloatArray
@@ -261,8 +248,6 @@ class RankRows(Summary):
                 raise SummaryError("the columns of RankRows must belong to the same rows")
             if ((self.rank < 0) | (self.rank > ranks.M)).any():
                 raise SummaryError("the ranks of RankRows must lie between 0 and M")
-        if not np.isfinite(self.x).all():
-            raise SummaryError("the covariates of RankRows must be finite")
 
     @property
     def n(self) -> int:
@@ -314,7 +299,12 @@ class RankRows(Summary):
 
 
 PERMUTATION_TEST = enter_rank_test(
-    rank_permutation_test, PermutationOptions, _keep_rows, _permutation_result, reads=RankRows
+    rank_permutation_test,
+    PermutationOptions,
+    lambda kept, options: permutation_found(kept, options.resamples, stream_after_ties(options.rng)),
+    summarise=_keep_rows,
+    reads=RankRows,
+    ranks_of=lambda kept: kept.counted[0],
 )
 
 

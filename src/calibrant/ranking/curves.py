@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from calibrant.ranking.bands import Band, check_band_level, counts_test, ecdf_ba
 from calibrant.ranking.counting import JUDGED, Forecast
 from calibrant.ranking.effects import (
     RESAMPLES,
+    below,
     bin_counts,
     check_bins,
     check_rng,
@@ -142,12 +143,12 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
     level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
     j = ranks.points if options.points is None else rank_places(options.points, ranks.M)
-    below = np.cumsum(ranks.counts, axis=0)[j - 1]
-    found = judge(below, ranks, j / m, level, multiplicity)
+    counts = below(ranks.counts, j)
+    band, details = band_and_details(counts, ranks, j / m, level, multiplicity)
     t = np.concatenate(([0], j, [m])) / m
     c, low, high = (
         np.concatenate((np.zeros_like(inner[:1]), inner, np.full_like(inner[:1], N)))
-        for inner in (below, found.band.lower, found.band.upper)
+        for inner in (counts, band.lower, band.upper)
     )
     return Curve(
         kind="ecdf_difference",
@@ -160,7 +161,7 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
         },
         method=f"exact simultaneous band at {j.size:,} points{columns_in_words(ranks, multiplicity)}",
         n=N,
-        details={"level": level, "coverage": found.band.coverage, **details_of(found, ranks)},
+        details={"level": level, "coverage": band.coverage, **details},
     )
 
 
@@ -188,25 +189,16 @@ def rank_histogram(
 
     Parameters
     ----------
-    y
-        Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, such as
-        ``summarize(energy_ranks, y, samples)``, alone.
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
-        `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
+    y, prediction, multiplicity, weights
+        As in `ecdf_difference`.
     bins
         Number of bins, 2 to m. None: at most 20, some 20 rows each, and a divisor of m if one is near.
     level
         Probability with which all bars of calibrated predictions stay inside the band; with several columns, those of
         all columns. Between 1e-6 and 1 - 1e-12.
-    multiplicity
-        For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
-        ``"none"``: each column is judged by itself.
     rng
         Generator or seed that breaks ties between outcome and draws, needed if there are any, and that simulates
         counts, by default from 0.
-    weights
-        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -216,8 +208,7 @@ def rank_histogram(
 
         Details: `edges` in ranks (bin k has ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
         `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
-        was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks drawn at random,
-        and `cells`, whether F(y) was counted.
+        was cut and the probability it attains; `n`, `M`, `names`, `tied` and `cells` as in `ecdf_difference`.
 
     Notes
     -----
@@ -293,7 +284,7 @@ def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
             "gamma_band": band.gamma,
             "coverage": band.coverage,
             "chi2": shaped(statistic, ranks.single),
-            "pvalue": shaped(adjusted(pvalue, multiplicity), ranks.single),
+            "pvalue": shaped(pvalue if multiplicity == "none" else holm(pvalue), ranks.single),
             "pvalue_each": shaped(pvalue, ranks.single),
             **rank_details(ranks),
         },
@@ -322,11 +313,6 @@ def level_of_each(level: float, C: int, multiplicity: str) -> float:
     return level if multiplicity == "none" or C == 1 else min(1 - (1 - level) / C, LARGEST_LEVEL)
 
 
-def adjusted(pvalues: FloatArray, multiplicity: str) -> FloatArray:
-    """Return the p-values of all columns together (Holm), or as they are."""
-    return pvalues if multiplicity == "none" else holm(pvalues)
-
-
 def columns_in_words(ranks: Ranks, multiplicity: str) -> str:
     """Return how several columns are judged together, in words; nothing for one column."""
     if ranks.C == 1:
@@ -346,32 +332,15 @@ def rank_details(ranks: Ranks) -> dict[str, Any]:
     }
 
 
-class Departure(NamedTuple):
-    """The simultaneous band of counts at T points, and how far each of C columns departs from its null distribution."""
-
-    band: Band
-    gamma: FloatArray  # (C,), the smallest doubled tail of a count
-    where: FloatArray  # (C,), the point that has it
-    pvalue_each: FloatArray  # (C,), exact
-    pvalue: FloatArray  # (C,), of all columns together
-
-
-def judge(counts: NDArray[np.int64], ranks: Ranks, t: FloatArray, level: float, multiplicity: str) -> Departure:
+def band_and_details(
+    counts: NDArray[np.int64], ranks: Ranks, t: FloatArray, level: float, multiplicity: str
+) -> tuple[Band, dict[str, Any]]:
     """Compare counts (T, C) with Binomial(n, t), all points at once; t increases strictly within (0, 1)."""
-    N = ranks.n
-    band = ecdf_band(N, t, level_of_each(level, ranks.C, multiplicity))
-    gamma, pvalue, place = counts_test(counts, N, t)
-    return Departure(band, gamma, t[place], pvalue, adjusted(pvalue, multiplicity))
-
-
-def details_of(judged: Departure, ranks: Ranks) -> dict[str, Any]:
-    """Return the details of a curve with a band: its departure, and its ranks."""
-    found = {name: getattr(judged, name) for name in ("gamma", "pvalue", "pvalue_each", "where")}
-    return {
-        "gamma_band": judged.band.gamma,
-        **{name: shaped(values, ranks.single) for name, values in found.items()},
-        **rank_details(ranks),
-    }
+    band = ecdf_band(ranks.n, t, level_of_each(level, ranks.C, multiplicity))
+    gamma, each, where = counts_test(counts, ranks.n, t)
+    found = {"gamma": gamma, "pvalue": each if multiplicity == "none" else holm(each), "pvalue_each": each}
+    shown = {name: shaped(values, ranks.single) for name, values in {**found, "where": where}.items()}
+    return band, {"gamma_band": band.gamma, **shown, **rank_details(ranks)}
 
 
 def read_shares(shares: Any, name: str) -> FloatArray:
@@ -395,9 +364,9 @@ def nearest(shares: Any, possible: NDArray[np.int64], m: int, *, name: str) -> N
     """
     wanted = read_shares(shares, name)
     above = np.searchsorted(possible, m * (wanted - SAME_SHARE)).clip(0, possible.size - 1)
-    below = (above - 1).clip(0)
-    is_above = possible[above] - m * wanted <= m * wanted - possible[below] + m * SAME_SHARE
-    return np.asarray(possible[np.where(is_above, above, below)])
+    before = (above - 1).clip(0)
+    is_above = possible[above] - m * wanted <= m * wanted - possible[before] + m * SAME_SHARE
+    return np.asarray(possible[np.where(is_above, above, before)])
 
 
 def is_count(points: object) -> bool:

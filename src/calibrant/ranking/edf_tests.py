@@ -17,16 +17,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.ranking.counting import Forecast
-from calibrant.ranking.effects import (
-    Found,
-    Multiplicity,
-    RankTestOptions,
-    adjusted_result,
-    count_ranks,
-    enter_rank_test,
-    own_stream,
-    refuse_unequal_weights,
-)
+from calibrant.ranking.effects import Found, Multiplicity, RankTestOptions, enter_rank_test, stream_after_ties
 from calibrant.ranking.summary import Ranks
 
 ContinuousTest = Callable[[FloatArray], tuple[float, float]]
@@ -94,23 +85,18 @@ class EdfOptions(RankTestOptions):
         check_choice("method", self.method, *METHODS)
 
 
-def _edf_result(ranks: Ranks, options: EdfOptions) -> TestResult:
-    test, words = METHODS[options.method]
-    return _continuous_result("rank_edf_test", test, words, ranks, options)
+def _edf_found(ranks: Ranks, options: EdfOptions) -> Found:
+    return _continuous_found("rank_edf_test", *METHODS[options.method], ranks, options.rng)
 
 
-def _continuous_result(
-    verb: str, test: ContinuousTest, words: str, ranks: Ranks, options: RankTestOptions
-) -> TestResult:
-    refuse_unequal_weights(verb, ranks)
-    if options.rng is None:
+def _continuous_found(verb: str, test: ContinuousTest, words: str, ranks: Ranks, rng: Rng | None) -> Found:
+    if rng is None:
         raise InputError(
             f"{verb} is made for continuous values and spreads each rank over its cell at random; pass rng=, a numpy "
             "Generator or a whole number. uniformity_test, rank_smooth_test and rank_chi2_test need none"
         )
-    T, p = zip(*(test(u) for u in randomised(ranks.counts, own_stream(options.rng))), strict=True)
-    found = Found(np.array(T), np.array(p), f"{words}; of (rank + V)/(M + 1) with one random V", {}, {})
-    return adjusted_result(ranks, found, options.multiplicity)
+    T, p = zip(*(test(u) for u in randomised(ranks.counts, stream_after_ties(rng))), strict=True)
+    return Found(np.array(T), np.array(p), f"{words}; of (rank + V)/(M + 1) with one random V", {}, {})
 
 
 def randomised(counts: NDArray[np.int64], rng: np.random.Generator) -> list[FloatArray]:
@@ -126,7 +112,7 @@ def randomised(counts: NDArray[np.int64], rng: np.random.Generator) -> list[Floa
     return found
 
 
-EDF_TEST = enter_rank_test(rank_edf_test, EdfOptions, count_ranks, _edf_result)
+EDF_TEST = enter_rank_test(rank_edf_test, EdfOptions, _edf_found)
 
 
 @public
@@ -147,10 +133,8 @@ def rank_cauchy_test(
 
     Parameters
     ----------
-    y, prediction, multiplicity, weights
-        As in `uniformity_test`.
-    rng
-        Generator or seed for V, and for ties between outcome and draws. Always needed.
+    y, prediction, multiplicity, rng, weights
+        As in `rank_edf_test`.
 
     Returns
     -------
@@ -172,11 +156,11 @@ def rank_cauchy_test(
     return CAUCHY_TEST(y, prediction, RankTestOptions(multiplicity, rng), weights=weights)
 
 
-def _cauchy_result(ranks: Ranks, options: RankTestOptions) -> TestResult:
-    return _continuous_result("rank_cauchy_test", piet, "single values (PIET); Cauchy combination", ranks, options)
+def _cauchy_found(ranks: Ranks, options: RankTestOptions) -> Found:
+    return _continuous_found("rank_cauchy_test", piet, "single values (PIET); Cauchy combination", ranks, options.rng)
 
 
-CAUCHY_TEST = enter_rank_test(rank_cauchy_test, RankTestOptions, count_ranks, _cauchy_result)
+CAUCHY_TEST = enter_rank_test(rank_cauchy_test, RankTestOptions, _cauchy_found)
 
 
 def piet(u: FloatArray) -> tuple[float, float]:
@@ -195,7 +179,7 @@ def cauchy(p: FloatArray) -> tuple[float, float]:
     return T, float(np.arctan2(1.0, T) / np.pi)
 
 
-FEWEST_ROWS = 5  # from which the limits of W² and A² keep the level
+MIN_ROWS_FOR_LIMIT = 5  # from which the limits of W² and A² keep the level
 FAR_TAIL = 1e-6  # tail of W² beyond which its correction for n is larger than what it corrects
 ROOT_PAIRS = 40
 NODES_PER_PAIR = 256  # the relative error is below 1e-11 as long as the tail is above 1e-300
@@ -244,9 +228,9 @@ def anderson_darling(u: FloatArray) -> tuple[float, float]:
 
 
 def _check_rows(u: FloatArray, method: str) -> None:
-    if u.size < FEWEST_ROWS:
+    if u.size < MIN_ROWS_FOR_LIMIT:
         raise NotApplicableError(
-            f'method="{method}" needs at least {FEWEST_ROWS} rows for its limit distribution; got {u.size}. '
+            f'method="{method}" needs at least {MIN_ROWS_FOR_LIMIT} rows for its limit distribution; got {u.size}. '
             "uniformity_test is exact for any number"
         )
 

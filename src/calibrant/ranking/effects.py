@@ -20,11 +20,10 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.bands import counts_test
+from calibrant.ranking.bands import BandTest, counts_test
 from calibrant.ranking.counting import JUDGED, legendre, marginal_ranks
 from calibrant.ranking.summary import Ranks
 
-OptionsT = TypeVar("OptionsT")
 SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
 SPREAD = pi / sqrt(15)  # log spread per mean of φ_2
 
@@ -68,7 +67,7 @@ def rank_effect(ranks: Ranks) -> Effect:
 
 Multiplicity: TypeAlias = Literal["holm", "bonferroni", "none"]
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "not adjusted"}
-SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # a p-value that float64 cannot hold is not 0
+SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # stands for p-values that are too small for float64
 
 
 @dataclass(frozen=True)
@@ -83,19 +82,18 @@ class RankTestOptions:
         check_rng(self.rng)
 
 
-def enter_rank_test(
-    verb: Callable[..., TestResult],
-    options: type[OptionsT],
-    summarise: Callable[[Any, OptionsT], Summary],
-    finish: Callable[[Any, OptionsT], TestResult],
-    *,
-    reads: type[Summary] = Ranks,
-) -> Entry[OptionsT, TestResult]:
-    """Enter a test of the ranks of outcomes among draws, or of the cells of F(y)."""
-    instead = dict.fromkeys(("intervals", "sets"), "Use coverage_test")
-    return enter(
-        Entry(verb, options, summarise, finish, reads=(reads,), kind="test", predictions=JUDGED, instead=instead)
-    )
+@dataclass(frozen=True)
+class ResampledTestOptions(RankTestOptions):
+    """The options of tests of ranks that simulate their null distribution, always or for few rows."""
+
+    resamples: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("resamples", self.resamples)
+
+
+TestOptionsT = TypeVar("TestOptionsT", bound=RankTestOptions)
 
 
 def check_rng(rng: Rng | None) -> None:
@@ -119,30 +117,60 @@ def refuse_unequal_weights(verb: str, ranks: Ranks) -> None:
 
 
 class Found(NamedTuple):
-    """What a test found, column by column: `columns` are details of each in their last axis, `shared` those of all."""
+    """What a test found in each column: `columns` are details of each in their last axis, `shared` those of all.
 
-    statistic: FloatArray  # (C,)
-    pvalue: FloatArray  # (C,)
+    Where groups are tested too, they are the first axis.
+    """
+
+    statistic: FloatArray  # (C,) or (groups, C)
+    pvalue: FloatArray  # of the same shape; NaN: not tested
     words: str
     columns: Mapping[str, Any]
     shared: Mapping[str, Any]
 
 
-def adjusted_result(ranks: Ranks, found: Found, multiplicity: Multiplicity) -> TestResult:
-    """Return the result of a test of these ranks, its p-values adjusted for the number of columns."""
-    correction = CORRECTIONS[multiplicity] if ranks.C > 1 else ""
-    return rank_result(ranks, found, adjusted(found.pvalue, multiplicity), correction)
+def enter_rank_test(
+    verb: Callable[..., TestResult],
+    options: type[TestOptionsT],
+    test: Callable[[Any, TestOptionsT], Found],
+    *,
+    summarise: Callable[[Any, TestOptionsT], Summary] = count_ranks,
+    reads: type[Summary] = Ranks,
+    ranks_of: Callable[[Any], Ranks] = lambda summary: summary,
+    weighted: bool = False,
+) -> Entry[TestOptionsT, TestResult]:
+    """Enter a test of the ranks of outcomes among draws, or of the cells of F(y).
+
+    `test` reads a summary, of which `ranks_of` returns the ranks; unequal weights are refused unless it is `weighted`.
+    """
+
+    def finish(summary: Any, options: TestOptionsT) -> TestResult:
+        ranks = ranks_of(summary)
+        if not weighted:
+            refuse_unequal_weights(verb.__name__, ranks)
+        found = test(summary, options)
+        tested = np.count_nonzero(~np.isnan(found.pvalue))
+        unit = "p-values" if found.pvalue.ndim == 2 else "columns"
+        several = found.pvalue.ndim == 2 or found.pvalue.size > 1
+        words = f"; {tested:,} {unit}, {CORRECTIONS[options.multiplicity]}" if several else ""
+        return rank_result(ranks, found, adjusted(found.pvalue, options.multiplicity), words)
+
+    instead = dict.fromkeys(("intervals", "sets"), "Use coverage_test")
+    return enter(
+        Entry(verb, options, summarise, finish, reads=(reads,), kind="test", predictions=JUDGED, instead=instead)
+    )
 
 
-def rank_result(ranks: Ranks, found: Found, pvalue: FloatArray, correction: str) -> TestResult:
-    """Return the result of a test of these ranks; `pvalue` is adjusted for the number of columns."""
-    effect, single = rank_effect(ranks), ranks.single
-    columns = f"; {ranks.C:,} columns" if ranks.C > 1 else ""
+def rank_result(ranks: Ranks, found: Found, pvalue: FloatArray, words: str) -> TestResult:
+    """Return the result of a test of these ranks; `pvalue` is adjusted, in a way that the `words` say."""
+    single, shape = ranks.single, found.statistic.shape
+    effects = [rank_effect(part) for part in (ranks.groups if len(shape) == 2 else (ranks,))]
+    shift, spread = (np.stack([getattr(effect, name) for effect in effects]) for name in ("shift", "spread"))
     return TestResult(
         statistic=shaped(found.statistic, single),
         pvalue=shaped(np.maximum(pvalue, SMALLEST_PVALUE), single),
-        estimate=(shaped(effect.shift, single), shaped(effect.spread, single)),
-        method=f"{found.words}; {ranks_in_words(ranks)}{columns}{correction and ', '}{correction}",
+        estimate=(shaped(shift.reshape(shape), single), shaped(spread.reshape(shape), single)),
+        method=f"{found.words}; {ranks_in_words(ranks)}{words}",
         n=ranks.n,
         details={
             "names": ranks.names,
@@ -177,19 +205,9 @@ def adjusted(pvalue: FloatArray, multiplicity: str) -> FloatArray:
     return pvalue
 
 
-class BandTest(NamedTuple):
-    """γ of each column, (C,), its exact p-value, and the t at which it is reached first."""
-
-    gamma: FloatArray
-    pvalue: FloatArray
-    where: FloatArray
-
-
 def band_test(ranks: Ranks) -> BandTest:
     """Return the smallest two-sided pointwise p-value γ of #{rank < j} ~ Binomial(n, j/(M + 1)) and P(γ* <= γ)."""
-    t = ranks.points / (ranks.M + 1)
-    gamma, pvalue, place = counts_test(below(ranks.counts, ranks.points), ranks.n, t)
-    return BandTest(gamma, pvalue, t[place])
+    return counts_test(below(ranks.counts, ranks.points), ranks.n, ranks.points / (ranks.M + 1))
 
 
 def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -197,20 +215,20 @@ def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.in
     return np.asarray(np.cumsum(counts, axis=0)[points - 1])
 
 
-def own_stream(rng: Any) -> np.random.Generator:
+def stream_after_ties(rng: Any) -> np.random.Generator:
     """Return the random stream for what comes after ties were broken with the same `rng`; None counts as 0.
 
     A Generator continues where it stands. A whole number would start again with the very numbers that have broken the
     ties, so a child of its stream is taken.
 
-    >>> float(own_stream(0).random()) == float(np.random.default_rng(0).random())
+    >>> float(stream_after_ties(0).random()) == float(np.random.default_rng(0).random())
     False
     """
     source = generator(0 if rng is None else rng)
     return source if source is rng else source.spawn(1)[0]
 
 
-MOST_DEFAULT_BINS, FEWEST_DEFAULT_BINS = 20, 5
+MAX_DEFAULT_BINS, MIN_DEFAULT_BINS = 20, 5
 ROWS_PER_BIN = 20
 EXPECTED_FOR_LIMIT = 5.0  # least expected count for which the chi-square limit is used
 RESAMPLES = 999
@@ -227,7 +245,7 @@ def default_bins(n: int, M: int) -> int:
     (20, 5, 20, 2)
     """
     m = M + 1
-    start = min(MOST_DEFAULT_BINS, max(FEWEST_DEFAULT_BINS, n // ROWS_PER_BIN), m)
+    start = min(MAX_DEFAULT_BINS, max(MIN_DEFAULT_BINS, n // ROWS_PER_BIN), m)
     return next((k for k in range(start, 0, -1) if m % k == 0 and 2 * k >= start), start)
 
 
@@ -284,7 +302,7 @@ def chi2(
     if is_large(expected):
         return statistic, np.maximum(chdtrc(expected.size - 1, statistic), SMALLEST_PVALUE)
     n = int(counts[:, 0].sum())
-    share, stream = expected / expected.sum(), own_stream(rng)
+    share, stream = expected / expected.sum(), stream_after_ties(rng)
     extreme = np.zeros(statistic.size, np.int64)
     for part in chunks(resamples, max(1, BLOCK // expected.size)):
         size = part.stop - part.start

@@ -23,7 +23,7 @@ from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 DEFAULT_DRAWS = 999
-MOST_DRAWS = 10_000_000  # of a row at a time: 80 MB a coordinate
+MAX_DRAWS = 10_000_000  # of a row at a time: 80 MB a coordinate
 WHAT = "the density"
 
 
@@ -108,18 +108,11 @@ class EnergyOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        if self.draws is not None and check_count("draws", self.draws) > MOST_DRAWS:
+        if self.draws is not None and check_count("draws", self.draws) > MAX_DRAWS:
             raise InputError(
-                f"draws must be at most {MOST_DRAWS:,}, which take 80 MB a row and coordinate; got {shown(self.draws)}"
+                f"draws must be at most {MAX_DRAWS:,}, which take 80 MB a row and coordinate; got {shown(self.draws)}"
             )
         check_rng(self.rng)
-
-
-def _ranked(rows: DistributionRows, options: EnergyOptions) -> Ranked:
-    return _of_density(rows, options)._replace(outward=True)
-
-
-ENERGY_RANKS = enter_ranks(energy_ranks, EnergyOptions, _ranked, predictions=("samples", "distributions"))
 
 
 def _of_density(rows: DistributionRows, options: EnergyOptions) -> Ranked:
@@ -136,6 +129,14 @@ def _of_density(rows: DistributionRows, options: EnergyOptions) -> Ranked:
             f"draws= has no use for {type(rows.distribution).__name__}, which has a closed form; leave it out"
         )
     return cells(level, np.zeros(rows.n, bool))
+
+
+ENERGY_RANKS = enter_ranks(
+    energy_ranks,
+    EnergyOptions,
+    lambda rows, options: _of_density(rows, options)._replace(outward=True),
+    predictions=("samples", "distributions"),
+)
 
 
 def _of_samples(rows: DistributionRows, distribution: Samples, options: EnergyOptions) -> Ranked:

@@ -19,7 +19,7 @@ from calibrant.inputs.options import check_choice, check_count
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import count_limits
-from calibrant.ranking.counting import Counts, as_compared, legendre
+from calibrant.ranking.counting import Counts, as_compared, counts_among, legendre
 from calibrant.ranking.effects import (
     Found,
     below,
@@ -27,17 +27,18 @@ from calibrant.ranking.effects import (
     check_rng,
     count_ranks,
     number_of_bins,
-    own_stream,
     pearson,
     rank_bins,
     rank_result,
     refuse_unequal_weights,
+    stream_after_ties,
 )
+from calibrant.ranking.members import DRAWN
 from calibrant.ranking.summary import ExchangedCounts, Ranks
 from calibrant.ranking.uniformity_test import band_found, chi2_found, smooth_found
 
-BLOCK = 1 << 22  # ranks, or counts, that are looked at together
-MOST_COUNTS = 1 << 28  # that all tables hold, two gigabytes
+BLOCK = 1 << 22  # ranks, or counts, that are processed together
+MAX_COUNTS = 1 << 28  # in all tables, two gigabytes
 TIE = 1e-10  # statistics this close are equal in exact arithmetic
 METHODS = ("band", "smooth", "chi2")
 
@@ -52,7 +53,7 @@ def rank_exchange_test(
     rng: Rng | None = None,
     weights: ArrayLike | None = None,
 ) -> TestResult:
-    r"""Test the ranks of all coordinates together, exactly whatever their dependence.
+    r"""Test the ranks of all coordinates together, exactly, however they depend on each other.
 
     If predictions are calibrated, the outcome and its draws are exchangeable. `resamples` times a random member of
     each row, outcome or draw, takes the outcome's place in all coordinates, and the statistic of each coordinate is
@@ -111,29 +112,30 @@ class ExchangeOptions:
 
 def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
     """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
-    own, B = count_ranks(rows, options), options.resamples
-    refuse_unequal_weights("rank_exchange_test", own)
-    if own.counts.size * B > MOST_COUNTS:
+    observed, B = count_ranks(rows, options), options.resamples
+    refuse_unequal_weights("rank_exchange_test", observed)
+    if observed.counts.size * B > MAX_COUNTS:
         raise InputError(
-            f"rank_exchange_test would hold {B:,} tables of {own.M + 1:,} ranks in {own.C:,} columns; at most "
-            f"{MOST_COUNTS:,} counts (2 GB) are held. Pass fewer resamples or fewer columns"
+            f"rank_exchange_test would keep {B:,} tables of {observed.M + 1:,} ranks in {observed.C:,} columns, more "
+            f"than {MAX_COUNTS:,} counts (2 GB). Pass fewer resamples or fewer columns"
         )
-    stream = own_stream(options.rng)
+    stream = stream_after_ties(options.rng)
     number = int(stream.integers(1 << 62))
-    return replace(own, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
+    return replace(observed, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
 
 
 def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
     if not ranks.exchanged:
         raise SummaryError(
-            "rank_exchange_test needs the draws, which Ranks do not hold; pass outcomes and Samples, or "
+            "rank_exchange_test needs the draws, which Ranks do not contain; pass outcomes and Samples, or "
             "summarize(rank_exchange_test, y, samples, ...)"
         )
     refuse_unequal_weights("rank_exchange_test", ranks)
     found = _found(ranks, options)
-    tables = ranks.exchanged[0].tables
     pvalue = exchange_pvalues(ranks, options.method, found.statistic)
-    return rank_result(ranks, found, pvalue, f"largest of all in {len(tables):,} exchanged sets")
+    columns = f"; {ranks.C:,} columns" if ranks.C > 1 else ""
+    sets = len(ranks.exchanged[0].tables)
+    return rank_result(ranks, found, pvalue, f"{columns}, largest of all in {sets:,} exchanged sets")
 
 
 def _found(ranks: Ranks, options: ExchangeOptions) -> Found:
@@ -194,7 +196,7 @@ EXCHANGE_TEST = enter(
         reads=(Ranks,),
         kind="test",
         predictions=("samples",),
-        instead={"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"},
+        instead=DRAWN,
     )
 )
 
@@ -237,16 +239,4 @@ def member_counts(y: NDArray[Any], draws: NDArray[Any], dtype: np.dtype[Any]) ->
     (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
     """
     z = np.concatenate([as_compared(y[:, None], dtype), as_compared(draws, dtype)], axis=1).transpose(0, 2, 1)
-    order = np.argsort(z, axis=2)
-    ascending = np.take_along_axis(z, order, axis=2)
-    place = np.arange(z.shape[2])
-    first = np.ones(z.shape, bool)  # of a run of equal members
-    first[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
-    last = np.ones(z.shape, bool)
-    last[..., :-1] = first[..., 1:]
-    starts = np.maximum.accumulate(np.where(first, place, 0), axis=2)
-    ends = np.minimum.accumulate(np.where(last, place, z.shape[2])[..., ::-1], axis=2)[..., ::-1]
-    less, equal = np.empty((2, *z.shape), np.int64)
-    np.put_along_axis(less, order, starts, axis=2)
-    np.put_along_axis(equal, order, ends - starts, axis=2)
-    return less, equal
+    return counts_among(z)

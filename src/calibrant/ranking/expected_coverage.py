@@ -19,15 +19,14 @@ from calibrant.ranking.bands import check_band_level
 from calibrant.ranking.counting import JUDGED, Forecast
 from calibrant.ranking.curves import (
     BandMultiplicity,
+    band_and_details,
     check_multiplicity,
     columns_in_words,
-    details_of,
-    judge,
     nearest,
     read_shares,
 )
-from calibrant.ranking.effects import check_rng, count_ranks, refuse_unequal_weights, shaped
-from calibrant.ranking.summary import MOST_RANK_POINTS, Ranks
+from calibrant.ranking.effects import below, check_rng, count_ranks, refuse_unequal_weights, shaped
+from calibrant.ranking.summary import MAX_RANK_POINTS, Ranks
 
 INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")
 
@@ -59,11 +58,8 @@ def expected_coverage(
 
     Parameters
     ----------
-    y
-        Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, alone.
-    prediction
-        For central intervals: `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a
-        distribution, `Quantiles` or `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
+    y, prediction, rng, weights
+        As in `ecdf_difference`; outcomes and predictions for central intervals, a summary for all.
     region
         ``"central"``, of ranks along a line, or ``"hpd"``, of a summary of energy ranks:
         ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: ``"hpd"`` if high ranks are outlying
@@ -76,10 +72,6 @@ def expected_coverage(
     multiplicity
         For several columns. ``"bonferroni"``: each band has confidence 1 - (1 - confidence)/C, and p-values are
         adjusted (Holm). ``"none"``: each column is judged by itself.
-    rng
-        Generator or seed that breaks ties between outcome and draws; needed if there are any.
-    weights
-        Refused unless all are equal: weighted counts have no exact distribution.
 
     Returns
     -------
@@ -90,8 +82,8 @@ def expected_coverage(
 
         Details: `gamma`, the smallest doubled binomial tail of a coverage, and `where`, its level; `pvalue_each`,
         exact, and `pvalue`, adjusted for the columns; `gamma_band` and `attained`, the tail at which a band was cut
-        and the probability it attains; `region`, `confidence`, `n`, `M`, `names` of the columns, `tied`, ranks
-        drawn at random, and `cells`, whether F(y) was counted.
+        and the probability it attains; `region`, `confidence`; `n`, `M`, `names`, `tied` and `cells` as in
+        `ecdf_difference`.
 
     Notes
     -----
@@ -162,15 +154,15 @@ def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
         q = nearest(levels, possible, m, name="levels")
     points, back = np.unique(q, return_inverse=True)
     hits = _hits(ranks, points, region)
-    found = judge(hits, ranks, points / m, confidence, multiplicity)
+    band, details = band_and_details(hits, ranks, points / m, confidence, multiplicity)
     low, high = exact_limits(hits.astype(np.float64), np.full(hits.shape, float(N)), confidence)
     columns = {
         "level": points / m,
         "coverage": shaped(hits / N, ranks.single),
         "low": shaped(low, ranks.single),
         "high": shaped(high, ranks.single),
-        "lower": found.band.lower / N,
-        "upper": found.band.upper / N,
+        "lower": band.lower / N,
+        "upper": band.upper / N,
     }
     return Curve(
         kind="expected_coverage",
@@ -178,12 +170,7 @@ def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
         method=f"pointwise clopper-pearson intervals; exact simultaneous band at {points.size:,} levels"
         f"{columns_in_words(ranks, multiplicity)}",
         n=N,
-        details={
-            "region": region,
-            "confidence": confidence,
-            "attained": found.band.coverage,
-            **details_of(found, ranks),
-        },
+        details={"region": region, "confidence": confidence, "attained": band.coverage, **details},
     )
 
 
@@ -203,12 +190,10 @@ EXPECTED_COVERAGE = enter(
 
 def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
     """Return how many rows lie in the region of q ranks, (T, C)."""
-    m = ranks.M + 1
-    below = np.concatenate((np.zeros_like(ranks.counts[:1]), np.cumsum(ranks.counts, axis=0)))  # #{r < j}
     if region == "hpd":
-        return below[q]
-    a = (m - q) // 2
-    return below[m - a] - below[a]
+        return below(ranks.counts, q)
+    a = (ranks.M + 1 - q) // 2  # 1 or more
+    return below(ranks.counts, a + q) - below(ranks.counts, a)
 
 
 def _central(ranks: Ranks) -> NDArray[np.int64]:
@@ -225,5 +210,5 @@ def _even_steps(j: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     Of more than 1000 ranks only some are evaluated; those that differ by an odd number are moved by one.
     """
     odd = (m - j) % 2
-    q = j[odd == 0] if m <= MOST_RANK_POINTS else np.unique(j - odd)
+    q = j[odd == 0] if m <= MAX_RANK_POINTS else np.unique(j - odd)
     return q[q > 0]

@@ -39,7 +39,8 @@ from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
 LITTLE_CONTRACTION = 0.05
-MOST_NUMBERS = 10_000_000  # among the draws, which are ranked within a few seconds
+MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
+EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
 
 
 @public
@@ -77,7 +78,7 @@ def explain(
         `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
         `CdfValues`.
     level
-        Confidence of what is said, for all columns together, and of each interval. Between 1e-6 and 1 - 1e-12.
+        Confidence of the statements, for all columns together, and of each interval. Between 1e-6 and 1 - 1e-12.
     outward
         Whether high ranks mean outlying outcomes. None: as recorded in the ranks; those of `energy_ranks` and most
         `joint_ranks` do.
@@ -175,12 +176,11 @@ def _explanation(ranks: Ranks, columns: list[Found], level: float, joint_p: floa
 
     alone = all(column.failures[0] in (NONE, UNINFORMATIVE) for column in columns)
     joint_failure, joint = ("", "") if joint_p is None else joint_sentence(joint_p, level, alone)
-    names = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
     return Explanation(
         sentence=each([sentence(column) for column in columns]),
         failure=each([column.failures[0] for column in columns]),
-        **{name: each([getattr(column.errors, name) for column in columns]) for name in names},
-        coverage={held: each([column.coverage[held] for column in columns]) for held in columns[0].coverage},
+        **{name: each([getattr(column.errors, name) for column in columns]) for name in EFFECTS},
+        coverage={nominal: each([column.coverage[nominal] for column in columns]) for nominal in columns[0].coverage},
         smallest_shift=columns[0].smallest[0],
         smallest_spread=columns[0].smallest[1],
         pvalue=each([column.pvalue for column in columns]),
@@ -255,7 +255,7 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
         return cast(Ranks, ENERGY_RANKS.summarise(rows, ENERGY_RANKS.usual))
     if not isinstance(rows.distribution, Samples) or not rows.distribution.finite:
         return None
-    if rows.distribution.held.size > MOST_NUMBERS:
+    if rows.distribution.held.size > MAX_JOINT_NUMBERS:
         return None
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
     return cast(Ranks, JOINT_RANKS.summarise(rows, options))

@@ -15,7 +15,7 @@ from calibrant.ranking.failures import NormalErrors
 
 NOTABLE_SPREAD = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
-LOOKS_THE_SAME = "Bias that changes sign between rows looks the same: split them by a covariate"
+SAME_RANKS = "Bias that changes sign between rows makes the same ranks: split rows by a covariate"
 
 
 class Found(NamedTuple):
@@ -49,9 +49,10 @@ def sentence(found: Found) -> str:
     first, *others = found.failures
     if first in (kinds.NONE, kinds.UNINFORMATIVE):
         return _calm(found)
-    told = [_OF[first](found), *(f"Predictions are also {_ALSO[name](found)}" for name in others)]
-    remark = [LOOKS_THE_SAME] if kinds.NARROW in found.failures else []
-    return f"{'. '.join(told + remark)}. Exact {pvalue_words(found.pvalue)}."
+    sentences = [FIRST_SENTENCE[first](found), *(f"Predictions are also {ALSO[name](found)}" for name in others)]
+    if kinds.NARROW in found.failures:
+        sentences.append(SAME_RANKS)
+    return f"{'. '.join(sentences)}. Exact {pvalue_words(found.pvalue)}."
 
 
 def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
@@ -75,9 +76,10 @@ def pvalue_words(p: float) -> str:
 def _calm(found: Found) -> str:
     calm = f"No departure beyond chance (joint {_percent(found.level)}; {pvalue_words(found.pvalue)})"
     if found.failures[0] == kinds.UNINFORMATIVE and found.contraction is not None:
-        said = "calibrated, but" if found.smallest[1] <= NOTABLE_SPREAD else "too few rows to call them calibrated, and"
+        enough_rows = found.smallest[1] <= NOTABLE_SPREAD
+        verdict = "calibrated, but" if enough_rows else "too few rows to call them calibrated, and"
         return (
-            f"{calm}: {said} no sharper than the marginal distribution. The predictive variance is "
+            f"{calm}: {verdict} no sharper than the marginal distribution. The predictive variance is "
             f"{1 - found.contraction:.2f} times that of all outcomes together (contraction {found.contraction:.2f})."
         )
     if found.outward:
@@ -91,10 +93,6 @@ def _calm(found: Found) -> str:
     )
 
 
-def _narrow(found: Found) -> str:
-    return f"Too narrow (over-confident): {_covered(found)}{_factor(found)}"
-
-
 def _wide(found: Found) -> str:
     if found.outward:
         return f"Too wide: outcomes lie in probable places too often; {_covered(found)}".removesuffix("; ")
@@ -102,12 +100,8 @@ def _wide(found: Found) -> str:
 
 
 def _shifted(found: Found) -> str:
-    held = _covered(found).removesuffix("; ")
-    return f"Predictions sit {_by(found)}{'; ' if held else ''}{held}"
-
-
-def _skewed(found: Found) -> str:
-    return f"Wrong shape, skewed: {_tails(found)}"
+    covered = _covered(found).removesuffix("; ")
+    return f"Predictions sit {_by(found)}{'; ' if covered else ''}{covered}"
 
 
 def _heavy(found: Found) -> str:
@@ -122,20 +116,9 @@ def _light(found: Found) -> str:
     return f"Wrong shape: the tails of the predictions are too short{core}. {_outside(found)}. {_coverage(found)}"
 
 
-def _modes(found: Found) -> str:
-    return f"The outcome avoids the centre of the predictions: two modes are averaged. {_coverage(found)}"
-
-
 def _spikes(found: Found) -> str:
     thin = "" if found.cells else ", or draws are dependent (keep every k-th, draws[:, ::k])"
     return f"{_outside(found)}, and evenly inside: the support of the predictions is cut off{thin}"
-
-
-def _improbable(found: Found) -> str:
-    return (
-        "Outcomes lie in improbable places too often: predictions are too narrow, or biased in a direction that these "
-        f"ranks do not show; {_covered(found)}"
-    ).removesuffix("; ")
 
 
 def _other(found: Found) -> str:
@@ -157,21 +140,25 @@ def _by(found: Found) -> str:
     return f"{side} the outcomes by about {sign * errors.shift:.2f} {unit} ({_interval(low, high, found)})"
 
 
-Part = Callable[[Found], str]
-_OF: dict[str, Part] = {
-    kinds.NARROW: _narrow,
+IMPROBABLE = (
+    "Outcomes lie in improbable places too often: predictions are too narrow, or biased in a direction that these "
+    "ranks do not show; "
+)
+AVERAGED_MODES = "The outcome avoids the centre of the predictions: two modes are averaged. "
+FIRST_SENTENCE: dict[str, Callable[[Found], str]] = {
+    kinds.NARROW: lambda found: f"Too narrow (over-confident): {_covered(found)}{_factor(found)}",
     kinds.WIDE: _wide,
     kinds.HIGH: _shifted,
     kinds.LOW: _shifted,
-    kinds.SKEWED: _skewed,
+    kinds.SKEWED: lambda found: f"Wrong shape, skewed: {_tails(found)}",
     kinds.HEAVY: _heavy,
     kinds.LIGHT: _light,
-    kinds.MODES: _modes,
+    kinds.MODES: lambda found: AVERAGED_MODES + _coverage(found),
     kinds.OUTSIDE: _spikes,
     kinds.OTHER: _other,
-    kinds.OUTWARD_HIGH: _improbable,
+    kinds.OUTWARD_HIGH: lambda found: (IMPROBABLE + _covered(found)).removesuffix("; "),
 }
-_ALSO: dict[str, Part] = {
+ALSO: dict[str, Callable[[Found], str]] = {
     kinds.NARROW: lambda found: f"too narrow: {_factor(found)}",
     kinds.WIDE: lambda found: f"too wide: {_factor(found)}",
     kinds.HIGH: _by,
@@ -206,8 +193,8 @@ def _covered(found: Found) -> str:
 
 
 def _coverage(found: Found) -> str:
-    first, *others = [(_percent(level), _share(held, found)) for level, held in found.coverage.items()]
-    more = "".join(f" and {level} intervals {held}" for level, held in others)
+    first, *others = [(_percent(level), _share(share, found)) for level, share in found.coverage.items()]
+    more = "".join(f" and {level} intervals {share}" for level, share in others)
     return f"{first[0]} intervals contain {first[1]} of the outcomes{more}"
 
 
@@ -243,7 +230,7 @@ def _percent(value: float) -> str:
 
 
 Numbers = float | NDArray[np.float64]
-MOST_PRINTED = 12  # columns
+MAX_COLUMNS_PRINTED = 12  # columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -319,7 +306,7 @@ class Explanation:
     def _sentences(self) -> list[str]:
         if isinstance(self.sentence, str):
             return [self.sentence]
-        shown = np.argsort(self.pvalue, kind="stable")[:MOST_PRINTED].tolist()  # worst first
+        shown = np.argsort(self.pvalue, kind="stable")[:MAX_COLUMNS_PRINTED].tolist()  # worst first
         more = len(self.names) - len(shown)
         left = [f"{more:,} further columns have larger p-values."] if more else []
         return [f"{self.names[c]}: {self.sentence[c]}" for c in shown] + left

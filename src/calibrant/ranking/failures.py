@@ -88,6 +88,8 @@ def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:
     reach = normal_quantile((1 + level) / 2) * se
     with np.errstate(over="ignore"):
         low, high = (np.exp(log_spread + step) for step in (-reach[1], reach[1]))
+    u = _values(shift, log_spread)
+    ends = float(((1 - u) ** M + u**M) @ _normal()[1])  # the probability of lying outside all M draws
     return NormalErrors(
         shift,
         shift - float(reach[0]),
@@ -97,7 +99,7 @@ def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:
         float(high) if M > 1 else np.nan,
         parts,
         (b - expected[: b.size])[2:],
-        _ends(shift, log_spread, M),
+        ends,
         measurable,
     )
 
@@ -172,15 +174,9 @@ def _standard_errors(shift: float, log_spread: float, covariance: FloatArray) ->
     return se if se.size == 2 else np.array([se[0], np.nan])
 
 
-def _ends(shift: float, log_spread: float, M: int) -> float:
-    """Return the probability that the outcome lies outside all M draws, E[(1 - u)^M + u^M]."""
-    u = _values(shift, log_spread)
-    return float(((1 - u) ** M + u**M) @ _normal()[1])
-
-
-NOTICED_ERRORS = 1.96  # standard errors, from which on the largest error is spoken of
-CLEAR_ERRORS = 3.0  # and from which on several are
-NOTABLE_SHARE = 0.4  # of the largest part, from which on another is spoken of too
+NOTICED_ERRORS = 1.96  # standard errors from which the largest error is named
+CLEAR_ERRORS = 3.0  # standard errors from which several errors are named
+NOTABLE_SHARE = 0.4  # of the largest part, from which another is named too
 TWO_MODES = -0.45  # what is left of the fourth component where two modes are averaged
 EMPTY_MIDDLE = 0.45  # density of ranks in the middle fifth, below which the outcome avoids it
 SPIKES = 1.25  # times the share of the ends that normal errors explain
@@ -274,7 +270,7 @@ def _middle(counts: NDArray[np.int64]) -> float:
 
 POWER = 0.8  # "four times in five"
 MANY_ROWS = 10_000  # beyond which an effect shrinks with the root of their number
-MOST_POINTS = 60  # of the band, at which a curve is followed
+MAX_POINTS_FOLLOWED = 60  # of the band
 POWER_STEPS = 4  # of the search; the quantile of the power is almost linear in the effect
 
 
@@ -299,7 +295,7 @@ def smallest_effects(n: int, M: int, *, cells: bool = False, tail: float = 0.05)
         return shift * sqrt(MANY_ROWS / n), spread ** sqrt(MANY_ROWS / n)
     j = rank_points(n, M, cells=cells)
     band = ecdf_band(n, j / (M + 1), 1 - tail)
-    few = np.unique(np.linspace(0, j.size - 1, min(j.size, MOST_POINTS)).round().astype(np.intp))
+    few = np.unique(np.linspace(0, j.size - 1, min(j.size, MAX_POINTS_FOLLOWED)).round().astype(np.intp))
     j, lower, upper = j[few], band.lower[few], band.upper[few]
 
     def power(shift: float, log_spread: float) -> float:

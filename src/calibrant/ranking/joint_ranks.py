@@ -17,9 +17,9 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Ranked
+from calibrant.ranking.counting import Ranked, counts_among
 from calibrant.ranking.effects import check_rng
-from calibrant.ranking.members import Members, Scale, Score, check_scale, coordinate_scale, member_ranks
+from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 Method: TypeAlias = Literal["mean_distance", "band_depth", "average", "multivariate", "spanning_tree"]
@@ -32,7 +32,6 @@ METHODS = {
 }
 OF_DISTANCES = ("mean_distance", "spanning_tree")
 OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
-DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
 
 
 @public_ranks
@@ -173,7 +172,11 @@ def distance_sums(z: FloatArray, scale: FloatArray, *, fast: bool = False) -> Wh
     array([[7.      , 8.605551, 5.605551]])
     """
     x = unit_cube(z, scale)
-    return np.asarray((_fast() if fast else reference_sums)(x, unit_of(x)))
+    if not fast:
+        return reference_sums(x, unit_of(x))
+    from calibrant.ranking.loops import compiled_sums
+
+    return np.asarray(compiled_sums(x, unit_of(x)))
 
 
 def reference_sums(x: FloatArray, unit: float) -> Whole:
@@ -223,12 +226,6 @@ def unit_of(x: FloatArray) -> float:
     return 2.0 ** (DIGITS - ceil(log2(m)) - ceil(log2(D) / 2))
 
 
-def _fast() -> Any:
-    from calibrant.ranking.loops import compiled_sums
-
-    return compiled_sums
-
-
 def tree_lengths(z: FloatArray, scale: FloatArray) -> Whole:
     """Return the length of the shortest tree that joins all members of a row but one, (r, m), by the one left out.
 
@@ -271,20 +268,8 @@ def doubled_ranks(z: FloatArray) -> Integers:
     >>> doubled_ranks(np.array([[[7.0], [5.0], [7.0], [9.0]]]))[0, :, 0]
     array([5, 2, 5, 8])
     """
-    order = np.argsort(z, axis=1)
-    x = np.take_along_axis(z, order, axis=1)
-    m = z.shape[1]
-    place = np.arange(1, m + 1)[None, :, None]
-    differs = x[:, 1:] != x[:, :-1]
-    first = np.broadcast_to(place, z.shape).copy()  # of the tie that a place belongs to
-    first[:, 1:][~differs] = 0
-    last = np.broadcast_to(place, z.shape).copy()
-    last[:, :-1][~differs] = m
-    np.maximum.accumulate(first, axis=1, out=first)
-    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    found = np.empty(z.shape, np.int64)
-    np.put_along_axis(found, order, first + last, axis=1)
-    return found
+    less, equal = counts_among(z.transpose(0, 2, 1))
+    return (2 * less + equal + 2).transpose(0, 2, 1)
 
 
 def average(z: FloatArray) -> Integers:

@@ -16,7 +16,8 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Counts, Ranked, ranked
 
-BLOCK = 1 << 18  # numbers among the members of the rows that are looked at together
+DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
+BLOCK = 1 << 18  # numbers in the rows that are processed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +156,13 @@ def _pooled(members: Members) -> FloatArray:
     It treats outcomes and draws alike, so ranks of whatever is divided by it stay uniform. It is rounded to 20 bits:
     neither the order of the rows nor that of the draws changes it.
     """
-    ends = list(on_threads(lambda part: _ends(members.columns(part)), members.n, size=members.size))
-    low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+
+    def ends(part: slice) -> FloatArray:
+        z = members.columns(part)
+        return np.stack([z.min(axis=(1, 2)), z.max(axis=(1, 2))])
+
+    lows, highs = np.stack(list(on_threads(ends, members.n, size=members.size)), axis=1)
+    low, high = lows.min(axis=0), highs.max(axis=0)
     centre, half = low / 2 + high / 2, high / 2 - low / 2  # no sum beyond float64
     unit = np.where(half > 0, half, 1.0)
 
@@ -174,7 +180,3 @@ def _pooled(members: Members) -> FloatArray:
     mantissa, exponent = np.frexp(np.sqrt(variance) * unit)
     scale = np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS)
     return np.where((half > 0) & (scale > 0), scale, 1.0)
-
-
-def _ends(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return z.min(axis=(1, 2)), z.max(axis=(1, 2))

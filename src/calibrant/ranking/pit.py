@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.bins import width_edges
@@ -24,7 +24,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import JUDGED, Bounds, Forecast, as_compared, pit_bounds
 
 ENOUGH_DRAWS = 50.0  # effective draws, below which the mean weight is a poor stand-in for the weight of the outcome
-MOST_BINS = 1000
+MAX_BINS = 1000
 
 
 @public
@@ -103,29 +103,19 @@ def _bounds(rows: DistributionRows | QuantileRows | CdfRows, draw_weights: Any, 
         got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
         raise InputError(f"draw_weights are for Samples; leave them out for {got}")
     weights = _read(draw_weights, "draw_weights", (rows.n, rows.distribution.M), ("row", "draw"))
-    own = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
-    largest = weights.max(axis=1) if own is None else np.maximum(weights.max(axis=1), own)
+    at_outcome = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
+    largest = weights.max(axis=1) if at_outcome is None else np.maximum(weights.max(axis=1), at_outcome)
     refuse_where(largest == 0, largest, "the weights of a row must not all be 0", "Drop such rows")
     power = -np.frexp(largest)[1]  # weights of a row times a power of two, to keep sums and squares in float64
     weights = np.ldexp(weights, power[:, None])
-    own = _mean_weight(weights) if own is None else np.ldexp(own, power)
-    return _weighted_bounds(rows, rows.distribution, weights, own)
-
-
-def _weighted_bounds(rows: DistributionRows, distribution: Samples, weights: FloatArray, own: FloatArray) -> Bounds:
-    total = weights.sum(axis=1) + own
-    draws, y = as_compared(distribution.held, rows.dtype), as_compared(rows.y, rows.dtype)
-    if not distribution.shape:
-        return _between(draws, y, weights, own, total)
-    parts = [_between(draws[:, :, d], y[:, d], weights, own, total) for d in range(distribution.shape[0])]
-    low, high = (np.stack(side, axis=1) for side in zip(*parts, strict=True))
-    return low, high
-
-
-def _between(draws: NDArray[Any], y: NDArray[Any], weights: FloatArray, own: FloatArray, total: FloatArray) -> Bounds:
-    less = np.where(draws < y[:, None], weights, 0.0).sum(axis=1)
-    at_most = np.where(draws <= y[:, None], weights, 0.0).sum(axis=1)
-    return less / total, np.minimum((at_most + own) / total, 1.0)
+    at_outcome = _mean_weight(weights) if at_outcome is None else np.ldexp(at_outcome, power)
+    one_each = [1] * len(rows.distribution.shape)  # the weights of a draw are those of all its coordinates
+    weights, at_outcome = weights.reshape(*weights.shape, *one_each), at_outcome.reshape(-1, *one_each)
+    draws, y = as_compared(rows.distribution.held, rows.dtype), as_compared(rows.y, rows.dtype)[:, None]
+    total = weights.sum(axis=1) + at_outcome
+    less = np.where(draws < y, weights, 0.0).sum(axis=1)
+    at_most = np.where(draws <= y, weights, 0.0).sum(axis=1)
+    return less / total, np.minimum((at_most + at_outcome) / total, 1.0)
 
 
 def _mean_weight(weights: FloatArray) -> FloatArray:
@@ -208,8 +198,8 @@ class PitOptions:
     bins: int
 
     def __post_init__(self) -> None:
-        if check_count("bins", self.bins) > MOST_BINS:
-            raise InputError(f"bins must be at most {MOST_BINS}; got {shown(self.bins)}")
+        if check_count("bins", self.bins) > MAX_BINS:
+            raise InputError(f"bins must be at most {MAX_BINS}; got {shown(self.bins)}")
 
 
 def _bin_shares(rows: DistributionRows | QuantileRows | CdfRows, options: PitOptions) -> Moments:

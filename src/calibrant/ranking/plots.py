@@ -25,6 +25,10 @@ from calibrant.core.plot_style import (
 )
 from calibrant.errors import refuse_choice
 
+PIT = "probability integral transform"
+MAX_DOTS = 25  # points or levels that are drawn as dots
+REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
+
 
 def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw counts over expected counts and the joint band: bars, steps of a few columns, or lines of many."""
@@ -33,16 +37,7 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
     heights = table(columns["counts"]) / expected[:, None]
     C = heights.shape[1]
     if C == 1:
-        ax.bar(
-            left,
-            heights[:, 0],
-            width=right - left,
-            align="edge",
-            color=palette.COUNTS,
-            edgecolor=palette.OBSERVED,
-            linewidth=0.8,
-            label=label_of(details, 0),
-        )
+        _draw_bars(ax, left, right, heights[:, 0], label_of(details, 0))
     x = np.column_stack([left, right]).ravel()
     lower, upper = (np.repeat(np.asarray(columns[name]) / expected, 2) for name in ("lower", "upper"))
     ax.fill_between(x, lower, upper, zorder=2, label=f"{100 * details['level']:g} % band, joint", **BAND)
@@ -52,14 +47,16 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
         lines = draw_lines(ax, (left + right) / 2, heights, details)
     elif C > 1:
         lines = draw_lines(ax, x, np.repeat(heights, 2, axis=0), details)
-    ax.set(
-        xlim=(left[0], right[-1]),
-        xlabel="probability integral transform" if details["cells"] else "rank of the outcome among its draws",
-        ylabel="rows over expected rows",
-    )
+    xlabel = PIT if details["cells"] else "rank of the outcome among its draws"
+    ax.set(xlim=(left[0], right[-1]), xlabel=xlabel, ylabel="rows over expected rows")
     ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)
     legend(ax, "best", lines)
+
+
+def _draw_bars(ax: Any, left: Any, right: Any, heights: Any, label: str) -> None:
+    style = {"color": palette.COUNTS, "edgecolor": palette.OBSERVED, "linewidth": 0.8}
+    ax.bar(left, heights, width=right - left, align="edge", label=label, **style)
 
 
 def marks_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -99,17 +96,13 @@ def describe_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, An
 
 def _edges(columns: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return where bars begin and end: half a rank around ranks, shares of cells."""
-    first, last = np.asarray(columns["first"]), np.asarray(columns["last"])
-    if details["cells"]:
-        m = details["M"] + 1
-        return first / m, (last + 1) / m
-    return first - 0.5, last + 0.5
+    first, last, m = np.asarray(columns["first"]), np.asarray(columns["last"]), details["M"] + 1
+    return (first / m, (last + 1) / m) if details["cells"] else (first - 0.5, last + 0.5)
 
 
 def _bin(columns: Mapping[str, Any], details: Mapping[str, Any], k: int) -> str:
-    first, last = int(columns["first"][k]), int(columns["last"][k])
+    first, last, m = int(columns["first"][k]), int(columns["last"][k]), details["M"] + 1
     if details["cells"]:
-        m = details["M"] + 1
         return f"{first / m:.4g} to {(last + 1) / m:.4g}"
     return f"rank {first}" if first == last else f"ranks {first} to {last}"
 
@@ -117,9 +110,6 @@ def _bin(columns: Mapping[str, Any], details: Mapping[str, Any], k: int) -> str:
 RANK_HISTOGRAM = Picture(
     draw_rank_histogram, marks_rank_histogram, describe_rank_histogram, thinned=("first", "counts")
 )
-
-
-MOST_DOTS = 25  # points or levels that are drawn as dots
 
 
 def draw_ecdf_difference(
@@ -135,13 +125,9 @@ def draw_ecdf_difference(
     for sign, label in ((1, "± 1 sd, pointwise"), (-1, None)):
         ax.plot(t, sign * sd, color=palette.REFERENCE, linewidth=0.9, linestyle="--", zorder=2.5, label=label)
     ax.fill_between(t, lower, upper, label=f"{100 * details['level']:g} % band, joint", **BAND)
-    lines = draw_lines(ax, t, v, details, marker="o" if t.size <= MOST_DOTS else None)
-    of_distribution = "probability integral transform t" if details["cells"] else "rank over number of ranks, t"
-    ax.set(
-        xlim=(0, 1),
-        xlabel=of_distribution,
-        ylabel="share below t, minus t" + ("" if scale is None else ", times √n"),
-    )
+    lines = draw_lines(ax, t, v, details, marker="o" if t.size <= MAX_DOTS else None)
+    xlabel = f"{PIT} t" if details["cells"] else "rank over number of ranks, t"
+    ax.set(xlim=(0, 1), xlabel=xlabel, ylabel="share below t, minus t" + ("" if scale is None else ", times √n"))
     dress(ax)
     legend(ax, "best", lines)
 
@@ -184,9 +170,6 @@ ECDF_DIFFERENCE = Picture(
 )
 
 
-REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
-
-
 def draw_expected_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw a line per column, the diagonal, the joint band and, of one column, its pointwise intervals."""
     column = _sorted(columns)
@@ -196,7 +179,7 @@ def draw_expected_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping
     edges = level if level.size > 1 else level + np.array([-0.02, 0.02])  # one level has a band too
     wide = [np.broadcast_to(column[name], edges.shape) for name in ("lower", "upper")]
     ax.fill_between(edges, *wide, label=f"{confidence} band, joint", **BAND)
-    lines = draw_lines(ax, level, coverage, details, marker="o" if level.size <= MOST_DOTS else None)
+    lines = draw_lines(ax, level, coverage, details, marker="o" if level.size <= MAX_DOTS else None)
     if coverage.shape[1] == 1:
         _draw_intervals(ax, column, f"{confidence} interval, pointwise")
     ax.set(
@@ -242,14 +225,14 @@ def describe_expected_coverage(columns: Mapping[str, Any], details: Mapping[str,
 
 def _draw_intervals(ax: Any, column: Mapping[str, Any], label: str) -> None:
     level, coverage, low, high = column["level"], *(column[name][:, 0] for name in ("coverage", "low", "high"))
-    if level.size <= MOST_DOTS:
+    if level.size <= MAX_DOTS:
         reach = np.stack([coverage - low, high - coverage])
         ax.errorbar(
             level, coverage, yerr=reach, fmt="none", ecolor=palette.OBSERVED, elinewidth=1, capsize=2.5, label=label
         )
         return
-    for edge, said_once in ((low, label), (high, None)):
-        ax.plot(level, edge, color=palette.OBSERVED, linewidth=0.8, linestyle=":", label=said_once)
+    for edge, entry in ((low, label), (high, None)):
+        ax.plot(level, edge, color=palette.OBSERVED, linewidth=0.8, linestyle=":", label=entry)
 
 
 def _sorted(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,18 +253,9 @@ EXPECTED_COVERAGE = Picture(
 def draw_pit_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the share of each bin over the share it would have if calibrated."""
     lower, upper = np.asarray(columns["lower"]), np.asarray(columns["upper"])
-    ax.bar(
-        lower,
-        columns["density"],
-        width=upper - lower,
-        align="edge",
-        color=palette.COUNTS,
-        edgecolor=palette.OBSERVED,
-        linewidth=0.8,
-        label="rows",
-    )
+    _draw_bars(ax, lower, upper, columns["density"], "rows")
     ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
-    ax.set(xlim=(0, 1), xlabel="probability integral transform", ylabel="share of rows over expected share")
+    ax.set(xlim=(0, 1), xlabel=PIT, ylabel="share of rows over expected share")
     ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)
     legend_inside(ax, "best")
@@ -301,10 +275,10 @@ def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any
     lower, upper, share = (np.asarray(columns[name]) for name in ("lower", "upper", "share"))
     most, least = int(share.argmax()), int(share.argmin())
     return (
-        f"Histogram of the probability integral transform in {share.size} bins, each expected to hold "
-        f"{columns['expected'][0]:.1%} of the rows. The fullest, from {lower[most]:.3g} to {upper[most]:.3g}, holds "
+        f"Histogram of the probability integral transform in {share.size} bins, each expected to contain "
+        f"{columns['expected'][0]:.1%} of the rows. The fullest, from {lower[most]:.3g} to {upper[most]:.3g}, contains "
         f"{share[most]:.1%}, the emptiest, from {lower[least]:.3g} to {upper[least]:.3g}, {share[least]:.1%}; the "
-        f"first holds {share[0]:.1%} and the last {share[-1]:.1%}."
+        f"first contains {share[0]:.1%} and the last {share[-1]:.1%}."
     )
 
 

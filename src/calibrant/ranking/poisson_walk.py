@@ -41,21 +41,15 @@ def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> FloatArray:
 
 def norm(n: FloatArray) -> FloatArray:
     """Return n! e^n / n^n, which is near sqrt(2πn), and 1 for n = 0."""
-    small = np.exp(np.cumsum(_log_ratios()))
+    k = np.arange(2.0, STIRLING_COUNTS)
+    ratios = 1 + (k - 1) * np.log1p(-1 / k)  # log(norm(k)/norm(k - 1))
+    small = np.exp(np.cumsum([0.0, 1.0, *ratios]))
     n = np.asarray(n, np.float64)
     large = np.maximum(n, STIRLING_COUNTS)
     r = 1 / (large * large)
     series = (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / large
     stirling = np.sqrt(2 * np.pi * large) * np.exp(series)
-    return np.asarray(
-        np.where(n < STIRLING_COUNTS, small[np.minimum(n, STIRLING_COUNTS - 1).astype(np.intp)], stirling)
-    )
-
-
-def _log_ratios() -> FloatArray:
-    """Return log(norm(n)/norm(n - 1)) = 1 + (n - 1) log(1 - 1/n) of small n, and 0 for n = 0."""
-    n = np.arange(2.0, STIRLING_COUNTS)
-    return np.concatenate([[0.0, 1.0], 1 + (n - 1) * np.log1p(-1 / n)])
+    return np.where(n < STIRLING_COUNTS, small[np.minimum(n, STIRLING_COUNTS - 1).astype(np.intp)], stirling)
 
 
 def _deviance(n: FloatArray, mean: FloatArray) -> FloatArray:
@@ -107,7 +101,8 @@ class PoissonWalk:
     @classmethod
     def of(cls, N: int, t: FloatArray, *, least: float = NEGLIGIBLE) -> Self:
         """Prepare the walk, without the numbers of jumps that are less probable than `least`."""
-        return cls(N, t, _kernels(N, t, max(least, SMALLEST_MASS)), is_mirrored(t))
+        mirrored = bool((np.abs(t + t[::-1] - 1) < SAME_POINT).all())  # 1 - t are the same points
+        return cls(N, t, _kernels(N, t, max(least, SMALLEST_MASS)), mirrored)
 
     def inside(self, lower: Counts, upper: Counts) -> float:
         """Return C = P(lower_j <= c_j <= upper_j for all j), to about 13 decimals.
@@ -159,11 +154,6 @@ class PoissonWalk:
         return min(1.0, float((np.concatenate([part.mass for part in left]) * free).sum()))
 
 
-def is_mirrored(t: FloatArray) -> bool:
-    """Tell whether 1 - t are the same points."""
-    return bool((np.abs(t + t[::-1] - 1) < SAME_POINT).all())
-
-
 def _kernels(N: int, t: FloatArray, least: float) -> tuple[Masses, ...]:
     steps = np.diff(t, prepend=0.0)
     order = np.argsort(steps, kind="stable")
@@ -187,20 +177,13 @@ def _kernel(mean: float, least: float) -> Masses:
 
 def _convolved(q: Masses, kernel: Masses, *, exact: bool = False) -> Masses:
     """Return the distribution of the sum; `exact` keeps the digits of its small values, which transforms do not."""
+    from scipy.fft import next_fast_len
+
     a, b = q.mass, kernel.mass
     first = q.first + kernel.first
     if exact or not takes_transform(a.size, b.size):
         return Masses(first, np.convolve(a, b))
     size = a.size + b.size - 1
-    padded = fast_length(size)
+    padded = next_fast_len(size, real=True)
     product = np.fft.rfft(a, padded) * np.fft.rfft(b, padded)
     return Masses(first, np.fft.irfft(product, padded)[:size])
-
-
-def fast_length(n: int) -> int:
-    """Return a length of at least n at which transforms are quick: a power of two times 1, 3 or 5.
-
-    >>> fast_length(1000), fast_length(1100)
-    (1024, 1280)
-    """
-    return min(odd << max(0, (-(-n // odd) - 1).bit_length()) for odd in (1, 3, 5))

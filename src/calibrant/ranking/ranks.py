@@ -109,42 +109,41 @@ class RankOptions:
         if self.quantity is not None:
             check_quantities(self.quantity)
         elif self.covariates is not None:
-            raise InputError("covariates= goes with quantity=, a function f(z, x) that looks at them")
+            raise InputError("covariates= goes with quantity=, a function f(z, x) that uses them")
         check_rng(self.rng)
 
 
 def _ranked(rows: DistributionRows | QuantileRows | CdfRows, options: RankOptions) -> Ranked:
-    if options.quantity is None:
+    quantity, covariates = options.quantity, options.covariates
+    if quantity is None:
         return marginal_ranks(rows, options.rng)
-    return _of_quantities(rows, options.quantity, options.covariates, options.rng)
-
-
-RANKS = enter_ranks(ranks, RankOptions, _ranked, predictions=JUDGED)
-
-
-def _of_quantities(rows: Any, quantity: Any, covariates: Any, rng: Any) -> Ranked:
     if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
         got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
         raise InputError(
             f"quantity= is for Samples: it is computed from draws; got {got}. Pass draws of the distribution"
         )
     functions = quantities_by_name(quantity)
-    looking = {name for name, f in functions.items() if takes_covariates(f)}
-    if looking and covariates is None:
-        raise InputError(f"quantity f(z, x) needs covariates=, which is x; {_listed(looking)} has two arguments")
-    if covariates is not None and not looking:
+    with_covariates = {name for name, f in functions.items() if takes_covariates(f)}
+    if with_covariates and covariates is None:
+        which = ", ".join(map(repr, sorted(with_covariates))) if with_covariates != {""} else "it"
+        raise InputError(f"quantity f(z, x) needs covariates=, which is x; {which} has two arguments")
+    if covariates is not None and not with_covariates:
         raise InputError(
             "covariates= goes with a quantity f(z, x) of two arguments without defaults; none of these has"
         )
-    x = read_covariates(covariates, rows.n, rows.keep) if looking else None
+    x = read_covariates(covariates, rows.n, rows.keep) if with_covariates else None
     z = _members(rows, rows.distribution)
     less, equal = np.empty((2, rows.n, len(functions)), np.int64)
     for c, (name, f) in enumerate(functions.items()):
-        values = values_of(name, f, z, x if name in looking else None)
+        values = values_of(name, f, z, x if name in with_covariates else None)
         less[:, c], equal[:, c] = rank_counts(values[:, 0], values[:, 1:], values.dtype)
     if callable(quantity):
         less, equal = less[:, 0], equal[:, 0]
-    return tie_broken(less, equal, rng, M=rows.distribution.M, what="the quantity", names=tuple(functions))
+    M, names = rows.distribution.M, tuple(functions)
+    return tie_broken(less, equal, options.rng, M=M, what="the quantity", names=names)
+
+
+RANKS = enter_ranks(ranks, RankOptions, _ranked, predictions=JUDGED)
 
 
 def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
@@ -155,10 +154,6 @@ def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
     for part in chunks(rows.n):
         z[part, 1:] = as_compared(distribution.held[part], rows.dtype)
     return z
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(repr(name) for name in sorted(names)) if names != {""} else "it"
 
 
 def check_quantities(quantity: Any) -> None:
@@ -204,7 +199,8 @@ def values_of(name: str, f: Quantity, z: NDArray[Any], x: Any) -> NDArray[Any]:
     """
     given = () if x is None else (x,)
     found = _asked(name, f, z, given).copy()  # f may write its next values into the same array
-    row = _most_various(z)
+    differs = (z[:, 0] != z[:, -1]).reshape(len(z), -1).any(axis=1)
+    row = int(np.argmax(differs))  # in which moving the members round is visible
     turned = z.copy()
     turned[row] = np.roll(z[row], 1, axis=0)
     again = _asked(name, f, turned, given)[row]
@@ -244,12 +240,6 @@ def _native(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
         return values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
-
-
-def _most_various(z: NDArray[Any]) -> int:
-    """Return a row whose outcome differs from its last draw, so moving them round is visible."""
-    differs = (z[:, 0] != z[:, -1]).reshape(len(z), -1).any(axis=1)
-    return int(np.argmax(differs))
 
 
 def _same(a: NDArray[Any], b: NDArray[Any], dtype: np.dtype[Any]) -> bool:

@@ -19,7 +19,7 @@ from calibrant.inputs.options import check_choice, read_levels
 from calibrant.inputs.parametric import Laplace, Normal
 from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.spread import covariance_of, variance_of
+from calibrant.ranking.spread import column_names, covariance_of, named_columns, variance_of
 
 Statistic: TypeAlias = Literal["mean", "rms", "width", "log_det"]
 EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
@@ -35,7 +35,7 @@ def sharpness(
     level: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> float | FloatArray:
-    r"""How narrow predictive distributions are, whatever happened.
+    r"""How narrow predictive distributions are, whatever the outcomes.
 
     Parameters
     ----------
@@ -108,17 +108,11 @@ def _spread_moments(rows: RegionRows, options: SharpnessOptions) -> Moments:
 
     def named(piece: RegionRows) -> dict[str, FloatArray]:
         if options.statistic != "rms":
-            return _columns(options.name, _row_values(piece.prediction, options))
-        squares = _scaled_squares(piece.prediction)
-        return {name: column for power in squares for name, column in _columns(*power).items()}
+            return named_columns(options.name, _row_values(piece.prediction, options))
+        squares = zip(RMS_NAMES, _scaled_squares(piece.prediction), strict=True)
+        return {name: column for power in squares for name, column in named_columns(*power).items()}
 
     return moments_of(rows, named)
-
-
-def _columns(name: str, values: FloatArray) -> dict[str, FloatArray]:
-    if values.ndim == 1:
-        return {name: values}
-    return {f"{name}[column {k}]": column for k, column in enumerate(values.T)}
 
 
 def _sharpness(summary: Moments, options: SharpnessOptions) -> float | FloatArray:
@@ -132,8 +126,7 @@ def _sharpness(summary: Moments, options: SharpnessOptions) -> float | FloatArra
 
 
 def _means(summary: Moments, name: str) -> FloatArray:
-    columns = [other for other in summary.names if other.startswith(f"{name}[column ")]
-    return np.array([summary.mean_of(other) for other in columns or [name]])
+    return np.array([summary.mean_of(other) for other in column_names(summary, name)])
 
 
 SHARPNESS = enter(
@@ -146,7 +139,7 @@ SHARPNESS = enter(
         predictions=("samples", "distributions"),
         outcome=False,
         mean=True,
-        instead={"intervals": "Intervals and sets have a width", "sets": "Intervals and sets have a width"},
+        instead=dict.fromkeys(("intervals", "sets"), "Intervals and sets have a width"),
     )
 )
 
@@ -164,8 +157,8 @@ def _row_values(distribution: Distribution, options: SharpnessOptions) -> FloatA
 RMS_NAMES = ("sharpness(rms, large)", "sharpness(rms)", "sharpness(rms, small)")
 
 
-def _scaled_squares(distribution: Distribution) -> list[tuple[str, FloatArray]]:
-    """Return the variances of ordinary size, and the scaled squares of deviations whose own squares leave float64.
+def _scaled_squares(distribution: Distribution) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return variances of ordinary size between scaled squares of deviations whose own squares leave float64.
 
     A row has one of the three, and 0 in the others (Blue 1978).
     """
@@ -176,14 +169,14 @@ def _scaled_squares(distribution: Distribution) -> list[tuple[str, FloatArray]]:
     ordinary = (variance > ORDINARY[0] ** 2) & (variance < ORDINARY[1] ** 2)
     none = np.zeros(variance.shape)
     if ordinary.all():
-        return [(RMS_NAMES[0], none), (RMS_NAMES[1], variance), (RMS_NAMES[2], none)]
+        return none, variance, none
     deviation = _deviation(distribution)
     large, small = ~ordinary & (deviation > 1), ~ordinary & (deviation <= 1)
-    return [
-        (RMS_NAMES[0], np.where(large, np.ldexp(deviation, LARGE_POWER), 0.0) ** 2),
-        (RMS_NAMES[1], np.where(ordinary, variance, 0.0)),
-        (RMS_NAMES[2], np.where(small, np.ldexp(np.minimum(deviation, 1.0), SMALL_POWER), 0.0) ** 2),
-    ]
+    return (
+        np.where(large, np.ldexp(deviation, LARGE_POWER), 0.0) ** 2,
+        np.where(ordinary, variance, 0.0),
+        np.where(small, np.ldexp(np.minimum(deviation, 1.0), SMALL_POWER), 0.0) ** 2,
+    )
 
 
 def _deviation(distribution: Distribution) -> FloatArray:

@@ -22,8 +22,9 @@ from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.scipy_distribution import ScipyDistribution
+from calibrant.ranking.counting import weighted_sum
 
-BLOCK = 1 << 20  # draws that are looked at together
+BLOCK = 1 << 20  # draws that are processed together
 NAME = "contraction"
 WEIGHT = f"{NAME} weight"
 LARGEST_OUTCOME_VARIANCE = 1e100  # against which a predictive variance beyond float64 is as good as infinite
@@ -94,20 +95,26 @@ def _moments(rows: DistributionRows) -> Moments:
         raise NotApplicableError(
             f"{type(rows.distribution).__name__} has no variance in at least one row, so no contraction"
         )
-    named = {WEIGHT: rows.w, **_columns("y", rows.y), **_columns("variance", variance)}
+    named = {WEIGHT: rows.w, **named_columns(f"{NAME} y", rows.y), **named_columns(f"{NAME} variance", variance)}
     return Moments.of(named, rows.w if is_unit(rows.w) else np.sqrt(rows.w))
 
 
-def _columns(what: str, values: FloatArray) -> dict[str, FloatArray]:
+def named_columns(name: str, values: FloatArray) -> dict[str, FloatArray]:
+    """Return values (n,) under their name, or the columns of (n, C) under the name and their numbers."""
     if values.ndim == 1:
-        return {f"{NAME} {what}": values}
-    return {f"{NAME} {what}[column {k}]": column for k, column in enumerate(values.T)}
+        return {name: values}
+    return {f"{name}[column {k}]": column for k, column in enumerate(values.T)}
+
+
+def column_names(summary: Moments, name: str) -> list[str]:
+    """Return the names that `named_columns` gave."""
+    return [other for other in summary.names if other.startswith(f"{name}[column ")] or [name]
 
 
 def _contraction(summary: Moments, options: NoOptions) -> float | FloatArray:
-    held = [name for name in summary.names if name.startswith(f"{NAME} variance[column ")]
-    found = [_of_column(summary, name) for name in held or [f"{NAME} variance"]]
-    return np.array(found) if held else found[0]
+    names = column_names(summary, f"{NAME} variance")
+    found = [_of_column(summary, name) for name in names]
+    return found[0] if names == [f"{NAME} variance"] else np.array(found)
 
 
 def _of_column(summary: Moments, name: str) -> float:
@@ -241,8 +248,7 @@ def mean_of(distribution: Distribution) -> FloatArray:
     if isinstance(distribution, ScipyDistribution):
         return np.asarray(distribution.dist.mean(*distribution.args, **distribution.kwds), dtype=np.float64)
     if isinstance(distribution, Mixture):
-        means = [mean_of(part) for part in distribution.components]
-        return _weighted(distribution, means)
+        return weighted_sum(distribution, [mean_of(part) for part in distribution.components])
     raise _unknown(distribution)
 
 
@@ -267,9 +273,8 @@ def variance_of(distribution: Distribution) -> FloatArray:
         return np.asarray(distribution.dist.var(*distribution.args, **distribution.kwds), dtype=np.float64)
     if isinstance(distribution, Mixture):
         centre = mean_of(distribution)
-        return _weighted(
-            distribution, [variance_of(part) + (mean_of(part) - centre) ** 2 for part in distribution.components]
-        )
+        parts = [variance_of(part) + (mean_of(part) - centre) ** 2 for part in distribution.components]
+        return weighted_sum(distribution, parts)
     raise _unknown(distribution)
 
 
@@ -289,16 +294,8 @@ def covariance_of(distribution: Distribution) -> FloatArray:
         parts = [
             covariance_of(c) + g[:, :, None] * g[:, None, :] for c, g in zip(distribution.components, gaps, strict=True)
         ]
-        return _weighted(distribution, parts)
+        return weighted_sum(distribution, parts)
     raise _unknown(distribution)
-
-
-def _weighted(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
-    shape = (distribution.n,) + (1,) * (parts[0].ndim - 1)
-    total = np.zeros(parts[0].shape)
-    for part, weight in zip(parts, distribution.weights.T, strict=True):
-        total += weight.reshape(shape) * part
-    return total
 
 
 def _refuse_one_draw(distribution: Samples) -> None:

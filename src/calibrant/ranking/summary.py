@@ -24,9 +24,9 @@ from calibrant.inputs.groups import Label, RowLabels, label_order, read_row_labe
 from calibrant.inputs.options import check_choice, check_count
 from calibrant.ranking.counting import Ranked, column_names, legendre
 
-MOST_RANK_POINTS = 1000
-FEWEST_CELLS = 100
-MOST_COUNTS = 1 << 27  # counts that are held, a gigabyte
+MAX_RANK_POINTS = 1000
+MIN_CELLS = 100
+MAX_COUNTS = 1 << 27  # counts in a summary, a gigabyte
 COVARIATE_POLYNOMIALS = 2  # a shift and a spread that depend on covariates
 
 
@@ -49,6 +49,9 @@ class Ranks(Summary):
     >>> (summary + summary).n
     8
     """
+
+    COUNTS = ("counts", "tied")
+    POSITIVE = ("weight", "weight2")
 
     counts: NDArray[np.int64]  # (M + 1, C)
     weight: FloatArray  # (M + 1, C), sums of the weights
@@ -74,18 +77,15 @@ class Ranks(Summary):
         self._check_parts()
 
     def _check_values(self) -> None:
-        """Refuse counts and weights that no rows have."""
-        whole = all(table.dtype == np.int64 and (table >= 0).all() for table in (self.counts, self.tied))
+        """Refuse counts, names and flags that no rows have."""
         n = self.counts.sum(axis=0)
-        if not whole or (n != n[:1]).any() or (self.tied > n).any() or (self.names and self.M < 1):
-            raise SummaryError("Ranks must be whole numbers of the same rows in every column, at least 0, with M >= 1")
-        if not all(np.isfinite(table).all() and (table >= 0).all() for table in (self.weight, self.weight2)):
-            raise SummaryError("the weights of Ranks must be finite and at least 0")
-        if not all(isinstance(name, str) for name in self.names) or len(set(self.names)) != self.C:
-            raise SummaryError("the names of Ranks must be different texts")
-        flags = (self.single, self.cells, self.outward)
-        if type(self.names) is not tuple or not all(type(flag) is bool for flag in flags):
-            raise SummaryError("the names of Ranks must be a tuple, and single, cells and outward True or False")
+        if (n != n[:1]).any() or (self.tied > n).any() or (self.names and self.M < 1):
+            raise SummaryError("Ranks must be of the same rows in every column, with M >= 1")
+        texts = type(self.names) is tuple and all(isinstance(name, str) for name in self.names)
+        if not texts or len(set(self.names)) != self.C:
+            raise SummaryError("the names of Ranks must be a tuple of different texts")
+        if not all(type(flag) is bool for flag in (self.single, self.cells, self.outward)):
+            raise SummaryError("single, cells and outward of Ranks must be True or False")
 
     def _check_parts(self) -> None:
         """Refuse groups, covariates and exchanged counts that belong to other rows."""
@@ -104,7 +104,7 @@ class Ranks(Summary):
         for other in self.exchanged:
             if other.tables.shape[1:] != self.counts.shape or other.n != self.n:
                 raise SummaryError("the exchanged counts of Ranks must belong to the same rows and columns")
-        if len(self.covariates) > 1 or len(self.exchanged) > 1:
+        if max(len(self.covariates), len(self.exchanged)) > 1:
             raise SummaryError("Ranks must have one set of covariates and of exchanged counts at most")
 
     @classmethod
@@ -184,13 +184,14 @@ class Ranks(Summary):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
         """Build from decoded values, reading the optional parts."""
-        parts: dict[str, type[Summary]] = {
+        kinds: dict[str, type[Summary]] = {
             "groups": Ranks,
             "covariates": CovariateMoments,
             "exchanged": ExchangedCounts,
         }
-        read = {name: tuple(kind.from_bytes(part) for part in values.get(name, ())) for name, kind in parts.items()}
-        return super()._checked({**values, **{name: part for name, part in read.items() if name in values}})
+        for name in kinds.keys() & values.keys():
+            values[name] = tuple(kinds[name].from_bytes(part) for part in values[name])
+        return super()._checked(values)
 
     def merged(self, other: Self) -> Self:
         """Add up rank by rank, and part by part."""
@@ -245,7 +246,7 @@ class Ranks(Summary):
 
     @property
     def points(self) -> NDArray[np.int64]:
-        """The ranks j at which #{rank < j} is looked at."""
+        """The ranks j at which #{rank < j} is evaluated."""
         return rank_points(self.n, self.M, cells=self.cells)
 
     @property
@@ -280,13 +281,12 @@ def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
     """
     m = M + 1
     if cells:
-        K = max(k for k in range(1, m + 1) if m % k == 0 and k <= max(n, FEWEST_CELLS))
+        K = max(k for k in range(1, m + 1) if m % k == 0 and k <= max(n, MIN_CELLS))
         return np.arange(1, K) * (m // K)
-    if m <= MOST_RANK_POINTS:
+    if m <= MAX_RANK_POINTS:
         return np.arange(1, m)
-    return np.unique(
-        (2 * np.arange(1, MOST_RANK_POINTS) * m + MOST_RANK_POINTS) // (2 * MOST_RANK_POINTS)
-    )  # i m/1000, rounded
+    i, K = np.arange(1, MAX_RANK_POINTS), MAX_RANK_POINTS
+    return np.unique((2 * i * m + K) // (2 * K))  # i m/1000, rounded
 
 
 def _sums(columns: NDArray[np.int64], values: FloatArray, m: int) -> FloatArray:
@@ -300,9 +300,9 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
             f"ranks must be whole numbers of shape (n,) or (n, C); got shape {array.shape} of type {array.dtype}. "
             "Ranks divided by M are not ranks: pass what ranks(y, samples) returns"
         )
-    if (M + 1) * (array.size // len(array)) > MOST_COUNTS:
+    if (M + 1) * (array.size // len(array)) > MAX_COUNTS:
         raise InputError(
-            f"M must be at most {MOST_COUNTS:,} over the number of columns, as each rank is counted; got {M:,}"
+            f"M must be at most {MAX_COUNTS:,} over the number of columns, as each rank is counted; got {M:,}"
         )
     bad = (array < 0) | (array > M)
     if bad.any():

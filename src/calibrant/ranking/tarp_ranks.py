@@ -18,14 +18,13 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.covariates import read_covariates
 from calibrant.ranking.effects import check_rng
-from calibrant.ranking.members import Members, Scale, Score, check_scale, coordinate_scale, member_ranks
+from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
 from calibrant.ranking.summary import covariate_columns
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 FOLDS = 3
 SMALLEST_SQUARE = 1e-290  # that is still exact in float64
 NEVER = -(1 << 20)  # an exponent below that of every number
-DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
 References: TypeAlias = (
     Literal["covariates", "other"] | ArrayLike | Callable[[NDArray[Any] | None, np.random.Generator], ArrayLike] | None
 )

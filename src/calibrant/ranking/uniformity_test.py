@@ -15,36 +15,28 @@ from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import read_row_labels
-from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.counting import Forecast, legendre, marginal_ranks
 from calibrant.ranking.effects import (
     BLOCK,
-    CORRECTIONS,
-    SMALLEST_PVALUE,
     Found,
     Multiplicity,
     RankTestOptions,
-    adjusted,
-    adjusted_result,
+    ResampledTestOptions,
     band_test,
     bin_counts,
     check_bins,
     chi2,
-    count_ranks,
     enter_rank_test,
     is_large,
     number_of_bins,
-    own_stream,
     rank_bins,
     rank_effect,
-    ranks_in_words,
-    refuse_unequal_weights,
-    shaped,
+    stream_after_ties,
 )
 from calibrant.ranking.summary import Ranks
 
-FEWEST_GROUP_ROWS = 20  # rows of a group that is tested
+MIN_GROUP_ROWS = 20  # rows of a group that is tested
 ROWS_FOR_LIMIT = 50  # rows below which the null distribution of the smooth statistic is simulated
 
 
@@ -134,15 +126,12 @@ def _count_by_group(rows: DistributionRows | QuantileRows | CdfRows, options: Un
     return Ranks.of_ranked(found, rows.w, labels=labels)
 
 
-def _band_result(ranks: Ranks, options: UniformityOptions) -> TestResult:
-    refuse_unequal_weights("uniformity_test", ranks)
-    if ranks.groups:
-        return _grouped(ranks, options.multiplicity)
-    if options.groups is not None:
+def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> Found:
+    if options.groups is not None and not ranks.groups:
         raise InputError(
             "groups cannot be given with Ranks that were counted without them; pass Ranks.of(ranks, M, groups=...)"
         )
-    return adjusted_result(ranks, band_found(ranks), options.multiplicity)
+    return _groups_found(ranks) if ranks.groups else band_found(ranks)
 
 
 def band_found(ranks: Ranks) -> Found:
@@ -152,46 +141,26 @@ def band_found(ranks: Ranks) -> Found:
     return Found(found.gamma, found.pvalue, words, {"where": found.where}, {})
 
 
-def _grouped(ranks: Ranks, multiplicity: Multiplicity) -> TestResult:
-    """Return exact p-values per group and column, adjusted over all of them; small groups are listed and not tested."""
-    groups, single = ranks.groups, ranks.single
+def _groups_found(ranks: Ranks) -> Found:
+    """Return γ and its exact p-value for each group and column; small groups are listed and not tested."""
+    groups = ranks.groups
     gamma, raw, where = np.full((3, len(groups), ranks.C), np.nan)
     for g, part in enumerate(groups):
-        if part.n >= FEWEST_GROUP_ROWS:
+        if part.n >= MIN_GROUP_ROWS:
             gamma[g], raw[g], where[g] = band_test(part)
     if np.isnan(raw).all():
         raise NotApplicableError(
-            f"no group has the {FEWEST_GROUP_ROWS} rows that its test needs; the largest has "
+            f"no group has the {MIN_GROUP_ROWS} rows that its test needs; the largest has "
             f"{max(part.n for part in groups)}. Use fewer, larger groups"
         )
-    raw = np.maximum(raw, SMALLEST_PVALUE)
-    effects = [rank_effect(part) for part in groups]
-    untested = sum(part.n < FEWEST_GROUP_ROWS for part in groups)
+    rows = np.array([part.n for part in groups])
+    untested = np.count_nonzero(rows < MIN_GROUP_ROWS)
     few = f", {untested} of them too small to be tested" if untested else ""
-    return TestResult(
-        statistic=shaped(gamma, single),
-        pvalue=shaped(adjusted(raw, multiplicity), single),
-        estimate=tuple(
-            shaped(np.stack([getattr(effect, name) for effect in effects]), single) for name in ("shift", "spread")
-        ),
-        method=(
-            f"curve of the ranks against its simultaneous band, in each of {len(groups):,} groups{few}; exact; "
-            f"{ranks_in_words(ranks)}; {np.count_nonzero(~np.isnan(raw))} p-values, {CORRECTIONS[multiplicity]}"
-        ),
-        n=ranks.n,
-        details={
-            "groups": ranks.labels,
-            "rows": np.array([part.n for part in groups]),
-            "names": ranks.names,
-            "pvalue_each": shaped(raw, single),
-            "where": shaped(where, single),
-            "M": ranks.M,
-            "tied": shaped(ranks.tied, single),
-        },
-    )
+    words = f"curve of the ranks against its simultaneous band, in each of {len(groups):,} groups{few}; exact"
+    return Found(gamma, raw, words, {"where": where}, {"groups": ranks.labels, "rows": rows})
 
 
-UNIFORMITY_TEST = enter_rank_test(uniformity_test, UniformityOptions, _count_by_group, _band_result)
+UNIFORMITY_TEST = enter_rank_test(uniformity_test, UniformityOptions, _uniformity_found, summarise=_count_by_group)
 
 
 @public
@@ -245,22 +214,7 @@ def rank_smooth_test(
     >>> rank_smooth_test(Ranks.of([0] * 40 + [1] * 60, M=1)).statistic
     4.0
     """
-    return SMOOTH_TEST(y, prediction, SmoothOptions(multiplicity, rng, resamples), weights=weights)
-
-
-@dataclass(frozen=True)
-class SmoothOptions(RankTestOptions):
-    """The options of `rank_smooth_test`."""
-
-    resamples: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("resamples", self.resamples)
-
-
-def _smooth_result(ranks: Ranks, options: SmoothOptions) -> TestResult:
-    return adjusted_result(ranks, smooth_found(ranks, options.resamples, options.rng), options.multiplicity)
+    return SMOOTH_TEST(y, prediction, ResampledTestOptions(multiplicity, rng, resamples), weights=weights)
 
 
 def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> Found:
@@ -272,7 +226,7 @@ def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> Found:
     rows = float(ranks.weight[:, 0].sum() ** 2 / ranks.weight2[:, 0].sum())
     columns, shared = {"Z": Z}, {"dof": K}
     if rows < ROWS_FOR_LIMIT and ranks.has_equal_weights:
-        p = _simulated_pvalues(S, ranks.n, ranks.M, resamples, own_stream(rng))
+        p = _simulated_pvalues(S, ranks.n, ranks.M, resamples, stream_after_ties(rng))
         return Found(S, p, f"smooth test of {K} polynomials; {resamples:,} simulated sets of ranks", columns, shared)
     words = f"smooth test of {K} polynomials; chi-square limit with {K} degree{'s' if K > 1 else ''} of freedom"
     if rows < ROWS_FOR_LIMIT:
@@ -291,7 +245,12 @@ def _simulated_pvalues(S: FloatArray, n: int, M: int, B: int, rng: np.random.Gen
     return np.asarray(resampled_pvalue(extreme, B))
 
 
-SMOOTH_TEST = enter_rank_test(rank_smooth_test, SmoothOptions, count_ranks, _smooth_result)
+SMOOTH_TEST = enter_rank_test(
+    rank_smooth_test,
+    ResampledTestOptions,
+    lambda ranks, options: smooth_found(ranks, options.resamples, options.rng),
+    weighted=True,
+)
 
 
 @public
@@ -336,26 +295,18 @@ def rank_chi2_test(
     >>> rank_chi2_test(Ranks.of([0] * 40 + [1] * 60, M=1)).statistic
     4.0
     """
-    return CHI2_TEST(y, prediction, Chi2Options(multiplicity, rng, bins, resamples), weights=weights)
+    return CHI2_TEST(y, prediction, Chi2Options(multiplicity, rng, resamples, bins), weights=weights)
 
 
 @dataclass(frozen=True)
-class Chi2Options(RankTestOptions):
+class Chi2Options(ResampledTestOptions):
     """The options of `rank_chi2_test`."""
 
     bins: int | None
-    resamples: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_bins(self.bins)
-        check_count("resamples", self.resamples)
-
-
-def _chi2_result(ranks: Ranks, options: Chi2Options) -> TestResult:
-    refuse_unequal_weights("rank_chi2_test", ranks)
-    found = chi2_found(ranks, options.bins, options.resamples, options.rng)
-    return adjusted_result(ranks, found, options.multiplicity)
 
 
 def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) -> Found:
@@ -370,4 +321,8 @@ def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) 
     return Found(T, p, f"histogram of {k} bins (Pearson); {how}", {"counts": counts}, shared)
 
 
-CHI2_TEST = enter_rank_test(rank_chi2_test, Chi2Options, count_ranks, _chi2_result)
+CHI2_TEST = enter_rank_test(
+    rank_chi2_test,
+    Chi2Options,
+    lambda ranks, options: chi2_found(ranks, options.bins, options.resamples, options.rng),
+)

@@ -39,7 +39,7 @@ class RankEntry(Entry[OptionsT, RankArray]):
 
     def of_summary(self, summary: Summary, options: OptionsT) -> RankArray:
         """Refuse a summary."""
-        raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer holds the single rows")
+        raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer contains the single rows")
 
 
 def public_ranks(verb: Callable[P, RankArray]) -> Callable[P, RankArray]:

@@ -69,17 +69,17 @@ def element_names(name: str, labels: Sequence[Iterable[Any]]) -> list[str]:
 
 
 def numbers(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of numbers from whatever holds them."""
+    """Return an array of numbers from any container of them."""
     array = as_array(values, name=name)
     if array.dtype.kind not in "iuf":
-        raise InputError(f"{name} must hold numbers; got values of type {array.dtype}")
+        raise InputError(f"{name} must contain numbers; got values of type {array.dtype}")
     return array
 
 
 def refuse_unknown(name: str, known: Iterable[str], place: str, remedy: str) -> InputError:
     """Return the error for a variable that is not where it should be."""
     listed = ", ".join(shown(other) for other in list(known)[:12]) or "nothing"
-    return InputError(f"{place} has no variable {shown(name)}; it holds {listed}. {remedy}")
+    return InputError(f"{place} has no variable {shown(name)}; it has {listed}. {remedy}")
 
 
 def from_sbi(draws: Any, theta: Any, *, log_density: Any = None, names: Sequence[str] | None = None) -> Drawn:
@@ -127,7 +127,7 @@ def _names(names: Sequence[str] | None, D: int) -> Sequence[str]:
     if names is None:
         return element_names("theta", [range(D)] if D > 1 else [])
     if isinstance(names, str) or len(names) != D:
-        raise InputError(f"names must hold one name for each of the {D} parameters; got {names!r}")
+        raise InputError(f"names must be one name for each of the {D} parameters; got {names!r}")
     return list(names)
 
 
@@ -191,7 +191,7 @@ def from_bayesflow(
             )
     wanted = list(samples) if variables is None else [variables] if isinstance(variables, str) else list(variables)
     if not wanted:
-        raise InputError("samples holds no variables; pass what workflow.sample(...) returned")
+        raise InputError("samples has no variables; pass what workflow.sample(...) returned")
     return joined([_variable(name, samples, targets) for name in wanted])
 
 

@@ -28,8 +28,8 @@ def from_arviz(
     Parameters
     ----------
     data
-        An ``InferenceData``, a ``DataTree``, one of their groups (a ``Dataset``), or what ``arviz.extract`` returns:
-        one case, or with `case` all of them; or a list of such objects, one for each case.
+        A list with an object for each case: an ``InferenceData``, a ``DataTree``, one of their groups (a ``Dataset``),
+        or what ``arviz.extract`` returns. Or one such object for all cases, with `case`.
     truth
         The true values: a mapping or group from names to arrays of shape (n, ...), one value for each case, or a list
         of mappings, one for each case. For one case the first axis may be left out. A group with chains and draws, such
@@ -39,7 +39,8 @@ def from_arviz(
     group
         Where the draws are; ``"posterior"`` if not given.
     case
-        The dimension that counts the cases, such as ``"obs_id"`` of a posterior predictive.
+        The dimension of one object that counts the cases, such as ``"obs_id"`` of a posterior predictive. One object
+        without it is refused, as it would be read as a single row; a single case is ``from_arviz([data], truth)``.
 
     Returns
     -------
@@ -69,7 +70,17 @@ def from_arviz(
     if not objects:
         raise InputError("data is an empty list; at least one case is needed")
     wanted = _wanted(variables, truth, objects[0])
+    if not several and case is None:
+        raise InputError(_without_cases([objects[0][name] for name in wanted if name in objects[0]]))
     return joined([_variable(name, objects, truth, case) for name in wanted])
+
+
+def _without_cases(variables: Sequence[Any]) -> str:
+    """Say how one object is read, as cases along a dimension or as a single case."""
+    axes = dict.fromkeys(str(axis) for array in variables for axis in array.dims if axis not in SAMPLE_AXES)
+    along = f"Name the dimension that counts the cases, one of {', '.join(map(shown, axes))}: "
+    calls = f"{along}from_arviz(data, truth, case={next(iter(axes))!r}). " if axes else ""
+    return f"one object would be one row. {calls}For a single case pass a list: from_arviz([data], truth)"
 
 
 def _group(data: Any, group: str | None) -> Mapping[str, Any]:
@@ -112,7 +123,7 @@ def _wanted(variables: str | Sequence[str] | None, truth: Any, held: Mapping[str
 
 
 def _named(truth: Any) -> Mapping[str, Any] | None:
-    """Return the truth by name of variable, that of the first case if there is a list; None of a plain array."""
+    """Return the truth by name of variable, that of the first case if there is a list; None for a plain array."""
     first = truth[0] if isinstance(truth, (list, tuple)) and truth else truth
     if is_labelled(first):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,14 @@ from calibrant.ranking.failures import NONE, UNINFORMATIVE, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
-from calibrant.ranking.uniformity_test import FEWEST_GROUP_ROWS as FEWEST
-from calibrant.ranking.uniformity_test import uniformity_test
+from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
 from calibrant.ranking.verbs import RankEntry
 
-MOST_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
+MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 
 
-class Look(NamedTuple):
-    """One look at all rows: its ranks, if it has some of its own, and its test."""
+class RankCheck(NamedTuple):
+    """One test of all rows: what is tested, its ranks where it has a set of its own, and what came out."""
 
     name: str
     label: str
@@ -46,7 +45,7 @@ class Look(NamedTuple):
 
     @property
     def measurement(self) -> Measurement:
-        """The look as a line of the table."""
+        """The check as a line of the table."""
         return Measurement(self.name, self.label, self.statistic, pvalue=self.pvalue, method=self.method)
 
 
@@ -64,74 +63,72 @@ def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
     return Ranks.of_ranked(found, rows.w)
 
 
-def marginal_look(ranks: Ranks) -> Look:
+def marginal_check(ranks: Ranks) -> RankCheck:
     """Return the test of all coordinates, by the one that is off most."""
     found = uniformity_test(ranks)
     gamma, p = np.atleast_1d(found.statistic), np.atleast_1d(found.pvalue)
     worst = "" if ranks.C == 1 else f", worst of {ranks.C:,} coordinates"
     label = f"smallest tail γ of the curve of ranks{worst}"
-    return Look("uniformity_test", label, ranks, float(gamma.min()), float(p.min()), found.method)
+    return RankCheck("uniformity_test", label, ranks, float(gamma.min()), float(p.min()), found.method)
 
 
-def joint_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], list[str]]:
-    """Return the looks at vectors as a whole, and what was left out."""
-    distribution = rows.distribution
-    if not isinstance(distribution, Samples):
-        return [], []
-    looks, missing = [], []
+def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:
+    """Return the checks of vectors as a whole, and what was left out."""
+    distribution = cast(Samples, rows.distribution)
+    checks, missing = [], []
     D = distribution.shape[0] if distribution.shape else 1
     if setting.log_density_y is not None and distribution.finite:
-        looks.append(_look(ENERGY_RANKS, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
+        checks.append(_check(ENERGY_RANKS, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
     elif distribution.log_densities is not None:
         missing.append("The densities of the draws are not used: pass log_density_y=, that of the outcomes.")
     if D < 2:
-        return looks, missing
+        return checks, missing
     if not distribution.finite:
-        return looks, [*missing, "Coordinates are not judged together: some draws are infinite."]
-    if not looks and rows.n * distribution.M**2 * D <= MOST_PAIRS:
-        looks.append(_look(JOINT_RANKS, "ranks by mean distance", rows, setting, method="mean_distance"))
-    elif not looks:
+        return checks, [*missing, "Coordinates are not tested together: some draws are infinite."]
+    if not checks and rows.n * distribution.M**2 * D <= MAX_PAIRS:
+        checks.append(_check(JOINT_RANKS, "ranks by mean distance", rows, setting, method="mean_distance"))
+    elif not checks:
         missing.append(
             "Ranks by mean distance are left out: their time grows with the square of the draws. "
             "Pass fewer, such as draws[:, ::10]."
         )
-    looks.append(_look(JOINT_RANKS, "ranks by average rank", rows, setting, method="average"))
-    return looks, missing
+    checks.append(_check(JOINT_RANKS, "ranks by average rank", rows, setting, method="average"))
+    return checks, missing
 
 
-def _look(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> Look:
+def _check(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> RankCheck:
     found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
     ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
     test = band_test(ranks)
     name = f"{ranking.name}.{options['method']}" if "method" in options else ranking.name
     method = "curve of the ranks against its simultaneous band; exact"
-    return Look(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
+    return RankCheck(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
 
 
-def conditional_looks(rows: DistributionRows, setting: Setting) -> tuple[list[Look], list[str]]:
-    """Return the looks at ranks against covariates, and what did not apply."""
+def conditional_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:
+    """Return the checks of ranks against covariates, and what did not apply."""
     x = setting.covariates
     if x is None:
         return [], []
-    looks, missing = [], []
+    checks, missing = [], []
     try:
         found = rank_score_test(Ranks.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x=x))
         pvalues = np.atleast_1d(found.pvalue)
         statistic, p = float(np.atleast_1d(found.statistic)[pvalues.argmin()]), float(pvalues.min())
-        looks.append(Look("rank_score_test", "ranks against covariates", None, statistic, p, found.method, True))
+        checks.append(RankCheck("rank_score_test", "ranks against covariates", None, statistic, p, found.method, True))
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
-    if isinstance(rows.distribution, Samples) and rows.distribution.finite:
+    if cast(Samples, rows.distribution).finite:
         try:
-            looks.append(_look(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x))
+            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
-    return looks, missing
+    return checks, missing
 
 
-def together(looks: list[Look]) -> Ranks | None:
-    """Return the ranks of several looks as columns of one summary."""
-    parts = [look.ranks for look in looks if look.ranks is not None]
+def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
+    """Return the ranks of several checks as columns of one summary."""
+    parts = [check.ranks for check in checks if check.ranks is not None]
     if not parts:
         return None
 
@@ -148,56 +145,56 @@ CALM_FAILURES = (NONE, UNINFORMATIVE)
 
 
 def sample_verdict(
-    explained: Explanation, marginal: Look, joint: list[Look], conditional: list[Look], setting: Setting
+    explained: Explanation,
+    marginal: RankCheck,
+    joint: list[RankCheck],
+    conditional: list[RankCheck],
+    setting: Setting,
 ) -> Verdict:
-    """Return the verdict on draws: every look counts, and all of them together keep the level.
+    """Return the verdict on draws: every check counts, and all of them together keep the level.
 
     `explained` says what is wrong with each coordinate at the level that this leaves to it.
     """
-    looks = [marginal, *joint, *conditional]
-    tests = len(looks) * setting.families
-    p = min(1.0, tests * min(look.pvalue for look in looks))
+    checks = [marginal, *joint, *conditional]
+    tests = len(checks) * setting.families
+    p = min(1.0, tests * min(check.pvalue for check in checks))
+    uninformative = _uninformative(explained)
     if p < 1 - setting.level:
-        sentences = [
-            *_of_coordinates(explained),
-            *_of_whole(joint, tests, explained, setting),
-            *_of_covariates(conditional, joint, tests, explained, setting),
-            *_uninformative(explained),
-        ]
-        return Verdict("miscalibrated", f"These draws are not calibrated ({pvalue_words(p)}).", tuple(sentences))
-    seen = explained.smallest_spread
-    idle = _uninformative(explained)
-    if seen <= NOTABLE_SPREAD:
-        return Verdict(
-            "no evidence",
-            f"No evidence of miscalibration in these draws ({pvalue_words(p)}).",
-            (
-                *idle,
-                f"A spread that is wrong by {percent(seen - 1)} would have been found 4 times in 5 with this many "
-                "rows. That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
-            ),
+        whole, covariates = (
+            [check for check in some if tests * check.pvalue < 1 - setting.level] for some in (joint, conditional)
         )
+        sentences = _of_coordinates(explained)
+        if whole:
+            vectors = not isinstance(explained.sentence, str)
+            sentences.append(_of_whole(whole, each_is_right=vectors and not sentences))
+        if covariates and not sentences:  # other errors make these ranks uneven too
+            sentences.append(_of_covariates(covariates))
+        title = f"These draws are not calibrated ({pvalue_words(p)})."
+        return Verdict("miscalibrated", title, (*sentences, *uninformative))
+    visible = explained.smallest_spread
+    if visible <= NOTABLE_SPREAD:
+        power = (
+            f"A spread that is wrong by {percent(visible - 1)} would have been found 4 times in 5 with this many rows. "
+            "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen."
+        )
+        title = f"No evidence of miscalibration in these draws ({pvalue_words(p)})."
+        return Verdict("no evidence", title, (*uninformative, power))
+    few = f"rows to tell ({explained.n:,}" if explained.M > 1 else "draws to tell (1 per row"
     return Verdict(
-        "cannot tell",
-        f"There are too few {'rows' if explained.M > 1 else 'draws'} to tell ({_size(explained)}; {pvalue_words(p)}).",
-        (*idle, _unseen(explained)),
+        "cannot tell", f"There are too few {few}; {pvalue_words(p)}).", (*uninformative, _low_power(explained))
     )
 
 
-def _size(explained: Explanation) -> str:
-    return f"{explained.n:,}" if explained.M > 1 else "1 per row"
-
-
-def _unseen(explained: Explanation) -> str:
+def _low_power(explained: Explanation) -> str:
     """Say what so few rows could have shown."""
-    seen = explained.smallest_spread
-    if math.isnan(seen):
+    visible = explained.smallest_spread
+    if math.isnan(visible):
         return "One draw per row shows no error of the spread, however many rows there are."
-    if seen == math.inf:
+    if visible == math.inf:
         return "No error of the spread would have been found 4 times in 5: collect more rows, or more draws per row."
-    needed = rows_needed(explained.n * (math.log(seen) / math.log(NOTABLE_SPREAD)) ** 2)
+    needed = rows_needed(explained.n * (math.log(visible) / math.log(NOTABLE_SPREAD)) ** 2)
     return (
-        f"Only a spread that is wrong by a factor of {seen:.2g} would have been found 4 times in 5. "
+        f"Only a spread that is wrong by a factor of {visible:.2g} would have been found 4 times in 5. "
         f"To see {percent(NOTABLE_SPREAD - 1)}, collect about {needed:,} rows."
     )
 
@@ -208,54 +205,40 @@ def _of_coordinates(explained: Explanation) -> list[str]:
         return [] if explained.failure in CALM_FAILURES else [explained.sentence]
     off = [c for c in range(len(explained.names)) if explained.failure[c] not in CALM_FAILURES]
     off.sort(key=lambda c: float(explained.pvalue[c]))  # type: ignore[index]
-    said = [f"{_named(explained.names[c])}: {explained.sentence[c]}" for c in off[:NAMED]]
+    names = [f"Coordinate {name}" if name.isdigit() else name for name in explained.names]
     more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
-    return [*said, *more]
+    return [*(f"{names[c]}: {explained.sentence[c]}" for c in off[:NAMED]), *more]
 
 
-def _of_whole(joint: list[Look], tests: int, explained: Explanation, setting: Setting) -> list[str]:
-    off = [look for look in joint if tests * look.pvalue < 1 - setting.level]
-    if not off:
-        return []
-    alone = isinstance(explained.sentence, str) or not _of_coordinates(explained)
-    listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
-    if alone and not isinstance(explained.sentence, str):
-        return [f"Each coordinate is right alone; their dependence is wrong ({listed})."]
-    return [f"The whole is off as well ({listed}); correct single coordinates first."]
+def _of_whole(off: list[RankCheck], *, each_is_right: bool) -> str:
+    if each_is_right:
+        return f"Each coordinate is right alone; their dependence is wrong ({_listed(off)})."
+    return f"The whole is off as well ({_listed(off)}); correct single coordinates first."
 
 
-def _of_covariates(
-    conditional: list[Look], joint: list[Look], tests: int, explained: Explanation, setting: Setting
-) -> list[str]:
-    """Say that covariates were not used well; nothing where other errors make these ranks uneven too."""
+def _of_covariates(off: list[RankCheck]) -> str:
+    if any(check.ranks is None for check in off):
+        return (
+            f"What was known of a row predicts where its outcome falls among the draws ({_listed(off)}): it was not "
+            "used well."
+        )
+    return f"Outcomes are not as far from what the covariates predict as the draws are ({_listed(off)})."
 
-    def found(looks: list[Look]) -> list[Look]:
-        return [look for look in looks if tests * look.pvalue < 1 - setting.level]
 
-    off = found(conditional)
-    if not off or _of_coordinates(explained) or found(joint):
-        return []
-    listed = " and ".join(f"{look.label}, {pvalue_words(look.pvalue)}" for look in off)
-    if any(look.ranks is None for look in off):
-        told = "What was known of a row predicts where its outcome falls among the draws"
-        return [f"{told} ({listed}): it was not used well."]
-    return [f"Outcomes are not as far from what the covariates predict as the draws are ({listed})."]
+def _listed(checks: list[RankCheck]) -> str:
+    return " and ".join(f"{check.label}, {pvalue_words(check.pvalue)}" for check in checks)
 
 
 def _uninformative(explained: Explanation) -> list[str]:
     """Say which coordinates are calibrated and nothing more."""
-    if isinstance(explained.failure, str):
-        return [explained.sentence] if explained.failure == UNINFORMATIVE else []  # type: ignore[list-item]
+    if isinstance(explained.sentence, str):
+        return [explained.sentence] if explained.failure == UNINFORMATIVE else []
     idle = [name for name, kind in zip(explained.names, explained.failure, strict=True) if kind == UNINFORMATIVE]
     if not idle:
         return []
     listed = ", ".join(idle[:NAMED]) + (f" and {len(idle) - NAMED:,} more" if len(idle) > NAMED else "")
     calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE_SPREAD else "No"
     return [f"{calm} sharper than the marginal distribution: {listed}."]
-
-
-def _named(name: str) -> str:
-    return f"Coordinate {name}" if name.isdigit() else name
 
 
 SMALL_ERROR = 0.1  # predictive standard deviations, and of the logarithm of a spread: not worth a word
@@ -272,32 +255,26 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     for line, p in zip(lines, adjusted.tolist(), strict=True):
         line["pvalue_adjusted"] = p
     lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
-    how = {line["group"]: _how(line) for line in reversed(lines)}  # the worst line of a group speaks for it
-    columns = {name: tuple(_plain(line[name]) for line in lines) for name in lines[0]}
+    how = {line["group"]: _how(line) for line in reversed(lines)}  # the worst line of a group describes it
+    columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in lines[0]}
     if len(set(columns["coordinate"])) == 1:
         del columns["coordinate"]
     note = (
         "The exact band test of the ranks of each group"
-        f"{' and coordinate' if 'coordinate' in columns else ''}; adjusted p-values hold for all of them (Holm). "
-        f"Groups of fewer than {FEWEST} rows are not tested."
+        f"{' and coordinate' if 'coordinate' in columns else ''}; p-values are adjusted for all of them (Holm). "
+        f"Groups of fewer than {MIN_GROUP_ROWS} rows are not tested."
     )
     return Grouped(Table("groups", "Groups", columns, note), how)
 
 
 def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
-    pvalues = band_test(ranks).pvalue if ranks.n >= FEWEST else np.full(ranks.C, np.nan)
-    errors = [normal_errors(column, level) for column in ranks.counts.T]
-    return [
-        {
-            "group": group,
-            "coordinate": ranks.names[c],
-            "n": ranks.n,
-            "shift": errors[c].shift,
-            "spread": errors[c].spread,
-            "pvalue": float(pvalues[c]),
-        }
-        for c in range(ranks.C)
-    ]
+    pvalues = band_test(ranks).pvalue if ranks.n >= MIN_GROUP_ROWS else np.full(ranks.C, np.nan)
+    lines = []
+    for name, counts, p in zip(ranks.names, ranks.counts.T, pvalues.tolist(), strict=True):
+        errors = normal_errors(counts, level)
+        line = {"group": group, "coordinate": name, "n": ranks.n, "shift": errors.shift, "spread": errors.spread}
+        lines.append({**line, "pvalue": p})
+    return lines
 
 
 def _how(line: dict[str, Any]) -> str:
@@ -311,12 +288,8 @@ def _how(line: dict[str, Any]) -> str:
     return where + (", ".join(words) or "ranks uneven")
 
 
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and np.isnan(value) else value
-
-
 BLOCK = 1 << 17  # draws whose spectra are taken together
-FEWEST_DRAWS = 4  # draws, without which a lag of 1 cannot be told from the unknown mean
+MIN_DRAWS = 4  # fewer draws do not tell a lag of 1 from the unknown mean
 
 
 def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
@@ -345,7 +318,7 @@ def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
 
 def _time(draws: NDArray[Any]) -> float:
     M = int(draws.shape[1])
-    rho = _autocorrelations(draws) if M >= FEWEST_DRAWS else None
+    rho = _autocorrelations(draws) if M >= MIN_DRAWS else None
     if rho is None:
         return 1.0
     pairs = rho[: 2 * max(1, M // 6)].reshape(-1, 2).sum(axis=1)
