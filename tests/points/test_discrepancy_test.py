@@ -462,7 +462,7 @@ class TestManyKernels:
             )
 
     def test_many_rows_are_drawn(self, monkeypatch):
-        monkeypatch.setattr("calibrant.kernels.median.MOST_ROWS", 50)
+        monkeypatch.setattr("calibrant.kernels.median.MAX_MEDIAN_ROWS", 50)
         Z = rng_mmd_permutation().normal(size=(200, 2))
         few, again, other = (many_kernels(Z, rng_mmd_permutation(seed)) for seed in (0, 0, 1))
         assert few == again

@@ -241,7 +241,7 @@ CAVEAT = "Effective numbers of points depend on kernel, length scale, order and 
 def diversity_look(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> PointLook:
     """Compare the Vendi scores of all sets, with one length scale and one number of points."""
     few = {name: random_part(points, MAX_SCORED, rng) for name, points in sets.items()}
-    found = vendi_scores(few, order=ORDER, rng=rng)
+    found = vendi_scores(few, ORDER, rng)
     n, kernel = found.n, found.kernel
     measurements = tuple(
         Measurement(
