@@ -11,7 +11,7 @@ from calibrant.kernels import Exponential, Gaussian
 from calibrant.kernels.pair_sums import kernel_tile
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points import blocks as module
-from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
+from calibrant.points.blocks import PointBlocks, block_terms
 from calibrant.points.discrepancy import mmd
 from calibrant.summaries import Summary
 
@@ -172,7 +172,7 @@ def test_blocks(name, d, few, monkeypatch):
 def test_pairs(name, d, few, monkeypatch):
     monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
     y, x = sets(10, d)
-    found = linear_terms(y, x, KERNELS[name])
+    found = block_terms(y, x, KERNELS[name], 2, linear=True)
     for k in range(5):
         Z = np.stack([y[2 * k], y[2 * k + 1], x[2 * k], x[2 * k + 1]])
         K = kernel_tile(Z, KERNELS[name])(slice(0, 4), slice(0, 4))

@@ -13,14 +13,14 @@ import pytest
 
 import calibrant as cb
 from calibrant.errors import NotApplicableError
-from calibrant.points import looks, neighbour_look
+from calibrant.points import neighbour_section, sections
 from calibrant.points.comparison import compare
 
 RNG = np.random.default_rng(1)
 N, M = 160, 140
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 5.0]])
 HOSTILE = "<script>alert(1)</script>"
-B = 319  # the smallest p-value, times 4 questions and 4 looks, is 0.05
+B = 319  # the smallest p-value, times 4 questions and 4 tests, is 0.05
 
 ONE_SET = [
     "location",
@@ -186,11 +186,11 @@ class TestVerdict:
         assert dependence.startswith("Dependence: rank correlations differ: column 0 and column 1, ")
 
     def test_the_kernel_test_alone(self, monkeypatch, rng):
-        """Where no look has words, the verdict says where to look."""
+        """Where no test has words, the verdict says where to look."""
         points = rng.normal(size=(M, 2))
         points[:, 1] = points[:, 0] ** 2 - 1  # no correlation
         module = import_module("calibrant.points.comparison")
-        monkeypatch.setattr(module, "LOOKS", (looks.kernel_look,))
+        monkeypatch.setattr(module, "TESTED_SECTIONS", (sections.distance_section,))
         assert verdict(NORMAL, points).sentences == (
             "The two sets differ as a whole. No single coordinate was found to differ: compare their shapes and their "
             "dependence.",
@@ -208,7 +208,7 @@ class TestVerdict:
         )
 
     def test_the_unseen_shift_is_seen_four_times_in_five(self, right):
-        """By the normal distribution: twice two-sided, two coordinates, two questions and four looks."""
+        """By the normal distribution: twice two-sided, two coordinates, two questions and four tests."""
         shift = float(re.search(r"less than ([\d.]+) sd", right.verdict.sentences[0])[1])
         z = (2.9552 + 0.8416) * math.sqrt(1 / N + 1 / M)  # quantiles of 1 - 0.05/32 and 0.8
         assert shift == pytest.approx(z, rel=0.02)
@@ -317,7 +317,7 @@ class TestFigures:
         assert abs(view.first.mean()) < 0.01  # a constant column has no part in it
 
     def test_of_many_points_some_are_drawn(self, monkeypatch):
-        monkeypatch.setattr(looks, "MAX_SCATTERED", 50)
+        monkeypatch.setattr(sections, "MAX_SCATTERED", 50)
         view = figures(compare(REAL, RIGHT, resamples=319))["cloud"].curve
         assert (np.count_nonzero(view.set == 0), np.count_nonzero(view.set == 1)) == (50, 50)
 
@@ -451,7 +451,7 @@ class TestAwkwardSets:
 
 class TestManyPoints:
     def test_a_part_is_looked_at_and_it_says_so(self, monkeypatch):
-        for owner, name in ((looks, "MAX_PERMUTED"), (neighbour_look, "MAX_POINTS"), (looks, "MAX_SCORED")):
+        for owner, name in ((sections, "MAX_PERMUTED"), (neighbour_section, "MAX_POINTS"), (sections, "MAX_SCORED")):
             monkeypatch.setattr(owner, name, 50)
         audit = compare(REAL, RIGHT, resamples=319)
         words = "50 of 160 real and 50 of 140 generated points, drawn at random"
@@ -598,7 +598,7 @@ class TestDistributionsOfInput:
             assert other.findings.to_dict() == right.findings.to_dict()
 
     def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
-        for owner, name in ((looks, "MAX_PERMUTED"), (neighbour_look, "MAX_POINTS"), (looks, "MAX_SCATTERED")):
+        for owner, name in ((sections, "MAX_PERMUTED"), (neighbour_section, "MAX_POINTS"), (sections, "MAX_SCATTERED")):
             monkeypatch.setattr(owner, name, 50)
         one = compare(REAL, RIGHT, resamples=319)
         other = compare(REAL[::-1], RIGHT[::-1], resamples=319)

@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels import Exponential, Gaussian, Matern32
 from calibrant.kernels.point_kernels import Polynomial
-from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
+from calibrant.points.blocks import PointBlocks, block_terms
 from calibrant.points.discrepancy import mmd
 from calibrant.points.discrepancy_test import (
     MIN_BLOCKS,
@@ -230,7 +230,7 @@ class TestBlock:
 
     def test_pairs(self):
         result = mmd_test(PointBlocks.of(A, B, estimator="linear", bandwidth=1.5), method="block")
-        terms = linear_terms(A[:44], B[:44], Gaussian(1.5, "euclidean"))
+        terms = block_terms(A[:44], B[:44], Gaussian(1.5, "euclidean"), 2, linear=True)
         assert result.pvalue == pytest.approx(stats.ttest_1samp(terms, 0, alternative="greater").pvalue, rel=1e-10)
         assert "22 pairs of points of each set" in result.method
 
@@ -239,7 +239,7 @@ class TestBlock:
         chance, kernel = rng(9), Gaussian(1.7, "euclidean")
         found = []
         for _ in range(2000):
-            terms = linear_terms(chance.normal(size=(20, 2)), chance.normal(size=(20, 2)), kernel)
+            terms = block_terms(chance.normal(size=(20, 2)), chance.normal(size=(20, 2)), kernel, 2, linear=True)
             spread = float(np.square(terms - terms.mean()).sum())
             none = np.zeros((0, 2))
             summary = PointBlocks(kernel, "linear", 2, 10, float(terms.mean()), spread, none, none)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +67,7 @@ def pair_sums(
                 total[first.set, second.set] += float(k.sum() if w is None else w[first.rows] @ (k @ w[second.rows]))
         return total
 
+    found: Iterator[FloatArray]
     if multiplied:  # one tile after another, because BLAS uses threads itself
         pairs = np.stack(np.triu_indices(len(parts)), axis=1)
         found = (work(pairs[start:stop]) for start, stop in steps(len(pairs), size=1, label=LABEL))
