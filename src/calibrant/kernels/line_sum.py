@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks, on_threads
 from calibrant.inputs.arrays import FloatArray
-from calibrant.kernels.gaussian_line import gaussian_product, gaussian_sum
+from calibrant.kernels.gaussian_line import gaussian_product
 
 Shape = Literal["exponential", "matern32", "matern52", "gaussian"]
 
@@ -52,16 +52,16 @@ def line_sum(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: float)
     5.54134...
     """
     x, rows = _read(x, e)
-    if shape == "gaussian":
-        total = gaussian_sum(x, rows, lengthscale)
-    else:
-        total = np.zeros(len(rows))
+    total = np.zeros(len(rows))
 
-        def work(part: slice, points: FloatArray, own: FloatArray) -> None:
-            total[part] = (own * (2 * from_left(points, own, scale) - own)).sum(axis=-1)
+    def work(part: slice, points: FloatArray, own: FloatArray) -> None:
+        if shape == "gaussian":
+            total[part] = (own * gaussian_product(points, own, lengthscale)).sum(axis=-1)
+        else:
+            left = from_left(points, own, Scale.of(shape, lengthscale))
+            total[part] = (own * (2 * left - own)).sum(axis=-1)
 
-        scale = Scale.of(shape, lengthscale)
-        _for_each(work, x, rows)
+    _for_each(work, x, rows)
     return float(total[0]) if e.ndim == 1 else total
 
 
@@ -77,15 +77,16 @@ def line_product(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: fl
     array([1.2707, 2.1353])
     """
     x, rows = _read(x, e)
-    if shape == "gaussian":
-        return gaussian_product(x, rows, lengthscale).reshape(e.shape)
     product = np.empty(rows.shape)
 
     def work(part: slice, points: FloatArray, own: FloatArray) -> None:
-        from_right = from_left(-points[..., ::-1], own[:, ::-1], scale)[:, ::-1]
-        product[part] = from_left(points, own, scale) + from_right - own
+        if shape == "gaussian":
+            product[part] = gaussian_product(points, own, lengthscale)
+        else:
+            scale = Scale.of(shape, lengthscale)
+            right = from_left(-points[..., ::-1], own[:, ::-1], scale)[:, ::-1]
+            product[part] = from_left(points, own, scale) + right - own
 
-    scale = Scale.of(shape, lengthscale)
     _for_each(work, x, rows)
     return product.reshape(e.shape)
 
