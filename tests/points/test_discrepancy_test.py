@@ -537,18 +537,18 @@ class TestRandomSplits:
 
 
 class TestFewAgainstMany:
-    """Three zeros against 1003 ones and 997 zeros: the splits whose smaller set is all zeros have the observed MMD².
+    """Three zeros against 503 ones and 497 zeros: the splits whose smaller set is all zeros have the observed MMD².
 
     None has more: three ones against the rest are nearer to it, as it has as many ones as zeros.
     """
 
-    y, points = np.repeat([1.0, 0.0], [1003, 997])[:, None], np.zeros((3, 1))
+    y, points = np.repeat([1.0, 0.0], [503, 497])[:, None], np.zeros((3, 1))
     splits = random_splits(read_point_sets(y, points), 999, rng_mmd_permutation())
     alike = (splits.V.astype(float) @ splits.Z[:, 0] == 0)[1:]
     expected = (1 + np.count_nonzero(alike)) / 1000
 
     def test_chance(self):
-        exact = (1000 * 999 * 998) / (2003 * 2002 * 2001)  # 0.1244
+        exact = (500 * 499 * 498) / (1003 * 1002 * 1001)  # 0.1235
         assert abs(self.expected - exact) < 3 * np.sqrt(exact / 1000)
 
     @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(0.1, "l1"), Polynomial()], ids=repr)

@@ -191,32 +191,16 @@ def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -
     return np.asarray(total)
 
 
-__all__ = ["TargetMeans", "target_means"]
-
-
 def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
-    """Return the means of a target kernel under a predictive distribution.
+    """Return the means of a target kernel, of the Euclidean distance of outcomes, under a predictive distribution.
 
-    Parameters
-    ----------
-    distribution
-        One distribution per row.
-    kernel
-        A kernel of the Euclidean distance of outcomes with a number as length scale.
-    draws, rng
-        How many draws per row to take (an even number), and with which generator, where there is no other way. Where
-        there is a closed form or a quadrature rule, that is used and `draws` is not.
+    Where there is neither a closed form nor a quadrature rule, means are over an even number of draws per row.
 
-    Notes
-    -----
     Closed forms: Normal and Laplace with Gaussian and Exponential, MvNormal with Gaussian, Samples with every kernel,
     and mixtures of these. By quadrature: other distributions of real outcomes with a quantile function, with Gaussian,
     if the length scale is not far below their spread.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from calibrant.kernels import Gaussian
     >>> means = target_means(Normal([0.0, 1.0], [0.0 + 1e-9, 3**0.5]), Gaussian(1.0))
     >>> rows = np.arange(2)
     >>> means.single(rows, np.array([0.0, 1.0]))

@@ -120,18 +120,9 @@ class PointMeans(TargetMeans):
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         spectrum = self._spectrum
-        if spectrum is None or not _cross(i.shape, t.shape):
-            return self._summed(i, t)
-        line, inside = t.reshape(-1), spectrum.covers(t).reshape(-1)
-        if inside.all():
+        if spectrum is not None and _cross(i.shape, t.shape) and spectrum.covers(t).all():
             return products(self._features[i], spectrum.features(t))
-        axis = int(t.shape[0] == 1)
-        value = np.empty(np.broadcast_shapes(i.shape, t.shape))
-        for chosen, mean in ((inside, self.single), (~inside, self._summed)):
-            some = np.expand_dims(line[chosen], 1 - axis)
-            if some.size:
-                np.moveaxis(value, axis, 0)[chosen] = np.moveaxis(mean(i, some), axis, 0)
-        return value
+        return self._summed(i, t)
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z'): the mean over all pairs of points."""

@@ -67,15 +67,15 @@ def _by_panels(x: FloatArray, e: FloatArray, lengthscale: float) -> FloatArray:
     moments = np.zeros((len(e), P * NODES))
     for points, columns, basis in line.polynomials():
         moments[:, columns] += e[:, points] @ basis
-    moments, seen = moments.reshape(len(e), P, NODES), np.zeros((len(e), P, NODES))
+    sent, seen = moments.reshape(len(e), P, NODES), np.zeros((len(e), P, NODES))
     for distance, matrix in enumerate(_interactions(line.width)):
         for step in (-distance, distance) if distance else (0,):
             source = np.searchsorted(number, number + step).clip(max=P - 1)
             hit = np.flatnonzero(number[source] == number + step)
-            seen[:, hit] += moments[:, source[hit]] @ (matrix if step <= 0 else matrix.T)
-    result, seen = np.empty(e.shape), seen.reshape(len(e), -1)
+            seen[:, hit] += sent[:, source[hit]] @ (matrix if step <= 0 else matrix.T)
+    result = np.empty(e.shape)
     for points, columns, basis in line.polynomials():
-        result[:, points] = seen[:, columns] @ basis.T
+        result[:, points] = seen.reshape(len(e), -1)[:, columns] @ basis.T
     return result
 
 

@@ -30,24 +30,9 @@ def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Floa
     share the remaining places equally, so the order of the rows does not matter. Distances that differ only by rounding
     are equal.
 
-    Parameters
-    ----------
-    X
-        Points (N, d) with a mean near 0.
-    labels
-        0 or 1 for each of them.
-    Q
-        Points (rows, d) to classify.
-    k
-        Number of neighbours, at most N.
+    The points X (N, d) have a mean near 0. A share is a quotient of two whole numbers, so equal shares are equal
+    numbers.
 
-    Returns
-    -------
-    ndarray (rows,)
-        A quotient of two whole numbers, so equal shares are equal numbers.
-
-    Examples
-    --------
     The nearest point to 0.0 is 1; -2 and 2 share the second place:
 
     >>> X, labels = np.array([[1.0], [-2.0], [2.0]]), np.array([0, 1, 0])

@@ -30,26 +30,10 @@ class Part(NamedTuple):
 def pair_sums(
     Z: FloatArray, kernel: PointKernel, sizes: Sequence[int], w: FloatArray | None = None, *, squared: bool = False
 ) -> FloatArray:
-    """Return sums of a kernel over all pairs of points, one for each pair of sets.
+    """Return sums of w_i w_j k(z_i, z_j), or of k² if `squared`, over pairs of points: one for each pair of g sets.
 
-    Parameters
-    ----------
-    Z
-        Points (N, d), set after set.
-    kernel
-        With a number as its length scale.
-    sizes
-        Points of each set.
-    w
-        A weight for each point: terms are w_i w_j k(z_i, z_j). None for 1.
-    squared
-        Sum k² in place of k.
-
-    Returns
-    -------
-    ndarray (g, g)
-        Entry (a, a) is the sum over pairs i < j of set a, entry (a, b), a < b, that over all pairs of set a and
-        set b. The entries below the diagonal are 0.
+    Z holds the points (N, d), set after set. Entry (a, a) of the result (g, g) is the sum over pairs i < j of set a,
+    entry (a, b), a < b, that over all pairs of set a and set b. The entries below the diagonal are 0.
     """
     multiplied = isinstance(kernel, Polynomial) or multiplies(kernel.distance, Z.shape[1])
     tile, parts = kernel_tile(Z, kernel), parts_of(sizes, BLOCK if multiplied else TILE)
@@ -152,20 +136,10 @@ class PermutedSums(NamedTuple):
 def permuted_sums(
     tile: Tile, V: Divisions, kernels: Sequence[Callable[[FloatArray], FloatArray]] | None = None
 ) -> PermutedSums:
-    """Return the sums of kernels that a permutation test of two sets is made of.
+    """Return the sums of kernels that a permutation test of two sets is made of, for splits V (B, N).
 
-    Parameters
-    ----------
-    tile
-        Values of two ranges of rows, symmetric: a kernel's, or distances if there are `kernels`.
-    V
-        Splits (B, N), 1 for the rows of the first set.
-    kernels
-        Functions of a block of distances. None: the values are those of one kernel.
-
-    Notes
-    -----
-    A block above the diagonal is computed once for all splits and kernels.
+    `tile` gives values of a kernel, or distances if `kernels` are functions of a block of distances. A block above the
+    diagonal is computed once for all splits and kernels.
     """
     B, N = V.shape
     g = 1 if kernels is None else len(kernels)
