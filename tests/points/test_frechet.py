@@ -245,13 +245,13 @@ class TestExtrapolated:
         draw = np.random.default_rng(7)
         # True value 0 and 5 · 0.3² = 0.45; found are 0.21 and 0.21 more. Standard errors about 0.01.
         for shift in (0.0, 0.3):
-            found, plain = np.empty((2, 150))
-            for k in range(150):
+            found, plain = np.empty((2, 80))
+            for k in range(80):
                 y, points = draw.normal(size=(100, 5)), draw.normal(size=(100, 5)) + shift
                 found[k] = frechet_distance(y, points, extrapolate=True, rng=k)
                 plain[k] = frechet_distance(y, points)
-            error = found.std() / np.sqrt(150)
-            assert error < 0.03
+            error = found.std() / np.sqrt(80)
+            assert error < 0.04  # the bias of the plain distance is five times that
             assert abs(found.mean() - 5 * shift**2) < 4 * error
             assert plain.mean() - 5 * shift**2 > 0.15
 
