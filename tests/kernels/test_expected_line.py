@@ -40,8 +40,8 @@ def test_tiles_and_pairs_agree(distribution, kernel):
     assert ((tile > 0) & (tile < 1)).all()
     i, j = (rows.ravel() for rows in np.broadcast_arrays(ROWS, COLUMNS))
     np.testing.assert_allclose(means.double(i, j).reshape(6, 6), tile, rtol=1e-14)
-    np.testing.assert_allclose(means.own, np.diag(tile), rtol=1e-13)
-    np.testing.assert_allclose(means.alone(np.arange(6)), np.diag(tile), rtol=1e-13)
+    np.testing.assert_allclose(means.squared_norms, np.diag(tile), rtol=1e-13)
+    np.testing.assert_allclose(means.double_within(np.arange(6)), np.diag(tile), rtol=1e-13)
     t = RNG.normal(size=6)
     single = means.single(ROWS, t[None, :])
     np.testing.assert_allclose(means.single(COLUMNS, t[:, None]), single.T, rtol=1e-14)
@@ -69,7 +69,7 @@ def test_any_magnitude(case, place, spread, length):
     distribution, kernel = case
     means = target_means(distribution([10.0**place, -(10.0**place)], 10.0**spread), kernel(10.0**length))
     rows = np.arange(2)
-    for value in (means.double(rows[:, None], rows[None]), means.single(rows, np.zeros(2)), means.alone(rows)):
+    for value in (means.double(rows[:, None], rows[None]), means.single(rows, np.zeros(2)), means.double_within(rows)):
         assert ((value >= 0) & (value <= 1 + 1e-15)).all()
 
 

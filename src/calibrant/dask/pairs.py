@@ -177,7 +177,7 @@ def _between_rows(block: KeptRows, other: KeptRows, kernel: Product | JointKerne
 
 
 SETS = ("y", "points")
-LEAST = 2  # points of a set
+MIN_POINTS = 2  # points of a set
 
 
 def mmd(
@@ -244,8 +244,8 @@ def mmd(
     each = [[block for k, block in alone.items() if set_of[k] == number] for number in (0, 1)]
     n, m = (sum(many for many, _, _ in found) for found in each)
     for name, many in zip(SETS, (n, m), strict=True):
-        if many < LEAST:
-            raise InputError(f"{name} must have at least {LEAST} points; got {many}")
+        if many < MIN_POINTS:
+            raise InputError(f"{name} must have at least {MIN_POINTS} points; got {many}")
     S = np.zeros((2, 2))  # sums of float64 numbers are rounded once, so their order does not matter
     for i, j in ((0, 0), (1, 1), (0, 1)):
         within = [found for _, found, _ in each[i]] if i == j else []

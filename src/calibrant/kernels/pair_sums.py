@@ -28,7 +28,7 @@ def prediction_tile(form: VectorForm) -> Tile:
     """Return the values of k_P as a function of two ranges of rows."""
     P, kernel = form.P, form.kernel
     if callable(kernel.distance):
-        return own_tile(P, kernel)
+        return custom_distance_tile(P, kernel)
     from scipy.spatial.distance import cdist
 
     name = kernel.distance or "tv"
@@ -43,7 +43,7 @@ def prediction_tile(form: VectorForm) -> Tile:
     return tile
 
 
-def own_tile(points: FloatArray, kernel: Kernel) -> Tile:
+def custom_distance_tile(points: FloatArray, kernel: Kernel) -> Tile:
     """Return the values of a kernel with a distance of the user, which gets copies of both rows of every pair."""
     distance = distance_of_points(points, kernel.distance or "tv")
 
@@ -231,7 +231,7 @@ def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
     if isinstance(kernel, Polynomial):
         return lambda rows, columns: kernel.of_products(Z[rows] @ Z[columns].T, Z.shape[1])
     if callable(kernel.distance):
-        return own_tile(Z, kernel)
+        return custom_distance_tile(Z, kernel)
     distance = distance_tile(Z, kernel.distance or "euclidean")
     return lambda rows, columns: kernel.of_distance(distance(rows, columns))
 

@@ -242,6 +242,8 @@ def root_trace(S1: FloatArray, S2: FloatArray) -> float | None:
     A change E of S₁ changes the trace by tr(TE)/2, T = L₂QL₁⁻¹ with Q orthogonal. Rounding makes E about ε s_i s_j, s_i
     the standard deviations; with D = diag(s) this is at most ε √d ‖DL₂‖ ‖L₁⁻¹D‖ / 2 if errors have random signs.
     """
+    from scipy.linalg import solve_triangular
+
     live = (np.diagonal(S1) > 0) & (np.diagonal(S2) > 0)  # a column that is constant in one set adds nothing
     if not live.any():
         return 0.0
@@ -255,17 +257,11 @@ def root_trace(S1: FloatArray, S2: FloatArray) -> float | None:
     error = 0.0
     for L, other in ((L1, L2), (L2, L1)):
         size = np.sqrt(np.einsum("ij,ij->i", L, L))
-        error += float(np.linalg.norm(size[:, None] * other) * np.linalg.norm(_inverse(L) * size))
+        scaled = solve_triangular(L, np.diag(size), lower=True, check_finite=False)
+        error += float(np.linalg.norm(size[:, None] * other) * np.linalg.norm(scaled))
     if EPS * np.sqrt(len(L1)) * error / 2 > MAX_ERROR * float(np.trace(S1) + np.trace(S2)):
         return None
     return unit * nuclear_norm(L1.T, L2.T)
-
-
-def _inverse(L: FloatArray) -> FloatArray:
-    from scipy.linalg import lapack
-
-    found, info = lapack.dtrtri(L, lower=1)
-    return np.asarray(found if info == 0 else np.full_like(L, np.inf))
 
 
 def nuclear_norm(F1: FloatArray, F2: FloatArray) -> float:

@@ -148,13 +148,10 @@ COORDINATES = Picture(draw_coordinates, marks_coordinates, describe_coordinates,
 
 def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw both as steps."""
-    names = [plain(name) for name in details["names"]]
-    lines = ((palette.OBSERVED, "-"), (palette.SECOND, (0, (6, 2))))
-    for column, name, (colour, dash) in zip(("first", "second"), names, lines, strict=True):
-        label = f"set {name}" if name.startswith("_") else name
-        ax.step(
-            columns["value"], columns[column], where="post", color=colour, linestyle=dash, linewidth=1.6, label=label
-        )
+    lines = (("first", palette.OBSERVED, "-"), ("second", palette.SECOND, (0, (6, 2))))
+    for number, (column, colour, dash) in enumerate(lines):
+        style = {"where": "post", "color": colour, "linestyle": dash, "linewidth": 1.6}
+        ax.step(columns["value"], columns[column], label=_name(details, number), **style)
     ax.set(ylim=(-0.02, 1.02), xlabel=plain(details["axis"]), ylabel="share up to here")
     dress(ax)
     legend_inside(ax, "lower right")
