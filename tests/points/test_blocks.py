@@ -151,8 +151,8 @@ def sets(n, d):
     return rng.normal(size=(n, d)), rng.normal(0.3, 1.2, size=(n, d))
 
 
-@pytest.mark.parametrize("few", [1, 3, 1 << 20])
-@pytest.mark.parametrize("d", [1, 5, 20])
+@pytest.mark.parametrize("few", [1, 1 << 20])
+@pytest.mark.parametrize("d", [1, 20])
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks(name, d, few, monkeypatch):
     monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
@@ -166,11 +166,9 @@ def test_blocks(name, d, few, monkeypatch):
         assert found[b] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("few", [1, 1 << 20])
-@pytest.mark.parametrize("d", [1, 5, 20])
+@pytest.mark.parametrize("d", [1, 20])
 @pytest.mark.parametrize("name", KERNELS)
-def test_pairs(name, d, few, monkeypatch):
-    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
+def test_pairs(name, d):
     y, x = sets(10, d)
     found = block_terms(y, x, KERNELS[name], 2, linear=True)
     for k in range(5):

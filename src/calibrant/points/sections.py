@@ -134,7 +134,13 @@ def distance_section(compared: Comparison) -> TestedSection:
     """Test by the maximum mean discrepancy over twenty kernels, and show the usual distances."""
     used = compared.subset(MAX_PERMUTED)
     test = mmd_test(used.y, used.points, aggregate="fuse", resamples=compared.resamples, rng=compared.rng)
-    pairs = compared.subset(MAX_PAIRED)
+    pairs, frechet = compared.subset(MAX_PAIRED), []
+    if compared.sets.d <= MAX_COVARIANCE_COORDINATES:
+        y, points = PointMoments.of(compared.sets.y), PointMoments.of(compared.sets.points)
+        method = "of normal distributions with these means and covariances; chance alone gives the expected value"
+        distance, by_chance = frechet_distance(compared.sets.y, compared.sets.points), expected_frechet(y, points)
+        label = "Fréchet distance, squared"
+        frechet = [measured(compared, "frechet_distance", label, distance, expected=by_chance, method=method)]
     found = [
         measured(
             compared,
@@ -152,7 +158,7 @@ def distance_section(compared: Comparison) -> TestedSection:
             expected=0.0,
             method="unbiased, may be negative",
         ),
-        *_frechet(compared, compared.sets.y, compared.sets.points),
+        *frechet,
         measured(
             compared,
             "kernel_distance",
@@ -173,22 +179,6 @@ def distance_section(compared: Comparison) -> TestedSection:
         *compared.subset_words(pairs, "Sums over all pairs use a subset"),
     )
     return TestedSection(section, float(test.pvalue), (), caveats)
-
-
-def _frechet(compared: Comparison, y: FloatArray, points: FloatArray) -> tuple[Measurement, ...]:
-    if compared.sets.d > MAX_COVARIANCE_COORDINATES:
-        return ()
-    floor = expected_frechet(PointMoments.of(y), PointMoments.of(points))
-    return (
-        measured(
-            compared,
-            "frechet_distance",
-            "Fréchet distance, squared",
-            frechet_distance(y, points),
-            expected=floor,
-            method="of normal distributions with these means and covariances; chance alone gives the expected value",
-        ),
-    )
 
 
 def classifier_section(compared: Comparison) -> TestedSection:
