@@ -282,14 +282,14 @@ def _fresh(classifier: Any, rng: np.random.Generator) -> Any:
                 "fitted. Make copy.deepcopy(classifier) work"
             ) from error
     if model is not classifier and callable(getattr(model, "get_params", None)):
-        unset = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
+        unset = [
+            name
+            for name, value in model.get_params().items()
+            if name.split("__")[-1] == "random_state" and value is None
+        ]
         if unset:
             model.set_params(**{name: int(rng.integers(1 << 31)) for name in sorted(unset)})
     return model
-
-
-def _is_seed(name: str) -> bool:
-    return name == "random_state" or name.endswith("__random_state")
 
 
 def _probabilities(model: Any, given: Any, rows: int, name: str) -> FloatArray:
