@@ -35,7 +35,7 @@ SKCE, MEDIAN, TILES = "calibrant skce", "the same, length from the median", "til
 GEMM, FIXED_BOOTSTRAP, BOOTSTRAP = "the product alone", "bootstrap, fixed length", "bootstrap, length from the median"
 
 SORTS = 4.0  # mmce, in sorts of the scores
-FASTER_THAN_TILES = 3.0  # skce, the Numba body
+FASTER_THAN_TILES = 1.0  # skce: the same tiles, on threads
 PRODUCTS = 2.0  # the bootstrap, in the matrix product it contains
 COUNTS = 2.0  # its memory, in arrays of n B doubles
 FIRST_CALL_SECONDS = 0.5

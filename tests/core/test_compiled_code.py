@@ -29,7 +29,7 @@ def made_inside(factory):
 
 
 def test_there_are_such_modules():
-    assert {"cell_loops.py", "profile_loops.py"} <= {path.name for path in MODULES}
+    assert {"cell_loops.py"} <= {path.name for path in MODULES}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)

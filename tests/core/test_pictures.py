@@ -17,7 +17,7 @@ from calibrant import (
 )
 from calibrant.core import pictures as plots
 from calibrant.errors import MissingExtraError
-from calibrant.points.looks import two_ecdfs
+from calibrant.points.sections import two_ecdfs
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.results import Curve

@@ -9,8 +9,8 @@ from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribu
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.composed import (
+    CustomDistance,
     LineDistance,
-    OwnDistance,
     VectorDistance,
     check_kernel_option,
     commute,
@@ -271,7 +271,7 @@ def test_numbers():
 
 def test_kinds():
     assert isinstance(distance_of_points(P, "tv"), VectorDistance)
-    assert isinstance(distance_of_points(P, l1), OwnDistance)
+    assert isinstance(distance_of_points(P, l1), CustomDistance)
 
 
 def test_is_tile():

@@ -64,7 +64,7 @@ def test_every_path_is_the_definition(kind, D):
     np.testing.assert_allclose(means.single(i, t[None]), single, rtol=1e-12)
     np.testing.assert_allclose(means.single(j, t[:, None]), np.transpose(single), rtol=1e-12)
     np.testing.assert_allclose(means.single(np.arange(4), t), np.diag(np.array(single)[:4]), rtol=1e-12)
-    np.testing.assert_allclose(means.own, np.diag(double), rtol=1e-12)
+    np.testing.assert_allclose(means.squared_norms, np.diag(double), rtol=1e-12)
 
 
 def test_shared_and_own_covariances_agree():
@@ -72,8 +72,8 @@ def test_shared_and_own_covariances_agree():
     shared, own = (target_means(MvNormal(mean, c), Gaussian(0.8)) for c in (cov, np.stack([cov] * 4)))
     i, j = np.arange(4)[:, None], np.arange(4)[None, :]
     np.testing.assert_allclose(shared.double(i, j), own.double(i, j), rtol=1e-13)
-    np.testing.assert_allclose(shared.beside(own, i, j), own.double(i, j), rtol=1e-13)
-    np.testing.assert_allclose(own.beside(shared, i, j), own.double(i, j), rtol=1e-13)
+    np.testing.assert_allclose(shared.double_with(own, i, j), own.double(i, j), rtol=1e-13)
+    np.testing.assert_allclose(own.double_with(shared, i, j), own.double(i, j), rtol=1e-13)
 
 
 @given(st.floats(-50, 50), st.floats(1e-3, 1e3), st.floats(1e-2, 1e2))
@@ -142,7 +142,7 @@ def test_against_a_loop_over_rows_and_components(kernel, kinds):
             )
             assert means.double(ROWS, COLUMNS)[i, j] == pytest.approx(float(double), rel=1e-13)
     np.testing.assert_allclose(means.double(ROWS, COLUMNS), means.double(ROWS, COLUMNS).T, rtol=1e-14)
-    np.testing.assert_allclose(means.alone(np.arange(N)), means.own, rtol=1e-14)
+    np.testing.assert_allclose(means.double_within(np.arange(N)), means.squared_norms, rtol=1e-14)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.9), Exponential(0.9)])
@@ -194,9 +194,9 @@ def test_other_distributions_join_by_their_points():
     expected = Gaussian(1.0).of_distance(np.abs(z[0] - z[1])).mean()
     assert tile[0, 1] == pytest.approx(expected, abs=5e-3)
     # A row alone pairs different draws of its Samples component; everything else is as in `double`.
-    difference = means.own - means.alone(np.arange(N))
+    difference = means.squared_norms - means.double_within(np.arange(N))
     samples = target_means(parts[2], Gaussian(1.0))
-    expected = distribution.weights[:, 2] ** 2 * (samples.own - samples.alone(np.arange(N)))
+    expected = distribution.weights[:, 2] ** 2 * (samples.squared_norms - samples.double_within(np.arange(N)))
     np.testing.assert_allclose(difference, expected, rtol=1e-12, atol=1e-15)
 
 

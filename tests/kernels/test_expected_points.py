@@ -58,9 +58,9 @@ def test_against_loops(monkeypatch, kernel, shape, piece):
     means = PointMeans(points, weights, kernel)
     double = [[slow_double(points, weights, kernel, i, j) for j in range(4)] for i in range(4)]
     np.testing.assert_allclose(means.double(ROWS, COLUMNS), double, rtol=1e-13)
-    np.testing.assert_allclose(means.beside(means, ROWS, COLUMNS), double, rtol=1e-13)
+    np.testing.assert_allclose(means.double_with(means, ROWS, COLUMNS), double, rtol=1e-13)
     np.testing.assert_allclose(means.double(np.arange(4), np.arange(4)), np.diag(double), rtol=1e-13)
-    np.testing.assert_allclose(means.own, np.diag(double), rtol=1e-13)
+    np.testing.assert_allclose(means.squared_norms, np.diag(double), rtol=1e-13)
     t = RNG.normal(size=(3, *shape))
     t[2] = 60.0
     single = np.array([[slow_single(points, weights, kernel, i, x) for x in t] for i in range(4)])
@@ -77,7 +77,7 @@ def test_the_spectrum_is_the_direct_sum(log_range, log_length, origin):
     assert means._spectrum is not None
     i, j = np.arange(5)[:, None], np.arange(5)[None, :]
     slack = 1e-15 * (1 + abs(origin) / length)  # a far origin costs the difference of two points its digits
-    np.testing.assert_allclose(means.double(i, j), means.beside(means, i, j), rtol=0, atol=5e-15 + slack)
+    np.testing.assert_allclose(means.double(i, j), means.double_with(means, i, j), rtol=0, atol=5e-15 + slack)
     t = points[:, 0] + length * np.array([-1.0, 0, 1, 50, -500])
     np.testing.assert_allclose(means.single(i, t[None]), means._summed(i, t[None]), rtol=0, atol=5e-15 + slack)
 
@@ -87,7 +87,7 @@ def test_points_far_apart_take_the_direct_sum():
     assert Spectrum.covering(points, 1.0) is None
     assert Spectrum.covering(np.array([[-1e308, 1e308]]), 1e-300) is None
     means = PointMeans(points, np.full(2, 0.5), Gaussian(1.0))
-    assert means.own == pytest.approx([(1 + np.exp(-0.5)) / 2, 0.5], rel=1e-15)
+    assert means.squared_norms == pytest.approx([(1 + np.exp(-0.5)) / 2, 0.5], rel=1e-15)
 
 
 def test_points_that_are_all_the_same():
@@ -103,29 +103,29 @@ def test_alone_leaves_out_a_draw_with_itself(kernel, shape):
     for i in range(3):
         gaps = [np.linalg.norm(np.atleast_1d(draws[i, a] - draws[i, b])) for a in range(5) for b in range(5)]
         values = kernel.of_distance(np.array(gaps)).reshape(5, 5)
-        assert means.own[i] == pytest.approx(values.mean(), rel=1e-13)
-        assert means.alone(np.array([i]))[0] == pytest.approx((values.sum() - 5) / 20, rel=1e-13)
+        assert means.squared_norms[i] == pytest.approx(values.mean(), rel=1e-13)
+        assert means.double_within(np.array([i]))[0] == pytest.approx((values.sum() - 5) / 20, rel=1e-13)
 
 
 def test_by_hand():
     means = target_means(Samples([[0.0, 1.0], [1.0, 1.0]]), Exponential(1.0))
     rows, e = np.arange(2), np.exp(-1)
     assert means.double(np.array(0), np.array(1)) == pytest.approx((1 + e) / 2)
-    assert means.alone(rows) == pytest.approx([e, 1.0])
+    assert means.double_within(rows) == pytest.approx([e, 1.0])
     assert means.single(rows, np.array([0.0, 0.0])) == pytest.approx([(1 + e) / 2, e])
 
 
 def test_one_draw_has_no_pair(refusal):
     means = target_means(Samples([[0.0], [1.0]]), Gaussian(1.0))
     assert means.double(np.array(0), np.array(1)) == pytest.approx(np.exp(-0.5))
-    message = refusal(means.alone, np.arange(2), error=NotApplicableError)
+    message = refusal(means.double_within, np.arange(2), error=NotApplicableError)
     assert "at least 2 draws" in message
 
 
 def test_unbiased():
     distribution = Normal(np.zeros(4000), np.ones(4000))
-    exact = target_means(distribution, Gaussian(1.0)).alone(np.array([0]))[0]
-    drawn = target_means(Samples(distribution.sample(3, 7)), Gaussian(1.0)).alone(np.arange(4000))
+    exact = target_means(distribution, Gaussian(1.0)).double_within(np.array([0]))[0]
+    drawn = target_means(Samples(distribution.sample(3, 7)), Gaussian(1.0)).double_within(np.arange(4000))
     assert abs(drawn.mean() - exact) < 4 * drawn.std() / np.sqrt(4000)
 
 
@@ -143,7 +143,7 @@ def test_pairs_equal_numbers_and_halves():
     tile = means.double(i, j)
     for a, b in ((0, 1), (2, 0)):
         assert tile[a, b] == pytest.approx(kernel.of_distance(np.abs(z[a] - z[b])).mean(), rel=1e-13)
-    assert means.alone(ROWS_SAMPLED) == pytest.approx(
+    assert means.double_within(ROWS_SAMPLED) == pytest.approx(
         kernel.of_distance(np.abs(z[:, :3] - z[:, 3:])).mean(axis=1), rel=1e-13
     )
     assert means.single(ROWS_SAMPLED, ROWS_SAMPLED.astype(float)) == pytest.approx(
@@ -164,7 +164,7 @@ def test_unbiased_sampled():
     rows, other = np.arange(3000), np.arange(3000, 6000)
     exact = target_means(distribution, Gaussian(1.0)).double(np.array(0), np.array(1))
     drawn = SampledMeans.of(distribution, Gaussian(1.0), 4, 0)
-    for value in (drawn.double(rows, other), drawn.alone(rows)):
+    for value in (drawn.double(rows, other), drawn.double_within(rows)):
         assert abs(value.mean() - exact) < 4 * value.std() / np.sqrt(3000)
 
 
@@ -243,7 +243,7 @@ def test_two_expectations_by_characteristic_functions(integral, name):
     expected = [[mean(0), mean(0.5)], [mean(0.5), mean(0)]]
     np.testing.assert_allclose(means.double(ROWS_QUADRATURE, COLUMNS_QUADRATURE), expected, rtol=0, atol=accuracy)
     np.testing.assert_allclose(
-        means.beside(means, ROWS_QUADRATURE, COLUMNS_QUADRATURE),
+        means.double_with(means, ROWS_QUADRATURE, COLUMNS_QUADRATURE),
         means.double(ROWS_QUADRATURE, COLUMNS_QUADRATURE),
         rtol=0,
         atol=1e-14,

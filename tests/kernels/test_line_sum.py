@@ -1,5 +1,6 @@
-"""Sums of one-dimensional kernels: against the double sum, the reference values, and two bodies that agree."""
+"""Sums of one-dimensional kernels: against the double sum and the reference values."""
 
+import itertools
 import json
 from pathlib import Path
 from unittest import mock
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calibrant.kernels import line_sum as module
-from calibrant.kernels.line_sum import Scale, line_product, line_sum
+from calibrant.kernels.line_sum import line_product, line_sum
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "kernel.json").read_text())
 SHAPES = ["exponential", "matern32", "matern52", "gaussian"]
@@ -45,19 +46,15 @@ def check(x, e, shape, lengthscale):
     assert (np.abs(line_product(x, e, shape, lengthscale) - product) <= 1e-12 * most + beside).all()
 
 
-@pytest.fixture(params=["_Rows", "_Leaves"])
-def body(request, require):
-    """Run a test with the reference body and with the compiled one, in short pieces and leaves."""
-    if request.param == "_Leaves":
-        require("numba")
-    body = getattr(module, request.param)
+@pytest.fixture
+def short_pieces():
+    """Run a test with short pieces, and few rows at a time."""
     with (
-        mock.patch.object(module, "_body", return_value=body),
-        mock.patch.object(module, "LEAF", 5),
         mock.patch.object(module, "MIN_PIECE_COLUMNS", 7),
-        mock.patch.object(body, "chunk", 50),
+        mock.patch.object(module, "PIECE_NUMBERS", 50),
+        mock.patch.object(module, "NUMBERS_OF_A_THREAD", 200),
     ):
-        yield body
+        yield
 
 
 LINES = {
@@ -72,13 +69,15 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("lengthscale", WIDTHS)
 @pytest.mark.parametrize("shape", MARKOV)
-@pytest.mark.parametrize("line", LINES)
-def test_double_sum(body, line, shape, lengthscale):
+def test_double_sum(short_pieces, shape, for_each):
     rng = np.random.default_rng(3)
-    for n in (3, 64, 131, 400):
-        check(np.sort(LINES[line](rng, n)), rng.normal(size=n), shape, lengthscale)
+
+    def of_line(line, lengthscale):
+        for n in (3, 64, 131, 400):
+            check(np.sort(LINES[line](rng, n)), rng.normal(size=n), shape, lengthscale)
+
+    for_each(list(itertools.product(LINES, WIDTHS)), of_line)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -89,7 +88,7 @@ def test_every_small_number_of_rows(shape):
 
 
 @pytest.mark.parametrize("shape", MARKOV)
-def test_pieces_of_any_length(body, shape):
+def test_pieces_of_any_length(short_pieces, shape):
     rng = np.random.default_rng(4)
     for n in range(1, 130, 3):
         check(np.sort(rng.random(n)), rng.normal(size=n), shape, 0.3)
@@ -144,7 +143,7 @@ def test_lines_are_single_calls(shape, m):
 
 
 @pytest.mark.parametrize("shape", MARKOV)
-def test_replicates_and_lines_in_pieces(body, shape):
+def test_replicates_and_lines_in_pieces(short_pieces, shape):
     rng = np.random.default_rng(7)
     x, e = np.sort(rng.random((23, 41))), rng.normal(size=(23, 41))
     for points in (x, x[0]):
@@ -152,27 +151,6 @@ def test_replicates_and_lines_in_pieces(body, shape):
         product = (K @ e[..., np.newaxis])[..., 0]
         np.testing.assert_allclose(line_sum(points, e, shape, 0.2), (e * product).sum(-1), rtol=0, atol=1e-12)
         np.testing.assert_allclose(line_product(points, e, shape, 0.2), product, rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize("shape", MARKOV)
-@pytest.mark.parametrize("wide", [True, False], ids=["replicates", "lines"])
-def test_fast_body_equals_reference(require, shape, wide):
-    require("numba")
-    rng = np.random.default_rng(8)
-    x = np.sort(rng.random(1000) if wide else rng.random((30, 1000)))
-    e = rng.normal(size=(30, 1000))
-    scale = Scale.of(shape, 0.05)
-    for function in (module._line_sum, module._line_product):
-        fast, reference = (function(x, e, scale, body) for body in (module._Leaves, module._Rows))
-        np.testing.assert_allclose(fast, reference, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize(("enough", "body"), [(True, module._Leaves), (False, module._Rows)])
-def test_dispatch_decides_which_body_runs(require, enough, body):
-    require("numba")
-    with mock.patch.object(module, "takes_fast_body", return_value=enough) as asked:
-        assert module._body(10, Scale.of("matern32", 1.0)) is body
-    asked.assert_called_once_with(10)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -77,7 +77,7 @@ def test_4096_rows_of_more():
 
 
 def test_a_subsample_is_repeatable_through_the_verb(monkeypatch):
-    monkeypatch.setattr(median, "MOST_ROWS", 20)
+    monkeypatch.setattr(median, "MAX_MEDIAN_ROWS", 20)
     p = rng().random(100)
     y = rng(1).integers(0, 2, 100)
     first, again, other = (cb.skce(y, p, rng=seed) for seed in (3, 3, 4))
@@ -138,7 +138,7 @@ class TestPoints:
         assert median_points(Z, rng()) is Z
 
     def test_of_many_the_same_are_drawn_in_any_order(self, monkeypatch):
-        monkeypatch.setattr(median, "MOST_ROWS", 20)
+        monkeypatch.setattr(median, "MAX_MEDIAN_ROWS", 20)
         Z = rng().normal(size=(100, 2))
         few = median_points(Z, rng(3))
         assert len(np.unique(few, axis=0)) == 20

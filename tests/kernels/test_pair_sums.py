@@ -6,8 +6,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from calibrant.core import dispatch
@@ -15,7 +13,6 @@ from calibrant.core.dispatch import FEW_COORDINATES
 from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import Exponential as ExponentialPointTiles
 from calibrant.kernels import Gaussian as GaussianPointTiles
-from calibrant.kernels import pair_sums
 from calibrant.kernels import pair_sums as module
 from calibrant.kernels.forms import VectorForm
 from calibrant.kernels.kernel import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
@@ -23,16 +20,13 @@ from calibrant.kernels.pair_sums import (
     TILE,
     counted_sums,
     distance_tile,
-    fast_pair_sum,
     kernel_tile,
     multinomial_counts,
     pair_sum,
     prediction_tile,
     products,
-    takes_fast_body,
     term_tile,
 )
-from calibrant.kernels.profile import has_profile
 
 SIZES = [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3]
 
@@ -106,17 +100,6 @@ class TestPairSum:
             mock.patch.object(dispatch.os, "cpu_count", return_value=1),
         ):
             assert pair_sum(form, w) == pytest.approx(found, rel=1e-12)
-
-    def test_large_forms_of_vectors_take_the_compiled_body(self):
-        form, w = vector_form(300), weights_of(300)
-        with (
-            mock.patch.object(dispatch, "FAST_TERMS", 0),
-            mock.patch.object(dispatch, "has_numba", return_value=True),
-            mock.patch.object(module, "fast_pair_sum", return_value=7.0) as fast,
-        ):
-            assert pair_sum(form, w) == 7.0
-            assert pair_sum(matrix_form(5), unit_weights(5)) != 7.0
-        fast.assert_called_once_with(form, w)
 
     def test_nothing_is_changed(self):
         form, w = matrix_form(150), weights_of(150)
@@ -239,140 +222,60 @@ def agrees(found, H, w):
     return found == pytest.approx(terms.sum(), rel=0, abs=1e-12 * np.abs(terms).sum() + 1e-300)
 
 
-def reference(form, w):
-    return pair_sums._reference(form, w)
-
-
-@pytest.fixture(params=["reference", "fast"])
-def body(request, require):
-    if request.param == "reference":
-        return reference
-    require("numba")
-    return fast_pair_sum
-
-
-class TestBodies:
+class TestClassProbabilities:
     @pytest.mark.parametrize("shape", SHAPES)
     @pytest.mark.parametrize("distance", ["euclidean", "tv", "l1", None])
-    def test_every_shape_and_distance(self, body, shape, distance):
+    def test_every_shape_and_distance(self, shape, distance):
         form = form_of(150, 3, shape(0.37, distance))
         w = np.random.default_rng(1).gamma(1.0, size=150)
-        found = (body if has_profile(form.kernel) else reference)(form, w)
-        assert agrees(found, matrix_of(form), w)
+        assert agrees(pair_sum(form, w), matrix_of(form), w)
 
     @pytest.mark.parametrize("n", SIZES_VECTOR_SUMS)
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_every_size(self, body, n, weighted):
+    def test_every_size(self, n, weighted):
         form = form_of(n, 4, Exponential(0.25, "tv"))
         w = np.random.default_rng(2).gamma(1.0, size=n) if weighted else unit_weights(n)
-        assert agrees(body(form, w), matrix_of(form), w)
+        assert agrees(pair_sum(form, w), matrix_of(form), w)
 
     @pytest.mark.parametrize("K", [1, 2, 3, 10, 64, 65, 130])
     @pytest.mark.parametrize("kernel", [Exponential(0.4, "tv"), Matern52(0.6, "euclidean")])
-    def test_any_number_of_classes(self, body, K, kernel):
+    def test_any_number_of_classes(self, K, kernel):
         form = form_of(140, K, kernel)
         w = unit_weights(140)
-        assert agrees(body(form, w), matrix_of(form), w)
+        assert agrees(pair_sum(form, w), matrix_of(form), w)
 
-    def test_a_target_kernel(self, body):
+    def test_a_target_kernel(self):
         form = form_of(200, 5, Gaussian(0.5, "euclidean"), G=target_matrix(5))
         w = np.random.default_rng(3).gamma(1.0, size=200)
-        assert agrees(body(form, w), matrix_of(form), w)
+        assert agrees(pair_sum(form, w), matrix_of(form), w)
 
     @pytest.mark.parametrize("length", [1e-90, 1e-3, 1e90])
     @pytest.mark.parametrize("shape", SHAPES)
-    def test_extreme_length_scales(self, body, length, shape):
+    def test_extreme_length_scales(self, length, shape):
         form = form_of(140, 3, shape(length, "euclidean"))
         form.P[7] = form.P[90]
         w = unit_weights(140)
-        assert agrees(body(form, w), np.triu(term_tile(form)(slice(0, 140), slice(0, 140)), 1), w)
+        assert agrees(pair_sum(form, w), np.triu(term_tile(form)(slice(0, 140), slice(0, 140)), 1), w)
 
-    def test_nothing_is_changed(self, body):
+    def test_nothing_is_changed(self):
         form, w = form_of(130, 3, Exponential(0.3)), np.random.default_rng(3).gamma(1.0, size=130)
         before = [a.copy() for a in (form.P, form.R, form.S, w)]
-        body(form, w)
+        pair_sum(form, w)
         assert all((a == b).all() for a, b in zip((form.P, form.R, form.S, w), before, strict=True))
 
-    def test_the_order_of_rows_does_not_matter(self, body):
+    def test_the_order_of_rows_does_not_matter(self):
         form, w = form_of(300, 3, Exponential(0.3)), np.random.default_rng(3).gamma(1.0, size=300)
         order = np.random.default_rng(8).permutation(300)
         other = VectorForm.of(form.P[order], form.y[order], form.kernel, None)
-        assert body(form, w) == pytest.approx(body(other, w[order]), rel=0, abs=1e-12 * w.sum() ** 2)
-
-
-@given(
-    n=st.integers(1, 300),
-    K=st.integers(1, 12),
-    seed=st.integers(0, 2**32 - 1),
-    shape=st.sampled_from(SHAPES),
-    length=st.floats(1e-3, 1e3),
-)
-def test_the_compiled_body_is_the_reference_body(require, n, K, seed, shape, length):
-    require("numba")
-    form = form_of(n, K, shape(length, "euclidean"), seed)
-    w = np.random.default_rng(seed).gamma(1.0, size=n)
-    assert fast_pair_sum(form, w) == pytest.approx(reference(form, w), rel=0, abs=1e-13 * w.sum() ** 2 + 1e-300)
-
-
-class TestExponential:
-    """Two rows at distance x with a product of residuals of 1: the sum is exp(-x)."""
-
-    @staticmethod
-    def of(x):
-        form = VectorForm(
-            P=np.array([[0.0], [x]]),
-            y=np.zeros(2, dtype=np.intp),
-            R=np.ones((2, 1)),
-            S=np.ones((2, 1)),
-            G=None,
-            kernel=Exponential(1.0, "l1"),
-        )
-        return fast_pair_sum(form, unit_weights(2))
-
-    def test_it_is_accurate_to_the_last_digits(self, require):
-        require("numba")
-        x = np.concatenate(
-            [[0.0, 1e-300, 1e-17, 0.5 * np.log(2), 708.0], np.linspace(0, 708, 1501), np.logspace(-9, 2, 300)]
-        )
-        found = np.array([self.of(each) for each in x])
-        np.testing.assert_allclose(found, np.exp(-x), rtol=5e-16)
-        assert found[0] == 1.0
-
-    def test_it_ends_in_zero(self, require):
-        require("numba")
-        assert [self.of(x) for x in (np.nextafter(708.0, 800), 720.0, 745.0, 1e6, 1e300)] == [0.0] * 5
-
-
-class TestChoice:
-    def test_it_knows_its_kernels(self):
-        known = [Exponential(0.3, "tv"), Exponential(0.3, "l1"), Gaussian(0.3, "euclidean"), Matern32(0.3, "tv")]
-        assert all(has_profile(form_of(3, 2, kernel).kernel) for kernel in known)
-
-    def test_others_take_the_reference_body(self):
-        class Own(Exponential):
-            def profile(self, u):
-                return 1 / (1 + u)
-
-        others = [
-            Own(0.3, "tv"),
-            Gaussian(0.3, "tv"),
-            RationalQuadratic(1.0, 0.3, "euclidean"),
-            Exponential(0.3, l1_of_pairs),
-            Exponential(1e-200, "tv"),
-            Exponential(1e200, "tv"),
-        ]
-        assert not any(has_profile(form_of(3, 2, kernel).kernel) for kernel in others)
-
-    def test_few_rows_take_the_reference_body(self):
-        assert not takes_fast_body(form_of(100, 3, Exponential(0.3)))
+        assert pair_sum(form, w) == pytest.approx(pair_sum(other, w[order]), rel=0, abs=1e-12 * w.sum() ** 2)
 
 
 class TestTiles:
     @pytest.mark.parametrize("kernel", [RationalQuadratic(2.0, 0.4, "euclidean"), Exponential(0.3, l1_of_pairs)])
-    def test_kernels_without_a_compiled_body(self, kernel):
+    def test_other_kernels(self, kernel):
         form = form_of(2 * TILE + 3, 3, kernel)
         w = np.random.default_rng(3).gamma(1.0, size=form.n)
-        assert agrees(reference(form, w), matrix_of(form), w)
+        assert agrees(pair_sum(form, w), matrix_of(form), w)
 
     def test_a_distance_of_a_user_gets_few_rows_at_a_time(self, monkeypatch):
         rows = []

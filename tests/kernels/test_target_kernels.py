@@ -82,5 +82,5 @@ def test_values_are_means_of_a_kernel(name):
     rows = np.arange(2)
     for kernel in (Gaussian(1.0), Exponential(1.0)):
         means = target_means(distribution, kernel, draws=20)
-        for value in (means.double(rows[:, None], rows[None, ::-1]), means.alone(rows), means.own):
+        for value in (means.double(rows[:, None], rows[None, ::-1]), means.double_within(rows), means.squared_norms):
             assert ((value > 0) & (value <= 1)).all()

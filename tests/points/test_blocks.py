@@ -11,7 +11,7 @@ from calibrant.kernels import Exponential, Gaussian
 from calibrant.kernels.pair_sums import kernel_tile
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points import blocks as module
-from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
+from calibrant.points.blocks import PointBlocks, block_terms
 from calibrant.points.discrepancy import mmd
 from calibrant.summaries import Summary
 
@@ -151,8 +151,8 @@ def sets(n, d):
     return rng.normal(size=(n, d)), rng.normal(0.3, 1.2, size=(n, d))
 
 
-@pytest.mark.parametrize("few", [1, 3, 1 << 20])
-@pytest.mark.parametrize("d", [1, 5, 20])
+@pytest.mark.parametrize("few", [1, 1 << 20])
+@pytest.mark.parametrize("d", [1, 20])
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks(name, d, few, monkeypatch):
     monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
@@ -166,13 +166,11 @@ def test_blocks(name, d, few, monkeypatch):
         assert found[b] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("few", [1, 1 << 20])
-@pytest.mark.parametrize("d", [1, 5, 20])
+@pytest.mark.parametrize("d", [1, 20])
 @pytest.mark.parametrize("name", KERNELS)
-def test_pairs(name, d, few, monkeypatch):
-    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", few)
+def test_pairs(name, d):
     y, x = sets(10, d)
-    found = linear_terms(y, x, KERNELS[name])
+    found = block_terms(y, x, KERNELS[name], 2, linear=True)
     for k in range(5):
         Z = np.stack([y[2 * k], y[2 * k + 1], x[2 * k], x[2 * k + 1]])
         K = kernel_tile(Z, KERNELS[name])(slice(0, 4), slice(0, 4))

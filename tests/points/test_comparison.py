@@ -13,14 +13,14 @@ import pytest
 
 import calibrant as cb
 from calibrant.errors import NotApplicableError
-from calibrant.points import looks, neighbour_look
+from calibrant.points import neighbour_section, sections
 from calibrant.points.comparison import compare
 
 RNG = np.random.default_rng(1)
 N, M = 160, 140
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 5.0]])
 HOSTILE = "<script>alert(1)</script>"
-B = 319  # the smallest p-value, times 4 questions and 4 looks, is 0.05
+B = 319  # the smallest p-value, times 4 questions and 4 tests, is 0.05
 
 ONE_SET = [
     "location",
@@ -186,11 +186,11 @@ class TestVerdict:
         assert dependence.startswith("Dependence: rank correlations differ: column 0 and column 1, ")
 
     def test_the_kernel_test_alone(self, monkeypatch, rng):
-        """Where no look has words, the verdict says where to look."""
+        """Where no test has words, the verdict says where to look."""
         points = rng.normal(size=(M, 2))
         points[:, 1] = points[:, 0] ** 2 - 1  # no correlation
         module = import_module("calibrant.points.comparison")
-        monkeypatch.setattr(module, "LOOKS", (looks.kernel_look,))
+        monkeypatch.setattr(module, "TESTED_SECTIONS", (sections.distance_section,))
         assert verdict(NORMAL, points).sentences == (
             "The two sets differ as a whole. No single coordinate was found to differ: compare their shapes and their "
             "dependence.",
@@ -208,7 +208,7 @@ class TestVerdict:
         )
 
     def test_the_unseen_shift_is_seen_four_times_in_five(self, right):
-        """By the normal distribution: twice two-sided, two coordinates, two questions and four looks."""
+        """By the normal distribution: twice two-sided, two coordinates, two questions and four tests."""
         shift = float(re.search(r"less than ([\d.]+) sd", right.verdict.sentences[0])[1])
         z = (2.9552 + 0.8416) * math.sqrt(1 / N + 1 / M)  # quantiles of 1 - 0.05/32 and 0.8
         assert shift == pytest.approx(z, rel=0.02)
@@ -317,7 +317,7 @@ class TestFigures:
         assert abs(view.first.mean()) < 0.01  # a constant column has no part in it
 
     def test_of_many_points_some_are_drawn(self, monkeypatch):
-        monkeypatch.setattr(looks, "MAX_SCATTERED", 50)
+        monkeypatch.setattr(sections, "MAX_SCATTERED", 50)
         view = figures(compare(REAL, RIGHT, resamples=319))["cloud"].curve
         assert (np.count_nonzero(view.set == 0), np.count_nonzero(view.set == 1)) == (50, 50)
 
@@ -355,7 +355,8 @@ class TestFigures:
     def test_a_row_for_each_of_several_sets(self, require):
         require("matplotlib").use("Agg")
         pyplot = require("matplotlib.pyplot")
-        canvas = compare(NORMAL, {**SETS, "$7^": SETS["right"]}, resamples=319).plot()
+        sets = {name: points[:20] for name, points in {**SETS, "$7^": SETS["right"]}.items()}
+        canvas = compare(NORMAL[:20], sets, resamples=319).plot()
         assert {ax.get_gridspec().get_geometry() for ax in canvas.axes} == {(3, 4)}
         titles = [ax.get_title() for ax in canvas.axes]
         assert [title.partition(":")[0] for title in titles[::4]] == ["moved", "right", r"\$7^"]
@@ -451,7 +452,7 @@ class TestAwkwardSets:
 
 class TestManyPoints:
     def test_a_part_is_looked_at_and_it_says_so(self, monkeypatch):
-        for owner, name in ((looks, "MAX_PERMUTED"), (neighbour_look, "MAX_POINTS"), (looks, "MAX_SCORED")):
+        for owner, name in ((sections, "MAX_PERMUTED"), (neighbour_section, "MAX_POINTS"), (sections, "MAX_SCORED")):
             monkeypatch.setattr(owner, name, 50)
         audit = compare(REAL, RIGHT, resamples=319)
         words = "50 of 160 real and 50 of 140 generated points, drawn at random"
@@ -467,9 +468,14 @@ class TestManyPoints:
         assert not any("drawn at random" in text for text in right.findings.caveats)
 
 
+@pytest.fixture(scope="module")
+def of_two():
+    return compare(NORMAL, SETS, columns=["a", "b"], resamples=B)
+
+
 class TestSeveralSets:
-    def test_one_of_two(self):
-        audit = compare(NORMAL, SETS, columns=["a", "b"], resamples=B)
+    def test_one_of_two(self, of_two):
+        audit = of_two
         assert audit.verdict.status == "different"
         assert re.fullmatch(
             r"Of 2 generated sets, moved differs from the real points \(the smallest p (<|=) [\d.]+\)\.",
@@ -479,8 +485,8 @@ class TestSeveralSets:
         assert all(text.startswith("moved: ") for text in audit.verdict.sentences)
         assert audit.findings.n == N + 2 * M
 
-    def test_names_are_stable(self):
-        audit = compare(NORMAL, SETS, resamples=319)
+    def test_names_are_stable(self, of_two):
+        audit = of_two
         assert list(table(audit)) == [
             *(f"{name}.{of}" for of in SETS for name in ONE_SET),
             *(f"vendi_score.{of}" for of in ("real", *SETS)),
@@ -489,23 +495,22 @@ class TestSeveralSets:
         assert [section.name for section in audit.findings.sections] == ["set moved", "set right", "diversity"]
         assert table(audit)["location.moved"].label == "moved: distance of the means (p-value: all coordinates)"
 
-    def test_titles_are_unique(self):
-        audit = compare(NORMAL, SETS, resamples=319)
-        parts = [part for section in audit.findings.sections for part in (*section.figures, *section.tables)]
+    def test_titles_are_unique(self, of_two):
+        parts = [part for section in of_two.findings.sections for part in (*section.figures, *section.tables)]
         titles = [part.title for part in parts]
         assert len(titles) == len(set(titles)) == 10
         assert "right: both sets" in titles
 
-    def test_numbers_are_those_of_each_alone(self):
-        audit = table(compare(NORMAL, SETS, resamples=319))
+    def test_numbers_are_those_of_each_alone(self, of_two):
+        audit = table(of_two)
         for of, points in SETS.items():
             alone = table(compare(NORMAL, points, resamples=319))
             for name in ONE_SET:
                 if name not in ("c2st", "c2st.accuracy"):  # whose halves are drawn anew
                     assert audit[f"{name}.{of}"].value == pytest.approx(alone[name].value, rel=1e-11)
 
-    def test_more_sets_have_more_divisions(self):
-        audit = table(compare(NORMAL, SETS, resamples=319))
+    def test_more_sets_have_more_divisions(self, of_two):
+        audit = table(of_two)
         assert "638 random divisions" in audit["location.right"].method
         assert audit["location.moved"].pvalue == 1 / 639
 
@@ -541,7 +546,8 @@ class TestSeveralSets:
 
     def test_order_of_the_sets_is_theirs(self):
         back = dict(reversed(SETS.items()))
-        assert [s.title for s in compare(NORMAL, back, resamples=319).findings.sections[:2]] == list(back)
+        back = {name: points[:20] for name, points in back.items()}
+        assert [s.title for s in compare(NORMAL[:20], back, resamples=319).findings.sections[:2]] == list(back)
 
 
 class TestNoTruth:
@@ -598,7 +604,7 @@ class TestDistributionsOfInput:
             assert other.findings.to_dict() == right.findings.to_dict()
 
     def test_nor_does_it_where_a_part_is_drawn(self, monkeypatch):
-        for owner, name in ((looks, "MAX_PERMUTED"), (neighbour_look, "MAX_POINTS"), (looks, "MAX_SCATTERED")):
+        for owner, name in ((sections, "MAX_PERMUTED"), (neighbour_section, "MAX_POINTS"), (sections, "MAX_SCATTERED")):
             monkeypatch.setattr(owner, name, 50)
         one = compare(REAL, RIGHT, resamples=319)
         other = compare(REAL[::-1], RIGHT[::-1], resamples=319)
@@ -674,8 +680,8 @@ class TestNames:
     def test_that_cannot_be_printed_are_spelled_out(self, require, tmp_path, recwarn):
         require("matplotlib").use("Agg")
         pyplot = require("matplotlib.pyplot")
-        sets = {"half \ud800": SETS["moved"], "bell\x07": SETS["right"]}
-        audit = compare(NORMAL, sets, columns=["a\x00", "b\udfff"], names={"source": "run\ud800"}, resamples=319)
+        sets = {"half \ud800": SETS["moved"][:50], "bell\x07": SETS["right"][:50]}
+        audit = compare(NORMAL[:50], sets, columns=["a\x00", "b\udfff"], names={"source": "run\ud800"}, resamples=319)
         assert r"Of 2 generated sets, half \ud800 differs" in audit.verdict.headline
         assert audit.findings.names == {"source": r"run\ud800"}
         assert r"bell\x07" in audit.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
@@ -686,8 +692,8 @@ class TestNames:
         assert not list(recwarn)
 
     def test_that_are_long_are_cut(self):
-        sets = {"x" * 100_000: SETS["moved"], "x" * 100_001: SETS["right"]}
-        audit = compare(NORMAL, sets, columns=["a" * 99, "b"], resamples=319)
+        sets = {"x" * 100_000: SETS["moved"][:50], "x" * 100_001: SETS["right"][:50]}
+        audit = compare(NORMAL[:50], sets, columns=["a" * 99, "b"], resamples=319)
         short = "x" * 30 + "…" + "x" * 29
         assert [section.title for section in audit.findings.sections[:2]] == [f"{short} (1)", f"{short} (2)"]
         assert max(map(len, table(audit))) < 100
@@ -699,8 +705,8 @@ class TestNames:
         assert message.startswith(f"sets named 'b' and '{other}' would both have a measurement ")
 
     def test_with_points_are_fine(self):
-        sets = {"b": SETS["moved"], "b.npy": SETS["right"], "other.b": SETS["right"]}
-        audit = compare(NORMAL, sets, resamples=319)
+        sets = dict.fromkeys(["b", "b.npy", "other.b"], SETS["right"][:20])
+        audit = compare(NORMAL[:20], sets, resamples=319)
         assert len(table(audit)) == len(audit.findings.measurements)
 
 

@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels import Exponential, Gaussian, Matern32
 from calibrant.kernels.point_kernels import Polynomial
-from calibrant.points.blocks import PointBlocks, block_terms, linear_terms
+from calibrant.points.blocks import PointBlocks, block_terms
 from calibrant.points.discrepancy import mmd
 from calibrant.points.discrepancy_test import (
     MIN_BLOCKS,
@@ -230,7 +230,7 @@ class TestBlock:
 
     def test_pairs(self):
         result = mmd_test(PointBlocks.of(A, B, estimator="linear", bandwidth=1.5), method="block")
-        terms = linear_terms(A[:44], B[:44], Gaussian(1.5, "euclidean"))
+        terms = block_terms(A[:44], B[:44], Gaussian(1.5, "euclidean"), 2, linear=True)
         assert result.pvalue == pytest.approx(stats.ttest_1samp(terms, 0, alternative="greater").pvalue, rel=1e-10)
         assert "22 pairs of points of each set" in result.method
 
@@ -239,7 +239,7 @@ class TestBlock:
         chance, kernel = rng(9), Gaussian(1.7, "euclidean")
         found = []
         for _ in range(2000):
-            terms = linear_terms(chance.normal(size=(20, 2)), chance.normal(size=(20, 2)), kernel)
+            terms = block_terms(chance.normal(size=(20, 2)), chance.normal(size=(20, 2)), kernel, 2, linear=True)
             spread = float(np.square(terms - terms.mean()).sum())
             none = np.zeros((0, 2))
             summary = PointBlocks(kernel, "linear", 2, 10, float(terms.mean()), spread, none, none)
@@ -462,7 +462,7 @@ class TestManyKernels:
             )
 
     def test_many_rows_are_drawn(self, monkeypatch):
-        monkeypatch.setattr("calibrant.kernels.median.MOST_ROWS", 50)
+        monkeypatch.setattr("calibrant.kernels.median.MAX_MEDIAN_ROWS", 50)
         Z = rng_mmd_permutation().normal(size=(200, 2))
         few, again, other = (many_kernels(Z, rng_mmd_permutation(seed)) for seed in (0, 0, 1))
         assert few == again
@@ -537,18 +537,18 @@ class TestRandomSplits:
 
 
 class TestFewAgainstMany:
-    """Three zeros against 1003 ones and 997 zeros: the splits whose smaller set is all zeros have the observed MMD².
+    """Three zeros against 503 ones and 497 zeros: the splits whose smaller set is all zeros have the observed MMD².
 
     None has more: three ones against the rest are nearer to it, as it has as many ones as zeros.
     """
 
-    y, points = np.repeat([1.0, 0.0], [1003, 997])[:, None], np.zeros((3, 1))
+    y, points = np.repeat([1.0, 0.0], [503, 497])[:, None], np.zeros((3, 1))
     splits = random_splits(read_point_sets(y, points), 999, rng_mmd_permutation())
     alike = (splits.V.astype(float) @ splits.Z[:, 0] == 0)[1:]
     expected = (1 + np.count_nonzero(alike)) / 1000
 
     def test_chance(self):
-        exact = (1000 * 999 * 998) / (2003 * 2002 * 2001)  # 0.1244
+        exact = (500 * 499 * 498) / (1003 * 1002 * 1001)  # 0.1235
         assert abs(self.expected - exact) < 3 * np.sqrt(exact / 1000)
 
     @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(0.1, "l1"), Polynomial()], ids=repr)

@@ -245,13 +245,13 @@ class TestExtrapolated:
         draw = np.random.default_rng(7)
         # True value 0 and 5 · 0.3² = 0.45; found are 0.21 and 0.21 more. Standard errors about 0.01.
         for shift in (0.0, 0.3):
-            found, plain = np.empty((2, 150))
-            for k in range(150):
+            found, plain = np.empty((2, 80))
+            for k in range(80):
                 y, points = draw.normal(size=(100, 5)), draw.normal(size=(100, 5)) + shift
                 found[k] = frechet_distance(y, points, extrapolate=True, rng=k)
                 plain[k] = frechet_distance(y, points)
-            error = found.std() / np.sqrt(150)
-            assert error < 0.03
+            error = found.std() / np.sqrt(80)
+            assert error < 0.04  # the bias of the plain distance is five times that
             assert abs(found.mean() - 5 * shift**2) < 4 * error
             assert plain.mean() - 5 * shift**2 > 0.15
 
@@ -392,20 +392,13 @@ def test_simulated():
     assert found.std() / np.sqrt(200) < 0.05 * expected
 
 
-def test_refused(refusal):
-    one, two, wide = (PointMoments.of(np.zeros(shape)) for shape in ((1, 2), (2, 2), (2, 3)))
-    assert "at least 2 points; got 1 and 2" in refusal(expected_frechet, one, two)
-    assert "same number of columns; got 2 and 3" in refusal(expected_frechet, two, wide)
-
-
 def forms_of(y, points):
     S1, S2 = (np.atleast_2d(np.cov(z.T)) for z in (y, points))
     L1, L2 = np.linalg.cholesky(S1), np.linalg.cholesky(S2)
     rows = [module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)]
     vectors = [module.factor_of_covariance(S) for S in (S1, S2)]
     return {
-        "eigenvalues": module._eigenvalue_form(L1, S2, np.inf),
-        "Cholesky factors": module._factor_form(L1, L2, np.inf),
+        "Cholesky factors": module.nuclear_norm(L1.T, L2.T),
         "rows": module.nuclear_norm(*rows),
         "eigenvectors": module.nuclear_norm(*vectors),
         "mixed": module.nuclear_norm(rows[0], vectors[1]),
@@ -440,24 +433,18 @@ def test_an_inaccurate_form_is_left():
     size = 10.0 ** -np.linspace(0, 6.5, d)
     y, points = (draw.normal(size=(n, d)) * size @ turn for n in (60, 80))
     S1, S2 = np.cov(y.T), np.cov(points.T)
-    most = module.MAX_ERROR * (np.trace(S1) + np.trace(S2))
-    assert module._eigenvalue_form(np.linalg.cholesky(S1), S2, most) is None
     exact = module.nuclear_norm(*(module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
     found = module.root_trace(S1, S2)
     assert found is None or abs(found - exact) < 1e-10 * np.trace(S1 + S2)
 
 
-def test_the_eigenvalue_form_is_wrong_where_it_is_left():
+def test_columns_of_many_sizes():
     draw = np.random.default_rng(9)
-    # Columns of 1e6 and of 1e-6: rounding errors of eigenvalues have roots of 1e-8, and the estimate says so.
+    # Columns of 1e6 and of 1e-6: the root of the product of the covariances would be wrong in the 11th digit.
     size = 10.0 ** draw.uniform(-6, 6, 14)
     y, points = (draw.normal(size=(60, 14)) * size for _ in range(2))
     S1, S2 = np.cov(y.T), np.cov(points.T)
-    L1 = np.linalg.cholesky(S1)
-    values = np.linalg.eigvalsh(L1.T @ S2 @ L1)
-    forced = np.sqrt(np.maximum(values, 0)).sum()
     exact = module.nuclear_norm(*(module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)))
-    assert abs(forced - exact) > 1e-11 * np.trace(S1 + S2)
     assert abs(module.root_trace(S1, S2) - exact) < 1e-13 * np.trace(S1 + S2)
 
 

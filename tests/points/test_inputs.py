@@ -12,7 +12,6 @@ from hypothesis.extra import numpy as hnp
 
 from calibrant.errors import InputError
 from calibrant.kernels.median import point_order
-from calibrant.points import inputs as module
 from calibrant.points.inputs import PointSets, Repeated, distinct, read_point_sets, read_points, repeated
 
 POINTS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
@@ -190,14 +189,6 @@ def test_different_points_stay_as_they_are(Z):
     assert found.count.tolist() == [1, 1]
     assert found.place.tolist() == [0, 1]
     assert found.order.tolist() == found.rank.tolist() == [1, 0]
-
-
-def test_distinct_points_in_pieces(monkeypatch):
-    Z = np.random.default_rng(0).integers(0, 3, (50, 2)) * 1.0
-    whole = distinct(Z)
-    monkeypatch.setattr(module, "COMPARED_TOGETHER", 7)
-    for name in ("points", "count", "place", "order"):
-        np.testing.assert_array_equal(getattr(distinct(Z), name), getattr(whole, name))
 
 
 FEW = st.sampled_from([0.0, -0.0, 1.0, 0.1, -1.5, 5e-324, 1e150])

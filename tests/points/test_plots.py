@@ -7,7 +7,7 @@ import pytest
 
 from calibrant.core import palette
 from calibrant.core import pictures as plots
-from calibrant.points.looks import two_ecdfs
+from calibrant.points.sections import two_ecdfs
 from calibrant.results import Curve
 
 RNG = np.random.default_rng(0)

@@ -11,9 +11,8 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels import pair_sums as kernel_pair_sums
 from calibrant.kernels.pair_sums import TILE as KERNEL_TILE
-from calibrant.kernels.pair_sums import centred, kernel_tile, squared_distances
+from calibrant.kernels.pair_sums import kernel_tile, squared_distances
 from calibrant.kernels.point_kernels import Polynomial
-from calibrant.kernels.profile import profile_of
 from calibrant.points import sums as module
 from calibrant.points.sums import (
     BLOCK,
@@ -38,7 +37,6 @@ KERNELS = {
     "polynomial": Polynomial(),
     "own": Gaussian(1.5, lambda a, b: np.abs(a - b).max(axis=-1)),
 }
-FAST = ("gaussian", "exponential", "laplace", "matern32", "matern52")
 
 
 def points(n, d, seed=0):
@@ -62,44 +60,27 @@ def by_definition(Z, kernel, sizes, w=None, squared=False):
     return np.array([[K[a, b].sum() if i <= j else 0.0 for j, b in enumerate(parts)] for i, a in enumerate(parts)])
 
 
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("d", [1, 3, 16, 17, 40])
 @pytest.mark.parametrize("name", KERNELS)
-def test_double_sum(name, d, squared):
-    Z, w = points(70, d), np.random.default_rng(1).random(70)
-    for weights in (None, w):
-        found = pair_sums(Z, KERNELS[name], (30, 40), weights, squared=squared)
-        np.testing.assert_allclose(
-            found, by_definition(Z, KERNELS[name], (30, 40), weights, squared), rtol=1e-11, atol=1e-12
-        )
+def test_double_sum(name, for_each):
+    def check(d, squared):
+        Z, w = points(70, d), np.random.default_rng(1).random(70)
+        for weights in (None, w):
+            found = pair_sums(Z, KERNELS[name], (30, 40), weights, squared=squared)
+            expected = by_definition(Z, KERNELS[name], (30, 40), weights, squared)
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+    for_each(list(itertools.product([1, 3, 16, 17, 40], [False, True])), check)
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (TILE, 1), (TILE + 1, TILE - 1), (3, BLOCK + 5), (2, 3, 4)])
+@pytest.mark.parametrize("name", ["gaussian", "polynomial"])
 @pytest.mark.parametrize("d", [2, 18])
-@pytest.mark.parametrize("name", FAST)
-def test_fast_body_is_the_reference_body(name, d, sizes):
-    Z, w = points(sum(sizes), d), np.random.default_rng(2).random(sum(sizes))
-    kernel, g = KERNELS[name], len(sizes)
-    multiplied = kernel.distance == "euclidean" and d > 16
-    reference = module._summed(module._reference(Z, kernel, sizes, w, False, multiplied), g)
-    body = module._fast_products if multiplied else module._fast_differences
-    fast = module._summed(body(centred(Z) if multiplied else Z, profile_of(kernel), sizes, w), g)
-    np.testing.assert_allclose(fast, reference, rtol=1e-12)
+def test_tiles_and_blocks_of_any_size(name, d, for_each):
+    def check(*sizes):
+        Z, w = points(sum(sizes), d), np.random.default_rng(2).random(sum(sizes))
+        expected = by_definition(Z, KERNELS[name], sizes, w)
+        np.testing.assert_allclose(pair_sums(Z, KERNELS[name], sizes, w), expected, rtol=1e-10)
 
-
-def test_large_inputs_take_the_fast_body(monkeypatch):
-    Z = points(400, 3)
-    expected = pair_sums(Z, KERNELS["gaussian"], (150, 250), squared=True)
-    monkeypatch.setattr(module, "takes_fast_double_sum", lambda n, terms: True)
-    monkeypatch.setattr(module, "_reference", None)
-    np.testing.assert_allclose(pair_sums(Z, KERNELS["gaussian"], (150, 250), squared=True), expected, rtol=1e-12)
-
-
-def test_a_square_that_has_no_compiled_profile_takes_the_reference_body(monkeypatch):
-    Z = points(50, 3)
-    expected = by_definition(Z, KERNELS["matern32"], (20, 30), squared=True)
-    monkeypatch.setattr(module, "takes_fast_double_sum", lambda n, terms: True)
-    np.testing.assert_allclose(pair_sums(Z, KERNELS["matern32"], (20, 30), squared=True), expected, rtol=1e-12)
+    for_each([(1, 1), (TILE, 1), (TILE + 1, TILE - 1), (3, BLOCK + 5), (2, 3, 4)], check)
 
 
 def test_far_from_the_origin():

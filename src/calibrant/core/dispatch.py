@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy is done be
 MOST_TASKS = 512
 FEW_COORDINATES = 16  # up to which squared distances are sums of squared differences
 TREE_COORDINATES = 10  # with more coordinates a tree visits nearly all points
-FEW_DIFFERENCES = 20_000_000  # differences of coordinates below which computing all of them is quickest
-
-NeighbourBody = Literal["differences", "tree", "products"]
 
 
 @cache
@@ -120,13 +117,6 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
 def takes_transform(n: int, m: int) -> bool:
     """Tell whether a convolution of n numbers with m is quicker by Fourier transforms than term by term."""
     return n * m >= TRANSFORM_TERMS
-
-
-def neighbour_body(pairs: int, d: int) -> NeighbourBody:
-    """Return how neighbours among points of d coordinates are found, given the number of possible pairs."""
-    if pairs * d <= FEW_DIFFERENCES:
-        return "differences"
-    return "tree" if takes_tree(d) else "products"
 
 
 def takes_products(d: int) -> bool:

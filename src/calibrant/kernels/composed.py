@@ -207,7 +207,7 @@ class VectorDistance:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnDistance:
+class CustomDistance:
     """The distance of a user's function of m points and m others."""
 
     points: NDArray[Any]
@@ -240,7 +240,7 @@ def is_tile(i: RowIndex, j: RowIndex) -> bool:
 def distance_of_points(points: NDArray[Any], distance: str | PairedDistance) -> Distance:
     """Return a named or own distance of numbers (n,) or vectors (n, c)."""
     if callable(distance):
-        own = OwnDistance(points, distance)
+        own = CustomDistance(points, distance)
         _check_symmetry(own, len(points))
         return own
     return LineDistance(points) if points.ndim == 1 else VectorDistance(points, distance)

@@ -47,9 +47,9 @@ class MvNormalMeans(TargetMeans):
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
-        return self.beside(self, i, j)
+        return self.double_with(self, i, j)
 
-    def beside(self, other: MvNormalMeans, i: RowIndex, j: RowIndex) -> FloatArray:
+    def double_with(self, other: MvNormalMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z') with Z' from row j of another distribution."""
         mean, mean_ = self.distribution.mean, other.distribution.mean
         if self.distribution.is_shared and other.distribution.is_shared:
@@ -160,9 +160,9 @@ class MixtureMeans(TargetMeans):
         """Return E k(Z, Z')."""
         return self._summed(i, j, between)
 
-    def alone(self, i: RowIndex) -> FloatArray:
+    def double_within(self, i: RowIndex) -> FloatArray:
         """Return E k(Z, Z') of two independent draws of row i."""
-        return self._summed(i, i, lambda a, b, i, j: a.alone(i) if a is b else between(a, b, i, j))
+        return self._summed(i, i, lambda a, b, i, j: a.double_within(i) if a is b else between(a, b, i, j))
 
     def _summed(self, i: RowIndex, j: RowIndex, pair: Pair) -> FloatArray:
         total: FloatArray = np.zeros(())
@@ -177,11 +177,11 @@ def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -
     if first is second:
         return first.double(i, j)
     if isinstance(first, LineMeans) and isinstance(second, LineMeans):
-        return first.beside(second, i, j)
+        return first.double_with(second, i, j)
     if isinstance(first, MvNormalMeans) and isinstance(second, MvNormalMeans):
-        return first.beside(second, i, j)
+        return first.double_with(second, i, j)
     if isinstance(first, PointMeans) and isinstance(second, PointMeans):
-        return first.beside(second, i, j)
+        return first.double_with(second, i, j)
     if isinstance(first, PointMeans):
         return between(second, first, j, i)
     assert isinstance(second, PointMeans)
@@ -191,32 +191,16 @@ def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -
     return np.asarray(total)
 
 
-__all__ = ["TargetMeans", "target_means"]
-
-
 def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:
-    """Return the means of a target kernel under a predictive distribution.
+    """Return the means of a target kernel, of the Euclidean distance of outcomes, under a predictive distribution.
 
-    Parameters
-    ----------
-    distribution
-        One distribution per row.
-    kernel
-        A kernel of the Euclidean distance of outcomes with a number as length scale.
-    draws, rng
-        How many draws per row to take (an even number), and with which generator, where there is no other way. Where
-        there is a closed form or a quadrature rule, that is used and `draws` is not.
+    Where there is neither a closed form nor a quadrature rule, means are over an even number of draws per row.
 
-    Notes
-    -----
     Closed forms: Normal and Laplace with Gaussian and Exponential, MvNormal with Gaussian, Samples with every kernel,
     and mixtures of these. By quadrature: other distributions of real outcomes with a quantile function, with Gaussian,
     if the length scale is not far below their spread.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from calibrant.kernels import Gaussian
     >>> means = target_means(Normal([0.0, 1.0], [0.0 + 1e-9, 3**0.5]), Gaussian(1.0))
     >>> rows = np.arange(2)
     >>> means.single(rows, np.array([0.0, 1.0]))

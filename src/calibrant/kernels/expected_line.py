@@ -15,7 +15,7 @@ from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
 from calibrant.kernels.target_means import TargetMeans
 
-TERMS = 22  # of the series in D for w < 1; the first one left out is below 1e-21
+SERIES_TERMS = 22  # of the series in D for w < 1; the first one left out is below 1e-21
 TINY = 1e-300
 
 
@@ -64,7 +64,7 @@ def _series(a: FloatArray, w: FloatArray) -> FloatArray:
     """Return Σ_k (-1)^k c_k / (k+2)!, c_k = w c_{k-1} + a^k: the divided difference relative to its lowest point."""
     c, power = np.ones_like(w), np.ones_like(a)
     total = 0.5 * c
-    for k in range(1, TERMS):
+    for k in range(1, SERIES_TERMS):
         power *= a
         c *= w
         c += power
@@ -264,9 +264,9 @@ class LineMeans(TargetMeans):
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
-        return self.beside(self, i, j)
+        return self.double_with(self, i, j)
 
-    def beside(self, other: LineMeans, i: RowIndex, j: RowIndex) -> FloatArray:
+    def double_with(self, other: LineMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z') with Z' from row j of another distribution."""
         form = DOUBLE[type(self.distribution), type(other.distribution), type(self.kernel)]
         return form(self._gap(self.centre[i], other.centre[j]), self.spread[i], other.spread[j])

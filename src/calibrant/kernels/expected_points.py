@@ -19,7 +19,7 @@ from calibrant.kernels.composed import RowIndex, is_tile
 from calibrant.kernels.kernel import Gaussian, Kernel
 from calibrant.kernels.target_means import NUMBERS_PER_PIECE, TargetMeans, by_pieces
 
-HIGHEST = 8.6  # frequencies beyond have less than 1e-17 of the mass
+MAX_FREQUENCY = 8.6  # frequencies beyond have less than 1e-17 of the mass
 MARGIN = 8.8  # in length scales; a copy that far away is below 1e-16
 MAX_COLUMNS, AFFORDABLE_COLUMNS = 8192, 512
 MAX_FEATURE_NUMBERS = 1 << 24  # of features, 128 MiB; few columns are always affordable
@@ -42,7 +42,7 @@ class Spectrum:
         slack = INTERVAL_MARGIN * (high - low) + length
         found = cls(low - slack, high + slack, length)
         most = max(AFFORDABLE_COLUMNS, min(MAX_COLUMNS, MAX_FEATURE_NUMBERS // len(points)))
-        return found if most // 2 * found.step > HIGHEST else None
+        return found if most // 2 * found.step > MAX_FREQUENCY else None
 
     @property
     def step(self) -> float:
@@ -52,7 +52,7 @@ class Spectrum:
     @property
     def roots(self) -> FloatArray:
         """√q_k of the frequencies k · step."""
-        omega = self.step * np.arange(math.ceil(HIGHEST / self.step) + 1)
+        omega = self.step * np.arange(math.ceil(MAX_FREQUENCY / self.step) + 1)
         q = 2 * self.step * np.exp(-0.5 * omega * omega) / math.sqrt(2 * math.pi)
         q[0] /= 2
         return np.sqrt(q)
@@ -120,29 +120,20 @@ class PointMeans(TargetMeans):
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
         spectrum = self._spectrum
-        if spectrum is None or not _cross(i.shape, t.shape):
-            return self._summed(i, t)
-        line, inside = t.reshape(-1), spectrum.covers(t).reshape(-1)
-        if inside.all():
+        if spectrum is not None and _cross(i.shape, t.shape) and spectrum.covers(t).all():
             return products(self._features[i], spectrum.features(t))
-        axis = int(t.shape[0] == 1)
-        value = np.empty(np.broadcast_shapes(i.shape, t.shape))
-        for chosen, mean in ((inside, self.single), (~inside, self._summed)):
-            some = np.expand_dims(line[chosen], 1 - axis)
-            if some.size:
-                np.moveaxis(value, axis, 0)[chosen] = np.moveaxis(mean(i, some), axis, 0)
-        return value
+        return self._summed(i, t)
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z'): the mean over all pairs of points."""
         if self._spectrum is None:
-            return self.beside(self, i, j)
+            return self.double_with(self, i, j)
         features = self._features
         if is_tile(i, j):
             return products(features[i], features[j])
         return by_pieces(lambda i, j: products(features[i], features[j]), i, j, cost=features.shape[1])
 
-    def beside(self, other: PointMeans, i: RowIndex, j: RowIndex) -> FloatArray:
+    def double_with(self, other: PointMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z') with Z' on the points of another's row j."""
         M, N = self.weights.size, other.weights.size
         step = max(1, NUMBERS_PER_PIECE // N)
@@ -192,8 +183,8 @@ def _cross(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
 class SampleMeans(PointMeans):
     """Means over the draws of each row: all pairs for two rows, pairs of different draws for one row alone.
 
-    Both are unbiased for the distribution the draws come from. `inner` and `own` take all pairs also within a row, as
-    the distance of embeddings needs it.
+    Both are unbiased for the distribution the draws come from. `inner` and `squared_norms` take all pairs also within a
+    row, as the distance of embeddings needs it.
     """
 
     @classmethod
@@ -201,7 +192,7 @@ class SampleMeans(PointMeans):
         """Return the means under equally likely draws."""
         return cls(distribution.draws, np.full(distribution.M, 1 / distribution.M), kernel)
 
-    def alone(self, i: RowIndex) -> FloatArray:
+    def double_within(self, i: RowIndex) -> FloatArray:
         """Return the mean over pairs of different draws of row i."""
         M = self.weights.size
         if M < 2:
@@ -210,7 +201,7 @@ class SampleMeans(PointMeans):
                 "unbiased=True, which does not pair a row with itself"
             )
         itself = self.kernel.at_zero
-        return np.asarray((M * self.own[i] - itself) / (M - 1))
+        return np.asarray((M * self.squared_norms[i] - itself) / (M - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +233,7 @@ class SampledMeans(PointMeans):
             total = total + self._kernel(self.points[i, m], self.points[j, m])
         return np.asarray(total / self.weights.size)
 
-    def alone(self, i: RowIndex) -> FloatArray:
+    def double_within(self, i: RowIndex) -> FloatArray:
         """Return the mean over pairs of draws m and m + M/2 of row i."""
         half = self.weights.size // 2
         total: FloatArray = np.zeros(())
@@ -255,14 +246,14 @@ class SampledMeans(PointMeans):
         return super().double(i, j)
 
 
-POINTS = 129
+QUADRATURE_POINTS = 129
 NORMAL_CUTOFF = 8.3  # standard normal; what lies beyond has probability 1e-16
-CHECKED = 64  # rows, the widest ones, on which the rule is compared with one twice as fine
+CHECKED_ROWS = 64  # rows, the widest ones, on which the rule is compared with one twice as fine
 TOLERANCE = 1e-6
 
 
 @cache
-def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
+def normal_rule(size: int = QUADRATURE_POINTS) -> tuple[FloatArray, FloatArray]:
     """Return equidistant points and weights for means under the standard normal distribution.
 
     The trapezoidal rule converges faster than any power of the spacing for integrands as smooth as this one.
@@ -275,7 +266,7 @@ def normal_rule(size: int = POINTS) -> tuple[FloatArray, FloatArray]:
     return x, weights
 
 
-def quantile_points(distribution: Distribution, size: int = POINTS) -> tuple[FloatArray, FloatArray]:
+def quantile_points(distribution: Distribution, size: int = QUADRATURE_POINTS) -> tuple[FloatArray, FloatArray]:
     """Return points (n, size) and weights (size,): z = F⁻¹(Φ(x)) at the points x of `normal_rule`.
 
     Right of the median the survival function is used: no tail is rounded away.
@@ -299,8 +290,8 @@ def quadrature_means(distribution: Distribution, kernel: Kernel) -> PointMeans |
     """
     points, weights = quantile_points(distribution)
     means = PointMeans(points, weights, kernel)
-    width = points[:, 3 * POINTS // 4] - points[:, POINTS // 4]
-    rows = np.argsort(width)[-CHECKED:]
-    finer = PointMeans(*quantile_points(distribution.take(rows), 2 * POINTS - 1), kernel)
-    off = np.abs(means.double(rows, rows) - finer.own)
+    width = points[:, 3 * QUADRATURE_POINTS // 4] - points[:, QUADRATURE_POINTS // 4]
+    rows = np.argsort(width)[-CHECKED_ROWS:]
+    finer = PointMeans(*quantile_points(distribution.take(rows), 2 * QUADRATURE_POINTS - 1), kernel)
+    off = np.abs(means.double(rows, rows) - finer.squared_norms)
     return means if (off <= TOLERANCE).all() else None

@@ -167,7 +167,7 @@ class DistributionForm:
     def diagonal(self) -> FloatArray:
         """Return h of each row with itself."""
         rows = np.arange(self.n)
-        part = self.target.at_zero - 2 * self.means.single(rows, self.y) + self.means.alone(rows)
+        part = self.target.at_zero - 2 * self.means.single(rows, self.y) + self.means.double_within(rows)
         return np.asarray(self.kernel.at_zero * part)
 
 

@@ -11,20 +11,20 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.kernels.composed import SCIPY_NAMES, Distance, LineDistance, VectorDistance
 
-MOST_ROWS = 4096
+MAX_MEDIAN_ROWS = 4096
 TILE = 512
 
 
 def median_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return the rows whose distances are looked at: all, or 4096 drawn without replacement."""
-    if n <= MOST_ROWS:
+    if n <= MAX_MEDIAN_ROWS:
         return np.arange(n)
-    return np.sort(rng.choice(n, MOST_ROWS, replace=False))
+    return np.sort(rng.choice(n, MAX_MEDIAN_ROWS, replace=False))
 
 
 def median_points(Z: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return the points whose distances are looked at: all, or 4096 drawn whatever the order in which they came."""
-    if len(Z) <= MOST_ROWS:
+    if len(Z) <= MAX_MEDIAN_ROWS:
         return Z
     return Z[point_order(Z)[median_rows(len(Z), rng)]]
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import chunks, on_threads, on_tiles, takes_fast_double_sum, takes_products
+from calibrant.core.dispatch import chunks, on_threads, on_tiles, takes_products
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.kernels.composed import SCIPY_NAMES, distance_of_points
 from calibrant.kernels.forms import Form, VectorForm
 from calibrant.kernels.kernel import Kernel
 from calibrant.kernels.point_kernels import PointKernel, Polynomial
-from calibrant.kernels.profile import EXP_TERMS, has_profile, profile_of
 from calibrant.progress import steps
 
 Tile = Callable[[slice, slice], FloatArray]
@@ -29,7 +28,7 @@ def prediction_tile(form: VectorForm) -> Tile:
     """Return the values of k_P as a function of two ranges of rows."""
     P, kernel = form.P, form.kernel
     if callable(kernel.distance):
-        return own_tile(P, kernel)
+        return custom_distance_tile(P, kernel)
     from scipy.spatial.distance import cdist
 
     name = kernel.distance or "tv"
@@ -44,7 +43,7 @@ def prediction_tile(form: VectorForm) -> Tile:
     return tile
 
 
-def own_tile(points: FloatArray, kernel: Kernel) -> Tile:
+def custom_distance_tile(points: FloatArray, kernel: Kernel) -> Tile:
     """Return the values of a kernel with a distance of the user, which gets copies of both rows of every pair."""
     distance = distance_of_points(points, kernel.distance or "tv")
 
@@ -77,42 +76,6 @@ def products(A: FloatArray, B: FloatArray) -> FloatArray:
     return total
 
 
-def takes_fast_body(form: VectorForm) -> bool:
-    """Tell whether the compiled body serves this form and pays for itself."""
-    return has_profile(form.kernel) and takes_fast_double_sum(form.n, form.P.shape[1] + EXP_TERMS)
-
-
-def fast_pair_sum(form: VectorForm, w: FloatArray) -> float:
-    """Return Σ w_i w_j h_ij over the pairs i < j, compiled."""
-    P = _panels(form.P)
-    R = _panels(form.R * w[:, None])
-    S = R if form.S is form.R else _panels(form.S * w[:, None])
-    options = profile_of(form.kernel)
-    kernel = _compiled()
-
-    def work(tiles: NDArray[np.intp]) -> float:
-        return float(kernel(tiles, P, S, R, *options))
-
-    return sum(on_tiles(work, len(P), label="summing pairs of rows"), 0.0)
-
-
-def _panels(X: FloatArray) -> FloatArray:
-    """Return the rows in panels (panel, column, row of the panel), rows and columns filled up with zeros."""
-    n, K = X.shape
-    m = -(-n // TILE)
-    filled = np.zeros((m, K + K % 2, TILE))
-    for panel, start in enumerate(range(0, n, TILE)):
-        part = X[start : start + TILE]
-        filled[panel, :K, : len(part)] = part.T
-    return filled
-
-
-def _compiled() -> Any:
-    from calibrant.kernels.profile_loops import sum_classes
-
-    return sum_classes
-
-
 CountArray = NDArray[np.uint16]
 
 PRODUCT_ROWS = 512  # rows that meet as many in one large product of counts, on the threads of BLAS
@@ -123,12 +86,6 @@ LARGEST_COUNT = np.iinfo(np.uint16).max
 
 def pair_sum(form: Form, w: FloatArray) -> float:
     """Return Σ w_i w_j h_ij over the pairs i < j."""
-    if isinstance(form, VectorForm) and takes_fast_body(form):
-        return fast_pair_sum(form, w)
-    return _reference(form, w)
-
-
-def _reference(form: Form, w: FloatArray) -> float:
     tile, rows, unit = tile_of(form), list(chunks(form.n, TILE)), is_unit(w)
 
     def work(tiles: NDArray[np.intp]) -> float:
@@ -274,7 +231,7 @@ def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
     if isinstance(kernel, Polynomial):
         return lambda rows, columns: kernel.of_products(Z[rows] @ Z[columns].T, Z.shape[1])
     if callable(kernel.distance):
-        return own_tile(Z, kernel)
+        return custom_distance_tile(Z, kernel)
     distance = distance_tile(Z, kernel.distance or "euclidean")
     return lambda rows, columns: kernel.of_distance(distance(rows, columns))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -62,22 +62,10 @@ def point_kernel(
     names: tuple[str, ...] = tuple(NAMED),
     what: str = "the pooled points",
 ) -> PointKernel:
-    """Return the kernel that the options `kernel` and `bandwidth` mean for these points.
+    """Return the kernel that the options `kernel` and `bandwidth` mean for these points (N, d).
 
-    Parameters
-    ----------
-    kernel
-        One of `names`, or a `Kernel`, which brings its own length scale.
-    bandwidth
-        ``"median"``, the median distance of two of the points, or a number.
-    pooled
-        All points (N, d).
-    rng
-        Draws 4096 of more points, of which the median is taken.
-    names
-        The names that the verb knows.
-    what
-        The points, in words.
+    `kernel` is one of `names`, or a `Kernel`, which brings its own length scale; `rng` draws 4096 of more points, of
+    which the median distance is taken; `what` names the points in errors.
     """
     if isinstance(kernel, str):
         if kernel not in names:
@@ -147,8 +135,8 @@ def _with_median(kernel: Kernel, pooled: FloatArray, rng: np.random.Generator, w
     return kernel.with_lengthscale(median_lengthscale(distance, np.arange(len(few)), what, option))
 
 
-KINDS: dict[str, type[Kernel]] = {
-    kind.__name__: kind for kind in (Exponential, Gaussian, Matern32, Matern52, RationalQuadratic, Delta)
+KINDS: dict[str, type[PointKernel]] = {
+    kind.__name__: kind for kind in (Exponential, Gaussian, Matern32, Matern52, RationalQuadratic, Delta, Polynomial)
 }
 
 
@@ -167,27 +155,22 @@ def kernel_of(text: str) -> Product:
 
 def text_of_point_kernel(kernel: PointKernel) -> str:
     """Return a kernel of points as text; kernels and distances of your own are refused."""
-    if isinstance(kernel, Polynomial):
-        return json.dumps({"kind": "Polynomial", "degree": kernel.degree})
     return json.dumps(_described(kernel))
 
 
 def point_kernel_of(text: str) -> PointKernel:
     """Return the kernel that `text_of_point_kernel` wrote."""
-    described = json.loads(text)
-    return Polynomial(described["degree"]) if described.get("kind") == "Polynomial" else _built(described)
+    found: PointKernel = _built(json.loads(text))
+    return found
 
 
-def _described(kernel: Kernel) -> dict[str, Any]:
-    if KINDS.get(type(kernel).__name__) is not type(kernel) or callable(kernel.distance):
+def _described(kernel: PointKernel) -> dict[str, Any]:
+    if KINDS.get(type(kernel).__name__) is not type(kernel) or callable(getattr(kernel, "distance", None)):
         raise _refusal(kernel)
-    if isinstance(kernel, Delta):
-        return {"kind": "Delta"}
-    described = {"kind": type(kernel).__name__, "lengthscale": kernel.lengthscale, "distance": kernel.distance}
-    return {**described, "alpha": kernel.alpha} if isinstance(kernel, RationalQuadratic) else described
+    return {"kind": type(kernel).__name__, **({} if isinstance(kernel, Delta) else asdict(kernel))}
 
 
-def _built(described: dict[str, Any]) -> Kernel:
+def _built(described: dict[str, Any]) -> Any:
     options = dict(described)
     kind = KINDS.get(options.pop("kind", ""))
     if kind is None:

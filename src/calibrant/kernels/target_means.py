@@ -33,7 +33,7 @@ class TargetMeans(ABC):
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z'), Z from the distribution of row i and Z' from that of row j."""
 
-    def alone(self, i: RowIndex) -> FloatArray:
+    def double_within(self, i: RowIndex) -> FloatArray:
         """Return E k(Z, Z') of two independent draws from the distribution of row i."""
         return self.double(i, i)
 
@@ -42,8 +42,8 @@ class TargetMeans(ABC):
         return self.double(i, j)
 
     @cached_property
-    def own(self) -> FloatArray:
-        """The squared norm of the embedding of each row."""
+    def squared_norms(self) -> FloatArray:
+        """The squared norms of the embeddings of all rows."""
         rows = np.arange(self.n)
         return self.inner(rows, rows)
 
@@ -67,4 +67,4 @@ def squared_embedding_distance(means: TargetMeans, i: RowIndex, j: RowIndex) -> 
     The distance of the distributions in the Hilbert space of the kernel (Christmann and Steinwart 2010), with which
     every shape of kernel is positive definite. For draws all pairs are taken, equal ones too.
     """
-    return np.maximum(means.own[i] - 2 * means.inner(i, j) + means.own[j], 0.0)
+    return np.maximum(means.squared_norms[i] - 2 * means.inner(i, j) + means.squared_norms[j], 0.0)

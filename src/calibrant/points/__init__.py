@@ -1,7 +1,7 @@
 """Comparing sets of points: samples of a generative model with real data, or two samples with each other.
 
-Points are plain arrays (n, d), the real ones first: ``cb.points.mmd(y, points)``. `compare` takes every look at once
-and says in words what differs.
+Points are plain arrays (n, d), the real ones first: ``cb.points.mmd(y, points)``. `compare` makes all
+comparisons at once and says in words what differs.
 """
 
 from calibrant.lazy import lazy as _lazy

@@ -328,16 +328,9 @@ def list_length(k: int, share: float) -> int:
 
 
 class Lists:
-    """The nearest of all points for each of them, in increasing distance.
+    """The nearest of all pooled points for each of them, in increasing distance.
 
-    Parameters
-    ----------
-    of
-        The pooled points.
-    k
-        Balls reach to the k-th neighbour in the same set.
-    share
-        Share of the smaller set.
+    Balls reach to the k-th neighbour in the same set; `share` is that of the smaller set.
     """
 
     def __init__(self, of: Distinct, k: int, share: float) -> None:

@@ -164,14 +164,15 @@ def _ordered(sets: PointSets) -> tuple[FloatArray, Labels]:
 def _by_halves(model: Any, Z: FloatArray, labels: Labels, rng: np.random.Generator) -> TestResult:
     held = stratified_folds(labels, 2, rng) == 0
     part = held_out(model, Z, labels, held, rng)
-    found, fitted = rank_sum_test(part.scores, part.labels), labels.size - part.labels.size
+    found = rank_sum_test(part.scores, part.labels)
+    words, details = _described(model, labels.size - part.labels.size)
     return TestResult(
         statistic=found.auc,
         pvalue=found.pvalue,
         estimate=_balanced_accuracy([part]),
-        method=f"classifier two-sample test; {_words(model, fitted)} fitted to one half, {DISTRIBUTIONS[found.null]}",
+        method=f"classifier two-sample test; {words} fitted to one half, {DISTRIBUTIONS[found.null]}",
         n=labels.size,
-        details={"held_out": _sizes(part.labels), "null": found.null, **_neighbours(model, fitted)},
+        details={"held_out": _sizes(part.labels), "null": found.null, **details},
     )
 
 
@@ -181,15 +182,14 @@ def _by_folds(model: Any, Z: FloatArray, labels: Labels, F: int, B: int, rng: np
     for _ in steps(B, size=1, label="refitting the classifier"):
         redrawn = _mean_auc(_cross_validated(model, Z, rng.permutation(labels), F, rng))
         extreme += bool(reaches(np.array(redrawn), T))
-    fitted = labels.size - max(part.labels.size for part in parts)
-    details = {"held_out": _sizes(labels), "null": "permutation", "folds": F, "resamples": B}
+    words, details = _described(model, labels.size - max(part.labels.size for part in parts))
     return TestResult(
         statistic=T,
         pvalue=float(resampled_pvalue(extreme, B)),
         estimate=_balanced_accuracy(parts),
-        method=f"classifier two-sample test; {_words(model, fitted)} in {F} folds, {B} permutations of the labels",
+        method=f"classifier two-sample test; {words} in {F} folds, {B} permutations of the labels",
         n=labels.size,
-        details={**details, **_neighbours(model, fitted)},
+        details={"held_out": _sizes(labels), "null": "permutation", "folds": F, "resamples": B, **details},
     )
 
 
@@ -213,14 +213,12 @@ def _sizes(labels: Labels) -> tuple[int, int]:
     return int(np.count_nonzero(labels == 0)), int(np.count_nonzero(labels == 1))
 
 
-def _neighbours(model: Any, fitted: int) -> dict[str, int]:
-    return {"k": number_of_neighbours(fitted)} if isinstance(model, NearestNeighbours) else {}
-
-
-def _words(model: Any, fitted: int) -> str:
-    if isinstance(model, NearestNeighbours):
-        return f"nearest neighbours (k = {number_of_neighbours(fitted)})"
-    return type(model).__name__
+def _described(model: Any, fitted: int) -> tuple[str, dict[str, int]]:
+    """Return the classifier in words, and the details of the default one."""
+    if not isinstance(model, NearestNeighbours):
+        return type(model).__name__, {}
+    k = number_of_neighbours(fitted)
+    return f"nearest neighbours (k = {k})", {"k": k}
 
 
 class HeldOut(NamedTuple):
@@ -284,14 +282,14 @@ def _fresh(classifier: Any, rng: np.random.Generator) -> Any:
                 "fitted. Make copy.deepcopy(classifier) work"
             ) from error
     if model is not classifier and callable(getattr(model, "get_params", None)):
-        unset = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
+        unset = [
+            name
+            for name, value in model.get_params().items()
+            if name.split("__")[-1] == "random_state" and value is None
+        ]
         if unset:
             model.set_params(**{name: int(rng.integers(1 << 31)) for name in sorted(unset)})
     return model
-
-
-def _is_seed(name: str) -> bool:
-    return name == "random_state" or name.endswith("__random_state")
 
 
 def _probabilities(model: Any, given: Any, rows: int, name: str) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -18,17 +19,17 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, check_level, generator
 from calibrant.kernels.median import point_order
-from calibrant.points.coordinates import coordinate_look
+from calibrant.points.coordinates import coordinate_section
+from calibrant.points.dependence import dependence_sentences
 from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
-from calibrant.points.looks import (
-    Compared,
-    PointLook,
-    classifier_look,
-    dependence_sentences,
-    diversity_look,
-    kernel_look,
+from calibrant.points.neighbour_section import Questions, neighbour_section
+from calibrant.points.sections import (
+    Comparison,
+    TestedSection,
+    classifier_section,
+    distance_section,
+    diversity_section,
 )
-from calibrant.points.neighbour_look import Questions, neighbour_look
 from calibrant.report.audit import Audit
 from calibrant.report.names import coordinate_names, displayed, report_names
 from calibrant.version import __version__
@@ -37,7 +38,7 @@ REAL = "real"
 GENERATED = "generated"
 MIDDLE_NAMES = ("accuracy",)  # between the name of a verb and that of a set: c2st.accuracy
 FIELD_NAMES = ("value", "expected", "pvalue", "low", "high")  # after the name of a measurement
-LOOKS = (coordinate_look, kernel_look, classifier_look, neighbour_look)
+TESTED_SECTIONS = (coordinate_section, distance_section, classifier_section, neighbour_section)
 Titled = TypeVar("Titled", Figure, Table)
 DEFAULT_RESAMPLES = 499
 CAVEATS = (
@@ -122,22 +123,22 @@ def compare(
     _check_frames(y, points)
     sets = {name: _paired(real, name, given) for name, given in generated.items()}
     labels = coordinate_names(columns, column_names(y), real.shape[1])
-    tests = len(LOOKS) * len(sets)
+    tests = len(TESTED_SECTIONS) * len(sets)
     compared = {
-        name: Compared(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
+        name: Comparison(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
         for name, pair in sets.items()
     }
-    looks: dict[str, list[PointLook]] = {name: [look(about) for look in LOOKS] for name, about in compared.items()}
-    diversity = diversity_look({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
-    every = [look for found in looks.values() for look in found]
-    verdict = point_verdict(compared, looks)  # draws last, so that the measurements do not depend on it
+    tested = {name: [section(about) for section in TESTED_SECTIONS] for name, about in compared.items()}
+    diversity = diversity_section({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
+    caveats = [text for each in (*chain(*tested.values()), diversity) for text in each.caveats]
+    verdict = point_verdict(compared, tested)  # draws last, so that the measurements do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),
         level=level,
         verdict=verdict,
-        sections=(*_sections(looks), diversity.section),
-        caveats=tuple(dict.fromkeys(text for look in (*every, diversity) for text in look.caveats)) + CAVEATS,
+        sections=(*_sections(tested), diversity.section),
+        caveats=(*dict.fromkeys(caveats), *CAVEATS),
         names=called,
         version=__version__,
     )
@@ -146,7 +147,7 @@ def compare(
 
 def _divisions(resamples: int | None, level: float) -> int:
     """Return the number of divisions; it must be large enough for a significant p-value."""
-    least = math.ceil(len(LOOKS) * len(Questions._fields) / (1 - level) - 1e-9) - 1
+    least = math.ceil(len(TESTED_SECTIONS) * len(Questions._fields) / (1 - level) - 1e-9) - 1
     if resamples is None:
         return max(DEFAULT_RESAMPLES, least)
     given = check_count("resamples", resamples)
@@ -158,20 +159,20 @@ def _divisions(resamples: int | None, level: float) -> int:
     return given
 
 
-def _sections(looks: Mapping[str, list[PointLook]]) -> tuple[Section, ...]:
-    """Return one section for each look, or with several sets one for each set."""
-    if len(looks) == 1:
-        return tuple(look.section for found in looks.values() for look in found if look.section.measurements)
+def _sections(tested: Mapping[str, list[TestedSection]]) -> tuple[Section, ...]:
+    """Return the sections of the only set, or one section for each of several sets."""
+    if len(tested) == 1:
+        return tuple(each.section for each in chain(*tested.values()) if each.section.measurements)
     return tuple(
         Section(
             f"set {name}",
             name,
             f"How does {name} differ from the real points?",
-            tuple(measurement for look in found for measurement in look.section.measurements),
-            tuple(_of_set(figure, name) for look in found for figure in look.section.figures),
-            tuple(_of_set(table, name) for look in found for table in look.section.tables),
+            tuple(measurement for each in found for measurement in each.section.measurements),
+            tuple(_of_set(figure, name) for each in found for figure in each.section.figures),
+            tuple(_of_set(table, name) for each in found for table in each.section.tables),
         )
-        for name, found in looks.items()
+        for name, found in tested.items()
     )
 
 
@@ -183,14 +184,14 @@ def _of_set(part: Titled, name: str) -> Titled:
 def _without_truth(
     generated: Mapping[str, FloatArray], level: float, called: Mapping[str, str], rng: np.random.Generator
 ) -> Audit:
-    look = diversity_look(generated, rng)
+    diversity = diversity_section(generated, rng)
     findings = Findings(
         kind="points",
         n=sum(map(len, generated.values())),
         level=level,
-        verdict=no_truth({name: m.value for name, m in zip(generated, look.section.measurements, strict=True)}),
-        sections=(look.section,),
-        caveats=look.caveats,
+        verdict=no_truth({name: m.value for name, m in zip(generated, diversity.section.measurements, strict=True)}),
+        sections=(diversity.section,),
+        caveats=diversity.caveats,
         names=called,
         version=__version__,
     )
@@ -263,25 +264,23 @@ def _measurement(a: str, b: str) -> str:
 DETECTABLE_SHIFT = 0.5  # of one coordinate, in sd: it must be detectable for "no evidence"
 
 
-def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence[PointLook]]) -> Verdict:
+def point_verdict(compared: Mapping[str, Comparison], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
     """Return the verdict on one or more generated sets compared with one real set."""
-    said: list[str] = []
+    sentences: list[str] = []
     different = []
-    for name, found in looks.items():
+    for name, found in tested.items():
         about = compared[name]
-        significant = [look.pvalue is not None and about.is_found(look.pvalue) for look in found]
+        significant = [each.pvalue is not None and about.is_significant(each.pvalue) for each in found]
         if not any(significant):
             continue
         different.append(name)
-        coordinates, *others = (look.sentences if yes else () for look, yes in zip(found, significant, strict=True))
+        coordinates, *others = (each.sentences if yes else () for each, yes in zip(found, significant, strict=True))
         words = [*coordinates, *dependence_sentences(about, coordinates), *(text for each in others for text in each)]
-        said += [text if about.alone else f"{name}: {text}" for text in words or [_only_whole(about)]]
+        sentences += [text if about.is_only_set else f"{name}: {text}" for text in words or [_only_whole(about)]]
     first = next(iter(compared.values()))
-    p = min(
-        min(1.0, look.pvalue * first.tests) for found in looks.values() for look in found if look.pvalue is not None
-    )
+    p = min(min(1.0, each.pvalue * first.tests) for each in chain(*tested.values()) if each.pvalue is not None)
     if different:
-        return Verdict("different", _headline(first, different, len(looks), p), tuple(said))
+        return Verdict("different", _headline(first, different, len(tested), p), tuple(sentences))
     shift = max(unseen_shift(about) for about in compared.values())
     unseen = (
         f"With this number of points, a shift of one coordinate by less than {shift:.2g} sd is likely to be missed."
@@ -294,16 +293,16 @@ def point_verdict(compared: Mapping[str, Compared], looks: Mapping[str, Sequence
     )
 
 
-def unseen_shift(compared: Compared) -> float:
+def unseen_shift(compared: Comparison) -> float:
     """Return the shift of one coordinate, in sd, that is found with probability 0.8, allowing for all other tests."""
     sets = compared.sets
     tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
     return float((normal_quantile(1 - tail) + normal_quantile(POWER)) * (1 / sets.n + 1 / sets.m) ** 0.5)
 
 
-def _headline(first: Compared, different: list[str], many: int, p: float) -> str:
+def _headline(first: Comparison, different: list[str], many: int, p: float) -> str:
     says = pvalue_words(p)
-    if first.alone:
+    if first.is_only_set:
         return f"The generated points differ from the real ones ({says})."
     says = f"the smallest {says}"
     if len(different) == many:
@@ -313,11 +312,11 @@ def _headline(first: Compared, different: list[str], many: int, p: float) -> str
     return f"Of {many} generated sets, {named} {differ} from the real points ({says})."
 
 
-def _sets(first: Compared) -> str:
-    return "the two sets" if first.alone else "the generated sets and the real one"
+def _sets(first: Comparison) -> str:
+    return "the two sets" if first.is_only_set else "the generated sets and the real one"
 
 
-def _only_whole(compared: Compared) -> str:
+def _only_whole(compared: Comparison) -> str:
     whole = "The two sets differ as a whole."
     if compared.sets.d == 1:
         return whole
@@ -331,9 +330,9 @@ def no_truth(scores: Mapping[str, float]) -> Verdict:
         headline = f"No real points to compare {name} with: it is worth {score:.3g} different points."
         return Verdict("no truth", headline, (DIVERSE,))
     ordered = sorted(scores, key=lambda name: -scores[name])
-    said = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
+    values = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
     headline = f"No real points to compare with: only the diversity of the {len(scores)} sets is measured."
-    return Verdict("no truth", headline, (f"Effective numbers of different points: {said}.", DIVERSE))
+    return Verdict("no truth", headline, (f"Effective numbers of different points: {values}.", DIVERSE))
 
 
 DIVERSE = "Diverse does not mean correct: noise is diverse too. Small differences may be chance."

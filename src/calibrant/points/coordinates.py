@@ -1,4 +1,4 @@
-"""The look at coordinates: which of them differ in location or spread, all tested together."""
+"""Coordinates of two sets of points: which of them differ in location or spread, all tested together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrant.core.pvalues import normal_quantile, normal_sf
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import IntArray, PointSets
-from calibrant.points.looks import Compared, PointLook, measured, point_view
+from calibrant.points.sections import Comparison, TestedSection, measured, point_view
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MAX_RELABELLED = 20_000  # points of both sets; with more the normal limit is accurate
@@ -171,7 +171,7 @@ MAX_DRAWN = 20  # coordinates in a figure
 MAX_NAMED = 3  # coordinates in a sentence
 
 
-def coordinate_look(compared: Compared) -> PointLook:
+def coordinate_section(compared: Comparison) -> TestedSection:
     """Compare means and standard deviations of all coordinates."""
     sets = compared.sets
     found = coordinate_differences(sets, compared.level, compared.resamples, compared.rng)
@@ -204,31 +204,31 @@ def coordinate_look(compared: Compared) -> PointLook:
         (point_view(compared), *_figures(compared, found, order[:MAX_DRAWN])),
         (_table(compared, found, order),),
     )
-    return PointLook(section, found.pvalue, _sentences(compared, found))
+    return TestedSection(section, found.pvalue, _sentences(compared, found))
 
 
 def _total_variance(points: FloatArray) -> float:
     return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
 
 
-def _sentences(compared: Compared, found: Differences) -> tuple[str, ...]:
+def _sentences(compared: Comparison, found: Differences) -> tuple[str, ...]:
     """Name the coordinates that differ, those with the smallest p-values first."""
     location = [
         f"{compared.columns[j]} by {abs(found.location[j]):.2g} sd {'up' if found.location[j] > 0 else 'down'}wards"
         for j in np.lexsort((-np.abs(found.location), found.location_pvalue))
-        if compared.is_found(found.location_pvalue[j])
+        if compared.is_significant(found.location_pvalue[j])
     ]
     spread = [
         f"{_times(found.spread[j])} as far in {compared.columns[j]}"
         for j in np.lexsort((-_apart(found.spread), found.spread_pvalue))
-        if compared.is_found(found.spread_pvalue[j])
+        if compared.is_significant(found.spread_pvalue[j])
     ]
-    said = []
+    sentences = []
     if location:
-        said.append(f"Location: the generated points are shifted in {_listed(location)}.")
+        sentences.append(f"Location: the generated points are shifted in {_listed(location)}.")
     if spread:
-        said.append(f"Spread: the generated points spread {_listed(spread)} as the real ones.")
-    return tuple(said)
+        sentences.append(f"Spread: the generated points spread {_listed(spread)} as the real ones.")
+    return tuple(sentences)
 
 
 def _apart(ratio: FloatArray) -> FloatArray:
@@ -248,7 +248,7 @@ def _listed(items: list[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
-def _table(compared: Compared, found: Differences, order: IntArray) -> Table:
+def _table(compared: Comparison, found: Differences, order: IntArray) -> Table:
     sets = compared.sets
     columns = {
         "coordinate": tuple(compared.columns[j] for j in order),
@@ -266,7 +266,7 @@ def _table(compared: Compared, found: Differences, order: IntArray) -> Table:
 OF_CHANCE = "The bars show the range of chance, jointly for all coordinates and both questions."
 
 
-def _figures(compared: Compared, found: Differences, shown: IntArray) -> tuple[Figure, ...]:
+def _figures(compared: Comparison, found: Differences, shown: IntArray) -> tuple[Figure, ...]:
     reach = found.location_reach[shown]
     axes = {"axis": "shift, in sd of the real points", "reference": 0.0, "logarithmic": False}
     curve = _curve(compared, found, shown, found.location, (-reach, reach), axes)
@@ -285,7 +285,7 @@ def _figures(compared: Compared, found: Differences, shown: IntArray) -> tuple[F
 
 
 def _curve(
-    compared: Compared,
+    compared: Comparison,
     found: Differences,
     shown: IntArray,
     values: FloatArray,

@@ -283,8 +283,8 @@ def random_splits(sets: PointSets, resamples: int, rng: np.random.Generator) -> 
 def of_kernel(splits: Splits, kernel: PointKernel) -> Permuted:
     """Return the unbiased MMD² of every split."""
     with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
-        means = means_of_splits(permuted_sums(kernel_tile(splits.Z, kernel), splits.V), splits.n, splits.m)
-        values, scale = means.mmd[0], float(means.size[0])
+        found = mmd_of_splits(permuted_sums(kernel_tile(splits.Z, kernel), splits.V), splits.n, splits.m)
+        values, scale = found.mmd[0], float(found.size[0])
     check_kernel_values(values, scale)
     return Permuted(values, scale, float(values[0]), kernel)
 
@@ -301,10 +301,10 @@ def of_many_kernels(splits: Splits, aggregate: str, rng: np.random.Generator) ->
     D, T, scale = [], [], unit
     for distance in SHAPES:
         some = [kernel.of_distance for kernel in kernels if kernel.distance == distance]
-        means = means_of_splits(permuted_sums(distance_tile(splits.Z, distance), splits.V, some), splits.n, splits.m)
-        D.append(means.mmd)
-        T.append(unit * D[-1] / means.root[:, None])
-        scale = max(scale, unit * float((means.size / means.root).max()))
+        found = mmd_of_splits(permuted_sums(distance_tile(splits.Z, distance), splits.V, some), splits.n, splits.m)
+        D.append(found.mmd)
+        T.append(unit * found.mmd / found.root[:, None])
+        scale = max(scale, unit * float((found.size / found.root).max()))
     each = np.concatenate(T)
     best = int(np.argmax(each[:, 0]))
     return Permuted(AGGREGATES[aggregate](each), scale, float(np.concatenate(D)[best, 0]), kernels[best])
@@ -320,39 +320,24 @@ def many_kernels(Z: FloatArray, rng: np.random.Generator) -> list[Kernel]:
     return found
 
 
-class Means(NamedTuple):
-    """Means of g kernels over pairs of different points, for B splits."""
+class SplitMMD(NamedTuple):
+    """MMD² by g kernels of B splits."""
 
-    first: FloatArray
-    """Within the first set, (g, B)."""
-    second: FloatArray
-    """Within the second set, (g, B)."""
-    between: FloatArray
-    """Of one set with the other, (g, B)."""
+    mmd: FloatArray
+    """The unbiased MMD² of each kernel and split, (g, B)."""
     root: FloatArray
     """The root of the mean of k² over all pairs, (g,)."""
-
-    @property
-    def mmd(self) -> FloatArray:
-        """The unbiased MMD² of each kernel and split, (g, B)."""
-        return np.asarray(self.first + self.second - 2 * self.between)
-
-    @property
-    def size(self) -> FloatArray:
-        """Size of the terms of the MMD² of the first split, (g,)."""
-        terms = np.abs(self.first[:, 0]) + np.abs(self.second[:, 0]) + 2 * np.abs(self.between[:, 0])
-        return np.asarray(np.maximum(terms, self.root))
+    size: FloatArray
+    """Size of the terms of the MMD² of the first split, (g,)."""
 
 
-def means_of_splits(sums: PermutedSums, n: int, m: int) -> Means:
-    """Return the means that the MMD² of splits into n and m points is made of."""
+def mmd_of_splits(sums: PermutedSums, n: int, m: int) -> SplitMMD:
+    """Return MMD² for splits into n and m points."""
     a, b, s, N = sums.a, sums.b, sums.s[:, None], n + m
-    return Means(
-        a / (n * (n - 1)),
-        (s - 2 * b + a) / (m * (m - 1)),
-        (b - a) / (n * m),
-        np.sqrt(sums.squares / (N * (N - 1))),
-    )
+    first, second, between = a / (n * (n - 1)), (s - 2 * b + a) / (m * (m - 1)), (b - a) / (n * m)
+    root = np.sqrt(sums.squares / (N * (N - 1)))
+    terms = np.abs(first[:, 0]) + np.abs(second[:, 0]) + 2 * np.abs(between[:, 0])
+    return SplitMMD(first + second - 2 * between, root, np.maximum(terms, root))
 
 
 def _log_mean_exp(T: FloatArray) -> FloatArray:
@@ -360,9 +345,8 @@ def _log_mean_exp(T: FloatArray) -> FloatArray:
     return np.asarray(top + np.log(np.exp(T - top).mean(axis=0)))
 
 
-def _largest(T: FloatArray) -> FloatArray:
-    return np.asarray(T.max(axis=0))
-
-
-AGGREGATES: dict[str, Callable[[FloatArray], FloatArray]] = {"max": _largest, "fuse": _log_mean_exp}
+AGGREGATES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "max": lambda T: np.asarray(T.max(axis=0)),
+    "fuse": _log_mean_exp,
+}
 """Functions of T (kernels, splits)."""

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers, refuse_not_finite
 from calibrant.kernels.median import point_order
@@ -16,7 +15,6 @@ from calibrant.kernels.median import point_order
 IntArray = NDArray[np.intp]
 
 MAX_COORDINATE = 1e150  # the square of a larger one is not finite
-COMPARED_TOGETHER = 1 << 12  # points
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,25 +184,15 @@ def distinct(points: FloatArray) -> Distinct:
     >>> found.points.tolist(), found.count.tolist(), found.place.tolist(), found.order.tolist()
     ([[1.0], [2.0]], [1, 2], [1, 0, 1], [0, 1])
     """
-    order = np.argsort(points[:, 0], kind="stable")
-    new = _differ(points[:, :1], order)
-    if not new.all():  # one coordinate does not separate them all
-        order = point_order(points)
-        new = _differ(points, order)
+    order = point_order(points)
+    ordered, new = points[order], np.ones(len(points), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     if new.all():
         each = np.arange(len(points))
         return Distinct(points, np.ones(len(points), dtype=np.int64), each, order)
     place = np.empty(len(points), dtype=np.intp)
     place[order] = np.cumsum(new) - 1
-    return Distinct(points[order[new]], np.bincount(place), place, np.arange(np.count_nonzero(new)))
-
-
-def _differ(points: FloatArray, order: IntArray) -> NDArray[np.bool_]:
-    """Tell which points differ from the one before them in this order."""
-    new = np.ones(len(points), dtype=bool)
-    for part in chunks(len(points) - 1, COMPARED_TOGETHER):
-        new[1:][part] = (points[order[:-1][part]] != points[order[1:][part]]).any(axis=1)
-    return new
+    return Distinct(ordered[new], np.bincount(place), place, np.arange(np.count_nonzero(new)))
 
 
 class Repeated(NamedTuple):

@@ -30,24 +30,9 @@ def nearest_shares(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Floa
     share the remaining places equally, so the order of the rows does not matter. Distances that differ only by rounding
     are equal.
 
-    Parameters
-    ----------
-    X
-        Points (N, d) with a mean near 0.
-    labels
-        0 or 1 for each of them.
-    Q
-        Points (rows, d) to classify.
-    k
-        Number of neighbours, at most N.
+    The points X (N, d) have a mean near 0. A share is a quotient of two whole numbers, so equal shares are equal
+    numbers.
 
-    Returns
-    -------
-    ndarray (rows,)
-        A quotient of two whole numbers, so equal shares are equal numbers.
-
-    Examples
-    --------
     The nearest point to 0.0 is 1; -2 and 2 share the second place:
 
     >>> X, labels = np.array([[1.0], [-2.0], [2.0]]), np.array([0, 1, 0])
@@ -88,7 +73,7 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
     each = np.stack([of.count, np.bincount(of.place, labels).astype(np.int64)])  # (both or 1, points)
     u, tree, found = len(of.points), cKDTree(of.points), np.zeros((2, 2, len(Q)), np.int64)
 
-    def look(rows: NDArray[np.intp], many: int) -> NDArray[np.intp]:
+    def count(rows: NDArray[np.intp], many: int) -> NDArray[np.intp]:
         """Count for these rows, and return rows that may have more points at the k-th distance than were asked for."""
         q = Q[rows]
         distances, at = tree.query(q, k=np.arange(1, many + 1), workers=-1 if rows.size > MAX_ROWS_TOGETHER else 1)
@@ -102,7 +87,7 @@ def by_tree(X: FloatArray, labels: Labels, Q: FloatArray, k: int) -> Counts:
     left, many = np.arange(len(Q)), min(k + 1, u)
     while left.size:
         parts = steps(left.size, size=max(1, DISTANCES_HELD // many), label=LABEL)
-        left = np.concatenate([look(left[start:stop], many) for start, stop in parts])
+        left = np.concatenate([count(left[start:stop], many) for start, stop in parts])
         if many == u:
             break
         many = min(2 * many, u)

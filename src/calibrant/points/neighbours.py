@@ -1,7 +1,7 @@
 """Nearest neighbours of points, and which points lie in which ball.
 
-Three bodies look for pairs of points that may be close: all differences, products of matrices, or a tree. Every
-decision is then made on the sums of squared differences of `squares_of_pairs`, so all bodies give the same answer.
+A tree, or in many dimensions products of matrices, finds pairs of points that may be close. Every decision is then made
+on the sums of squared differences of `squares_of_pairs`, so both give the same answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import chunks, neighbour_body
+from calibrant.core.dispatch import chunks, takes_tree
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import IntArray
 from calibrant.progress import steps
@@ -37,15 +37,7 @@ class Nearest:
 
 
 class Neighbours:
-    """Points (u, d) among which neighbours are looked for.
-
-    Parameters
-    ----------
-    points
-        Distinct points.
-    count
-        How often each of them occurs, (u,).
-    """
+    """Distinct points (u, d) among which neighbours are looked for, and how often each of them occurs, (u,)."""
 
     def __init__(self, points: FloatArray, count: Counts) -> None:
         self.points, self.count = points, count
@@ -61,7 +53,7 @@ class Neighbours:
     def order(self) -> IntArray:
         """All rows, in an order in which rows near each other are asked for together."""
         u, d = self.points.shape
-        return np.asarray(self.tree.indices) if neighbour_body(u * u, d) == "tree" else np.arange(u)
+        return np.asarray(self.tree.indices) if takes_tree(d) else np.arange(u)
 
     def radii(self, k: int, rows: IntArray) -> FloatArray:
         """Return the squared distance from each of some rows to the k-th nearest of the other points.
@@ -79,40 +71,22 @@ class Neighbours:
         """Yield parts of `rows` with the K nearest other points of each; all others if there are fewer."""
         u, d = self.points.shape
         K = min(K, u - 1)
-        body = neighbour_body(len(rows) * u, d) if K else "differences"
         for part in chunks(len(rows), max(1, MAX_NEIGHBOURS_HELD // (K + 1))):
-            if body == "tree":
+            if not K:
+                yield part, Nearest(np.empty((len(rows[part]), 0), dtype=np.intp), np.empty((len(rows[part]), 0)))
+            elif takes_tree(d):
                 yield part, _nearest_in_tree(self.tree, rows[part], K)
-            elif body == "products":
-                yield part, _nearest_by_products(self.points, rows[part], K)
             else:
-                yield part, _nearest_by_differences(self.points, rows[part], K)
+                yield part, _nearest_by_products(self.points, rows[part], K)
 
     def inside(self, centres: FloatArray, R2: FloatArray) -> Iterator[Pairs]:
         """Yield (i, j), arrays of rows: together all pairs of a ball i and a point j with |c_i - x_j|² <= R2_i."""
-        u, d = self.points.shape
-        body = neighbour_body(len(centres) * u, d)
-        if body == "tree":
+        if takes_tree(self.points.shape[1]):
             return _inside_by_tree(self.tree, centres, R2)
-        return (_inside_by_products if body == "products" else _inside_by_differences)(self.points, centres, R2)
+        return _inside_by_products(self.points, centres, R2)
 
 
-DIFFERENCES_HELD = 1 << 17  # distances, or coordinates of pairs: they stay in the cache
-
-
-def squared_differences(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return |a - b|² of every row of A with every row of B.
-
-    >>> squared_differences(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
-    array([[25.,  1.]])
-    """
-    total = np.zeros((len(A), len(B)))
-    step = np.empty_like(total)
-    for a, b in zip(A.T, B.T, strict=True):
-        np.subtract(a[:, None], b, out=step)
-        np.multiply(step, step, out=step)
-        total += step
-    return total
+DIFFERENCES_HELD = 1 << 17  # coordinates of pairs: they stay in the cache
 
 
 def squares_of_pairs(A: FloatArray, B: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
@@ -142,24 +116,6 @@ def smallest_of_rows(i: IntArray, j: IntArray, square: FloatArray, rows: int, K:
     begin = np.searchsorted(i[order], np.arange(rows))
     kept = order[begin[:, None] + np.arange(K)]
     return Nearest(j[kept], square[kept])
-
-
-def _nearest_by_differences(points: FloatArray, rows: IntArray, K: int) -> Nearest:
-    index, square = np.empty((len(rows), K), dtype=np.intp), np.empty((len(rows), K))
-    for part in chunks(len(rows), max(1, DIFFERENCES_HELD // len(points))):
-        D = squared_differences(points[rows[part]], points)
-        D[np.arange(len(D)), rows[part]] = np.inf
-        near = np.argpartition(D, K - 1, axis=1)[:, :K]
-        found = np.take_along_axis(D, near, axis=1)
-        order = np.argsort(found, axis=1)
-        index[part], square[part] = np.take_along_axis(near, order, axis=1), np.take_along_axis(found, order, axis=1)
-    return Nearest(index, square)
-
-
-def _inside_by_differences(points: FloatArray, centres: FloatArray, R2: FloatArray) -> Iterator[Pairs]:
-    for part in chunks(len(centres), max(1, DIFFERENCES_HELD // len(points))):
-        i, j = np.nonzero(squared_differences(centres[part], points) <= R2[part, None])
-        yield i + part.start, j
 
 
 PRODUCTS_HELD = 1 << 21
@@ -246,6 +202,7 @@ def _below(L: FloatArray, limit: FloatArray) -> Pairs:
 
 
 LEAF_POINTS = 32
+ROWS_OF_A_THREAD = 512
 MAX_PAIRS_HELD = 1 << 20
 GROWTH = 1 + 1e-13  # exceeds all rounding on the way from a point to a leaf
 TINY_DISTANCE = 1e-150  # the square of a smaller distance has no digits
@@ -254,7 +211,7 @@ TINY_DISTANCE = 1e-150  # the square of a smaller distance has no digits
 def _nearest_in_tree(tree: Any, rows: IntArray, K: int) -> Nearest:
     points = np.asarray(tree.data)
     asked = min(K + 2, tree.n)  # the point itself, and one more than is needed
-    distance, index = tree.query(points[rows], asked, workers=-1)
+    distance, index = tree.query(points[rows], asked, workers=_workers(rows))
     i = np.repeat(rows, asked)
     square = squares_of_pairs(points, points, i, index.reshape(-1)).reshape(index.shape)
     square[index == rows[:, None]] = np.inf
@@ -288,11 +245,16 @@ def _near_balls(tree: Any, centres: FloatArray, radius: FloatArray) -> Iterator[
     """Yield pairs of a ball and a point, all pairs of a ball together, about `MAX_PAIRS_HELD` at once."""
     if not len(centres):
         return
-    many = tree.query_ball_point(centres, radius, workers=-1, return_length=True)
+    workers = _workers(centres)
+    many = tree.query_ball_point(centres, radius, workers=workers, return_length=True)
     ends = np.cumsum(many)
     cuts = np.flatnonzero(np.diff((ends - 1) // MAX_PAIRS_HELD)) + 1
     for start, stop in zip([0, *cuts], [*cuts, len(many)], strict=True):
         part = slice(start, stop)
-        lists = tree.query_ball_point(centres[part], radius[part], workers=-1, return_sorted=False)
+        lists = tree.query_ball_point(centres[part], radius[part], workers=workers, return_sorted=False)
         j = np.fromiter(chain.from_iterable(lists), dtype=np.intp, count=int(many[part].sum()))
         yield np.repeat(np.arange(start, stop), many[part]), j
+
+
+def _workers(rows: NDArray[Any]) -> int:
+    return -1 if len(rows) > ROWS_OF_A_THREAD else 1

@@ -11,12 +11,12 @@ from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import dress, legend_inside, plain, shortened
 
-LOOKS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
+MARKERS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
 
 
 def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the points of both sets; the second set has crosses, to show both where they overlap."""
-    for number, (colour, marker) in enumerate(LOOKS):
+    for number, (colour, marker) in enumerate(MARKERS):
         here = np.asarray(columns["set"]) == number
         ax.plot(
             np.asarray(columns["first"])[here],
@@ -37,7 +37,7 @@ def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) 
 def marks_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     """Return the middle of each set."""
     found = []
-    for number in range(len(LOOKS)):
+    for number in range(len(MARKERS)):
         here = np.asarray(columns["set"]) == number
         x, y = (float(np.asarray(columns[name])[here].mean()) for name in ("first", "second"))
         found.append(Mark(x, y, f"middle of {details['names'][number]}\n{x:.3g}, {y:.3g}"))
@@ -46,15 +46,15 @@ def marks_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[
 
 def describe_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """Describe the means and the standard deviations."""
-    said = []
+    sets = []
     for number, mark in enumerate(marks_cloud(columns, details)):
         here = np.asarray(columns["set"]) == number
         spread = [float(np.asarray(columns[name])[here].std()) for name in ("first", "second")]
-        said.append(
+        sets.append(
             f"{details['names'][number]}: {np.count_nonzero(here):,} points around {mark.x:.3g} and {mark.y:.3g}, "
             f"standard deviations {spread[0]:.3g} and {spread[1]:.3g}"
         )
-    return f"Scatter of {details['axes'][0]} and {details['axes'][1]}. {'; '.join(said)}."
+    return f"Scatter of {details['axes'][0]} and {details['axes'][1]}. {'; '.join(sets)}."
 
 
 def _name(details: Mapping[str, Any], number: int) -> str:
@@ -148,13 +148,10 @@ COORDINATES = Picture(draw_coordinates, marks_coordinates, describe_coordinates,
 
 def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw both as steps."""
-    names = [plain(name) for name in details["names"]]
-    looks = ((palette.OBSERVED, "-"), (palette.SECOND, (0, (6, 2))))
-    for column, name, (colour, dash) in zip(("first", "second"), names, looks, strict=True):
-        label = f"set {name}" if name.startswith("_") else name
-        ax.step(
-            columns["value"], columns[column], where="post", color=colour, linestyle=dash, linewidth=1.6, label=label
-        )
+    lines = (("first", palette.OBSERVED, "-"), ("second", palette.SECOND, (0, (6, 2))))
+    for number, (column, colour, dash) in enumerate(lines):
+        style = {"where": "post", "color": colour, "linestyle": dash, "linewidth": 1.6}
+        ax.step(columns["value"], columns[column], label=_name(details, number), **style)
     ax.set(ylim=(-0.02, 1.02), xlabel=plain(details["axis"]), ylabel="share up to here")
     dress(ax)
     legend_inside(ax, "lower right")

@@ -49,21 +49,10 @@ def rank_sum_test(scores: FloatArray, labels: Integers) -> RankSum:
     rows are equally likely, W is the sum of m ranks drawn without replacement, ties included, and the p-value is the
     probability of a sum at least as large.
 
-    Parameters
-    ----------
-    scores
-        A number for each row.
-    labels
-        0 or 1 for each row; both occur.
-
-    Notes
-    -----
     The p-value is exact (all sums counted) up to about 100 rows, up to many more with few distinct scores, and if one
     label has a single row. Otherwise it is the double saddlepoint approximation for sums drawn without replacement
     (Robinson 1982; Booth and Butler 1990), see `saddlepoint_tail`. The smallest p-value is 2.2e-308.
 
-    Examples
-    --------
     Label 1 wins five of the six pairs; two of the ten choices of two rows do as well or better:
 
     >>> rank_sum_test(np.array([0.1, 0.5, 0.3, 0.4, 0.7]), np.array([0, 0, 0, 1, 1]))
@@ -108,7 +97,8 @@ def _tail(groups: Groups, m: int, w: int) -> tuple[float, str]:
     if least == first_sum(places, sizes, m):  # no sum is smaller
         return 1.0, "exact"
     if int(sizes.sum()) * m * first_sum(places[::-1], sizes[::-1], m) <= MAX_ADDITIONS:
-        return _counted(places, sizes, m, least), "exact"
+        ways = ways_to_sums(places, sizes, m)
+        return float(ways[least:].sum() / ways.sum()), "exact"
     if _log_states(sizes, m) + math.log(sizes.size - 1) <= math.log(MAX_STATES):
         return _enumerated(places, sizes, m, least), "exact"
     return saddlepoint_tail(ranks, sizes, m, w, step), "saddlepoint"
@@ -152,12 +142,6 @@ def _log_choices(size: int) -> FloatArray:
     return np.asarray(gammaln(size + 1) - gammaln(taken + 1) - gammaln(size - taken + 1))
 
 
-def _counted(places: Integers, sizes: Integers, m: int, least: int) -> float:
-    """Return P(sum >= least) from the number of ways to reach each sum."""
-    ways = ways_to_sums(places, sizes, m)
-    return float(ways[least:].sum() / ways.sum())
-
-
 def ways_to_sums(places: Integers, sizes: Integers, m: int) -> FloatArray:
     """Return the number of choices of m rows with each sum of places, 0 and up, counted group by group.
 
@@ -190,21 +174,9 @@ def saddlepoint_tail(values: NDArray[np.int64], sizes: NDArray[np.int64], m: int
         v = \tfrac{2}{h} \sinh\tfrac{uh}{2} \sqrt{\det K'' / (N \pi (1 - \pi))}, \quad
         P \approx 1 - \Phi\bigl(r + \tfrac1r \log \tfrac vr\bigr).
 
-    Parameters
-    ----------
-    values
-        The distinct numbers, two or more.
-    sizes
-        How often each occurs.
-    m
-        How many are drawn.
-    w
-        A possible sum.
-    step
-        The greatest common divisor of their differences.
+    `values` are the distinct numbers, two or more, `sizes` how often each occurs, and `step` is the greatest common
+    divisor of their differences.
 
-    Notes
-    -----
     Largest relative error, measured against the exact distribution near these p-values:
 
     =============================================  ======  ======  ======  ======  ======
@@ -240,6 +212,8 @@ def saddlepoint_tail(values: NDArray[np.int64], sizes: NDArray[np.int64], m: int
 
 def _root(a: FloatArray, sizes: NDArray[np.int64], m: int, x: float, h: float) -> tuple[float, float]:
     """Return r and log(v/r)/r at the saddlepoint of (m, x), by Newton's method with step halving."""
+    from scipy.special import expit
+
     N = int(sizes.sum())
     start = math.log(m / (N - m))
     base = N * math.log1p(-m / N)
@@ -250,7 +224,7 @@ def _root(a: FloatArray, sizes: NDArray[np.int64], m: int, x: float, h: float) -
 
     s = u = 0.0
     for _ in range(MAX_NEWTON_STEPS):
-        q = _logistic(start + s + u * a)
+        q = expit(start + s + u * a)
         slope = sizes * (q * (1 - q))
         total = float(slope.sum())
         middle = float(slope @ a) / total
@@ -269,9 +243,3 @@ def _root(a: FloatArray, sizes: NDArray[np.int64], m: int, x: float, h: float) -
     r = math.copysign(math.sqrt(max(-2 * excess(s, u), 0.0)), u)
     v = 2 / h * math.sinh(u * h / 2) * math.sqrt(total * second / (m * (N - m) / N))
     return r, math.log(v / r) / r
-
-
-def _logistic(x: FloatArray) -> FloatArray:
-    from scipy.special import expit
-
-    return np.asarray(expit(x))

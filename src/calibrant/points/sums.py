@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import FEW_COORDINATES, chunks, on_threads, on_tiles, takes_fast_double_sum
+from calibrant.core.dispatch import chunks, on_tiles
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
-from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
-from calibrant.kernels.pair_sums import Tile, centred, each_block, kernel_tile, multiplies
+from calibrant.inputs.arrays import FloatArray
+from calibrant.kernels.pair_sums import Tile, each_block, kernel_tile, multiplies
 from calibrant.kernels.point_kernels import PointKernel, Polynomial, check_kernel_values
-from calibrant.kernels.profile import EXP_TERMS, Profile, has_profile, profile_of
 from calibrant.progress import steps
 
 TILE = 256  # points: a tile stays in the cache
@@ -30,62 +28,39 @@ class Part(NamedTuple):
 
 
 def pair_sums(
-    Z: FloatArray,
-    kernel: PointKernel,
-    sizes: Sequence[int],
-    w: FloatArray | None = None,
-    *,
-    squared: bool = False,
-    within: bool = True,
+    Z: FloatArray, kernel: PointKernel, sizes: Sequence[int], w: FloatArray | None = None, *, squared: bool = False
 ) -> FloatArray:
-    """Return sums of a kernel over all pairs of points, one for each pair of sets.
+    """Return sums of w_i w_j k(z_i, z_j), or of k² if `squared`, over pairs of points: one for each pair of g sets.
 
-    Parameters
-    ----------
-    Z
-        Points (N, d), set after set.
-    kernel
-        With a number as its length scale.
-    sizes
-        Points of each set.
-    w
-        A weight for each point: terms are w_i w_j k(z_i, z_j). None for 1.
-    squared
-        Sum k² in place of k.
-    within
-        Whether pairs of points of one set are summed too; otherwise the diagonal of the result is 0.
-
-    Returns
-    -------
-    ndarray (g, g)
-        Entry (a, a) is the sum over pairs i < j of set a, entry (a, b), a < b, that over all pairs of set a and
-        set b. The entries below the diagonal are 0.
+    Z holds the points (N, d), set after set. Entry (a, a) of the result (g, g) is the sum over pairs i < j of set a,
+    entry (a, b), a < b, that over all pairs of set a and set b. The entries below the diagonal are 0.
     """
-    weights = unit_weights(len(Z)) if w is None else w
     multiplied = isinstance(kernel, Polynomial) or multiplies(kernel.distance, Z.shape[1])
-    if isinstance(kernel, Kernel) and _takes_fast_body(Z, kernel, squared):
-        profile = _squared(profile_of(kernel)) if squared else profile_of(kernel)
-        if multiplied:
-            return _summed(_fast_products(centred(Z), profile, sizes, weights, within), len(sizes))
-        return _summed(_fast_differences(Z, profile, sizes, weights, within), len(sizes))
-    return _summed(_reference(Z, kernel, sizes, weights, squared, multiplied, within), len(sizes))
+    tile, parts = kernel_tile(Z, kernel), parts_of(sizes, BLOCK if multiplied else TILE)
 
+    def work(tiles: NDArray[np.intp]) -> FloatArray:
+        total = np.zeros((len(sizes), len(sizes)))
+        for a, b in tiles.tolist():
+            first, second = parts[a], parts[b]
+            k = tile(first.rows, second.rows)
+            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
+                if squared:
+                    k = k * k
+                if a == b:
+                    k = np.triu(k, 1)
+                total[first.set, second.set] += float(k.sum() if w is None else w[first.rows] @ (k @ w[second.rows]))
+        return total
 
-def _takes_fast_body(Z: FloatArray, kernel: Kernel, squared: bool) -> bool:
-    known = has_profile(kernel) and (not squared or type(kernel) in (Gaussian, Exponential))
-    return known and takes_fast_double_sum(len(Z), min(Z.shape[1], FEW_COORDINATES) + EXP_TERMS)
-
-
-def _squared(profile: Profile) -> Profile:
-    """Return the profile of k² of an exponential of a distance or of its square."""
-    return profile._replace(rate=2 * profile.rate)
-
-
-def _summed(parts: Iterator[FloatArray], g: int) -> FloatArray:
+    found: Iterator[FloatArray]
+    if multiplied:  # one tile after another, because BLAS uses threads itself
+        pairs = np.stack(np.triu_indices(len(parts)), axis=1)
+        found = (work(pairs[start:stop]) for start, stop in steps(len(pairs), size=1, label=LABEL))
+    else:
+        found = on_tiles(work, len(parts), label=LABEL)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
-        found = sum(parts, np.zeros((g, g)))
-    check_kernel_values(found)
-    return found
+        sums = sum(found, np.zeros((len(sizes), len(sizes))))
+    check_kernel_values(sums)
+    return sums
 
 
 def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
@@ -95,102 +70,6 @@ def parts_of(sizes: Sequence[int], size: int) -> list[Part]:
         found += [Part(slice(start + s.start, start + s.stop), number) for s in chunks(many, size)]
         start += many
     return found
-
-
-def _pairs_of(parts: Sequence[Part], within: bool) -> list[tuple[int, int]]:
-    """Return pairs a <= b of parts, without those of one set if only pairs between sets are summed."""
-    every = ((a, b) for a in range(len(parts)) for b in range(a, len(parts)))
-    return [(a, b) for a, b in every if within or parts[a].set != parts[b].set]
-
-
-def _reference(
-    Z: FloatArray,
-    kernel: PointKernel,
-    sizes: Sequence[int],
-    w: FloatArray,
-    squared: bool,
-    multiplied: bool,
-    within: bool = True,
-) -> Iterator[FloatArray]:
-    tile, unit = kernel_tile(Z, kernel), is_unit(w)
-    parts = parts_of(sizes, BLOCK if multiplied else TILE)
-
-    def work(tiles: NDArray[np.intp]) -> FloatArray:
-        total = np.zeros((len(sizes), len(sizes)))
-        for a, b in tiles.tolist():
-            first, second = parts[a], parts[b]
-            if not within and first.set == second.set:
-                continue
-            k = tile(first.rows, second.rows)
-            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
-                if squared:
-                    k = k * k
-                if a == b:
-                    k = np.triu(k, 1)
-                total[first.set, second.set] += float(k.sum() if unit else w[first.rows] @ (k @ w[second.rows]))
-        return total
-
-    if not multiplied:
-        yield from on_tiles(work, len(parts), label=LABEL)
-        return
-    pairs = np.array(_pairs_of(parts, within))
-    for start, stop in steps(len(pairs), size=1, label=LABEL):  # BLAS uses threads itself
-        yield work(pairs[start:stop])
-
-
-def _fast_differences(
-    Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray, within: bool = True
-) -> Iterator[FloatArray]:
-    """Yield sums over tiles, with distances from differences; compiled."""
-    parts = parts_of(sizes, TILE)
-    panels, weights = np.zeros((len(parts), Z.shape[1], TILE)), np.zeros((len(parts), TILE))
-    for k, part in enumerate(parts):
-        many = part.rows.stop - part.rows.start
-        panels[k, :, :many] = Z[part.rows].T
-        weights[k, :many] = w[part.rows]
-    sets = np.array([part.set for part in parts])
-    kernel = _compiled_differences()
-
-    def work(tiles: NDArray[np.intp]) -> FloatArray:
-        total = np.zeros((len(sizes), len(sizes)))
-        if not within:
-            tiles = tiles[sets[tiles[:, 0]] != sets[tiles[:, 1]]]
-        kernel(tiles, panels, weights, sets, total, *profile)
-        return total
-
-    return on_tiles(work, len(parts), label=LABEL)
-
-
-def _fast_products(
-    Z: FloatArray, profile: Profile, sizes: Sequence[int], w: FloatArray, within: bool = True
-) -> Iterator[FloatArray]:
-    """Yield sums over blocks, with squared distances from a matrix product; the rest is compiled."""
-    parts, lengths = parts_of(sizes, BLOCK), np.einsum("ij,ij->i", Z, Z)
-    weights, kernel = np.array(w), _compiled_products()
-    pairs = _pairs_of(parts, within)
-    for at, _ in steps(len(pairs), size=1, label=LABEL):
-        first, second = (parts[k] for k in pairs[at])
-        G, same = Z[first.rows] @ Z[second.rows].T, first == second
-        lines = lengths[first.rows], lengths[second.rows], weights[first.rows], weights[second.rows]
-
-        def work(part: slice, G: FloatArray = G, lines: tuple[FloatArray, ...] = lines, same: bool = same) -> float:
-            return float(kernel(part.start, part.stop, G, *lines, same, *profile[1:]))
-
-        total = np.zeros((len(sizes), len(sizes)))
-        total[first.set, second.set] = sum(on_threads(work, len(G), size=BLOCK // 4))
-        yield total
-
-
-def _compiled_differences() -> Any:
-    from calibrant.kernels.profile_loops import sum_differences
-
-    return sum_differences
-
-
-def _compiled_products() -> Any:
-    from calibrant.kernels.profile_loops import sum_products
-
-    return sum_products
 
 
 Divisions = NDArray[np.uint8]
@@ -257,20 +136,10 @@ class PermutedSums(NamedTuple):
 def permuted_sums(
     tile: Tile, V: Divisions, kernels: Sequence[Callable[[FloatArray], FloatArray]] | None = None
 ) -> PermutedSums:
-    """Return the sums of kernels that a permutation test of two sets is made of.
+    """Return the sums of kernels that a permutation test of two sets is made of, for splits V (B, N).
 
-    Parameters
-    ----------
-    tile
-        Values of two ranges of rows, symmetric: a kernel's, or distances if there are `kernels`.
-    V
-        Splits (B, N), 1 for the rows of the first set.
-    kernels
-        Functions of a block of distances. None: the values are those of one kernel.
-
-    Notes
-    -----
-    A block above the diagonal is computed once for all splits and kernels.
+    `tile` gives values of a kernel, or distances if `kernels` are functions of a block of distances. A block above the
+    diagonal is computed once for all splits and kernels.
     """
     B, N = V.shape
     g = 1 if kernels is None else len(kernels)

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_weights, unit_weights
-from calibrant.inputs.options import as_number, check_count, generator
+from calibrant.inputs.options import as_number, generator
 from calibrant.kernels.kernel import Kernel
-from calibrant.kernels.median import MOST_ROWS, point_order
+from calibrant.kernels.median import MAX_MEDIAN_ROWS
 from calibrant.kernels.pair_sums import each_block, kernel_tile, multiplies
 from calibrant.kernels.point_kernels import point_kernel
 from calibrant.points.blocks import Bandwidth
@@ -34,6 +34,7 @@ NEAR_ONE = 0.01  # orders this close to 1: sums of powers are close to 1 and los
 MAX_MATRIX_ROWS = 5000  # whose eigenvalues are computed
 CHUNK_NUMBERS = 1 << 20  # coordinates that are summed together
 BLOCK_POINTS = 1024  # in one matrix product
+SUBSETS = 20  # of a set larger than those it is compared with
 
 
 def vendi_score(
@@ -106,24 +107,22 @@ def vendi_score(
     >>> round(vendi_score(points, order=math.inf, bandwidth=1.0), 12)
     1.333333333333
     """
-    q, chance = read_order(order), generator(rng)
+    q, chance = as_number(order), generator(rng)
+    if not q >= 0:
+        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
     X = read_points(points, "points", least=1)
     w = read_weights(weights, len(X))
     kept = np.flatnonzero(w)
     if kept.size < len(X):
         X, w = X[kept], w[kept]
     found = similarity(kernel, bandwidth, X, chance)
-    if found == "cosine":
-        refuse_zero_rows(X, kept)
+    if found == "cosine" and (zero := ~X.any(axis=1)).any():
+        raise InputError(
+            'kernel="cosine" compares angles at 0; {row} of points is 0 in every column. Drop such rows, or take '
+            "another kernel",
+            row=int(kept[np.argmax(zero)]),
+        )
     return diversity(X, w, found, q)
-
-
-def read_order(order: float) -> float:
-    """Return the order as a number."""
-    q = as_number(order)
-    if not q >= 0:
-        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
-    return q
 
 
 def similarity(kernel: SimilarityOption, bandwidth: Bandwidth, X: FloatArray, rng: np.random.Generator) -> Similarity:
@@ -144,18 +143,6 @@ def similarity(kernel: SimilarityOption, bandwidth: Bandwidth, X: FloatArray, rn
             f"the kernel must be 1 at distance 0, to count each point as one; {found!r} is {found.at_zero:.6g}"
         )
     return found
-
-
-def refuse_zero_rows(X: FloatArray, rows: NDArray[np.intp], name: str = "points") -> None:
-    """Refuse a point at 0, which has no angle; `rows` are the row numbers that the user knows."""
-    zero = ~X.any(axis=1)
-    if zero.any():
-        raise InputError(
-            'kernel="cosine" compares angles at 0; {row} of {name} is 0 in every column. '
-            "Drop such rows, or take another kernel",
-            row=int(rows[np.argmax(zero)]),
-            name=name,
-        )
 
 
 def diversity(X: FloatArray, w: FloatArray, kernel: Similarity, q: float) -> float:
@@ -294,80 +281,30 @@ class VendiScores(NamedTuple):
 
     scores: dict[str, SubsetScore]
     n: int  # points of each set, or of each subset
-    order: float
     kernel: Similarity  # with its length scale
 
 
-def vendi_scores(
-    sets: Mapping[str, ArrayLike],
-    *,
-    order: float = 1,
-    kernel: SimilarityOption = "gaussian",
-    bandwidth: Bandwidth = "median",
-    repeats: int = 20,
-    rng: Rng,
-) -> VendiScores:
-    """Score several sets with one length scale and one number of points, to make the scores comparable.
+def vendi_scores(sets: Mapping[str, FloatArray], order: float, rng: np.random.Generator) -> VendiScores:
+    """Score several sets with one length scale and one number n of points, to make the scores comparable.
 
-    Parameters
-    ----------
-    sets
-        Points (n_k, d) by name, with the same d.
-    order, kernel, bandwidth
-        As in `vendi_score`. ``"median"`` is one length scale for all sets: the median distance of two points of a pool
-        with the same number of points of each set, drawn at random from larger sets. This number is the size of the
-        smallest set, at most 4096 divided by the number of sets.
-    repeats
-        Number of random subsets of n points, n the size of the smallest set, that are scored for each larger set; their
-        mean is its score. Their standard deviation understates that over new sets if n is a large part of the set.
-    rng
-        A Generator or a whole number.
+    n is the size of the smallest set; the score of a larger one is the mean over random subsets of n points. Their
+    standard deviation understates that over new sets if n is a large part of the set. The length scale is the median
+    distance of two points of a pool with the same number of points of each set.
 
-    Returns
-    -------
-    VendiScores
-        `scores` by name, `n`, and the `kernel` with its length scale.
-
-    Examples
-    --------
     The second set has three distant places, the first has two; three points of each are scored.
 
-    >>> found = vendi_scores({"a": [[0], [0], [9], [9]], "b": [[0], [9], [18]]}, bandwidth=0.1, rng=0)
-    >>> found.n, round(found.scores["a"].mean, 4), round(found.scores["b"].mean, 4)
-    (3, 1.8899, 3.0)
+    >>> a, b = np.array([[0.0], [0.0], [9.0], [9.0]]), np.array([[0.0], [9.0], [18.0]])
+    >>> found = vendi_scores({"a": a, "b": b}, 2, np.random.default_rng(0))
+    >>> found.n, found.scores["a"].mean < found.scores["b"].mean
+    (3, True)
     """
-    q, chance, many = read_order(order), generator(rng), check_count("repeats", repeats)
-    read = _read(sets)
-    if isinstance(kernel, str) and kernel == "cosine":
-        for name, X in read.items():
-            refuse_zero_rows(X, np.arange(len(X)), f"set {name!r}")
-    read = {name: X[point_order(X)] for name, X in read.items()}  # draws do not depend on the order of rows
-    n = min(map(len, read.values()))
-    found = similarity(kernel, bandwidth, _pool(list(read.values()), chance), chance)
-    wanted = [(name, X) for name, X in read.items() for _ in range(many if len(X) > n else 1)]
-    values: dict[str, list[float]] = {name: [] for name in read}
-    for k, _ in steps(len(wanted), size=1, label="scoring subsets"):
-        name, X = wanted[k]
-        values[name].append(diversity(random_part(X, n, chance), unit_weights(n), found, q))
-    scores = {name: SubsetScore(float(np.mean(v)), _sd(v)) for name, v in values.items()}
-    return VendiScores(scores, n, q, found)
-
-
-def _read(sets: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
-    """Return the points of each set."""
-    if not isinstance(sets, Mapping) or not sets:
-        raise InputError(f"sets must be points by name, such as {{'a': a, 'b': b}}; got {shown(sets)}")
-    read = {str(name): read_points(points, f"set {str(name)!r}", least=1) for name, points in sets.items()}
-    columns = {name: X.shape[1] for name, X in read.items()}
-    if len(set(columns.values())) > 1:
-        raise InputError(f"all sets must have the same number of columns; got {columns}")
-    return read
-
-
-def _pool(sets: list[FloatArray], rng: np.random.Generator) -> FloatArray:
-    share = min(max(1, MOST_ROWS // len(sets)), *map(len, sets))
-    return np.concatenate([random_part(X, share, rng) for X in sets])
-
-
-def _sd(values: list[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    n = min(map(len, sets.values()))
+    share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), n)
+    pool = np.concatenate([random_part(X, share, rng) for X in sets.values()])
+    kernel = similarity("gaussian", "median", pool, rng)
+    scores = {}
+    for _, name in zip(steps(len(sets), size=1, label="scoring subsets"), sets, strict=True):
+        repeats = SUBSETS if len(sets[name]) > n else 1
+        values = [diversity(random_part(sets[name], n, rng), unit_weights(n), kernel, order) for _ in range(repeats)]
+        scores[name] = SubsetScore(float(np.mean(values)), float(np.std(values, ddof=1)) if repeats > 1 else 0.0)
+    return VendiScores(scores, n, kernel)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.points import neighbour_look as module
+from calibrant.points import neighbour_section as module
 from calibrant.points.inputs import PointSets
-from calibrant.points.neighbour_look import ClosePairs, nearest_distances
+from calibrant.points.neighbour_section import ClosePairs, nearest_distances
 
 
 def squares(A, B):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from calibrant.points import looks
+from calibrant.points import dependence as module
 from calibrant.points.comparison import compare
+from calibrant.points.dependence import dependence
 from calibrant.points.inputs import PointSets
-from calibrant.points.looks import dependence
 
 
 def normal(n, d, correlation, rng):
@@ -72,7 +72,7 @@ def test_perfect_dependence():
 
 def test_nothing_is_said_where_the_sets_are_not_different(monkeypatch):
     rng = np.random.default_rng(6)
-    monkeypatch.setattr(looks, "dependence", pytest.fail)
+    monkeypatch.setattr(module, "dependence", pytest.fail)
     found = compare(normal(200, 2, 0.5, rng), normal(200, 2, 0.5, rng), resamples=319).verdict
     assert found.status == "no evidence"
 

@@ -1,4 +1,4 @@
-"""The look at neighbours: real points with no generated point near them, invented points, and copies."""
+"""Neighbours in two sets of points: real points with no generated point near them, invented points, and copies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.kernels.pair_sums import centred, squared_distances
 from calibrant.points.balls import DensityCoverage, density_coverage
 from calibrant.points.inputs import PointSets, distinct, repeated
-from calibrant.points.looks import Compared, PointLook, measured, two_ecdfs
 from calibrant.points.neighbours import Neighbours, squares_of_pairs
+from calibrant.points.sections import Comparison, TestedSection, measured, two_ecdfs
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.progress import steps
 
@@ -53,14 +53,14 @@ class Questions(NamedTuple):
         return min(1.0, len(self) * min(self))
 
 
-def neighbour_look(compared: Compared) -> PointLook:
+def neighbour_section(compared: Comparison) -> TestedSection:
     """Look for real points with no generated point near them, generated points with no real point near, and copies."""
     title = "Neighbours: missing, invented and memorised points"
     intro = "Is there a generated point near each real one, a real point near each generated one, and are any copies?"
-    used = compared.few(MAX_POINTS)
+    used = compared.subset(MAX_POINTS)
     if min(used.n, used.m) <= K:
         reason = f"Neighbours are not compared: each set needs more than {K} points."
-        return PointLook(Section("neighbours", title, intro, ()), None, (), (reason,))
+        return TestedSection(Section("neighbours", title, intro, ()), None, (), (reason,))
     found = density_coverage(used.y, used.points, k=K, resamples=compared.resamples, rng=compared.rng)
     chance = found.relabelled or {}
     near, equal = _memorised(used, compared)
@@ -73,10 +73,10 @@ def neighbour_look(compared: Compared) -> PointLook:
     measurements = (*_shares(compared, found, questions), *_copies(compared, used, near, equal))
     section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
     caveats = compared.subset_words(used, "Neighbours are looked for in a subset")
-    return PointLook(section, questions.together, _sentences(compared, found, near, equal, questions), caveats)
+    return TestedSection(section, questions.together, _sentences(compared, found, near, equal, questions), caveats)
 
 
-def _shares(compared: Compared, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
+def _shares(compared: Comparison, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
     """Yield the shares of points that lie near points of the other set."""
     chance, pvalues = found.relabelled or {}, {"coverage": questions.missing, "precision": questions.invented}
     for name, label in LABELS.items():
@@ -91,7 +91,7 @@ def _shares(compared: Compared, found: DensityCoverage, questions: Questions) ->
         )
 
 
-def _copies(compared: Compared, used: PointSets, near: Excess, equal: Excess) -> Iterator[Measurement]:
+def _copies(compared: Comparison, used: PointSets, near: Excess, equal: Excess) -> Iterator[Measurement]:
     """Yield numbers of generated points too close to a real point, and of points that equal another point."""
     method = _method(used.n, used.m, compared)
     yield measured(
@@ -120,12 +120,12 @@ def _copies(compared: Compared, used: PointSets, near: Excess, equal: Excess) ->
         yield measured(compared, name, label, share)
 
 
-def _method(n: int, m: int, compared: Compared) -> str:
+def _method(n: int, m: int, compared: Comparison) -> str:
     return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
 
 
 def _sentences(
-    compared: Compared, found: DensityCoverage, near: Excess, equal: Excess, questions: Questions
+    compared: Comparison, found: DensityCoverage, near: Excess, equal: Excess, questions: Questions
 ) -> tuple[str, ...]:
     chance = found.relabelled or {}
     words = (
@@ -137,7 +137,7 @@ def _sentences(
         f"other; {near.expected:.2g} are expected by chance.",
         f"Copied: {equal.found:,} generated points equal a real point; {equal.expected:.3g} are expected by chance.",
     )
-    return tuple(text for text, p in zip(words, questions, strict=True) if compared.is_found(len(questions) * p))
+    return tuple(text for text, p in zip(words, questions, strict=True) if compared.is_significant(len(questions) * p))
 
 
 def _low(value: float, relabelled: FloatArray) -> float:
@@ -145,7 +145,7 @@ def _low(value: float, relabelled: FloatArray) -> float:
     return float(resampled_pvalue(int(np.count_nonzero(reaches(-relabelled, -value))), relabelled.size))
 
 
-def _memorised(sets: PointSets, compared: Compared) -> tuple[Excess, Excess]:
+def _memorised(sets: PointSets, compared: Comparison) -> tuple[Excess, Excess]:
     """Count generated points that are closer to real points than these are to each other, and those that equal one."""
     pairs, own = ClosePairs(sets.pooled), observed_division(sets.n, sets.m)
     divisions = relabellings(sets.n, sets.m, compared.resamples, compared.rng)
@@ -158,7 +158,7 @@ def _against_chance(observed: int, by_chance: NDArray[np.int64]) -> Excess:
     return Excess(observed, float(by_chance.mean()), p)
 
 
-def _nearest_figure(sets: PointSets, compared: Compared) -> Figure:
+def _nearest_figure(sets: PointSets, compared: Comparison) -> Figure:
     """Return the distribution of the distance to the nearest real point, for real and for generated points."""
     own, other = nearest_distances(sets)
     curve = two_ecdfs(own, other, (compared.real, compared.generated), "distance to the nearest other real point")
