@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import BinTable, bin_of, joined, mass_edges, rounded, width_edges
-from calibrant.core.cells import COLUMNS
+from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined, mass_edges, rounded, width_edges
 from calibrant.core.dispatch import chunks
 from calibrant.core.pool import CountArray, Pool, Walk, pool_entries, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
@@ -211,9 +210,23 @@ class TwoColumns(Ordered):
 
 
 def cell_columns(pool: Pool) -> Iterator[NDArray[Any]]:
-    """Yield the columns of a grid for each entry, one at a time, in the order of `cells.COLUMNS`."""
+    """Yield the columns of a grid for each entry, one at a time, in the order of `COLUMNS`."""
     p, w, rows, events = pool
     v = p * (1 - p)
     r2 = events * (1 - p) ** 2 + (rows - events) * p**2
     yield from (rows, w * rows, w * w * rows, w * p * rows, w * events, w * w * events)
     yield from (w * v * rows, w * w * v * rows, w * r2, w * w * r2, (w * v) ** 2 * rows)
+
+
+SAME_WITHOUT_WEIGHTS = {"w": "n", "w2": "n", "w2y": "wy", "w2v": "wv", "w2r2": "wr2"}
+
+
+def sums_by_key(rows: Binary, key: NDArray[np.intp], size: int) -> FloatArray:
+    """Return the sums (11, size) of the columns of a grid over the rows of each key, a number below `size`."""
+    found: dict[str, FloatArray] = {}
+    p = rows.p.astype(np.float64, copy=False)
+    columns = cell_columns(Pool(p, rows.w, unit_weights(p.size), rows.y))  # type: ignore[arg-type]  # one row each
+    for name, column in zip(COLUMNS, columns, strict=True):
+        same = SAME_WITHOUT_WEIGHTS.get(name) if is_unit(rows.w) else None
+        found[name] = found[same] if same else np.bincount(key, column, minlength=size).astype(np.float64)
+    return np.stack(list(found.values()))
