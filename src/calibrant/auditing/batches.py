@@ -8,9 +8,8 @@ from itertools import chain
 from typing import Any, cast
 
 from calibrant.auditing.audit import AUDITED, INSTEAD, KINDS_AUDITED, audit_of, class_names
-from calibrant.auditing.groups import cell_groups
 from calibrant.auditing.measurements import CountedPairs
-from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts
+from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts, cell_groups
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.findings import Setting
 from calibrant.core.grid import GroupCells

@@ -85,17 +85,10 @@ class Entry(Generic[OptionsT, R]):
         Whether a row of weight 2 counts like two rows.
     audit
         The fields of the result that an audit shows; "" is the result itself.
-    audit_options
-        The options an audit uses for these rows, where they depend on their number.
-    redrawn
-        The metric of sorted rows for many redrawn outcomes at once, event counts (replicates, entries), where that is
-        quicker than one at a time.
     row_scores
         The function from checked rows and options to the scores whose mean it is, if it is a mean.
     on_grid
         Whether a `Grid` of one probability per row tells the result for these options, up to `rounding`.
-    by_group
-        Whether it compares groups of rows with these options, if it has an option `groups`.
     rounding
         By how much the result of a `Grid` with these options may differ from that of the rows: a number, or one for
         each field of a record.
@@ -115,11 +108,8 @@ class Entry(Generic[OptionsT, R]):
     perfect: float = field(default=0.0, kw_only=True)
     mean: bool = field(default=False, kw_only=True)
     audit: Mapping[str, Shown] = field(default_factory=dict, kw_only=True)
-    audit_options: Callable[[AnyRows], Mapping[str, Any]] = field(default=lambda rows: {}, kw_only=True)
-    redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None = field(default=None, kw_only=True)
     row_scores: Callable[[Any, OptionsT], NDArray[np.float64]] | None = field(default=None, kw_only=True)
     on_grid: Callable[[OptionsT], bool] = field(default=lambda options: False, kw_only=True)
-    by_group: Callable[[OptionsT], bool] = field(default=lambda options: True, kw_only=True)
     rounding: Callable[[Any, OptionsT], float | Mapping[str, float]] = field(
         default=lambda grid, options: 0.0, kw_only=True
     )
