@@ -132,8 +132,6 @@ class LabelBins(Summary):
 
     def merged(self, other: Self) -> Self:
         """Add the sums of each bin."""
-        if not self.labels or not other.labels:
-            return other if not self.labels else self
         if self.notion != other.notion or self.sums.shape != other.sums.shape:
             raise SummaryError(
                 f"a {self.notion} summary of {self.labels} labels and {self.bins} bins does not merge with "

@@ -29,6 +29,7 @@ class Ordered(Summary):
 
     COUNTS: ClassVar[tuple[str, ...]] = ("count",)
     POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "events")
+    grows = True
     score: FloatArray
     weight: FloatArray
     count: CountArray
@@ -83,18 +84,11 @@ class Ordered(Summary):
 
     def merged(self, other: Self) -> Self:
         """Merge two sorted runs."""
-        if not self.n or not other.n:
-            return other if not self.n else self
         dtype = one_precision(self.dtype, other.dtype)
         joined = [np.concatenate(pair) for pair in zip(self.pool, other.pool, strict=True)]
         if is_unit(self.weight) and is_unit(other.weight):
             joined[1] = unit_weights(joined[0].size)
         return type(self)(*pool_entries(Pool(*joined)), dtype)
-
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
 
     @property
     def n(self) -> int:

@@ -121,7 +121,7 @@ class Summary:
         raise NotImplementedError
 
     def merged(self, other: Self) -> Self:
-        """Return the summary of the rows of both."""
+        """Return the summary of the rows of both, neither of which is empty."""
         raise NotImplementedError
 
     def __add__(self, other: object) -> Self:
@@ -132,6 +132,8 @@ class Summary:
                     "make all of them with the same verb and options"
                 )
             return NotImplemented
+        if not self.n or not other.n:
+            return self if self.n else other
         return self.merged(other)
 
     def __radd__(self, other: object) -> Self:

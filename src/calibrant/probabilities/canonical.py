@@ -148,6 +148,7 @@ class SimplexCells(Summary):
 
     COUNTS: ClassVar[tuple[str, ...]] = ("bins", "keys", "count")
     POSITIVE: ClassVar[tuple[str, ...]] = ("w", "wp", "wy")
+    grows = True
     bins: int
     keys: KeyArray  # (c, K), or (c, 1) for two classes
     count: KeyArray  # (c,)
@@ -179,8 +180,6 @@ class SimplexCells(Summary):
 
     def merged(self, other: Self) -> Self:
         """Add the sums of equal keys."""
-        if not self.n or not other.n:
-            return other if not self.n else self
         if (self.bins, self.K) != (other.bins, other.K):
             raise SummaryError(
                 f"cells of {self.bins} bins and {self.K} classes do not merge with "
@@ -194,11 +193,6 @@ class SimplexCells(Summary):
             return total
 
         return type(self)(self.bins, keys, *(added(a, b) for a, b in zip(self.sums, other.sums, strict=True)))
-
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
 
     @property
     def n(self) -> int:
