@@ -66,27 +66,12 @@ def grid_edges() -> FloatArray:
     Between 0 and 1/100, where there is no k/m, the edges are 2^-k (1 + j/32), j = 0..31, from 2^-24 upwards: scores of
     rare events differ by at most 3 % within a cell. The cells near 1 mirror them.
     """
-    near_zero = fine_edges()
-    return rounded(np.concatenate([[0.0], near_zero, _farey()[1:-1], 1 - near_zero[::-1], [1.0]]), "float64")
-
-
-def fine_edges() -> FloatArray:
-    """Return the edges between 0 and 1/100: all 2^-k (1 + j/32) from 2^-24 upwards, which are exact in float64."""
     octaves = 2.0 ** np.arange(-FINEST, 0)[:, None]
-    edges = (octaves * (1 + np.arange(OCTAVE_PARTS) / OCTAVE_PARTS)).ravel()
-    return edges[edges < 1 / GRID_ORDER]
-
-
-def _farey() -> FloatArray:
-    """Return all fractions k/m, 1 <= m <= 100, in order (a Farey sequence)."""
-    a, b, c, d = 0, 1, 1, GRID_ORDER
-    terms = [(a, b)]
-    while (a, b) != (1, 1):
-        k = (GRID_ORDER + b) // d
-        a, b, c, d = c, d, k * c - a, k * d - b
-        terms.append((a, b))
-    numerators, denominators = np.array(terms).T
-    return np.asarray(numerators / denominators)
+    fine = (octaves * (1 + np.arange(OCTAVE_PARTS) / OCTAVE_PARTS)).ravel()  # exact in float64
+    near_zero = fine[fine < 1 / GRID_ORDER]
+    # k/m and its reduced fraction are the same real number, so their rounded quotients are equal.
+    fractions = np.unique(np.concatenate([np.arange(m + 1) / m for m in range(1, GRID_ORDER + 1)]))
+    return rounded(np.concatenate([[0.0], near_zero, fractions[1:-1], 1 - near_zero[::-1], [1.0]]), "float64")
 
 
 @cache
@@ -97,7 +82,6 @@ def grid_uppers(dtype: str) -> FloatArray:
 
 def grid_starts(m: int) -> IndexArray:
     """Return the first cell of each of m <= 100 width bins."""
-    # k/m and its reduced fraction are the same real number, so their rounded quotients are equal.
     return np.searchsorted(grid_edges(), np.arange(m) / m)
 
 

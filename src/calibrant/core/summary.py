@@ -7,6 +7,7 @@ import struct
 import zlib
 from dataclasses import fields
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -165,7 +166,7 @@ class Summary:
         """
         name, values = decode(data)
         if name not in Summary.kinds:
-            _import_all()
+            import_all()
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes contain a summary of kind {name}; expected {cls.__name__}")
@@ -224,10 +225,11 @@ def one_precision(a: str, b: str) -> str:
     return a or b
 
 
-def _import_all() -> None:
-    """Import every public name, and with it every kind of summary."""
+def import_all() -> None:
+    """Import every public name, and with it every verb and every kind of summary."""
     import calibrant
 
-    for package in (calibrant, calibrant.points):
-        for name in dir(package):
-            getattr(package, name)
+    for name in dir(calibrant):
+        found = getattr(calibrant, name)
+        for inner in dir(found) if isinstance(found, ModuleType) else ():
+            getattr(found, inner)
