@@ -201,8 +201,8 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
         w, w2 = np.full(p.shape, summary.w), np.full(p.shape, summary.w2)
         low, high = score_limits(p, effective_rows(p, spread, w, w2), level)
     if isinstance(estimate, np.ndarray):
-        return _limits(low, high, estimate, level, _words(chosen), n)
-    return _limits(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
+        return ConfidenceInterval(low, high, estimate, level, _words(chosen), n)
+    return ConfidenceInterval(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
 
 
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
@@ -217,7 +217,7 @@ def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> Confiden
     found = skce_test(summary, method="block")
     t = float(stdtrit(found.details["blocks"] - 1, level))
     low = max(0.0, found.estimate - t * found.details["standard_error"])
-    return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, Student's t", found.n)
+    return ConfidenceInterval(low, np.inf, found.estimate, level, "lower bound from blocks, Student's t", found.n)
 
 
 def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> ConfidenceInterval:
@@ -242,12 +242,8 @@ def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> Confidenc
     low, high = exact_limits(k.astype(np.float64), n.astype(np.float64), level)
     words = f"{_words('clopper-pearson')}, evaluation rows of the slab"
     if prediction.single:
-        return _limits(float(low[0]), float(high[0]), float(k[0] / n[0]), level, words, int(n[0]))
-    return _limits(low, high, k / n, level, words, n)
-
-
-def _limits(low: Any, high: Any, estimate: Any, level: float, method: str, n: Any) -> ConfidenceInterval:
-    return ConfidenceInterval(low=low, high=high, estimate=estimate, level=level, method=method, n=n)
+        return ConfidenceInterval(float(low[0]), float(high[0]), float(k[0] / n[0]), level, words, int(n[0]))
+    return ConfidenceInterval(low, high, k / n, level, words, n)
 
 
 def _words(method: str) -> str:

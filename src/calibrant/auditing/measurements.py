@@ -142,14 +142,6 @@ def measure(pairs: Pairs, setting: Setting) -> Found:
     return tuple(_with_rounding(line, pairs) for line in found), missing
 
 
-def measure_rows(names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None) -> Found:
-    """Return the measurements of these verbs on rows, and the verbs that do not apply."""
-    return collected(
-        [find(name) for name in names],
-        lambda entry: entry.of_rows(rows, entry.parse(audit_options(entry, rows) if options is None else options)),
-    )
-
-
 def collected(
     entries: list[Entry[Any, Any]],
     result: Callable[[Entry[Any, Any]], Any],
@@ -330,18 +322,11 @@ def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite
     """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
-    if rows.n < 2 or (
-        isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples) and rows.distribution.M < 2
-    ):
+    draws = rows.distribution if isinstance(rows, DistributionRows) else None
+    samples = draws if isinstance(draws, Samples) else None
+    if rows.n < 2 or (samples is not None and samples.M < 2):
         return (), ()
-    chosen = in_blocks(rows.n) if _is_slow(rows) else kernel_options(rows)
-    found, missing = measure_rows(("skce_test",), rows, {**chosen, "resamples": setting.resamples})
+    is_slow = samples is not None and rows.n * samples.draws.size > MAX_DRAWS_COMPARED
+    chosen = {**(in_blocks(rows.n) if is_slow else kernel_options(rows)), "resamples": setting.resamples}
+    found, missing = collected([find(KERNEL)], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
-
-
-def _is_slow(rows: RegionRows | DistributionRows) -> bool:
-    return (
-        isinstance(rows, DistributionRows)
-        and isinstance(rows.distribution, Samples)
-        and rows.n * rows.distribution.draws.size > MAX_DRAWS_COMPARED
-    )

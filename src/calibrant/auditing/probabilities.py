@@ -35,15 +35,10 @@ NOTION_LABELS = {
 }
 
 
-def audit_binary(rows: Binary, setting: Setting) -> Part:
-    """Audit probabilities of an event."""
-    return audit_binary_pairs(RowPairs(rows), setting)
-
-
-def audit_binary_pairs(pairs: Pairs, setting: Setting) -> Part:
+def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> Part:
     """Audit probabilities of an event, from rows or from a summary."""
     return audit_pairs(
-        pairs,
+        RowPairs(rows) if isinstance(rows, Binary) else rows,
         setting,
         name="probabilities",
         title="Probabilities",
@@ -180,13 +175,9 @@ ClassFacts = RowClasses | CountedClasses
 """Class probabilities and the classes that occurred, as rows or as a summary."""
 
 
-def audit_classes(rows: Classes, setting: Setting) -> Part:
-    """Audit class probabilities."""
-    return audit_class_facts(RowClasses(rows), setting)
-
-
-def audit_class_facts(facts: ClassFacts, setting: Setting) -> Part:
+def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
     """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
+    facts = RowClasses(rows) if isinstance(rows, Classes) else rows
     top = audit_pairs(
         facts.top,
         setting,
