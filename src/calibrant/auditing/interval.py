@@ -19,6 +19,7 @@ from calibrant.core.mean_interval import (
     effective_rows,
     exact_limits,
     has_equal_weights,
+    interval_of,
     refuse_unseen,
     score_limits,
     student,
@@ -200,9 +201,7 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
         spread = summary.spread2 + summary.w2 * (summary.mean2 - p) ** 2
         w, w2 = np.full(p.shape, summary.w), np.full(p.shape, summary.w2)
         low, high = score_limits(p, effective_rows(p, spread, w, w2), level)
-    if isinstance(estimate, np.ndarray):
-        return ConfidenceInterval(low, high, estimate, level, _words(chosen), n)
-    return ConfidenceInterval(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
+    return interval_of(low, high, estimate, level, _words(chosen), n)
 
 
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:

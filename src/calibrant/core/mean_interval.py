@@ -60,16 +60,17 @@ def student(entry: Entry[Any, Any], summary: Moments, options: Any, level: float
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
     error = np.sqrt(spread * m / (m - 1)) / summary.w
     half = float(stdtrit(m - 1, (1 + level) / 2)) * error
-    low, high = summary.mean - half, summary.mean + half
-    several = isinstance(estimate, np.ndarray)
-    return ConfidenceInterval(
-        low=low if several else float(low[0]),
-        high=high if several else float(high[0]),
-        estimate=estimate,
-        level=level,
-        method="Student's t interval of a mean",
-        n=summary.n,
-    )
+    words = "Student's t interval of a mean"
+    return interval_of(summary.mean - half, summary.mean + half, estimate, level, words, summary.n)
+
+
+def interval_of(
+    low: FloatArray, high: FloatArray, estimate: float | FloatArray, level: float, method: str, n: Any
+) -> ConfidenceInterval:
+    """Return the limits of each number of an estimate; those of a single number are numbers."""
+    if isinstance(estimate, np.ndarray):
+        return ConfidenceInterval(low, high, estimate, level, method, n)
+    return ConfidenceInterval(float(low[0]), float(high[0]), estimate, level, method, n)
 
 
 def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
