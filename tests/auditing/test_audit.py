@@ -178,7 +178,7 @@ def test_groups_reach_the_verdict(monkeypatch):
     y = np.where(group == "body", CALIBRATED, RNG.random(3000) < np.sqrt(P)).astype(int)
     audit = cb.audit(y, P, groups={"part": group}, resamples=99)
     assert audit.findings.groups.columns["group"][0] == "part = tail <b>"
-    assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.001
+    assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.002
     tail = group != "body"
     means = f"observed {100 * y[tail].mean():.0f} %, predicted {100 * P[tail].mean():.0f} %"
     assert f"off by more than chance: part = tail <b> ({means})" in " ".join(audit.verdict.sentences)

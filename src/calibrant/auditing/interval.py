@@ -13,7 +13,7 @@ from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
 from calibrant.core.mean_interval import (
-    SERVED,
+    MEANS_WITH_INTERVAL,
     check_rare,
     check_weights,
     effective_rows,
@@ -47,7 +47,7 @@ METHODS = {
     "coverage": (None, "clopper-pearson", "wilson"),
     SLAB: (None, "clopper-pearson"),
     "skce": (None, "block"),
-    **dict.fromkeys(SERVED, (None, "t")),
+    **dict.fromkeys(MEANS_WITH_INTERVAL, (None, "t")),
 }
 """The metrics that have an interval, and its methods."""
 
@@ -182,7 +182,7 @@ def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **gi
             "bound"
         )
     rows = entry.read(y, prediction, **given)
-    if entry.name in SERVED:
+    if entry.name in MEANS_WITH_INTERVAL:
         check_rare(entry, rows, options)
         check_weights(entry, rows, options)
     return entry.summarise(rows, options)

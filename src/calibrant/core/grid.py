@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.core.bins import COLUMNS, GRID_ORDER, BinTable, IndexArray, grid_edges, grid_starts, width_edges
 from calibrant.core.cells import Piece, cell_of, cell_sums, cell_sums_of_pieces
 from calibrant.core.ordered import Ordered, sums_by_key
-from calibrant.core.summary import MOST_ROWS, Summary, one_precision
+from calibrant.core.summary import MAX_ROWS, Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
@@ -113,7 +113,7 @@ class Grid(Summary):
 def check_cells(summary: Summary, sums: FloatArray) -> None:
     """Refuse sums per cell (11, m) that no rows can have: fractions of rows, weight without rows, too many events."""
     count, w, _, wp, wy, *_ = sums
-    if (count != np.floor(count)).any() or count.sum() > MOST_ROWS:
+    if (count != np.floor(count)).any() or count.sum() > MAX_ROWS:
         raise SummaryError(
             f"a {type(summary).__name__} must count whole rows, at most 2^53; these bytes contain other values"
         )

@@ -49,11 +49,11 @@ class Ordered(Summary):
         step = np.diff(self.score) if np.isfinite(self.score).all() else np.diff(np.minimum(self.score, 1e308))
         heavier = np.diff(self.weight) > 0
         if np.isnan(self.score).any() or not ((step > 0) | ((step == 0) & heavier)).all():
-            raise SummaryError("the entries of an Ordered must ascend by score and weight; these bytes hold others")
+            raise SummaryError("the entries of an Ordered must ascend by score and weight; these bytes contain others")
         if (self.weight <= 0).any() or (self.count < 1).any() or (self.events > self.count * (1 + 1e-9)).any():
             raise SummaryError(
                 "each entry of an Ordered must have a weight, one row or more, and no more events than rows; these "
-                "bytes hold others"
+                "bytes contain others"
             )
 
     @classmethod

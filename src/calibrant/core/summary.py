@@ -18,7 +18,7 @@ MAGIC = b"CALIBRANT\x00"
 VERSION = 1
 PREFIX = struct.Struct("<HII")
 DTYPES = {"<f8", "<i8"}
-MOST_ROWS = 2.0**53  # larger counts are not exact in float64
+MAX_ROWS = 2.0**53  # larger counts are not exact in float64
 
 
 def encode(name: str, values: dict[str, Any]) -> bytes:
@@ -183,7 +183,7 @@ class Summary:
         """Refuse values that no rows can have; only decoded summaries need this check."""
         for name in self.COUNTS:
             value = np.asarray(getattr(self, name))
-            if value.dtype.kind != "i" or (value < 0).any() or value.sum(dtype=np.float64) > MOST_ROWS:
+            if value.dtype.kind != "i" or (value < 0).any() or value.sum(dtype=np.float64) > MAX_ROWS:
                 self._refuse(name, "whole numbers of rows, 0 or more")
         for name in (*self.POSITIVE, *self.FINITE):
             value = np.asarray(getattr(self, name))

@@ -83,7 +83,7 @@ def consistency_test(
     >>> consistency_test(y, p, metric="ece").pvalue
     0.001
     """
-    B, chance = check_count("resamples", resamples), generator(rng)
+    B, random = check_count("resamples", resamples), generator(rng)
     if isinstance(y, Summary):
         raise InputError("consistency_test redraws the outcomes of rows; pass y and prediction, not a summary")
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
@@ -96,7 +96,7 @@ def consistency_test(
     T = measure(rows)
     if np.isnan(T):
         raise InputError(f"{name} is nan for these data; the test needs a number")
-    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, chance, name)])
+    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, random, name)])
     if np.isnan(redrawn).any():
         raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
     extreme = int(np.count_nonzero(reaches(redrawn, T)))

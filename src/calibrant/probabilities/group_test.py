@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
-from calibrant.core.null import ENOUGH
+from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.pvalues import brownian_range_sf, holm, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
@@ -174,7 +174,7 @@ def counted_groups(groups: Iterable[tuple[str, Grid]], *, level: float, rng: np.
     names, lines = [], []
     for name, grid in groups:
         # Ties make the limit conservative; redraws for them would take long in many groups.
-        enough = float(grid.cells().w2v.sum()) >= ENOUGH * grid.weight_max**2
+        enough = float(grid.cells().w2v.sum()) >= MIN_INFORMATION * grid.weight_max**2
         test = kuiper_test(grid, null="asymptotic" if enough else "auto", rng=rng)
         whole = grid.bins(1)
         predicted, observed = float(whole.mean_predicted[0]), float(whole.mean_observed[0])
