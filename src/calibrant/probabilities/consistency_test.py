@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.catalogue import Entry, find, is_verb
-from calibrant.core.kinds import AnyRows
+from calibrant.core.kinds import AnyRows, read
 from calibrant.core.null import reaches, redraw_centre, redraw_rows, resampled_pvalue
 from calibrant.core.results import Decomposition, Direction, TestResult
 from calibrant.core.summary import Summary
@@ -18,12 +18,13 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.probabilities import Binary, read_probabilities
-from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows, read_outcomes
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps
 
 Measure = Callable[[DrawnRows], float]
+REDRAWN = ("binary", "classes", "samples", "distributions")
 
 
 def consistency_test(
@@ -86,12 +87,13 @@ def consistency_test(
     B, random = check_count("resamples", resamples), generator(rng)
     if isinstance(y, Summary):
         raise InputError("consistency_test redraws the outcomes of rows; pass y and prediction, not a summary")
-    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+    given: dict[str, Any] = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if isinstance(metric, str) or is_verb(metric):
         entry = find(metric)
-        rows, measure = _with_distribution(entry.read(y, prediction, **given)), _of_entry(entry, options)
+        read_rows, measure = entry.read(y, prediction, **given), _of_entry(entry, options)
     else:
-        rows, measure = _read(y, prediction, **given), _of_function(metric, options)
+        read_rows, measure = read("consistency_test", REDRAWN, y, prediction, **given), _of_function(metric, options)
+    rows = _with_distribution(read_rows)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
     T = measure(rows)
     if np.isnan(T):
@@ -117,12 +119,6 @@ def _with_distribution(rows: AnyRows) -> DrawnRows:
             "consistency_test needs probabilities or a predictive distribution"
         )
     return rows
-
-
-def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> DrawnRows:
-    if isinstance(prediction, Distribution):
-        return read_outcomes(y, prediction, weights=weights)
-    return read_probabilities(y, prediction, weights=weights, **labels)
 
 
 def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:
