@@ -158,10 +158,6 @@ class Grouped(NamedTuple):
     how: Mapping[str, str]
 
 
-Sections = Callable[[Any, Setting], Part]
-Groups = Callable[[Any, list[Grouping], Setting], Grouped]
-
-
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
@@ -169,6 +165,6 @@ class Kind(NamedTuple):
     tests behind its verdict, not counting groups.
     """
 
-    sections: Sections
-    groups: Groups
+    sections: Callable[[Any, Setting], Part]
+    groups: Callable[[Any, list[Grouping], Setting], Grouped]
     families: int = 1

@@ -29,14 +29,12 @@ MIN_DECIDING_ROWS = 25
 """Smallest effective number of rows behind a weighted variance, (Σd²)²/Σd⁴ with d = w(s - mean). If weights grow with
 the scores a few heavy rows decide: with 8 instead of 25 a 95 % interval covers 0.90 of the time."""
 
-Marks = Callable[[Any, Any], NDArray[np.bool_] | None]
-
 
 class Guard(NamedTuple):
     """Which rows (n, L) make up most of the mean score; there must be enough of them and, if `both`, of the others."""
 
     words: str
-    marks: Marks
+    marks: Callable[[Any, Any], NDArray[np.bool_] | None]
     both: bool
 
 
