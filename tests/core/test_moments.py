@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import brier_score, log_score, summarize
+from calibrant.core.interval_sums import IntervalSums
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.summaries import Moments
@@ -87,3 +88,9 @@ class TestHits:
         s = np.array([1.0, 4.0, np.inf, 2.5])
         found, expected = Moments.of({"s": s}, unit_weights(4)), Moments.of({"s": s}, np.ones(4))
         assert found == expected
+
+    def test_sums_of_one_pass(self):
+        sums = IntervalSums(n=4, hits=0, mean=2.0, spread=3.0, infinite=1, low=0.0, high=0.0)
+        found = Moments.of_sums(["s"], [sums])
+        assert (found.n, found.w, found.w2, found.weight_max) == (4, 4.0, 4.0, 1.0)
+        assert (found.mean[0], found.spread2[0], found.mean_of("s")) == (2.0, 3.0, np.inf)

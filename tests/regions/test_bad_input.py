@@ -1,6 +1,7 @@
 """Bad input of verbs of intervals, sets and quantiles: huge numbers, odd options, summaries that do not fit."""
 
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -60,6 +61,23 @@ class TestHugeScores:
     def test_and_vanishing_weights_leave_no_nan(self):
         found = moments_of([MAX, -MAX, MAX], [1.0, 1e-200, 1.0])
         assert not np.isnan([*found.mean, *found.mean2, *found.spread2]).any()
+
+    @pytest.mark.parametrize("n", [10, 3000])
+    def test_are_the_same_in_the_compiled_body(self, n):
+        pytest.importorskip("numba")
+        upper = np.where(np.arange(n) % 3 == 0, MAX, 1.0)
+        upper[: n // 2] = MAX
+        given = Intervals(np.zeros(n), upper, 0.9)
+        plain = width(given)
+        with mock.patch("calibrant.core.interval_sums.takes_fast_body", return_value=True):
+            found = width(given)
+            parts = [Intervals(np.zeros(part.size), part, 0.9) for part in np.split(upper, [n // 3])]
+            one, two = (summarize("width", None, part) for part in parts)
+        assert np.isfinite(plain)
+        assert plain == pytest.approx((upper / n).sum(), rel=1e-12)
+        assert found == pytest.approx(plain, rel=1e-12)
+        assert width(one + two) == pytest.approx(plain, rel=1e-12)
+        assert not np.isnan(one.spread2).any()
 
     def test_stay_infinite_if_a_score_is(self):
         assert moments_of([MAX, np.inf, MAX]).mean_of("s") == np.inf

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.core.catalogue import Entry, Shown, enter
 from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
 from calibrant.core.grid import Grid
+from calibrant.core.interval_sums import IntervalSums, sums_in_one_pass
 from calibrant.core.kinds import AnyRows, part_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
@@ -37,6 +38,7 @@ def enter_mean(
     row_scores: Callable[[Any, OptionsT], Scores],
     *,
     predictions: tuple[str, ...],
+    sums: Callable[[Any, OptionsT], list[IntervalSums] | None] | None = None,
     of_grid: Callable[[Grid, OptionsT], float] | None = None,
     range: tuple[float, float] = (-np.inf, np.inf),
     perfect: float = 0.0,
@@ -55,18 +57,24 @@ def enter_mean(
         predictions of L levels. The metric is a number, or an array (L,) if the prediction has several levels.
     predictions, range, perfect, audit, instead, outcome
         As for `Entry`.
+    sums
+        Returns the sums of those scores in one compiled pass, one entry per level; used for many rows of weight 1.
     of_grid
         Returns the exact mean for one probability per row from a `Grid`, if that is possible.
     """
 
     def summarise(rows: AnyRows, options: OptionsT) -> Moments:
+        def names(L: int | None) -> list[str]:
+            return [column(entry, options) + name for name in column_names(rows, L)]
+
         def named(piece: AnyRows) -> RowScores:
             scores = row_scores(piece, options)
-            columns, L = ([scores], None) if scores.ndim == 1 else (scores.T, scores.shape[1])
-            names = [column(entry, options) + suffix for suffix in column_names(rows, L)]
-            return dict(zip(names, columns, strict=True))
+            if scores.ndim == 1:
+                return {names(None)[0]: scores}
+            return dict(zip(names(scores.shape[1]), scores.T, strict=True))
 
-        return moments_of(rows, named)
+        found = sums(rows, options) if sums and sums_in_one_pass(rows.n, rows.w) else None
+        return moments_of(rows, named) if found is None else Moments.of_sums(names(len(found)), found)
 
     def finish(summary: Moments | Grid, options: OptionsT) -> Any:
         if isinstance(summary, Grid):

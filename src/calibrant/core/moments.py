@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.interval_sums import IntervalSums
 from calibrant.core.summary import Summary
 from calibrant.errors import SummaryError, listing
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -58,6 +59,14 @@ class Moments(Summary):
         else:
             total, total2, heaviest = float(w.sum()), float(w2.sum()), float(w.max())
         return cls(tuple(scores), w.size, total, total2, heaviest, mean, mean2, spread2, infinite)
+
+    @classmethod
+    def of_sums(cls, names: Iterable[str], sums: Sequence[IntervalSums]) -> Self:
+        """Return the moments of scores of rows of weight 1 that were summed in one pass."""
+        n = sums[0].n
+        mean, spread = np.array([s.mean for s in sums]), np.array([s.spread for s in sums])
+        infinite = np.array([float(s.infinite) for s in sums])
+        return cls(tuple(names), n, float(n), float(n), 1.0, mean, mean, spread, infinite)
 
     @classmethod
     def zero(cls) -> Self:
@@ -123,9 +132,7 @@ def _between(first: FloatArray, second: FloatArray, share: float) -> FloatArray:
 def _moments(s: Scores, w: FloatArray, w2: FloatArray) -> tuple[float, float, float, float]:
     """Return mean, mean2, spread2 with infinite scores set to 0, and the weight of the infinite ones."""
     if is_unit(w) and s.dtype == np.bool_:
-        k, n = int(np.count_nonzero(s)), s.size
-        mean = k / n
-        return mean, mean, k * (1 - mean) ** 2 + (n - k) * mean**2, 0.0
+        return _moments_of_hits(int(np.count_nonzero(s)), s.size)
     infinite = 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is looked at below
         total = float(s.sum())
@@ -153,3 +160,9 @@ def _mean_of_huge(s: Scores, w: FloatArray) -> float:
     """Return the mean of finite scores whose sum is not finite; rounding must not carry it beyond all of them."""
     mean = (s * (w / w.sum())).sum()
     return float(np.clip(mean, s.min(), s.max()))
+
+
+def _moments_of_hits(k: int, n: int) -> tuple[float, float, float, float]:
+    """Return the moments of k ones and n - k zeros."""
+    mean = k / n
+    return mean, mean, k * (1 - mean) ** 2 + (n - k) * mean**2, 0.0

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
+from calibrant.core.interval_sums import IntervalSums, hits_of_quantiles, sums_in_one_pass, sums_of_levels
 from calibrant.core.means import enter_mean, folded
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
@@ -19,7 +20,7 @@ from calibrant.inputs.groups import RowLabels, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import DIGITS, as_number, check_choice
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, SetRows
+from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
 from calibrant.regions.hits import CoveredRows, HitTable, RowGroups
 
@@ -78,10 +79,18 @@ def _covered(rows: CoveredRows, options: NoOptions) -> NDArray[np.bool_]:
     return rows.covered
 
 
+def _hit_sums(rows: CoveredRows, options: NoOptions) -> list[IntervalSums] | None:
+    if isinstance(rows, SetRows):
+        return None
+    found = hits_of_quantiles(rows) if isinstance(rows, QuantileRows) else sums_of_levels(rows, "hits")
+    return [sums.of_hits for sums in found]
+
+
 COVERAGE = enter_mean(
     coverage,
     NoOptions,
     _covered,
+    sums=_hit_sums,
     predictions=("intervals", "sets", "quantiles"),
     range=(0.0, 1.0),
     perfect=1.0,
@@ -315,8 +324,18 @@ class IntervalMoments(Summary):
         """Return the moments of these rows."""
         columns = [*rows.covered.T, *rows.sizes.T]
         moments = Moments.of(dict(zip(_names(rows), columns, strict=True)), rows.w)
-        extremes = np.array([rows.y.min(), rows.y.max()])
-        return cls(rows.prediction.levels, rows.prediction.single, (moments,), extremes)
+        return cls._made(rows, moments, rows.y.min(), rows.y.max())
+
+    @classmethod
+    def in_one_pass(cls, rows: IntervalRows) -> Self:
+        """Return the moments of many rows of weight 1."""
+        sums = sums_of_levels(rows, "width", "hits", "range")
+        moments = Moments.of_sums(_names(rows), [*(s.of_hits for s in sums), *sums])
+        return cls._made(rows, moments, sums[0].low, sums[0].high)
+
+    @classmethod
+    def _made(cls, rows: IntervalRows, moments: Moments, low: float, high: float) -> Self:
+        return cls(rows.prediction.levels, rows.prediction.single, (moments,), np.array([low, high]))
 
     @classmethod
     def zero(cls) -> Self:
@@ -362,6 +381,8 @@ def _names(rows: IntervalRows) -> list[str]:
 
 
 def _interval_moments(rows: IntervalRows, options: CriterionOptions) -> IntervalMoments:
+    if sums_in_one_pass(rows.n, rows.w):
+        return IntervalMoments.in_one_pass(rows)
     return folded(rows, IntervalMoments.of, IntervalMoments.zero())
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.interval_sums import sums_in_one_pass, sums_of_levels
 from calibrant.core.means import SEVERAL, RowScores, column_names, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
@@ -99,6 +100,8 @@ def _summarise(rows: IntervalRows | SetRows, options: WidthOptions) -> Moments |
     _check_kind(rows, options)
     if options.statistic == "median":
         return Sizes.of(rows)
+    if isinstance(rows, IntervalRows) and sums_in_one_pass(rows.n, rows.w):
+        return _in_one_pass(rows)
     return moments_of(rows, _columns)
 
 
@@ -117,6 +120,12 @@ def _columns(rows: IntervalRows | SetRows) -> RowScores:
         else:
             found[f"finite_fraction{name}"] = np.isfinite(column)
     return found
+
+
+def _in_one_pass(rows: IntervalRows) -> Moments:
+    sums = sums_of_levels(rows, "width")
+    names = [f"{what}{name}" for name in column_names(rows, len(sums)) for what in ("width", "finite_fraction")]
+    return Moments.of_sums(names, [column for s in sums for column in (s, s.of_finite)])
 
 
 def _statistic(summary: Moments | Sizes, options: WidthOptions) -> float | FloatArray:

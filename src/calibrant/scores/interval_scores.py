@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
+from calibrant.core.interval_sums import IntervalSums, Terms, interval_sums, sums_in_one_pass, sums_of_levels
 from calibrant.core.means import column_names, enter_mean, moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
@@ -103,10 +104,15 @@ def _interval_scores(rows: IntervalRows, options: IntervalScoreOptions) -> Float
         return outside + rows.sizes if part == "total" else outside
 
 
+def _sums_of_intervals(rows: IntervalRows, options: IntervalScoreOptions) -> list[IntervalSums]:
+    return sums_of_levels(rows, *(get_args(Part)[1:] if options.part == "total" else (options.part,)))
+
+
 INTERVAL_SCORE = enter_mean(
     interval_score,
     IntervalScoreOptions,
     _interval_scores,
+    sums=_sums_of_intervals,
     predictions=("intervals",),
     range=(0.0, np.inf),
     instead=AS_INTERVALS,
@@ -161,10 +167,21 @@ def _quantile_scores(rows: QuantileRows, options: NoOptions) -> FloatArray:
         return np.maximum(tau * above, (tau - 1) * above)
 
 
+def _sums_of_quantiles(rows: QuantileRows, options: NoOptions) -> list[IntervalSums]:
+    """Return the sums of an interval from q to q, for each level."""
+    found = []
+    for k, tau in enumerate(rows.prediction.levels):
+        q = rows.prediction.values[:, k : k + 1]
+        terms = Terms(q, q, width=np.zeros(1), below=np.array([1 - tau]), above=np.array([tau]))
+        found.append(interval_sums(rows.y, terms))
+    return found
+
+
 QUANTILE_SCORE = enter_mean(
     quantile_score,
     NoOptions,
     _quantile_scores,
+    sums=_sums_of_quantiles,
     predictions=("quantiles",),
     range=(0.0, np.inf),
     instead={"distributions": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"},
@@ -252,6 +269,8 @@ def _wis_rows(rows: IntervalRows | QuantileRows, options: WisOptions) -> FloatAr
 def _wis_summary(rows: IntervalRows | QuantileRows, options: WisOptions) -> Moments:
     centred = _centred(rows, options.median)
     name = f"{options.column}{centred.prediction.name}"
+    if sums_in_one_pass(rows.n, rows.w):
+        return Moments.of_sums([name], [interval_sums(centred.y, _terms(centred.prediction, options.part))])
     return moments_of(centred, lambda piece: {name: _scores(piece, options.part)})
 
 
@@ -299,23 +318,35 @@ class Centred:
         return Centred(taken(self.lower, rows), taken(self.upper, rows), self.tau, median, self.name)
 
 
+def _terms(given: Centred, part: WisPart) -> Terms:
+    """Return the score as terms τ(u - l) + (l - y)₊ + (y - u)₊, with τ = α/2, the median weighing one half."""
+    divisor = given.tau.size + (0.0 if given.median is None else 0.5)
+    one = np.ones(given.tau.size) / divisor
+    width, below, above = (float(part in ("total", name)) for name in get_args(WisPart)[1:])
+    terms = Terms(given.lower, given.upper, width * one * given.tau, below * one, above * one)
+    if given.median is None:
+        return terms
+    return terms._replace(median=given.median, of_median=(below / 2 / divisor, above / 2 / divisor))
+
+
 def _scores(rows: RegionRows, part: WisPart) -> FloatArray:
-    """Return the scores of the rows, (n,): the mean of τ(u - l) + (l - y)₊ + (y - u)₊, the median weighing one half."""
-    y, given = rows.y, rows.prediction
-    share = 1 / (given.tau.size + (0.0 if given.median is None else 0.5))
-    has_width, has_below, has_above = (part in ("total", name) for name in get_args(WisPart)[1:])
+    """Return the scores of the rows, (n,)."""
+    y, terms = rows.y, _terms(rows.prediction, part)
     total = np.zeros(rows.n)
-    terms = [*zip(given.lower.T, given.upper.T, share * given.tau, np.full(given.tau.size, share), strict=True)]
-    if given.median is not None:
-        terms.append((given.median, given.median, 0.0, share / 2))
+    columns = zip(terms.lower.T, terms.upper.T, terms.width, terms.below, terms.above, strict=True)
     with np.errstate(over="ignore"):
-        for lower, upper, width, outside in terms:
-            if has_width:  # both bounds may be the same infinity
+        for lower, upper, width, below, above in columns:
+            if width:  # both bounds may be the same infinity
                 total += width * np.subtract(upper, lower, where=upper != lower, out=np.zeros(rows.n))
-            if has_below:
-                total += outside * np.maximum(lower - y, 0.0)
-            if has_above:
-                total += outside * np.maximum(y - upper, 0.0)
+            if below:
+                total += below * np.maximum(lower - y, 0.0)
+            if above:
+                total += above * np.maximum(y - upper, 0.0)
+        below, above = terms.of_median
+        if below:
+            total += below * np.maximum(terms.median - y, 0.0)
+        if above:
+            total += above * np.maximum(y - terms.median, 0.0)
     return total
 
 
