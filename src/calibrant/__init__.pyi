@@ -12,7 +12,7 @@ from calibrant import summaries as summaries
 from calibrant.auditing.audit import audit as audit
 from calibrant.auditing.interval import interval as interval
 from calibrant.auditing.interval import per_row as per_row
-from calibrant.core.summarizing import summarize as summarize
+from calibrant.core.catalogue import summarize as summarize
 from calibrant.engines.measure import measure as measure
 from calibrant.files.scan import scan as scan
 from calibrant.inputs.cdf_values import CdfValues as CdfValues

@@ -10,7 +10,7 @@ from calibrant.core.several import LabelsSeen, PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.engines.measure import fold
 from calibrant.kernel_errors.blocks import Blocks
-from calibrant.probabilities.simplex_cells import SimplexCells
+from calibrant.probabilities.canonical import SimplexCells
 from calibrant.ranking.summary import Ranks
 from calibrant.regions.hits import HitTable
 from calibrant.regions.sizes import Sizes

@@ -125,7 +125,7 @@ class TestCoverage:
 
     def test_small_upper_limit_keeps_its_digits(self):
         # No hit in n rows: (1 - q)^n = 0.025.
-        n = 10_000_000
+        n = 1_000_000
         found = interval(coverage, *judged(0, n))
         assert found.high == pytest.approx(-math.expm1(math.log(0.025) / n), rel=1e-12)
 

@@ -17,10 +17,10 @@ ENTRIES = entries()
 
 GROUPS = PerRow(("a", "b", "c"))
 MEDIANS = COVARIATES = PerRow((-0.5, 0.0, 0.5))
-LOCATIONS_OF_LAWS = (Normal([0.0, 1.0], 1.0), [0.5, 0.0])
+NORMAL_LOCATIONS = (Normal([0.0, 1.0], 1.0), [0.5, 0.0])
 ONE_LEVEL = ("one interval", "one set", "one quantile")
 SEVERAL_LEVELS = ("intervals", "sets", "quantiles")
-WITHOUT_LAW = ("binary", "classes", *SEVERAL_LEVELS, *ONE_LEVEL)
+WITHOUT_DISTRIBUTION = ("binary", "classes", *SEVERAL_LEVELS, *ONE_LEVEL)
 OF_SETS = ("sets", "one set", "sets without level")
 OF_COUNTS = ("christoffersen_test", "coverage_test", "kupiec_test", "multinomial_coverage_test")
 
@@ -121,7 +121,7 @@ VARIANTS = [
     ("uniformity_test", {"rng": 0, "multiplicity": "bonferroni"}, "vectors"),
     ("uniformity_test", {"rng": 0, "multiplicity": "none"}, "vectors"),
     ("skce", {"unbiased": False, "kernel": Exponential(0.25)}),
-    ("skce", {"kernel": Exponential(0.25), "blocksize": 5}, *WITHOUT_LAW),
+    ("skce", {"kernel": Exponential(0.25), "blocksize": 5}, "classes", "sets", "quantiles", "one quantile"),
     ("skce", {"kernel": Exponential(0.25), "blocksize": 7, "unbiased": False}, "binary", "classes", "intervals"),
     ("skce", {"kernel": Exponential(0.25) * Gaussian(1.0), "blocksize": 5}, "distributions", "samples", "vectors"),
     ("skce", {"kernel": Gaussian(0.25) * Gaussian(1.0, "labels"), "unbiased": False}, "binary"),
@@ -130,8 +130,8 @@ VARIANTS = [
     ("ucme", {"locations": 3}, "classes", "distributions"),
     ("ucme", {"locations": ([0.2, 0.7], [1, 0]), "kernel": Exponential(0.25)}, "binary"),
     ("ucme", {"locations": ([[0.1, 0.2, 0.3, 0.4]], [2]), "kernel": Exponential(0.25)}, "classes"),
-    ("ucme", {"locations": LOCATIONS_OF_LAWS, "kernel": Exponential(1.0) * Gaussian(1.0)}, "distributions"),
-    ("skce_test", {"method": "block", "kernel": Exponential(0.25)}, *WITHOUT_LAW),
+    ("ucme", {"locations": NORMAL_LOCATIONS, "kernel": Exponential(1.0) * Gaussian(1.0)}, "distributions"),
+    ("skce_test", {"method": "block", "kernel": Exponential(0.25)}, "binary", "intervals", "one set"),
     (
         "skce_test",
         {"method": "block", "kernel": Exponential(0.25) * Gaussian(1.0)},
@@ -139,7 +139,7 @@ VARIANTS = [
         "samples",
         "vectors",
     ),
-    ("skce_test", {"method": "bound", "kernel": Exponential(0.25)}, *WITHOUT_LAW),
+    ("skce_test", {"method": "bound", "kernel": Exponential(0.25)}, "classes", "quantiles", "one interval"),
     ("skce_test", {"method": "bootstrap", "resamples": 19}, "distributions"),
     ("skce_test", {"method": "resample", "resamples": 3}, "distributions", "samples"),
     ("cme_test", {"locations": 3, "resamples": 19}, "binary", "classes", "distributions"),
@@ -250,7 +250,7 @@ def takes_equal_weights_only(name, options):
 
 def rows_needed(name, options, data):
     """Return how many rows are enough: what skce_test takes from the variance of hits needs many, pairs cost time."""
-    if name == "skce_test" and data in WITHOUT_LAW[2:]:
+    if name == "skce_test" and data in WITHOUT_DISTRIBUTION[2:]:
         return {None: 520, "block": 260}.get(options.get("method"), 210)
     of_pairs = name in ("skce", "skce_test", "cme_test") and options.get("method") != "block"
     return 105 if of_pairs and data in ("distributions", "samples", "vectors") else 210

@@ -1,7 +1,6 @@
 """Edges: correctly rounded, the same bin in every precision, and tied scores never split."""
 
 from fractions import Fraction
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ece
-from calibrant.core import bins, dispatch
 from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, grid_edges, grid_starts, grid_uppers, joined, mass_edges, width_edges
 from calibrant.core.grid import Grid
@@ -109,16 +107,6 @@ class TestMass:
     @given(st.lists(st.fractions(Fraction(1, 64), 8, max_denominator=64), min_size=1, max_size=20), st.integers(1, 20))
     def test_unequal_weights_follow_the_definition(self, weights, m):
         self.assert_definition(weights, m, [float(weight) for weight in weights])
-
-    @given(st.lists(st.floats(0.01, 9), min_size=1, max_size=30), st.integers(1, 40), st.booleans())
-    def test_chunks_change_nothing(self, weights, m, whole):
-        score = np.arange(len(weights)) / len(weights)
-        weight = np.ceil(weights).astype(int) if whole else np.array(weights)
-        with mock.patch.object(bins, "chunks", lambda n: dispatch.chunks(n, 4)):
-            found = mass_edges(score, weight, m)
-        assert found.tolist() == mass_edges(score, weight, m).tolist()
-        inner = score[bins.mass_ends(np.cumsum(weight), m)[:-1]]
-        assert found.tolist() == [0.0, *inner.tolist(), 1.0]
 
     def test_edges_by_hand(self):
         # Six rows, three bins of two: {0.1, 0.2}, {0.3, 0.4}, {0.5, 0.6}; the largest score is no inner edge.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from calibrant.core import cells as module
 from calibrant.core import dispatch
-from calibrant.core.bins import grid_edges, grid_uppers
-from calibrant.core.cells import COLUMNS, Piece, cell_of, cell_sums, cell_sums_of_pieces
+from calibrant.core.bins import COLUMNS, grid_edges, grid_uppers
+from calibrant.core.cells import Piece, cell_of, cell_sums, cell_sums_of_pieces
 from calibrant.inputs.arrays import unit_weights
 
 DTYPES = ["float16", "float32", "float64"]

@@ -6,7 +6,7 @@ from dataclasses import asdict, is_dataclass
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from calibrant import cumulative_differences
@@ -17,7 +17,7 @@ from calibrant.results import Curve
 from calibrant.summaries import Grid
 
 CASES = [
-    *[("ece", {"bins": bins, "norm": norm}) for bins in (1, 15, 100) for norm in ("l1", "l2", "l2-squared", "max")],
+    *[("ece", {"bins": bins, "norm": norm}) for bins, norm in ((1, "l1"), (15, "l2"), (15, "max"), (100, "l1"))],
     ("ece", {"bins": 2, "norm": "l2-squared", "debias": True}),
     ("mce", {"bins": 10}),
     ("direction", {"bins": 10}),
@@ -76,6 +76,8 @@ def assert_within(found, expected, bound, message):
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+@settings(max_examples=40)
+@example(rows=(np.array([0]), np.array([5e-324]), np.array([1.0])))
 @given(rows=data())
 def test_the_stated_rounding_is_kept(name, options, rows):
     y, p, w = rows

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.core.bins import BinTable
-from calibrant.core.cells import COLUMNS
+from calibrant.core.bins import COLUMNS, BinTable
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_binary

@@ -7,8 +7,8 @@ from calibrant.core import palette
 from calibrant.core.plot_style import (
     COLOURS,
     DASHES,
-    FEW,
-    MOST,
+    MAX_COLOURED_LINES,
+    MAX_LINES_IN_LEGEND,
     draw_lines,
     flattened,
     legend,
@@ -46,7 +46,7 @@ def test_names_that_matplotlib_would_read_otherwise(plt):
 
 
 def test_as_many_styles_as_lines():
-    assert len(COLOURS) * len(DASHES) == MOST
+    assert len(COLOURS) * len(DASHES) == MAX_COLOURED_LINES
     assert len(set(COLOURS)) == len(COLOURS)
     assert COLOURS[0] == palette.OBSERVED
 
@@ -74,7 +74,7 @@ class TestDrawn:
         lines = draw_lines(ax, self.X, Y, details(p))
         assert [line.get_label().split(",")[0] for line in lines] == [f"column {c}" for c in range(29, 17, -1)]
         styles = {(line.get_color(), repr(line._unscaled_dash_pattern)) for line in lines}
-        assert len(styles) == MOST
+        assert len(styles) == MAX_COLOURED_LINES
         (others,) = ax.collections
         assert others.get_label() == "18 others"
         assert sorted(path.vertices[0, 1] for path in others.get_paths()) == list(range(18))
@@ -92,8 +92,10 @@ class TestDrawn:
         lines = draw_lines(ax, self.X, np.zeros((3, 20)), details(np.arange(20) / 20))
         legend(ax, "best", lines)
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert labels[:FEW] == [f"column {c}, p {'< 0.001' if c == 0 else f'= {c / 20:.2g}'}" for c in range(FEW)]
-        assert labels[FEW:] == ["8 others"]
+        assert labels[:MAX_LINES_IN_LEGEND] == [
+            f"column {c}, p {'< 0.001' if c == 0 else f'= {c / 20:.2g}'}" for c in range(MAX_LINES_IN_LEGEND)
+        ]
+        assert labels[MAX_LINES_IN_LEGEND:] == ["8 others"]
 
 
 def test_columns_of_a_table():

@@ -73,5 +73,6 @@ def test_parts_by_name():
 
 
 def test_other_names_do_not_merge():
+    one = summarize("ece", [0, 1], [0.2, 0.7])
     with pytest.raises(SummaryError, match=r"'a'.*'b'"):
-        Several.of({"a": Grid.zero()}) + Several.of({"b": Grid.zero()})
+        Several.of({"a": one}) + Several.of({"b": one})

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Intervals, Normal, summaries, summarize
@@ -203,11 +203,13 @@ def assert_close(a, b):
 
 @ALL_KINDS
 class TestMerge:
+    @settings(max_examples=20)
     @given(parts=st.lists(rows, min_size=3, max_size=3))
     def test_is_associative(self, make, parts):
         a, b, c = (make(*zip(*part, strict=True)) for part in parts)
         assert_close((a + b) + c, a + (b + c))
 
+    @settings(max_examples=20)
     @given(a=rows, b=rows)
     def test_is_the_summary_of_all_rows(self, make, a, b):
         merged = make(*zip(*a, strict=True)) + make(*zip(*b, strict=True))

@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 import calibrant as cb
 from calibrant import Normal, Samples, audit, consistency_test, skce, skce_test, summarize
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.kernel_errors.skce_test import SKCE_TEST
+from calibrant.kernel_errors.skce_test import SKCE_TEST, kernel_options
 from calibrant.kernels import Delta, Exponential, Gaussian
 
 RNG = np.random.default_rng(0)
@@ -321,9 +321,9 @@ class TestElsewhere:
         entry = SKCE_TEST
         for y, p, name in ((Y1, P1, "REDRAWN_BINARY_ROWS"), (Y3, P3, "REDRAWN_CLASS_ROWS")):
             rows = entry.read(y, p)
-            assert entry.audit_options(rows) == {}
+            assert kernel_options(rows) == {}
             monkeypatch.setattr(module_of(entry), name, 100)
-            options = entry.audit_options(rows)
+            options = kernel_options(rows)
             assert (options["method"], options["shuffle"]) == ("block", True)
             assert rows.n // options["blocksize"] >= 10
 

@@ -14,8 +14,13 @@ from calibrant import consistency_test, ece, mce, summarize
 from calibrant.core.kept_rows import KeptRows
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import two_columns
-from calibrant.probabilities.canonical import MedianVariance, median_variance_bins
-from calibrant.probabilities.simplex_cells import SimplexCells, bin_numbers, distinct
+from calibrant.probabilities.canonical import (
+    MedianVariance,
+    SimplexCells,
+    bin_numbers,
+    distinct,
+    median_variance_bins,
+)
 
 # Two rows in the cell of the lower halves: mean (3, 3, 2)/8, frequencies (1, 0, 1)/2.
 # One row alone: it predicts (3, 1, 0)/4, and class 1 came true.

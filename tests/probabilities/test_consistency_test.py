@@ -8,8 +8,6 @@ import pytest
 
 import calibrant as cb
 from calibrant import consistency_test, decompose, ece
-from calibrant.core.catalogue import find
-from calibrant.probabilities.consistency_test import MAX_ENTRIES, redrawn_metrics
 
 B = 999
 
@@ -234,49 +232,3 @@ def test_calibrated_predictions_are_seldom_rejected():
     pvalues = [consistency_test(rng.random(30) < p, p, **options).pvalue for _ in range(60)]
     assert sum(pvalue <= 0.05 for pvalue in pvalues) <= 10
     assert 0.35 < np.mean(pvalues) < 0.65
-
-
-MEASURES = [
-    lambda ordered: {"ece": find("ece").finish(ordered, find("ece").usual)},
-    lambda ordered: {"mcb": find("decompose").finish(ordered, find("decompose").usual).mcb},
-]
-
-
-def run(y, p, weights=None, resamples=299, seed=0):
-    summary = cb.summarize("decompose", y, p, weights=weights)
-    return redrawn_metrics(summary, MEASURES, width_bins=15, resamples=resamples, rng=np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_expectation_and_pvalue_agree_with_the_consistency_test(weighted):
-    rng = np.random.default_rng(0)
-    p = rng.random(400)
-    y = rng.random(400) < p
-    w = rng.uniform(0.2, 3, 400) if weighted else None
-    found, how = run(y, p, w)
-    assert "cells" not in how
-    for name, metric in (("ece", "ece"), ("mcb", "decompose")):
-        test = cb.consistency_test(y, p, metric=metric, weights=w, resamples=299, rng=5)
-        assert found[name].expected == pytest.approx(test.details["expected"], rel=0.08)
-        assert abs(found[name].pvalue - test.pvalue) < 0.15
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cells_stand_in_for_the_rows(weighted):
-    rng = np.random.default_rng(1)
-    n = MAX_ENTRIES + 5000
-    p = rng.random(n)
-    y = rng.random(n) < p
-    w = rng.uniform(0.2, 3, n) if weighted else None
-    found, how = run(y, p, w, resamples=199)
-    assert "cells" in how
-    test = cb.consistency_test(y, p, metric="ece", weights=w, resamples=199, rng=5)
-    assert found["ece"].expected == pytest.approx(test.details["expected"], rel=0.08)
-    assert abs(found["ece"].pvalue - test.pvalue) < 0.2
-
-
-def test_the_pvalue_is_small_for_a_real_error():
-    rng = np.random.default_rng(2)
-    p = rng.random(20_000)
-    found, _ = run(rng.random(20_000) < p**1.3, p, resamples=59)
-    assert found["ece"].pvalue == found["mcb"].pvalue == 1 / 60

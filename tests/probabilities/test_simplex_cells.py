@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import arrays
 from calibrant.core.kept_rows import KeptRows
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities, two_columns
-from calibrant.probabilities import simplex_cells
-from calibrant.probabilities.simplex_cells import SimplexCells, added_cells, bin_numbers, distinct, sums_by_cell
+from calibrant.probabilities.canonical import SimplexCells, bin_numbers, distinct, sums_by_cell
 from calibrant.summaries import Summary
 
 Y, P, W = [0, 2, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.75, 0.25, 0.0]], [1.0, 2.0, 0.5]
@@ -143,14 +142,6 @@ class TestDistinct:
         assert found.tolist() == expected.tolist()
         assert place.tolist() == inverse.reshape(-1).tolist()
 
-    @given(arrays(np.int64, st.tuples(st.integers(1, 20), st.integers(1, 6)), elements=st.integers(0, 3)))
-    def test_ranks_replace_numbers_that_grow_too_large(self, keys):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(simplex_cells, "MAX_CODE", 5)
-            found, place = distinct(keys)
-        assert found.tolist() == np.unique(keys, axis=0).tolist()
-        assert found[place].tolist() == keys.tolist()
-
     def test_many_classes_and_many_bins(self):
         # (10^7)^30 cells: far more than a whole number of 64 bits can tell apart.
         keys = np.full((3, 30), 9_999_999)
@@ -167,23 +158,6 @@ def test_sums_by_hand():
     assert sums.w.tolist() == [1.0, 6.0]
     assert sums.wp.tolist() == [[1.0, 0.0, 0.0], [1.0, 2.5, 2.5]]
     assert sums.wy.tolist() == [[0.0, 0.0, 1.0], [2.0, 4.0, 0.0]]
-
-
-@given(arrays(np.int64, (12, 2), elements=st.integers(0, 2)), st.integers(0, 12))
-def test_cells_of_two_parts_add_up(keys, cut):
-    rng = np.random.default_rng(0)
-    y, P, w = rng.integers(0, 3, 12), rng.integers(0, 8, (12, 3)) / 8, rng.integers(1, 5, 12).astype(float)
-
-    def cells(part):
-        found, place = distinct(keys[part])
-        return found, sums_by_cell(place, len(found), y[part], P[part], w[part])
-
-    found, sums = added_cells(*cells(slice(cut)), *cells(slice(cut, None)))
-    expected, whole = cells(slice(None))
-    assert found.tolist() == expected.tolist()
-    for ours, theirs in zip(sums, whole, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-        assert ours.dtype == theirs.dtype
 
 
 def test_two_columns_of_low_precision_are_exact():

@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import CdfValues, Normal
 from calibrant.core import pictures as plots
-from calibrant.core.plot_style import MOST
+from calibrant.core.plot_style import MAX_COLOURED_LINES
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.pit import pit_histogram
@@ -176,7 +176,7 @@ def test_three_columns(plt):
 
 def test_many_columns(plt):
     ax = ECDF_OF_MANY.plot()
-    worst = np.argsort(ECDF_OF_MANY.pvalue_each, kind="stable")[:MOST]
+    worst = np.argsort(ECDF_OF_MANY.pvalue_each, kind="stable")[:MAX_COLOURED_LINES]
     shown = [label for label in ecdf_lines(ax) if label.startswith("column")]
     assert [label.split(",")[0] for label in shown] == [f"column {c}" for c in worst]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -250,7 +250,7 @@ class TestThinned:
 COVERAGE_RNG = np.random.default_rng(0)
 NARROW = Ranks.of(COVERAGE_RNG.choice([0, 1, 2, 10, 20, 30, 57, 58, 59], 80), M=59)
 COVERAGE_OF_ONE = expected_coverage(NARROW)
-FEW = expected_coverage(NARROW, levels=[0.9, 0.5])
+MAX_LINES_IN_LEGEND = expected_coverage(NARROW, levels=[0.9, 0.5])
 SINGLE = expected_coverage(NARROW, levels=0.9)
 COVERAGE_OF_THREE = expected_coverage(
     Ranks.of(COVERAGE_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]), region="hpd"
@@ -258,7 +258,7 @@ COVERAGE_OF_THREE = expected_coverage(
 COVERAGE_OF_MANY = expected_coverage(Ranks.of(COVERAGE_RNG.integers(0, 10, (50, 40)), M=9))
 COVERAGE_CURVES = {
     "one": COVERAGE_OF_ONE,
-    "few": FEW,
+    "few": MAX_LINES_IN_LEGEND,
     "single": SINGLE,
     "three": COVERAGE_OF_THREE,
     "many": COVERAGE_OF_MANY,
@@ -288,11 +288,11 @@ def test_coverage_of_one_column(plt):
 
 
 def test_a_few_levels_in_any_order(plt):
-    ax = FEW.plot()
-    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_xdata(), FEW.level[::-1])
+    ax = MAX_LINES_IN_LEGEND.plot()
+    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_xdata(), MAX_LINES_IN_LEGEND.level[::-1])
     (sticks,) = ax.containers
     ends = np.array(sticks.lines[2][0].get_segments())[:, :, 1]
-    np.testing.assert_allclose(ends, np.column_stack([FEW.low, FEW.high])[::-1])
+    np.testing.assert_allclose(ends, np.column_stack([MAX_LINES_IN_LEGEND.low, MAX_LINES_IN_LEGEND.high])[::-1])
     assert sticks.get_label() == "95 % interval, pointwise"
 
 
@@ -320,7 +320,7 @@ def test_bands_of_coverage_are_called_joint_or_pointwise(plt, curve):
 
 class TestWordsExpectedCoverage:
     def test_marks(self):
-        for curve in (FEW, COVERAGE_OF_THREE):
+        for curve in (MAX_LINES_IN_LEGEND, COVERAGE_OF_THREE):
             found = plots.marks(curve.kind, curve.columns, curve.details)
             order = np.argsort(curve.level)
             assert [mark.x for mark in found] == curve.level[order].tolist()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples
+from calibrant.core.catalogue import summarize
 from calibrant.core.pvalues import holm
-from calibrant.core.summarizing import summarize
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking import (
     rank_cauchy_test,

@@ -8,8 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from calibrant.auditing.distributions import audit_distributions, distribution_groups
-from calibrant.auditing.groups import kuiper_groups
-from calibrant.auditing.probabilities import audit_binary, audit_classes
+from calibrant.auditing.probabilities import audit_binary, audit_classes, kuiper_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict

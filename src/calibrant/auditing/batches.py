@@ -8,9 +8,8 @@ from itertools import chain
 from typing import Any, cast
 
 from calibrant.auditing.audit import AUDITED, INSTEAD, KINDS_AUDITED, audit_of, class_names
-from calibrant.auditing.groups import cell_groups
 from calibrant.auditing.measurements import CountedPairs
-from calibrant.auditing.probabilities import TOP, CountedClasses, audit_binary_pairs, audit_class_facts
+from calibrant.auditing.probabilities import TOP, CountedClasses, cell_groups
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.findings import Setting
 from calibrant.core.grid import GroupCells
@@ -69,19 +68,15 @@ class AuditJob:
         parts = cast(Several, total)
         check_event_seen(parts, self._labels)
         facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
-        kind = Classes if TOP in facts else Binary
-        named = class_names(CountedClasses(facts).K, self.classes) if kind is Classes else ()
-        families = AUDITED[kind].families + bool(groups)
-        setting = Setting(self.level, self.resamples, generator(self.rng), named, families)
-        if kind is Classes:
-            found = audit_class_facts(CountedClasses(facts), setting)
-        else:
-            found = audit_binary_pairs(CountedPairs(facts), setting)
+        of_classes = TOP in facts
+        counted = CountedClasses(facts) if of_classes else CountedPairs(facts)
+        named = class_names(counted.K, self.classes) if isinstance(counted, CountedClasses) else ()
+        how = AUDITED[Classes if of_classes else Binary]
+        setting = Setting(self.level, self.resamples, generator(self.rng), named, how.families + bool(groups))
+        found = how.sections(counted, setting)
         grouped = cell_groups(chain.from_iterable(part.grids() for part in groups), setting) if groups else None
         called = report_names(self.names, "{'outcome': 'left'}")
-        return audit_of(
-            found, grouped, setting, kind="binary" if kind is Binary else "classes", n=facts.n, names=called
-        )
+        return audit_of(found, grouped, setting, kind="classes" if of_classes else "binary", n=facts.n, names=called)
 
     @property
     def _labels(self) -> dict[str, Any]:

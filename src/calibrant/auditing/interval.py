@@ -13,12 +13,13 @@ from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
 from calibrant.core.mean_interval import (
-    SERVED,
+    MEANS_WITH_INTERVAL,
     check_rare,
     check_weights,
     effective_rows,
     exact_limits,
     has_equal_weights,
+    interval_of,
     refuse_unseen,
     score_limits,
     student,
@@ -46,7 +47,7 @@ METHODS = {
     "coverage": (None, "clopper-pearson", "wilson"),
     SLAB: (None, "clopper-pearson"),
     "skce": (None, "block"),
-    **dict.fromkeys(SERVED, (None, "t")),
+    **dict.fromkeys(MEANS_WITH_INTERVAL, (None, "t")),
 }
 """The metrics that have an interval, and its methods."""
 
@@ -181,7 +182,7 @@ def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **gi
             "bound"
         )
     rows = entry.read(y, prediction, **given)
-    if entry.name in SERVED:
+    if entry.name in MEANS_WITH_INTERVAL:
         check_rare(entry, rows, options)
         check_weights(entry, rows, options)
     return entry.summarise(rows, options)
@@ -200,9 +201,7 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
         spread = summary.spread2 + summary.w2 * (summary.mean2 - p) ** 2
         w, w2 = np.full(p.shape, summary.w), np.full(p.shape, summary.w2)
         low, high = score_limits(p, effective_rows(p, spread, w, w2), level)
-    if isinstance(estimate, np.ndarray):
-        return _limits(low, high, estimate, level, _words(chosen), n)
-    return _limits(float(low[0]), float(high[0]), estimate, level, _words(chosen), n)
+    return interval_of(low, high, estimate, level, _words(chosen), n)
 
 
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
@@ -217,7 +216,7 @@ def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> Confiden
     found = skce_test(summary, method="block")
     t = float(stdtrit(found.details["blocks"] - 1, level))
     low = max(0.0, found.estimate - t * found.details["standard_error"])
-    return _limits(low, np.inf, found.estimate, level, "lower bound from blocks, Student's t", found.n)
+    return ConfidenceInterval(low, np.inf, found.estimate, level, "lower bound from blocks, Student's t", found.n)
 
 
 def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> ConfidenceInterval:
@@ -242,12 +241,8 @@ def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> Confidenc
     low, high = exact_limits(k.astype(np.float64), n.astype(np.float64), level)
     words = f"{_words('clopper-pearson')}, evaluation rows of the slab"
     if prediction.single:
-        return _limits(float(low[0]), float(high[0]), float(k[0] / n[0]), level, words, int(n[0]))
-    return _limits(low, high, k / n, level, words, n)
-
-
-def _limits(low: Any, high: Any, estimate: Any, level: float, method: str, n: Any) -> ConfidenceInterval:
-    return ConfidenceInterval(low=low, high=high, estimate=estimate, level=level, method=method, n=n)
+        return ConfidenceInterval(float(low[0]), float(high[0]), float(k[0] / n[0]), level, words, int(n[0]))
+    return ConfidenceInterval(low, high, k / n, level, words, n)
 
 
 def _words(method: str) -> str:

@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.auditing.interval import interval
+from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import Entry, entries, find
 from calibrant.core.findings import Measurement, Setting
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows
+from calibrant.core.null import reaches, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks
-from calibrant.probabilities.consistency_test import Redrawn, redrawn_metrics
+from calibrant.kernel_errors.mmce import mmce_of_events
+from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks, kernel_options
 from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
 
 CELLS, SORTED = "cells", "sorted"
 MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
 KERNEL = "skce_test"
+MAX_ENTRIES_REDRAWN = 4_000  # more are pooled into about as many mass bins before outcomes are redrawn
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
 """Measurements, and sentences on verbs that do not apply."""
-
-
-class Pairs(Protocol):
-    """One probability per row and whether the event occurred, as rows or as a summary."""
-
-    @property
-    def ordered(self) -> Ordered:
-        """The rows in the order of their scores; one entry per cell where they were counted in cells."""
-
-    @property
-    def pooled(self) -> bool:
-        """Whether the rows were counted in cells."""
-
-    def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb, with the options of an audit."""
-
-    def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
-        """Return by how much the result may differ from that of the rows."""
 
 
 class RowPairs:
@@ -69,14 +55,10 @@ class RowPairs:
 
     def result(self, entry: Entry[Any, Any]) -> Any:
         """Return the result of a verb."""
-        chosen = entry.audit_options(self.rows)
+        chosen = audit_options(entry, self.rows)
         if entry.reads[0] is Ordered and not chosen:
             return entry.finish(self.ordered, entry.usual)
         return entry.of_rows(self.rows, entry.parse(chosen))
-
-    def rounding(self, entry: Entry[Any, Any]) -> float:
-        """Return 0."""
-        return 0.0
 
 
 class CountedPairs:
@@ -120,10 +102,17 @@ class CountedPairs:
 
     def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
         """Return the bound for a verb that is computed from cells, else 0."""
-        if entry.name in self.parts or not self.pooled or not entry.on_grid(entry.usual):
+        if entry.name in self.parts or not entry.on_grid(entry.usual):
             return 0.0
         return entry.rounding(self.parts[CELLS], entry.usual)
 
+
+Pairs = RowPairs | CountedPairs
+"""One probability per row and whether the event occurred, as rows or as a summary.
+
+`ordered` has the rows in the order of their scores (one entry per cell where they were counted in cells, `pooled`), and
+`result` gives the result of a verb with the options of an audit.
+"""
 
 FIRST = (
     "ece",
@@ -145,22 +134,12 @@ def measure(pairs: Pairs, setting: Setting) -> Found:
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
         pairs.ordered,
-        [_growing(entry) for entry in entries if Ordered in entry.reads and entry.redrawn is None],
-        {entry.name: entry.redrawn for entry in entries if entry.redrawn is not None},
-        width_bins=find("ece").defaults["bins"],
+        [entry for entry in entries if Ordered in entry.reads],
         resamples=setting.resamples,
         rng=setting.rng,
     )
     found, missing = collected(entries, pairs.result, redrawn, how)
     return tuple(_with_rounding(line, pairs) for line in found), missing
-
-
-def measure_rows(names: tuple[str, ...], rows: AnyRows, options: Mapping[str, Any] | None = None) -> Found:
-    """Return the measurements of these verbs on rows, and the verbs that do not apply."""
-    return collected(
-        [find(name) for name in names],
-        lambda entry: entry.of_rows(rows, entry.parse(entry.audit_options(rows) if options is None else options)),
-    )
 
 
 def collected(
@@ -185,21 +164,65 @@ def _entries(prediction: str) -> list[Entry[Any, Any]]:
     return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
 
 
-def _growing(entry: Entry[Any, Any]) -> Callable[[Ordered], dict[str, float]]:
-    """Return the function from sorted rows to the fields that grow with miscalibration."""
-    fields = [name for name, shown in entry.audit.items() if shown.grows]
+@dataclass(frozen=True)
+class Redrawn:
+    """The mean of a metric over the redraws, and the p-value of its observed value."""
 
-    def values(summary: Ordered) -> dict[str, float]:
-        if not fields:
-            return {}
-        result = entry.finish(summary, entry.usual)
-        return {_key(entry, name): float(_field(result, name)) for name in fields}
+    expected: float
+    pvalue: float
 
-    return values
+
+def redrawn_metrics(
+    summary: Ordered, entries: Sequence[Entry[Any, Any]], *, resamples: int, rng: np.random.Generator
+) -> tuple[dict[str, Redrawn], str]:
+    """Return expectation and p-value of each number that grows with miscalibration, and how they were found.
+
+    More than 4,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
+    leaves the errors of those bins as they are. The observed value is then taken on the cells too.
+    """
+    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
+    how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
+    observed = _growing(entries, cells, cells.events[None])
+    pieces = [_growing(entries, cells, drawn.astype(np.int64)) for drawn in redraw_events(cells.pool, resamples, rng)]
+    found = {}
+    for name, (value,) in observed.items():
+        redrawn = np.concatenate([piece[name] for piece in pieces])
+        extreme = np.count_nonzero(reaches(redrawn, value))
+        found[name] = Redrawn(float(redrawn.mean()), float(resampled_pvalue(extreme, resamples)))
+    return found, how
+
+
+def _growing(entries: Sequence[Entry[Any, Any]], cells: Ordered, events: NDArray[Any]) -> dict[str, FloatArray]:
+    """Return the numbers that grow with miscalibration for each replicate of events (replicates, entries)."""
+    found: dict[str, FloatArray] = {}
+    for entry in entries:
+        names = [name for name, shown in entry.audit.items() if shown.grows]
+        if entry.name == "mmce":
+            found["mmce"] = mmce_of_events(cells, events)
+        elif entry.name == "ece":
+            found["ece"] = np.abs(_parts_by_bin(cells, events)).sum(axis=1)
+        elif entry.name == "direction":
+            part = _parts_by_bin(cells, events)
+            found["direction.over"] = np.maximum(-part, 0).sum(axis=1)
+            found["direction.under"] = np.maximum(part, 0).sum(axis=1)
+        elif names:
+            results = [entry.finish(replace(cells, events=row), entry.usual) for row in events]
+            found |= {_key(entry, name): np.array([_field(result, name) for result in results]) for name in names}
+    return found
+
+
+def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
+    """Return f (ȳ - p̄) of each bin of `ece` for each replicate: the parts of the error and of the bias."""
+    starts = cells.bin_starts(width_edges(find("ece").defaults["bins"]))
+    filled = starts[:-1][np.diff(starts) > 0]
+    residuals = cells.weight * (events - cells.count * cells.score)
+    return np.asarray(np.add.reduceat(residuals, filled, axis=1) / cells.total_weight)
 
 
 def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
     """Add to a measurement of cells by how much it may differ from that of the rows."""
+    if isinstance(pairs, RowPairs) or not pairs.pooled:
+        return line
     verb, _, field = line.name.partition(".")
     bounds = pairs.rounding(find(verb))
     bound = bounds.get(field or "estimate", 0.0) if isinstance(bounds, Mapping) else bounds
@@ -245,6 +268,11 @@ def _key(entry: Entry[Any, Any], name: str) -> str:
 
 def _field(result: Any, name: str) -> Any:
     return getattr(result, name) if name else result
+
+
+def audit_options(entry: Entry[Any, Any], rows: AnyRows) -> Mapping[str, Any]:
+    """Return the options of a verb in an audit, where they differ from the usual ones."""
+    return kernel_options(rows) if entry.name == KERNEL else {}
 
 
 def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
@@ -294,18 +322,11 @@ def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite
     """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
-    if rows.n < 2 or (
-        isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples) and rows.distribution.M < 2
-    ):
+    draws = rows.distribution if isinstance(rows, DistributionRows) else None
+    samples = draws if isinstance(draws, Samples) else None
+    if rows.n < 2 or (samples is not None and samples.M < 2):
         return (), ()
-    chosen = in_blocks(rows.n) if _is_slow(rows) else find("skce_test").audit_options(rows)
-    found, missing = measure_rows(("skce_test",), rows, {**chosen, "resamples": setting.resamples})
+    is_slow = samples is not None and rows.n * samples.draws.size > MAX_DRAWS_COMPARED
+    chosen = {**(in_blocks(rows.n) if is_slow else kernel_options(rows)), "resamples": setting.resamples}
+    found, missing = collected([find(KERNEL)], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing
-
-
-def _is_slow(rows: RegionRows | DistributionRows) -> bool:
-    return (
-        isinstance(rows, DistributionRows)
-        and isinstance(rows.distribution, Samples)
-        and rows.n * rows.distribution.draws.size > MAX_DRAWS_COMPARED
-    )

@@ -1,17 +1,18 @@
-"""The audit of probabilities: of one event, and of classes."""
+"""The audit of probabilities: of one event, of classes, and of groups of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.measurements import MEANS, CountedPairs, Pairs, RowPairs, collected, measure
+from calibrant.auditing.measurements import MEANS, CountedPairs, Pairs, RowPairs, audit_options, collected, measure
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
-from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
+from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import holm
@@ -19,8 +20,10 @@ from calibrant.core.results import Curve
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
+from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.probabilities import verdict as said
+from calibrant.probabilities import verdict as verdicts
+from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test
 
 MAX_SCORES_DRAWN = 4_000
 TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
@@ -32,15 +35,10 @@ NOTION_LABELS = {
 }
 
 
-def audit_binary(rows: Binary, setting: Setting) -> Part:
-    """Audit probabilities of an event."""
-    return audit_binary_pairs(RowPairs(rows), setting)
-
-
-def audit_binary_pairs(pairs: Pairs, setting: Setting) -> Part:
+def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> Part:
     """Audit probabilities of an event, from rows or from a summary."""
     return audit_pairs(
-        pairs,
+        RowPairs(rows) if isinstance(rows, Binary) else rows,
         setting,
         name="probabilities",
         title="Probabilities",
@@ -54,9 +52,9 @@ def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro:
     summary = pairs.ordered
     measurements, missing = measure(pairs, setting)
     tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
-    verdict = said.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
+    verdict = verdicts.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
     section = Section(name, title, intro, measurements, _figures(summary, setting))
-    caveats = said.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
+    caveats = verdicts.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
     return Part((section,), verdict, (*caveats, *missing))
 
 
@@ -95,31 +93,6 @@ def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
     )
 
 
-class ClassFacts(Protocol):
-    """Class probabilities and the classes that occurred, as rows or as a summary."""
-
-    @property
-    def K(self) -> int:
-        """Number of classes."""
-
-    @property
-    def top(self) -> Pairs:
-        """The probability of the most probable class, and whether it occurred."""
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How often each class occurred."""
-
-    def against_the_rest(self, k: int) -> Ordered:
-        """Return the probabilities of class k and whether it occurred, sorted."""
-
-    def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb for whole vectors, with the options of an audit."""
-
-    def notion(self, notion: str) -> float:
-        """Return the expected calibration error of a notion."""
-
-
 class RowClasses:
     """Rows in memory."""
 
@@ -142,7 +115,7 @@ class RowClasses:
 
     def result(self, entry: Entry[Any, Any]) -> Any:
         """Return the result of a verb."""
-        return entry.of_rows(self.rows, entry.parse(entry.audit_options(self.rows)))
+        return entry.of_rows(self.rows, entry.parse(audit_options(entry, self.rows)))
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
@@ -198,13 +171,13 @@ class CountedClasses:
         return float(entry.finish(part, entry.parse({"notion": notion})))
 
 
-def audit_classes(rows: Classes, setting: Setting) -> Part:
-    """Audit class probabilities."""
-    return audit_class_facts(RowClasses(rows), setting)
+ClassFacts = RowClasses | CountedClasses
+"""Class probabilities and the classes that occurred, as rows or as a summary."""
 
 
-def audit_class_facts(facts: ClassFacts, setting: Setting) -> Part:
+def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
     """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
+    facts = RowClasses(rows) if isinstance(rows, Classes) else rows
     top = audit_pairs(
         facts.top,
         setting,
@@ -272,3 +245,54 @@ def _class_table(facts: ClassFacts, setting: Setting) -> Table:
 def _rare(facts: ClassFacts) -> list[str]:
     rare = int(np.count_nonzero(facts.counts < words.SMALL_GROUP))
     return [f"{rare} of {facts.K} classes happened fewer than {words.SMALL_GROUP} times."] if rare else []
+
+
+GROUP_RESAMPLES = 1999
+LAST_COLUMN = "The last column is the constant error found 4 times in 5."
+
+
+def kuiper_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
+    """Return a table with one row per group, the smallest p-value first, and observed and predicted means in words."""
+    pairs = rows if isinstance(rows, Binary) else rows.top_label()
+    found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
+    return _grouped(
+        found,
+        f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values hold for all "
+        "groups together (step-down, Westfall and Young).",
+    )
+
+
+def cell_groups(groups: Iterable[tuple[str, Grid]], setting: Setting) -> Grouped:
+    """Return the same for groups whose rows were counted in cells."""
+    return _grouped(
+        counted_groups(groups, level=setting.level, rng=setting.rng),
+        "Kuiper's test of each group, its rows counted in cells; adjusted p-values hold for all groups together "
+        "(Holm).",
+    )
+
+
+def _grouped(found: GroupFindings, note: str) -> Grouped:
+    order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])
+
+    def column(values: Any) -> tuple[Any, ...]:
+        return tuple(np.asarray(values)[order].tolist())
+
+    table = Table(
+        "groups",
+        "Groups",
+        {
+            "group": tuple(found.names[i] for i in order),
+            "n": column(found.n),
+            "weight": column(found.weight),
+            "estimate": column(found.estimate),
+            "statistic": column(found.statistic),
+            "pvalue": column(found.pvalue),
+            "pvalue_adjusted": column(found.pvalue_adjusted),
+            "bias": column(found.bias),
+            "minimum_detectable": column(found.minimum_detectable),
+        },
+        f"{note} {LAST_COLUMN}{words.small_groups(int(np.count_nonzero(found.n < words.SMALL_GROUP)))}",
+    )
+    observed = np.clip(found.predicted + found.bias, 0, 1)  # rounding may leave [0, 1]
+    means = zip(observed.tolist(), found.predicted.tolist(), found.estimate.tolist(), strict=True)
+    return Grouped(table, dict(zip(found.names, (words.means_words(*line) for line in means), strict=True)))

@@ -9,11 +9,9 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from calibrant.core.bins import GRID_ORDER, BinTable, IndexArray, bin_of, mass_ends, rounded, width_edges
-from calibrant.core.cells import COLUMNS
+from calibrant.core.bins import COLUMNS, GRID_ORDER, BinTable, IndexArray, bin_of, mass_ends, rounded, width_edges
 from calibrant.core.grid import Grid
-from calibrant.core.ordered import Ordered, cell_columns
-from calibrant.core.pool import Pool
+from calibrant.core.ordered import Ordered, sums_by_key
 from calibrant.core.summary import Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
@@ -26,7 +24,6 @@ Strategy: TypeAlias = Literal["width", "mass"]
 ROUNDING = 1e-12  # frequencies this close are equal
 SCORES_AT_ONCE = 1 << 20  # of several labels
 MAX_ROWS_TOGETHER = 2_000  # with more, it is faster to take one label at a time
-SAME_WITHOUT_WEIGHTS = {"w": "n", "w2": "n", "w2y": "wy", "w2v": "wv", "w2r2": "wr2"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ class LabelBins(Summary):
     """
 
     notion: str
-    sums: FloatArray  # (11, labels, bins), rows named by cells.COLUMNS
+    sums: FloatArray  # (11, labels, bins), rows named by COLUMNS
     dtype: str
 
     def __post_init__(self) -> None:
@@ -135,8 +132,6 @@ class LabelBins(Summary):
 
     def merged(self, other: Self) -> Self:
         """Add the sums of each bin."""
-        if not self.labels or not other.labels:
-            return other if not self.labels else self
         if self.notion != other.notion or self.sums.shape != other.sums.shape:
             raise SummaryError(
                 f"a {self.notion} summary of {self.labels} labels and {self.bins} bins does not merge with "
@@ -169,11 +164,5 @@ class LabelBins(Summary):
 
 def _sums_by_label(rows: Binary, label: IndexArray, labels: int, m: int) -> FloatArray:
     """Return the sums (11, labels, m) over the bins of each label, given the label of each row."""
-    p = rows.p.astype(np.float64, copy=False)
-    key = label * m + bin_of(p, rounded(width_edges(m), rows.p.dtype.name))
-    found: dict[str, FloatArray] = {}
-    columns = cell_columns(Pool(p, rows.w, unit_weights(p.size), rows.y))  # type: ignore[arg-type]  # one row each
-    for name, column in zip(COLUMNS, columns, strict=True):
-        same = SAME_WITHOUT_WEIGHTS.get(name) if is_unit(rows.w) else None
-        found[name] = found[same] if same else np.bincount(key, column, minlength=labels * m).astype(np.float64)
-    return np.stack(list(found.values())).reshape(len(COLUMNS), labels, m)
+    bins = bin_of(rows.p.astype(np.float64, copy=False), rounded(width_edges(m), rows.p.dtype.name))
+    return sums_by_key(rows, label * m + bins, labels * m).reshape(len(COLUMNS), labels, m)

@@ -7,7 +7,6 @@ float32 and float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import chunks
 from calibrant.inputs.arrays import FloatArray, locked
 
 IndexArray = NDArray[np.intp]
@@ -42,49 +40,18 @@ def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
     Inner bin k ends at the first score whose cumulative weight c satisfies m c >= k W; whole-number weights are
     compared exactly. Repeated indices are dropped, and tied scores are never split.
     """
-    target, last = _targets(cumulative[-1], m), cumulative.size - 1
-    return _ends(np.minimum(np.searchsorted(cumulative, target, side="left"), last), last)
+    k, total, last = np.arange(1, m), cumulative[-1], cumulative.size - 1
+    target = k * (total / m) * (1 - MASS_SLACK) if total.dtype.kind == "f" else -(-k * total // m)
+    inner = np.minimum(np.searchsorted(cumulative, target, side="left"), last)
+    return np.unique(np.append(inner, last))
 
 
 def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
     """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1.
 
-    The inner edges are the scores at `mass_ends`, found without an array as long as the scores. If scores of 0 fill
-    the first bin, its edges are 0 and 0.
+    The inner edges are the scores at `mass_ends`. If scores of 0 fill the first bin, its edges are 0 and 0.
     """
-    total = weight[:0].sum()
-    for _, cumulative in _cumulated(weight):
-        total = cumulative[-1]
-    target = _targets(total, m)
-    last = weight.size - 1
-    inner, found = np.full(target.size, last), 0
-    for start, cumulative in _cumulated(weight):
-        reached = int(np.searchsorted(target, cumulative[-1], side="right"))
-        inner[found:reached] = start + np.searchsorted(cumulative, target[found:reached], side="left")
-        found = max(found, reached)
-    return np.concatenate(([0.0], score[_ends(inner, last)[:-1]], [1.0]))
-
-
-def _targets(total: Any, m: int) -> NDArray[Any]:
-    """Return the cumulative weights c at which inner bins end: m c >= k W, or c >= ⌈k W / m⌉ for whole numbers."""
-    k = np.arange(1, m)
-    return np.asarray(k * (total / m) * (1 - MASS_SLACK) if total.dtype.kind == "f" else -(-k * total // m))
-
-
-def _cumulated(weight: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the start and the values of each chunk of numpy.cumsum(weight), equal to the last bit."""
-    before: Any = 0
-    for part in chunks(weight.size):
-        piece = weight[part].astype(np.cumsum(weight[:1]).dtype)
-        piece[0] += before
-        np.cumsum(piece, out=piece)
-        before = piece[-1]
-        yield part.start, piece
-
-
-def _ends(inner: IndexArray, last: int) -> IndexArray:
-    """Return the indices without repetitions; the last score ends the last bin."""
-    return np.unique(np.append(inner, last))
+    return np.concatenate(([0.0], score[mass_ends(np.cumsum(weight), m)[:-1]], [1.0]))
 
 
 def joined(edges: FloatArray, others: FloatArray) -> FloatArray:
@@ -99,27 +66,12 @@ def grid_edges() -> FloatArray:
     Between 0 and 1/100, where there is no k/m, the edges are 2^-k (1 + j/32), j = 0..31, from 2^-24 upwards: scores of
     rare events differ by at most 3 % within a cell. The cells near 1 mirror them.
     """
-    near_zero = fine_edges()
-    return rounded(np.concatenate([[0.0], near_zero, _farey()[1:-1], 1 - near_zero[::-1], [1.0]]), "float64")
-
-
-def fine_edges() -> FloatArray:
-    """Return the edges between 0 and 1/100: all 2^-k (1 + j/32) from 2^-24 upwards, which are exact in float64."""
     octaves = 2.0 ** np.arange(-FINEST, 0)[:, None]
-    edges = (octaves * (1 + np.arange(OCTAVE_PARTS) / OCTAVE_PARTS)).ravel()
-    return edges[edges < 1 / GRID_ORDER]
-
-
-def _farey() -> FloatArray:
-    """Return all fractions k/m, 1 <= m <= 100, in order (a Farey sequence)."""
-    a, b, c, d = 0, 1, 1, GRID_ORDER
-    terms = [(a, b)]
-    while (a, b) != (1, 1):
-        k = (GRID_ORDER + b) // d
-        a, b, c, d = c, d, k * c - a, k * d - b
-        terms.append((a, b))
-    numerators, denominators = np.array(terms).T
-    return np.asarray(numerators / denominators)
+    fine = (octaves * (1 + np.arange(OCTAVE_PARTS) / OCTAVE_PARTS)).ravel()  # exact in float64
+    near_zero = fine[fine < 1 / GRID_ORDER]
+    # k/m and its reduced fraction are the same real number, so their rounded quotients are equal.
+    fractions = np.unique(np.concatenate([np.arange(m + 1) / m for m in range(1, GRID_ORDER + 1)]))
+    return rounded(np.concatenate([[0.0], near_zero, fractions[1:-1], 1 - near_zero[::-1], [1.0]]), "float64")
 
 
 @cache
@@ -130,7 +82,6 @@ def grid_uppers(dtype: str) -> FloatArray:
 
 def grid_starts(m: int) -> IndexArray:
     """Return the first cell of each of m <= 100 width bins."""
-    # k/m and its reduced fraction are the same real number, so their rounded quotients are equal.
     return np.searchsorted(grid_edges(), np.arange(m) / m)
 
 
@@ -139,76 +90,48 @@ def rounded(edges: FloatArray, dtype: str) -> FloatArray:
     return locked(edges.astype(dtype).astype(np.float64))
 
 
+COLUMNS = ("n", "w", "w2", "wp", "wy", "w2y", "wv", "w2v", "wr2", "w2r2", "w2v2")
+"""n rows, then sums of w, w², wp, wy, w²y, wv, w²v, wr², w²r², w²v² with v = p(1-p) and r = y - p."""
+
+
+class SumPerBin:
+    """The sum over each bin that has the name of the attribute, a name of `COLUMNS`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.row = COLUMNS.index(name)
+
+    def __get__(self, table: BinTable, owner: type) -> FloatArray:
+        column: FloatArray = table.sums[self.row]
+        return column
+
+
 @dataclass(frozen=True, eq=False)
 class BinTable:
-    """Edges and sums of m bins, empty ones included; v = p(1-p), r = y - p."""
+    """Edges and sums of m bins, empty ones included.
+
+    `lower` edges do not belong to the bins (except 0, which belongs to the first), `upper` edges do.
+    """
 
     edges: FloatArray  # m + 1
-    sums: FloatArray  # (11, m), rows named by core.cells.COLUMNS
+    sums: FloatArray  # (11, m), rows named by COLUMNS
+
+    w, w2, wp, wy, w2y = SumPerBin(), SumPerBin(), SumPerBin(), SumPerBin(), SumPerBin()
+    wv, w2v, wr2, w2r2, w2v2 = SumPerBin(), SumPerBin(), SumPerBin(), SumPerBin(), SumPerBin()
 
     @property
     def lower(self) -> FloatArray:
-        """Lower edges, which do not belong to the bins (except 0, which belongs to the first)."""
+        """Lower edges."""
         return self.edges[:-1]
 
     @property
     def upper(self) -> FloatArray:
-        """Upper edges, which belong to the bins."""
+        """Upper edges."""
         return self.edges[1:]
-
-    def _column(self, row: int) -> FloatArray:
-        column: FloatArray = self.sums[row]
-        return column
 
     @property
     def count(self) -> NDArray[np.int64]:
         """Rows per bin."""
-        return self._column(0).astype(np.int64)
-
-    @property
-    def w(self) -> FloatArray:
-        """Σw per bin."""
-        return self._column(1)
-
-    @property
-    def w2(self) -> FloatArray:
-        """Σw² per bin."""
-        return self._column(2)
-
-    @property
-    def wp(self) -> FloatArray:
-        """Σwp per bin."""
-        return self._column(3)
-
-    @property
-    def wy(self) -> FloatArray:
-        """Σwy per bin."""
-        return self._column(4)
-
-    @property
-    def wv(self) -> FloatArray:
-        """Σwv per bin."""
-        return self._column(6)
-
-    @property
-    def wr2(self) -> FloatArray:
-        """Σwr² per bin."""
-        return self._column(8)
-
-    @property
-    def w2v(self) -> FloatArray:
-        """Σw²v per bin."""
-        return self._column(7)
-
-    @property
-    def w2r2(self) -> FloatArray:
-        """Σw²r² per bin."""
-        return self._column(9)
-
-    @property
-    def w2v2(self) -> FloatArray:
-        """Σw²v² per bin."""
-        return self._column(10)
+        return np.asarray(self.sums[0], np.int64)
 
     @property
     def rise(self) -> FloatArray:
@@ -246,8 +169,7 @@ class BinTable:
 
     def event_spread(self, centre: FloatArray) -> FloatArray:
         """Return Σw²(y - c)² per bin around the value c of each bin."""
-        w2y = self._column(5)
-        spread: FloatArray = w2y * (1 - centre) ** 2 + (self.w2 - w2y) * centre**2
+        spread: FloatArray = self.w2y * (1 - centre) ** 2 + (self.w2 - self.w2y) * centre**2
         return spread
 
 

@@ -9,18 +9,23 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from types import ModuleType
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant.core.annotations import Labels
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.kinds import KINDS, AnyRows, listed, read, read_alone
 from calibrant.core.ordered import Ordered
-from calibrant.core.summary import Summary
+from calibrant.core.summary import Summary, import_all
 from calibrant.errors import InputError, SummaryError, did_you_mean, shown
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.sets import Sets
 
 OptionsT = TypeVar("OptionsT")
 P = ParamSpec("P")
@@ -85,17 +90,10 @@ class Entry(Generic[OptionsT, R]):
         Whether a row of weight 2 counts like two rows.
     audit
         The fields of the result that an audit shows; "" is the result itself.
-    audit_options
-        The options an audit uses for these rows, where they depend on their number.
-    redrawn
-        The metric of sorted rows for many redrawn outcomes at once, event counts (replicates, entries), where that is
-        quicker than one at a time.
     row_scores
         The function from checked rows and options to the scores whose mean it is, if it is a mean.
     on_grid
         Whether a `Grid` of one probability per row tells the result for these options, up to `rounding`.
-    by_group
-        Whether it compares groups of rows with these options, if it has an option `groups`.
     rounding
         By how much the result of a `Grid` with these options may differ from that of the rows: a number, or one for
         each field of a record.
@@ -107,23 +105,19 @@ class Entry(Generic[OptionsT, R]):
     options: type[OptionsT]
     summarise: Callable[[Any, OptionsT], Summary]
     finish: Callable[[Any, OptionsT], R]
-    reads: tuple[type[Summary], ...] = field(kw_only=True)
-    kind: str = field(default="metric", kw_only=True)
-    predictions: tuple[str, ...] = field(default=("binary",), kw_only=True)
-    outcome: bool = field(default=True, kw_only=True)
-    range: tuple[float, float] = field(default=(-np.inf, np.inf), kw_only=True)
-    perfect: float = field(default=0.0, kw_only=True)
-    mean: bool = field(default=False, kw_only=True)
-    audit: Mapping[str, Shown] = field(default_factory=dict, kw_only=True)
-    audit_options: Callable[[AnyRows], Mapping[str, Any]] = field(default=lambda rows: {}, kw_only=True)
-    redrawn: Callable[[Ordered, NDArray[Any]], NDArray[np.float64]] | None = field(default=None, kw_only=True)
-    row_scores: Callable[[Any, OptionsT], NDArray[np.float64]] | None = field(default=None, kw_only=True)
-    on_grid: Callable[[OptionsT], bool] = field(default=lambda options: False, kw_only=True)
-    by_group: Callable[[OptionsT], bool] = field(default=lambda options: True, kw_only=True)
-    rounding: Callable[[Any, OptionsT], float | Mapping[str, float]] = field(
-        default=lambda grid, options: 0.0, kw_only=True
-    )
-    instead: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    _: KW_ONLY
+    reads: tuple[type[Summary], ...]
+    kind: str = "metric"
+    predictions: tuple[str, ...] = ("binary",)
+    outcome: bool = True
+    range: tuple[float, float] = (-np.inf, np.inf)
+    perfect: float = 0.0
+    mean: bool = False
+    audit: Mapping[str, Shown] = field(default_factory=dict)
+    row_scores: Callable[[Any, OptionsT], NDArray[np.float64]] | None = None
+    on_grid: Callable[[OptionsT], bool] = lambda options: False
+    rounding: Callable[[Any, OptionsT], float | Mapping[str, float]] = lambda grid, options: 0.0
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -256,12 +250,7 @@ def options_hint(name: str, known: Sequence[str]) -> str:
 
 def entries() -> dict[str, Entry[Any, Any]]:
     """Return the entries of all verbs, calibrant's own and those that were entered since."""
-    import calibrant
-
-    for name in dir(calibrant):
-        found = getattr(calibrant, name)
-        for inner in dir(found) if isinstance(found, ModuleType) else ():
-            getattr(found, inner)
+    import_all()
     return ENTRIES
 
 
@@ -289,3 +278,54 @@ def find(measurement: Any, *, ranks: bool = False) -> Entry[Any, Any]:
 def ordered(rows: Any, options: object) -> Ordered:
     """Return the sorted rows: the `summarise` of verbs of one probability per row that need them all."""
     return Ordered.of(rows)
+
+
+OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary
+
+
+def summarize(
+    metric: Callable[..., Any] | str,
+    y: ArrayLike | None,
+    prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues,
+    *,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Summary:
+    """Return the summary from which a verb with these options is computed.
+
+    Summaries of batches add up: ``ece(summarize(ece, y1, p1) + summarize(ece, y2, p2))`` is the value of all rows,
+    and no batch needs to be kept. Pass the same options to the verb. The summary of a verb that returns ranks are their
+    counts, `Ranks`, which every test and curve of ranks takes: ``uniformity_test(summarize(joint_ranks, y, samples))``.
+
+    Parameters
+    ----------
+    metric
+        The verb or its name.
+    y, prediction, weights, classes, pos_label
+        As for the verb itself; verbs that return ranks take weights here.
+    **options
+        Options of the verb.
+
+    Examples
+    --------
+    >>> from calibrant import ece
+    >>> batches = [([0, 1], [0.2, 0.6]), ([1, 1], [0.8, 0.4])]
+    >>> total = sum(summarize(ece, y, p, bins=2) for y, p in batches)
+    >>> total
+    Grid(n=4)
+    >>> round(ece(total, bins=2), 3)
+    0.25
+    """
+    given = getattr(metric, "__name__", metric)
+    if isinstance(given, str) and given in OF_POINTS and not is_verb(metric):
+        raise InputError(
+            f"{given} compares sets of points, not outcomes with predictions; its batches are added up by "
+            "points.PointBlocks.of(y, points) (mmd, kernel_distance) or points.PointMoments.of(points) "
+            "(frechet_distance)"
+        )
+    entry = find(metric, ranks=True)
+    parsed = entry.parse(options)  # a misspelt option is refused before the rows are read
+    rows = entry.read(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+    return entry.summarise(rows, parsed)

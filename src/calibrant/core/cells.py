@@ -16,12 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import FINEST, IndexArray, grid_edges, grid_uppers
+from calibrant.core.bins import COLUMNS, FINEST, IndexArray, grid_edges, grid_uppers
 from calibrant.core.dispatch import chunks, on_threads, takes_fast_body
 from calibrant.inputs.arrays import FloatArray, is_unit
-
-COLUMNS = ("n", "w", "w2", "wp", "wy", "w2y", "wv", "w2v", "wr2", "w2r2", "w2v2")
-"""n rows, then sums of w, w², wp, wy, w²y, wv, w²v, wr², w²r², w²v² with v = p(1-p) and r = y - p."""
 
 KEY_SHIFT = 40  # leaves the exponent of a float64 and 12 bits: steps of 2^-14 near 1/2, where cells are 1/9900 or wider
 FAST_CHUNK = 1 << 20

@@ -24,7 +24,7 @@ FAST_ROWS = 2_000_000  # with fewer rows NumPy is done before the compiler is
 CHUNK_ROWS = 1 << 17  # the columns of a chunk fit into the cache
 TRANSFORM_TERMS = 250_000  # products in a convolution from which Fourier transforms are quicker
 FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy is done before the compiler is
-MOST_TASKS = 512
+MAX_TASKS = 512
 FEW_COORDINATES = 16  # up to which squared distances are sums of squared differences
 TREE_COORDINATES = 10  # with more coordinates a tree visits nearly all points
 
@@ -102,7 +102,7 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
     """
     total = m * (m + 1) // 2
     ends = np.cumsum(np.arange(m, 0, -1))  # of the tiles (I, I), ..., (I, m - 1) in one sequence
-    size = max(8, total // MOST_TASKS)  # a thread is not worthwhile for fewer tiles
+    size = max(8, total // MAX_TASKS)  # a thread is not worthwhile for fewer tiles
 
     def run(part: slice) -> T:
         at = np.arange(part.start, part.stop)

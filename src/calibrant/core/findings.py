@@ -16,36 +16,16 @@ from calibrant.inputs.groups import Grouping
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line of the table of measurements.
+    """One line of the table of measurements."""
 
-    Attributes
-    ----------
-    name
-        Key for machines: a verb, or a verb and a field such as ``decompose.mcb``.
-    label
-        The same in words.
-    value
-        What was measured.
-    expected
-        Its mean if the predictions were calibrated, if that is known.
-    interval
-        A confidence interval, if a valid one exists.
-    pvalue
-        The p-value of the hypothesis that the predictions are calibrated.
-    method
-        How value and p-value were found.
-    details
-        Further named numbers, such as the statistic of a test.
-    """
-
-    name: str
-    label: str
+    name: str  # key for machines: a verb, or a verb and a field such as ``decompose.mcb``
+    label: str  # the same in words
     value: float
-    expected: float | None = None
-    interval: tuple[float, float] | None = None
-    pvalue: float | None = None
-    method: str = ""
-    details: Mapping[str, float] = field(default_factory=dict)
+    expected: float | None = None  # its mean if the predictions were calibrated, if that is known
+    interval: tuple[float, float] | None = None  # a confidence interval, if a valid one exists
+    pvalue: float | None = None  # of the hypothesis that the predictions are calibrated
+    method: str = ""  # how value and p-value were found
+    details: Mapping[str, float] = field(default_factory=dict)  # further numbers, such as the statistic of a test
 
     @property
     def rounding(self) -> float | None:
@@ -94,53 +74,29 @@ class Section:
 class Verdict:
     """The answer in words.
 
-    Attributes
-    ----------
-    status
-        ``"miscalibrated"``, ``"no evidence"`` (of miscalibration, with enough rows to detect a notable error) or
-        ``"cannot tell"`` (too few rows). For sets of points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or
-        ``"no truth"``.
-    headline
-        One sentence.
-    sentences
-        What it means, which rows it is about, and what to do.
+    `status` is ``"miscalibrated"``, ``"no evidence"`` (of miscalibration, with enough rows to detect a notable error)
+    or ``"cannot tell"`` (too few rows); for sets of points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or
+    ``"no truth"``.
     """
 
     status: str
-    headline: str
-    sentences: tuple[str, ...] = ()
+    headline: str  # one sentence
+    sentences: tuple[str, ...] = ()  # what it means, which rows it is about, and what to do
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything an audit found.
+    """Everything an audit found: the answer, its evidence, the table of groups, and what to keep in mind."""
 
-    Attributes
-    ----------
-    kind
-        ``"binary"``, ``"classes"``, ``"intervals"``, ``"sets"``, ``"quantiles"``, ``"samples"`` or
-        ``"distributions"``; or ``"points"`` for sets of points.
-    n
-        Number of rows.
-    level
-        Confidence level of tests, intervals and bands.
-    verdict, sections, groups, caveats
-        The answer, its evidence, the table of groups if there are any, and what to keep in mind.
-    names
-        The user's names of ``outcome``, ``prediction``, ``source`` and so on. Shown escaped, never interpreted.
-    version
-        The version of calibrant that made the audit.
-    """
-
-    kind: str
-    n: int
-    level: float
+    kind: str  # a name of `kinds.KINDS`, or "points" for sets of points
+    n: int  # number of rows
+    level: float  # confidence level of tests, intervals and bands
     verdict: Verdict
     sections: tuple[Section, ...]
     groups: Table | None = None
     caveats: tuple[str, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
-    version: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)  # the user's names of outcome, prediction, source and so on
+    version: str = ""  # of calibrant
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -202,10 +158,6 @@ class Grouped(NamedTuple):
     how: Mapping[str, str]
 
 
-Sections = Callable[[Any, Setting], Part]
-Groups = Callable[[Any, list[Grouping], Setting], Grouped]
-
-
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
@@ -213,6 +165,6 @@ class Kind(NamedTuple):
     tests behind its verdict, not counting groups.
     """
 
-    sections: Sections
-    groups: Groups
+    sections: Callable[[Any, Setting], Part]
+    groups: Callable[[Any, list[Grouping], Setting], Grouped]
     families: int = 1

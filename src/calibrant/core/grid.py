@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import GRID_ORDER, BinTable, IndexArray, grid_edges, grid_starts, width_edges
-from calibrant.core.cells import COLUMNS, Piece, cell_of, cell_sums, cell_sums_of_pieces
-from calibrant.core.ordered import Ordered
-from calibrant.core.summary import MOST_ROWS, Summary, one_precision
+from calibrant.core.bins import COLUMNS, GRID_ORDER, BinTable, IndexArray, grid_edges, grid_starts, width_edges
+from calibrant.core.cells import Piece, cell_of, cell_sums, cell_sums_of_pieces
+from calibrant.core.ordered import Ordered, sums_by_key
+from calibrant.core.summary import MAX_ROWS, Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
@@ -33,7 +33,7 @@ class Grid(Summary):
     """
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("sums", "weight_max")
-    sums: FloatArray  # (11, CELLS), rows named by core.cells.COLUMNS
+    sums: FloatArray  # (11, CELLS), rows named by COLUMNS
     weight_max: float
     dtype: str = ""
 
@@ -113,7 +113,7 @@ class Grid(Summary):
 def check_cells(summary: Summary, sums: FloatArray) -> None:
     """Refuse sums per cell (11, m) that no rows can have: fractions of rows, weight without rows, too many events."""
     count, w, _, wp, wy, *_ = sums
-    if (count != np.floor(count)).any() or count.sum() > MOST_ROWS:
+    if (count != np.floor(count)).any() or count.sum() > MAX_ROWS:
         raise SummaryError(
             f"a {type(summary).__name__} must count whole rows, at most 2^53; these bytes contain other values"
         )
@@ -136,7 +136,7 @@ class GroupCells(Summary):
     names: tuple[str, ...]
     group: NDArray[np.int64]
     cell: NDArray[np.int64]
-    sums: FloatArray  # (11, columns), rows named by core.cells.COLUMNS
+    sums: FloatArray  # (11, columns), rows named by COLUMNS
     weight_max: FloatArray
 
     def __post_init__(self) -> None:
@@ -171,9 +171,7 @@ class GroupCells(Summary):
             heaviest[code] = 1.0
         else:
             np.maximum.at(heaviest, code, rows.w)
-        sums = np.stack(
-            [np.bincount(entry, column, minlength=key.size).astype(np.float64) for column in _columns(rows)]
-        )
+        sums = sums_by_key(rows, entry, key.size)
         return cls(tuple(grouping.names[i] for i in order), key // CELLS, key % CELLS, sums, heaviest)
 
     @classmethod
@@ -220,12 +218,3 @@ def _different(key: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDAr
     there = np.zeros(size, bool)
     there[key] = True
     return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
-
-
-def _columns(rows: Binary) -> Iterator[NDArray[Any]]:
-    """Yield the columns of a grid for each row, in the order of `COLUMNS`."""
-    y, p, w = rows.y, rows.p.astype(np.float64, copy=False), rows.w
-    v, r2 = p * (1 - p), (y - p) ** 2
-    known = {"n": np.ones(len(p)), "w": w, "wp": w * p, "wy": w * y, "wv": w * v, "wr2": w * r2}
-    known |= {"w2": w * w, "w2y": w * w * y, "w2v": w * w * v, "w2r2": w * w * r2, "w2v2": w * w * v * v}
-    yield from (known[name] for name in COLUMNS)

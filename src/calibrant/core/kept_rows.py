@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from calibrant.core import summary as codec
 from calibrant.core.kinds import AnyRows, kind_of
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray, is_unit, locked, unit_weights
+from calibrant.inputs.arrays import FloatArray, is_unit, locked
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.mixture import Mixture
@@ -23,10 +23,6 @@ from calibrant.inputs.probabilities import Binary, Classes, read_probabilities
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import (
     DistributionRows,
-    IntervalRows,
-    QuantileRows,
-    RegionRows,
-    SetRows,
     read_outcomes,
     read_regions,
 )
@@ -49,24 +45,21 @@ class KeptRows(Summary):
         The type in which probabilities came, since bin edges are compared in it; "" for other predictions.
     """
 
+    grows = True
     held: AnyRows | None
     dtype: str
 
     @classmethod
     def of(cls, rows: AnyRows) -> Self:
         """Keep a copy of these rows."""
-        given = _prediction_of(rows)
-        dtype = given.dtype.name if isinstance(given, np.ndarray) else ""
-        w = rows.w if is_unit(rows.w) else locked(np.array(rows.w))
         y: NDArray[Any] = np.array(rows.y)
         y.flags.writeable = False
-        if isinstance(rows, DistributionRows):
-            return cls(DistributionRows(y, rows.distribution, w), dtype)
+        w = rows.w if is_unit(rows.w) else locked(np.array(rows.w))
         if isinstance(rows, Binary):
-            return cls(Binary(y, locked(rows.p.astype(np.float64)), w), dtype)
+            return cls(Binary(y, locked(rows.p.astype(np.float64)), w), rows.p.dtype.name)
         if isinstance(rows, Classes):
-            return cls(Classes(y, locked(np.array(rows.P, dtype=np.float64, order="C")), w), dtype)
-        return cls(type(rows)(y, rows.prediction, w), dtype)
+            return cls(Classes(y, locked(np.array(rows.P, dtype=np.float64, order="C")), w), rows.P.dtype.name)
+        return cls(type(rows)(y, _prediction_of(rows), w), "")
 
     @classmethod
     def zero(cls) -> Self:
@@ -90,16 +83,10 @@ class KeptRows(Summary):
         """Number of rows."""
         return 0 if self.held is None else self.held.n
 
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
-
     def merged(self, other: Self) -> Self:
         """Return the rows of both, one after the other."""
-        if self.held is None or other.held is None:
-            return other if self.held is None else self
-        (kind, above), (beside, below) = table_of(self.held), table_of(other.held)
+        a, b = self.rows, other.rows
+        (kind, above), (beside, below) = table_of(a), table_of(b)
         kind = _common_kind(kind, beside)
         if self.dtype != other.dtype:
             raise SummaryError(
@@ -107,10 +94,7 @@ class KeptRows(Summary):
                 "convert all batches to one type before they are summarised"
             )
         prediction = prediction_of(kind, np.concatenate([above, below]))
-        a, b = self.held, other.held
-        unit = is_unit(a.w) and is_unit(b.w)
-        w = unit_weights(a.n + b.n) if unit else locked(np.concatenate([a.w, b.w]))
-        return type(self)(_with_prediction(prediction, locked(np.concatenate([a.y, b.y])), w), self.dtype)
+        return type(self)(_read(prediction, np.concatenate([a.y, b.y]), np.concatenate([a.w, b.w])), self.dtype)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeptRows):
@@ -158,8 +142,6 @@ class KeptRows(Summary):
             raise SummaryError(f"{broken}: {problem}") from None
         if rows.n != w.size:
             raise SummaryError(f"{broken}: a weight is 0")
-        if (w == 1).all():
-            rows = replace(rows, w=unit_weights(w.size))
         found = cls.of(rows)
         if found.dtype != values["dtype"]:
             raise SummaryError(f"{broken}: its predictions are not of type {values['dtype']!r}")
@@ -262,7 +244,7 @@ def _common_kind(first: list[Any], second: list[Any]) -> list[Any]:
         return first
     if first[0] != second[0] or first[0] not in LEVELLED:
         raise SummaryError(
-            f"rows of {_named(first)} do not merge with rows of {_named(second)}; "
+            f"rows of {_words(first)} do not merge with rows of {_words(second)}; "
             "summarize each kind of prediction alone"
         )
     levels, others = ("none" if k[1] is None else [round(level, DIGITS) for level in k[1]] for k in (first, second))
@@ -274,7 +256,7 @@ def _common_kind(first: list[Any], second: list[Any]) -> list[Any]:
     return [first[0], first[1], first[2] and second[2], *first[3:]]
 
 
-def _named(kind: list[Any]) -> str:
+def _words(kind: list[Any]) -> str:
     if kind[0] in LEVELLED:
         return str(kind[0])
     words = {"probability": "one probability per row", "classes": f"{kind[-1]} classes"}
@@ -289,7 +271,7 @@ def joined(first: Distribution, second: Distribution) -> Distribution:
     return found
 
 
-def _prediction_of(rows: AnyRows) -> NDArray[Any] | Distribution | Any:
+def _prediction_of(rows: AnyRows) -> Any:
     if isinstance(rows, Binary):
         return rows.p
     if isinstance(rows, Classes):
@@ -297,19 +279,10 @@ def _prediction_of(rows: AnyRows) -> NDArray[Any] | Distribution | Any:
     return rows.distribution if isinstance(rows, DistributionRows) else rows.prediction
 
 
-def _with_prediction(prediction: Any, y: NDArray[Any], w: FloatArray) -> AnyRows:
-    """Return rows whose parts are known to be legal."""
-    if isinstance(prediction, np.ndarray):
-        return Binary(y, prediction, w) if prediction.ndim == 1 else Classes(y, prediction, w)
-    if isinstance(prediction, Distribution):
-        return DistributionRows(y, prediction, w)
-    kinds: dict[type, type[RegionRows]] = {Intervals: IntervalRows, Quantiles: QuantileRows, Sets: SetRows}
-    return kinds[type(prediction)](y, prediction, w)
-
-
 def _read(prediction: Any, y: NDArray[Any], w: FloatArray) -> AnyRows:
+    weights = None if (w == 1).all() else w
     if isinstance(prediction, np.ndarray):
-        return read_probabilities(y, prediction, weights=w)
+        return read_probabilities(y, prediction, weights=weights)
     if isinstance(prediction, Distribution):
-        return read_outcomes(y, prediction, weights=w)
-    return read_regions(y, prediction, weights=w)
+        return read_outcomes(y, prediction, weights=weights)
+    return read_regions(y, prediction, weights=weights)

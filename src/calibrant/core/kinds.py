@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.cdf_values import CdfValues
@@ -13,17 +12,7 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import (
-    CdfRows,
-    DistributionRows,
-    IntervalRows,
-    QuantileRows,
-    RegionRows,
-    SetRows,
-    read_outcomes,
-    read_regions,
-    without_outcome,
-)
+from calibrant.inputs.rows import DistributionRows, RegionRows, read_outcomes, read_regions, without_outcome
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
@@ -31,24 +20,22 @@ Rows = Binary | Classes
 AnyRows = Rows | DistributionRows | RegionRows
 
 
-@dataclass(frozen=True)
-class PredictionKind:
-    """A kind of prediction: its name in messages, the type a user passes, and the type of its checked rows."""
+class PredictionKind(NamedTuple):
+    """A kind of prediction: its name in messages, and the type that a user passes, None for a plain array."""
 
     words: str
-    prediction: type | None  # None: a plain array
-    rows: type
+    prediction: type | None
 
 
 KINDS = {
-    "binary": PredictionKind("one probability per row (a 1-D array)", None, Binary),
-    "classes": PredictionKind("class probabilities (an array (n, K))", None, Classes),
-    "intervals": PredictionKind("Intervals", Intervals, IntervalRows),
-    "sets": PredictionKind("Sets", Sets, SetRows),
-    "quantiles": PredictionKind("Quantiles", Quantiles, QuantileRows),
-    "samples": PredictionKind("Samples", Samples, DistributionRows),
-    "distributions": PredictionKind("a distribution such as Normal", Distribution, DistributionRows),
-    "cdf": PredictionKind("CdfValues", CdfValues, CdfRows),
+    "binary": PredictionKind("one probability per row (a 1-D array)", None),
+    "classes": PredictionKind("class probabilities (an array (n, K))", None),
+    "intervals": PredictionKind("Intervals", Intervals),
+    "sets": PredictionKind("Sets", Sets),
+    "quantiles": PredictionKind("Quantiles", Quantiles),
+    "samples": PredictionKind("Samples", Samples),
+    "distributions": PredictionKind("a distribution such as Normal", Distribution),
+    "cdf": PredictionKind("CdfValues", CdfValues),
 }
 """The kinds of prediction; subclasses stand before their base classes."""
 

@@ -22,21 +22,19 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
-ENOUGH = 100
+MIN_ROWS = 100
 """Effective number of rows that a mean needs; also the number of rows of the rarer kind, if rare rows score high."""
 
-DECIDING = 25
+MIN_DECIDING_ROWS = 25
 """Smallest effective number of rows behind a weighted variance, (Σd²)²/Σd⁴ with d = w(s - mean). If weights grow with
 the scores a few heavy rows decide: with 8 instead of 25 a 95 % interval covers 0.90 of the time."""
-
-Marks = Callable[[Any, Any], NDArray[np.bool_] | None]
 
 
 class Guard(NamedTuple):
     """Which rows (n, L) make up most of the mean score; there must be enough of them and, if `both`, of the others."""
 
     words: str
-    marks: Marks
+    marks: Callable[[Any, Any], NDArray[np.bool_] | None]
     both: bool
 
 
@@ -52,24 +50,25 @@ def student(entry: Entry[Any, Any], summary: Moments, options: Any, level: float
     if not np.isfinite(estimate).all():
         raise NotApplicableError(f"{entry.name} is infinite for these rows, and its mean has no standard error")
     m = summary.w**2 / summary.w2
-    if m < ENOUGH * (1 - 1e-12):
+    if m < MIN_ROWS * (1 - 1e-12):
         raise NotApplicableError(
-            f"an interval for {entry.name} needs {ENOUGH} rows (with weights, effective rows); got {m:.4g}. "
+            f"an interval for {entry.name} needs {MIN_ROWS} rows (with weights, effective rows); got {m:.4g}. "
             "With fewer, the spread of the scores is not known well enough for the interval to cover"
         )
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
     error = np.sqrt(spread * m / (m - 1)) / summary.w
     half = float(stdtrit(m - 1, (1 + level) / 2)) * error
-    low, high = summary.mean - half, summary.mean + half
-    several = isinstance(estimate, np.ndarray)
-    return ConfidenceInterval(
-        low=low if several else float(low[0]),
-        high=high if several else float(high[0]),
-        estimate=estimate,
-        level=level,
-        method="Student's t interval of a mean",
-        n=summary.n,
-    )
+    words = "Student's t interval of a mean"
+    return interval_of(summary.mean - half, summary.mean + half, estimate, level, words, summary.n)
+
+
+def interval_of(
+    low: FloatArray, high: FloatArray, estimate: float | FloatArray, level: float, method: str, n: Any
+) -> ConfidenceInterval:
+    """Return the limits of each number of an estimate; those of a single number are numbers."""
+    if isinstance(estimate, np.ndarray):
+        return ConfidenceInterval(low, high, estimate, level, method, n)
+    return ConfidenceInterval(float(low[0]), float(high[0]), estimate, level, method, n)
 
 
 def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
@@ -85,10 +84,10 @@ def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     spread = (w * (scores - (w * scores).sum(axis=0) / w.sum())) ** 2
     total, square = spread.sum(axis=0), (spread * spread).sum(axis=0)
     few = float(np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0).min())
-    if few < DECIDING:
+    if few < MIN_DECIDING_ROWS:
         raise NotApplicableError(
             f"with these weights the spread of {entry.name} depends on {few:.3g} effective rows; an interval that "
-            f"covers needs {DECIDING}. Use more rows, or less unequal weights"
+            f"covers needs {MIN_DECIDING_ROWS}. Use more rows, or less unequal weights"
         )
 
 
@@ -102,17 +101,17 @@ def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
         return
     w = np.asarray(rows.w)[:, None]
     few = min(float(_effective(side, w).min()) for side in ((marked, ~marked) if guard.both else (marked,)))
-    if few < ENOUGH * (1 - 1e-12):
-        others = f" and {ENOUGH} others" if guard.both else ""
+    if few < MIN_ROWS * (1 - 1e-12):
+        others = f" and {MIN_ROWS} others" if guard.both else ""
         raise NotApplicableError(
-            f"an interval for {entry.name} needs {ENOUGH} rows {guard.words}{others}; got {few:.4g}. "
+            f"an interval for {entry.name} needs {MIN_ROWS} rows {guard.words}{others}; got {few:.4g}. "
             "With fewer, the spread of the scores is not known and the interval does not cover"
         )
 
 
 def refuse_unseen(entry: Entry[Any, Any], summary: Summary) -> None:
     """Refuse a summary that does not tell how many rows are of the rarer kind, or whether a few heavy rows decide."""
-    if isinstance(summary, Moments) and entry.name in SERVED and not has_equal_weights(summary):
+    if isinstance(summary, Moments) and entry.name in MEANS_WITH_INTERVAL and not has_equal_weights(summary):
         raise SummaryError(
             f"an interval for {entry.name} with unequal weights needs the rows, because a few heavy rows may decide "
             "it; pass y and prediction"
@@ -169,7 +168,7 @@ GUARDS = {
     "brier_score": Guard("in which something else was likelier than what happened", _surprised, both=True),
     "log_score": Guard("in which something else was likelier than what happened", _surprised, both=True),
 }
-SERVED = ("crps", "energy_score", *GUARDS)
+MEANS_WITH_INTERVAL = ("crps", "energy_score", *GUARDS)
 """The means that have an interval."""
 
 

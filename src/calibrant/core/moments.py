@@ -76,8 +76,6 @@ class Moments(Summary):
 
     def merged(self, other: Self) -> Self:
         """Return the moments of the rows of both."""
-        if not self.rows or not other.rows:
-            return other if not self.rows else self
         if self.names != other.names:
             ours, theirs = listing(self.names, most=2), listing(other.names, most=2)
             raise SummaryError(

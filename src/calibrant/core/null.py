@@ -25,7 +25,7 @@ from calibrant.progress import steps
 
 Null: TypeAlias = Literal["auto", "asymptotic", "monte-carlo"]
 
-ENOUGH = 25.0
+MIN_INFORMATION = 25.0
 """Least information, in rows' worth of it, for which null="auto" uses the limit of a distribution."""
 
 MAX_ENTRIES_REDRAWN = 1_000
@@ -54,12 +54,12 @@ class NullOptions:
         """Return "asymptotic" or "monte-carlo"."""
         if self.null != "auto":
             return self.null
-        return "asymptotic" if information >= ENOUGH else "monte-carlo"
+        return "asymptotic" if information >= MIN_INFORMATION else "monte-carlo"
 
 
 def asymptotic_words(distribution: str, information: float) -> str:
     """Return how the p-value was found, with a warning where the limit cannot be trusted."""
-    if information >= ENOUGH:
+    if information >= MIN_INFORMATION:
         return distribution
     return (
         f"{distribution}; only {information:.3g} rows' worth of information (25 wanted), so the level may not be kept"

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import BinTable, bin_of, joined, mass_edges, rounded, width_edges
-from calibrant.core.cells import COLUMNS
+from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined, mass_edges, rounded, width_edges
 from calibrant.core.dispatch import chunks
 from calibrant.core.pool import CountArray, Pool, Walk, pool_entries, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
@@ -30,6 +29,7 @@ class Ordered(Summary):
 
     COUNTS: ClassVar[tuple[str, ...]] = ("count",)
     POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "events")
+    grows = True
     score: FloatArray
     weight: FloatArray
     count: CountArray
@@ -49,11 +49,11 @@ class Ordered(Summary):
         step = np.diff(self.score) if np.isfinite(self.score).all() else np.diff(np.minimum(self.score, 1e308))
         heavier = np.diff(self.weight) > 0
         if np.isnan(self.score).any() or not ((step > 0) | ((step == 0) & heavier)).all():
-            raise SummaryError("the entries of an Ordered must ascend by score and weight; these bytes hold others")
+            raise SummaryError("the entries of an Ordered must ascend by score and weight; these bytes contain others")
         if (self.weight <= 0).any() or (self.count < 1).any() or (self.events > self.count * (1 + 1e-9)).any():
             raise SummaryError(
                 "each entry of an Ordered must have a weight, one row or more, and no more events than rows; these "
-                "bytes hold others"
+                "bytes contain others"
             )
 
     @classmethod
@@ -84,18 +84,11 @@ class Ordered(Summary):
 
     def merged(self, other: Self) -> Self:
         """Merge two sorted runs."""
-        if not self.n or not other.n:
-            return other if not self.n else self
         dtype = one_precision(self.dtype, other.dtype)
         joined = [np.concatenate(pair) for pair in zip(self.pool, other.pool, strict=True)]
         if is_unit(self.weight) and is_unit(other.weight):
             joined[1] = unit_weights(joined[0].size)
         return type(self)(*pool_entries(Pool(*joined)), dtype)
-
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
 
     @property
     def n(self) -> int:
@@ -211,9 +204,23 @@ class TwoColumns(Ordered):
 
 
 def cell_columns(pool: Pool) -> Iterator[NDArray[Any]]:
-    """Yield the columns of a grid for each entry, one at a time, in the order of `cells.COLUMNS`."""
+    """Yield the columns of a grid for each entry, one at a time, in the order of `COLUMNS`."""
     p, w, rows, events = pool
     v = p * (1 - p)
     r2 = events * (1 - p) ** 2 + (rows - events) * p**2
     yield from (rows, w * rows, w * w * rows, w * p * rows, w * events, w * w * events)
     yield from (w * v * rows, w * w * v * rows, w * r2, w * w * r2, (w * v) ** 2 * rows)
+
+
+SAME_WITHOUT_WEIGHTS = {"w": "n", "w2": "n", "w2y": "wy", "w2v": "wv", "w2r2": "wr2"}
+
+
+def sums_by_key(rows: Binary, key: NDArray[np.intp], size: int) -> FloatArray:
+    """Return the sums (11, size) of the columns of a grid over the rows of each key, a number below `size`."""
+    found: dict[str, FloatArray] = {}
+    p = rows.p.astype(np.float64, copy=False)
+    columns = cell_columns(Pool(p, rows.w, unit_weights(p.size), rows.y))  # type: ignore[arg-type]  # one row each
+    for name, column in zip(COLUMNS, columns, strict=True):
+        same = SAME_WITHOUT_WEIGHTS.get(name) if is_unit(rows.w) else None
+        found[name] = found[same] if same else np.bincount(key, column, minlength=size).astype(np.float64)
+    return np.stack(list(found.values()))

@@ -11,15 +11,4 @@ SECOND = "#b3470f"
 THIRD = "#1f7a4d"
 FOURTH = "#7b3fa0"
 
-NAMES = {
-    INK: "ink",
-    OBSERVED: "observed",
-    BAND: "band",
-    EDGE: "edge",
-    REFERENCE: "reference",
-    COUNTS: "counts",
-    GRID: "grid",
-    SECOND: "second",
-    THIRD: "third",
-    FOURTH: "fourth",
-}
+NAMES = {colour: name.lower() for name, colour in list(globals().items()) if name.isupper()}

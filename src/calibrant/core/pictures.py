@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.plot_style import FEW, legend_below
+from calibrant.core.plot_style import MAX_LINES_IN_LEGEND, legend_below
 from calibrant.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -92,33 +92,15 @@ def _extremes(
 
 @dataclass(frozen=True)
 class Picture:
-    """How one kind of curve is drawn.
+    """How one kind of curve is drawn."""
 
-    Attributes
-    ----------
-    draw
-        Draws the curve on axes.
-    marks
-        Lists the points that show their values when a reader hovers over them.
-    describe
-        Describes the picture in words.
-    thinned
-        The columns that `thin` uses, the abscissa first.
-    lines
-        The column that separates several lines, unless these are the columns of an array (T, C).
-    scattered
-        Whether points are drawn instead of lines.
-    options
-        The names of further options of `draw`.
-    """
-
-    draw: Callable[..., None]
-    marks: Callable[[Mapping[str, Any], Mapping[str, Any]], list[Mark]]
-    describe: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
-    thinned: tuple[str, ...]
-    lines: str | None = None
-    scattered: bool = False
-    options: tuple[str, ...] = ()
+    draw: Callable[..., None]  # draws the curve on axes
+    marks: Callable[[Mapping[str, Any], Mapping[str, Any]], list[Mark]]  # points whose values are shown on hovering
+    describe: Callable[[Mapping[str, Any], Mapping[str, Any]], str]  # the picture in words, for who cannot see it
+    thinned: tuple[str, ...]  # the columns that `thin` uses, the abscissa first
+    lines: str | None = None  # the column that separates several lines, unless these are the columns of an array (T, C)
+    scattered: bool = False  # whether points are drawn instead of lines
+    options: tuple[str, ...] = ()  # the names of further options of `draw`
 
 
 def draw(
@@ -133,7 +115,7 @@ def draw(
     if ax is not None:
         picture(kind).draw(ax, columns, details, **options)
         return ax
-    many = len(details.get("names", ())) > FEW  # their names need room below the axes
+    many = len(details.get("names", ())) > MAX_LINES_IN_LEGEND  # their names need room below the axes
     return draw_alone(kind, columns, details, new_figure(5.0, 7.0 if many else 5.4), **options)
 
 

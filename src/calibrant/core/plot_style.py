@@ -10,8 +10,8 @@ import numpy as np
 from calibrant.core import palette
 
 LABEL_CHARACTERS = 24  # of a label in a legend of two columns
-FEW = 4  # lines that a legend inside of axes, or a histogram, has room for
-MOST = 12  # lines in colour: as many as there are pairs of a colour and a dash
+MAX_LINES_IN_LEGEND = 4  # inside of axes, and lines that a histogram has room for
+MAX_COLOURED_LINES = 12  # as many as there are pairs of a colour and a dash
 COARSE_POINTS = 50  # of each line without colour
 COLOURS = (palette.OBSERVED, palette.SECOND, palette.THIRD, palette.FOURTH)
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)))
@@ -103,7 +103,7 @@ def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: s
     from matplotlib.collections import LineCollection
 
     order = worst_first(details)
-    shown, others = order[:MOST], order[MOST:]
+    shown, others = order[:MAX_COLOURED_LINES], order[MAX_COLOURED_LINES:]
     found = []
     for k, c in enumerate(shown.tolist()):
         found += ax.plot(
@@ -114,7 +114,7 @@ def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: s
             linewidth=1.6,
             marker=marker,
             markersize=4.5,
-            zorder=4 - k / MOST,  # the worst on top
+            zorder=4 - k / MAX_COLOURED_LINES,  # the worst on top
             label=label_of(details, c),
         )
     if others.size:
@@ -127,21 +127,21 @@ def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: s
 
 def label_of(details: Mapping[str, Any], c: int) -> str:
     """Return the entry of a column in a legend."""
-    return f"{plain(name_of(details, c))}, {said(np.atleast_1d(details['pvalue'])[c])}"
+    return f"{plain(name_of(details, c))}, {pvalue_label(np.atleast_1d(details['pvalue'])[c])}"
 
 
 def legend(ax: Any, loc: str, lines: list[Any]) -> None:
     """Put a legend of the few worst lines inside the axes."""
     handles, labels = ax.get_legend_handles_labels()
-    room = [k for k, handle in enumerate(handles) if handle not in lines[FEW:]]
+    room = [k for k, handle in enumerate(handles) if handle not in lines[MAX_LINES_IN_LEGEND:]]
     chosen = [handles[k] for k in room], [labels[k] for k in room]
     ax.legend(*chosen, loc=loc, fontsize="small", frameon=False, labelcolor=palette.INK)
 
 
-def said(pvalue: float) -> str:
+def pvalue_label(pvalue: float) -> str:
     """Write a p-value for a legend.
 
-    >>> said(0.0848), said(2e-7)
+    >>> pvalue_label(0.0848), pvalue_label(2e-7)
     ('p = 0.085', 'p < 0.001')
     """
     return "p < 0.001" if pvalue < 0.001 else f"p = {pvalue:.2g}"
@@ -162,6 +162,6 @@ def flattened(columns: Mapping[str, Any], details: Mapping[str, Any]) -> dict[st
         if np.ndim(values) == 1:
             found[name] = values
             continue
-        for c in sorted(worst_first(details)[:MOST].tolist()):
+        for c in sorted(worst_first(details)[:MAX_COLOURED_LINES].tolist()):
             found[f"{name}, {name_of(details, c)}"] = np.asarray(values)[:, c]
     return found

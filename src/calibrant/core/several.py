@@ -39,8 +39,6 @@ class PerLabel(Summary):
 
     def merged(self, other: Self) -> Self:
         """Merge label by label."""
-        if not self.parts or not other.parts:
-            return other if not self.parts else self
         if self.notion != other.notion or len(self.parts) != len(other.parts):
             raise SummaryError(
                 f"a {self.notion} summary of {len(self.parts)} labels does not merge with "
@@ -80,8 +78,6 @@ class Several(Summary):
 
     def merged(self, other: Self) -> Self:
         """Merge name by name."""
-        if not self.names or not other.names:
-            return other if not self.names else self
         if self.names != other.names:
             raise SummaryError(f"summaries of {self.names} do not merge with summaries of {other.names}")
         return type(self)(self.names, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))

@@ -7,6 +7,7 @@ import struct
 import zlib
 from dataclasses import fields
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ MAGIC = b"CALIBRANT\x00"
 VERSION = 1
 PREFIX = struct.Struct("<HII")
 DTYPES = {"<f8", "<i8"}
-MOST_ROWS = 2.0**53  # larger counts are not exact in float64
+MAX_ROWS = 2.0**53  # larger counts are not exact in float64
 
 
 def encode(name: str, values: dict[str, Any]) -> bytes:
@@ -121,7 +122,7 @@ class Summary:
         raise NotImplementedError
 
     def merged(self, other: Self) -> Self:
-        """Return the summary of the rows of both."""
+        """Return the summary of the rows of both, neither of which is empty."""
         raise NotImplementedError
 
     def __add__(self, other: object) -> Self:
@@ -132,6 +133,8 @@ class Summary:
                     "make all of them with the same verb and options"
                 )
             return NotImplemented
+        if not self.n or not other.n:
+            return self if self.n else other
         return self.merged(other)
 
     def __radd__(self, other: object) -> Self:
@@ -163,7 +166,7 @@ class Summary:
         """
         name, values = decode(data)
         if name not in Summary.kinds:
-            _import_all()
+            import_all()
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes contain a summary of kind {name}; expected {cls.__name__}")
@@ -180,7 +183,7 @@ class Summary:
         """Refuse values that no rows can have; only decoded summaries need this check."""
         for name in self.COUNTS:
             value = np.asarray(getattr(self, name))
-            if value.dtype.kind != "i" or (value < 0).any() or value.sum(dtype=np.float64) > MOST_ROWS:
+            if value.dtype.kind != "i" or (value < 0).any() or value.sum(dtype=np.float64) > MAX_ROWS:
                 self._refuse(name, "whole numbers of rows, 0 or more")
         for name in (*self.POSITIVE, *self.FINITE):
             value = np.asarray(getattr(self, name))
@@ -222,10 +225,11 @@ def one_precision(a: str, b: str) -> str:
     return a or b
 
 
-def _import_all() -> None:
-    """Import every public name, and with it every kind of summary."""
+def import_all() -> None:
+    """Import every public name, and with it every verb and every kind of summary."""
     import calibrant
 
-    for package in (calibrant, calibrant.points):
-        for name in dir(package):
-            getattr(package, name)
+    for name in dir(calibrant):
+        found = getattr(calibrant, name)
+        for inner in dir(found) if isinstance(found, ModuleType) else ():
+            getattr(found, inner)

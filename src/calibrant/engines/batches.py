@@ -118,7 +118,7 @@ def with_batch_groups(entry: Entry[Any, Any], options: Mapping[str, Any], batch:
 
 def takes_groups(entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
     """Tell whether a verb with these options compares groups and has no labels yet."""
-    return GROUPS in options and options[GROUPS] is None and entry.by_group(entry.parse(options))
+    return GROUPS in options and options[GROUPS] is None
 
 
 def check_one_group_column(names: Sequence[str]) -> None:

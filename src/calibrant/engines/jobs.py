@@ -9,14 +9,13 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import Entry, find, summarize
 from calibrant.core.cells import Piece
 from calibrant.core.dispatch import takes_fast_body
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows, kind_of, read
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import Several
-from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import (
     GROUPS,

@@ -99,7 +99,7 @@ def _finish(summary: Ordered, options: MmceOptions) -> float:
     kernel = Exponential(options.bandwidth)
     r, w, rows, events = summary.pool
     if not options.balanced:
-        return float(_of_events(summary, events[None], kernel)[0])
+        return float(mmce_of_events(summary, events[None], options.bandwidth)[0])
     right, wrong = (w * events).sum(), (w * (rows - events)).sum()
     if not right > 0 or not wrong > 0:
         raise NotApplicableError(
@@ -109,10 +109,10 @@ def _finish(summary: Ordered, options: MmceOptions) -> float:
     return float(np.sqrt(max(0.0, float(kernel_sum(r, a, kernel)))))
 
 
-def _of_events(summary: Ordered, events: NDArray[Any], kernel: Exponential) -> FloatArray:
+def mmce_of_events(summary: Ordered, events: NDArray[Any], bandwidth: float = BANDWIDTH) -> FloatArray:
     """Return the error for event counts (replicates, entries)."""
     r, w, rows, _ = summary.pool
-    Q = kernel_sum(r, w * (events - rows * r), kernel)
+    Q = kernel_sum(r, w * (events - rows * r), Exponential(bandwidth))
     return np.asarray(np.sqrt(np.maximum(Q, 0.0)) / summary.total_weight)
 
 
@@ -127,6 +127,5 @@ MMCE = enter(
         range=(0.0, 1.0),
         mean=True,
         audit={"": Shown("maximum mean calibration error (MMCE), bandwidth 0.2", grows=True)},
-        redrawn=lambda summary, events: _of_events(summary, events, Exponential(BANDWIDTH)),
     )
 )

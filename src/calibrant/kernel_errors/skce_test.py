@@ -204,7 +204,7 @@ def _finish(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions) -> T
     return _replicated(summary, kernel, method, options.resamples, random)
 
 
-def _audit_options(rows: KernelRows) -> Mapping[str, Any]:
+def kernel_options(rows: KernelRows) -> Mapping[str, Any]:
     """Return the options of an audit: redraws as long as they are quick, then blocks of shuffled rows.
 
     Larger blocks have more power; they shrink with the number of rows to keep the time about the same.
@@ -228,7 +228,6 @@ SKCE_TEST = enter(
         kind="test",
         predictions=JUDGED_KINDS,
         audit={"": Shown("squared kernel calibration error (SKCE)")},
-        audit_options=_audit_options,
     )
 )
 

@@ -26,11 +26,11 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.canonical import (
     Distance,
     MedianVariance,
+    SimplexCells,
     canonical_error,
     check_canonical,
     summarise_canonical,
 )
-from calibrant.probabilities.simplex_cells import SimplexCells
 
 Norm: TypeAlias = Literal["l1", "l2", "l2-squared", "max"]
 Reduction: TypeAlias = Literal["confidence", "top-label", "classwise"]

@@ -1,23 +1,27 @@
-"""The canonical notion of the expected calibration error: the whole probability vector is judged."""
+"""The canonical notion of the expected calibration error: the whole probability vector is judged.
+
+Rows are grouped into cells of the simplex: products of width bins, or bins by median variance splits.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import IndexArray
+from calibrant.core.bins import IndexArray, bin_of, rounded, width_edges
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice, check_count
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.probabilities.simplex_cells import CellSums, SimplexCells, sums_by_cell
+
+KeyArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -58,15 +62,6 @@ class MedianVariance:
 TIE = 1e-12  # component variances this close are equal; those of two columns differ only by rounding
 
 
-class Tree(NamedTuple):
-    """Nodes are sets of rows, 0 is all rows, a child has a larger number than its parent."""
-
-    leaf: IndexArray  # (rows,) the smallest set with the row
-    parent: IndexArray  # (nodes,) -1 for the root
-    below: IndexArray  # (nodes,) the child below the cut; the one above it comes next; -1 where there is no cut
-    priority: FloatArray  # (nodes,) largest component variance, -1 for sets too small to be queued
-
-
 def median_variance_bins(P: FloatArray, minsize: int, maxbins: int | None) -> IndexArray:
     """Return the bin number of each row; neither the order of the rows nor their weights matter.
 
@@ -74,83 +69,145 @@ def median_variance_bins(P: FloatArray, minsize: int, maxbins: int | None) -> In
     belong to the upper part. A set is a bin if a part would have fewer than `minsize` rows. The set of largest variance
     is cut next, the oldest among equal ones, until there are `maxbins` bins.
     """
-    tree = _grown(P, minsize)
-    bins = tree.leaf if maxbins is None else _joined(tree, maxbins)[tree.leaf]
-    return np.unique(bins, return_inverse=True)[1]
+    queue: list[tuple[float, int, int, IndexArray]] = []  # negative variance, age, component, rows
+    bins, found, age = np.zeros(len(P), np.intp), 1, 0
 
-
-def _grown(P: FloatArray, minsize: int) -> Tree:
-    n = P.shape[0]
-    rows = np.lexsort(P.T)  # sums of rows in this order do not depend on the order they came in
-    leaf = np.zeros(n, np.intp)
-    parents, belows, priorities = [np.array([-1])], [], []
-    nodes, sizes = 1, np.array([n])
-    while sizes.size:
-        first = nodes - sizes.size  # the numbers of this level's sets are first, first + 1, ..
-        queued = np.flatnonzero(sizes >= 2 * minsize)
-        rows = rows[np.repeat(sizes >= 2 * minsize, sizes)]
-        owner = np.repeat(np.arange(queued.size), sizes[queued])
-        priority, is_above = _cut(P[rows], sizes[queued], owner)
-        above = np.bincount(owner, is_above, minlength=queued.size).astype(np.intp)
-        parts = np.stack([sizes[queued] - above, above], axis=1)
-
-        split = parts.min(axis=1) >= minsize
-        child = nodes + 2 * (np.cumsum(split) - 1)
-        belows.append(_placed(np.where(split, child, -1), queued, sizes.size))
-        priorities.append(_placed(priority, queued, sizes.size))
-        parents.append(np.repeat(first + queued[split], 2))
-
-        going = split[owner]
-        rows, owner, is_above = rows[going], owner[going], is_above[going]
-        leaf[rows] = child[owner] + is_above
-        rows = rows[np.argsort(leaf[rows], kind="stable")]
-        sizes = parts[split].reshape(-1)
-        nodes += sizes.size
-    return Tree(leaf, np.concatenate(parents), np.concatenate(belows), np.concatenate(priorities))
-
-
-def _cut(S: FloatArray, sizes: IndexArray, owner: IndexArray) -> tuple[FloatArray, IndexArray]:
-    """Return the priority of each set, and for each of its rows 1 where it is not below the cut."""
-    if not sizes.size:
-        return np.zeros(0), np.zeros(0, np.intp)
-    starts = np.cumsum(sizes) - sizes
-    mean = np.add.reduceat(S, starts, axis=0) / sizes[:, None]
-    variance = np.add.reduceat((S - mean[owner]) ** 2, starts, axis=0) / (sizes - 1)[:, None]
-    largest = variance.max(axis=1)
-    component = (variance >= (largest * (1 - TIE))[:, None]).argmax(axis=1)
-    value = np.take_along_axis(S, component[owner][:, None], axis=1)[:, 0]
-    median = value[np.lexsort((value, owner))][starts + sizes // 2]
-    return largest, (value >= median[owner]).astype(np.intp)
-
-
-def _placed(values: NDArray[Any], places: IndexArray, size: int) -> NDArray[Any]:
-    """Return an array of this size with the values at their places, and -1 elsewhere."""
-    found = np.full(size, -1, values.dtype)
-    found[places] = values
-    return found
-
-
-def _joined(tree: Tree, maxbins: int) -> IndexArray:
-    """Return for each node the bin that has its rows when there are at most maxbins bins."""
-    cut = np.zeros(tree.parent.size, bool)
-    bins, arrived = 1, 0
-    queue = [(-float(tree.priority[0]), 0, 0)]
-    while queue and bins < maxbins:
-        node = heappop(queue)[-1]
-        below = int(tree.below[node])
-        if below < 0:
+    parts = [np.lexsort(P.T)]  # sums of rows in this order do not depend on the order they came in
+    while True:
+        for rows in parts:
+            if rows.size >= 2 * minsize:
+                variance = P[rows].var(axis=0, ddof=1)
+                largest = float(variance.max())
+                component = int(np.argmax(variance >= largest * (1 - TIE)))
+                heappush(queue, (-largest, age, component, rows))
+                age += 1
+        if not queue or found == maxbins:
+            return bins
+        _, _, component, rows = heappop(queue)
+        value = P[rows, component]
+        above = value >= np.partition(value, rows.size // 2)[rows.size // 2]
+        parts = [rows[~above], rows[above]]
+        if min(part.size for part in parts) < minsize:
+            parts = []
             continue
-        cut[node] = True
-        bins += 1
-        for part in (below, below + 1):
-            if tree.priority[part] >= 0:
-                arrived += 1
-                heappush(queue, (-float(tree.priority[part]), arrived, part))
-    holder = np.arange(tree.parent.size)
-    for node in range(1, tree.parent.size):  # a parent comes before its children
-        if not cut[tree.parent[node]]:
-            holder[node] = holder[tree.parent[node]]
-    return holder
+        bins[parts[1]] = found
+        found += 1
+
+
+class CellSums(NamedTuple):
+    """Sums over the rows of each of c cells."""
+
+    rows: NDArray[np.int64]  # (c,)
+    w: FloatArray  # (c,) Σw
+    wp: FloatArray  # (c, K) Σwp
+    wy: FloatArray  # (c, K) Σw e_y
+
+
+def bin_numbers(P: NDArray[np.floating[Any]], m: int) -> KeyArray:
+    """Return the width bin of every component, an array of the shape of P; edges are compared in its dtype."""
+    edges = rounded(width_edges(m), P.dtype.name)
+    keys = np.empty(P.shape, np.int64)
+    for k in range(P.shape[1]):
+        keys[:, k] = bin_of(P[:, k].astype(np.float64, copy=False), edges)
+    return keys
+
+
+def distinct(keys: KeyArray) -> tuple[KeyArray, IndexArray]:
+    """Return the different rows of keys in lexicographic order, and the place of each row among them."""
+    order = np.lexsort(keys.T[::-1])
+    new = np.ones(len(keys), bool)
+    new[1:] = (np.diff(keys[order], axis=0) != 0).any(axis=1)
+    place = np.empty(len(keys), np.intp)
+    place[order] = np.cumsum(new) - 1
+    return keys[order[new]], place
+
+
+def sums_by_cell(
+    place: IndexArray, cells: int, y: NDArray[Any], P: NDArray[np.floating[Any]], w: FloatArray
+) -> CellSums:
+    """Return the sums over the rows of each cell, given the cell of each row."""
+    K = P.shape[1]
+
+    def summed(column: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(place, column, minlength=cells), dtype=np.float64)
+
+    wp = np.empty((cells, K))
+    for k in range(K):
+        wp[:, k] = summed(w * P[:, k])
+    wy: FloatArray = np.bincount(place * K + y, w, minlength=cells * K).astype(np.float64).reshape(cells, K)
+    return CellSums(np.bincount(place, minlength=cells), summed(w), wp, wy)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimplexCells(Summary):
+    """One entry per cell that holds rows, in the order of the keys: the numbers of the width bins of its components.
+
+    A vector is put into its cell in its own precision. With two classes the key is that of the second class alone, and
+    (1 - p, p) has the same cell as p.
+    """
+
+    COUNTS: ClassVar[tuple[str, ...]] = ("bins", "keys", "count")
+    POSITIVE: ClassVar[tuple[str, ...]] = ("w", "wp", "wy")
+    grows = True
+    bins: int
+    keys: KeyArray  # (c, K), or (c, 1) for two classes
+    count: KeyArray  # (c,)
+    w: FloatArray  # (c,)
+    wp: FloatArray  # (c, K)
+    wy: FloatArray  # (c, K)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        c, K = self.wp.shape if self.wp.ndim == 2 else (-1, -1)
+        shapes = [array.shape for array in (self.keys, self.count, self.w, self.wy)]
+        if shapes != [(c, 1 if K == 2 else K), (c,), (c,), (c, K)]:
+            raise SummaryError(f"the columns of SimplexCells must belong to the same cells; got shapes {shapes}")
+
+    @classmethod
+    def of(cls, rows: Binary | Classes, m: int) -> Self:
+        """Return the cells of these rows with m width bins per component."""
+        if isinstance(rows, Classes) and rows.K == 2:
+            rows = rows.one_vs_rest(1)
+        judged, P = (rows.p[:, None], two_columns(rows.p)) if isinstance(rows, Binary) else (rows.P, rows.P)
+        keys, place = distinct(bin_numbers(judged, m))
+        return cls(m, keys, *sums_by_cell(place, keys.shape[0], rows.y, P, rows.w))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the cells of no rows, of no classes."""
+        none, nothing = np.zeros(0), np.zeros((0, 0))
+        return cls(0, nothing.astype(np.int64), none.astype(np.int64), none, nothing, nothing)
+
+    def merged(self, other: Self) -> Self:
+        """Add the sums of equal keys."""
+        if (self.bins, self.K) != (other.bins, other.K):
+            raise SummaryError(
+                f"cells of {self.bins} bins and {self.K} classes do not merge with "
+                f"cells of {other.bins} bins and {other.K} classes"
+            )
+        keys, place = distinct(np.concatenate([self.keys, other.keys]))
+
+        def added(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+            total = np.zeros((len(keys), *a.shape[1:]), a.dtype)
+            np.add.at(total, place, np.concatenate([a, b]))
+            return total
+
+        return type(self)(self.bins, keys, *(added(a, b) for a, b in zip(self.sums, other.sums, strict=True)))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.count.sum())
+
+    @property
+    def K(self) -> int:
+        """Number of classes."""
+        return int(self.wp.shape[1])
+
+    @property
+    def sums(self) -> CellSums:
+        """The sums of the cells."""
+        return CellSums(self.count, self.w, self.wp, self.wy)
 
 
 Distance: TypeAlias = Literal["tv", "euclidean", "squared-euclidean"] | Callable[[FloatArray, FloatArray], float]

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.catalogue import Entry, find, is_verb
-from calibrant.core.kinds import AnyRows
-from calibrant.core.null import reaches, redraw_centre, redraw_events, redraw_rows, resampled_pvalue
-from calibrant.core.ordered import Ordered
+from calibrant.core.kinds import AnyRows, read
+from calibrant.core.null import reaches, redraw_centre, redraw_rows, resampled_pvalue
 from calibrant.core.results import Decomposition, Direction, TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.probabilities import Binary, read_probabilities
-from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows, read_outcomes
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps
 
 Measure = Callable[[DrawnRows], float]
+REDRAWN = ("binary", "classes", "samples", "distributions")
 
 
 def consistency_test(
@@ -85,20 +84,21 @@ def consistency_test(
     >>> consistency_test(y, p, metric="ece").pvalue
     0.001
     """
-    B, chance = check_count("resamples", resamples), generator(rng)
+    B, random = check_count("resamples", resamples), generator(rng)
     if isinstance(y, Summary):
         raise InputError("consistency_test redraws the outcomes of rows; pass y and prediction, not a summary")
-    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+    given: dict[str, Any] = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if isinstance(metric, str) or is_verb(metric):
         entry = find(metric)
-        rows, measure = _with_distribution(entry.read(y, prediction, **given)), _of_entry(entry, options)
+        read_rows, measure = entry.read(y, prediction, **given), _of_entry(entry, options)
     else:
-        rows, measure = _read(y, prediction, **given), _of_function(metric, options)
+        read_rows, measure = read("consistency_test", REDRAWN, y, prediction, **given), _of_function(metric, options)
+    rows = _with_distribution(read_rows)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
     T = measure(rows)
     if np.isnan(T):
         raise InputError(f"{name} is nan for these data; the test needs a number")
-    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, chance, name)])
+    redrawn = np.array([measure(rows_b) for rows_b in _redraws(rows, B, random, name)])
     if np.isnan(redrawn).any():
         raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
     extreme = int(np.count_nonzero(reaches(redrawn, T)))
@@ -119,12 +119,6 @@ def _with_distribution(rows: AnyRows) -> DrawnRows:
             "consistency_test needs probabilities or a predictive distribution"
         )
     return rows
-
-
-def _read(y: Any, prediction: Any, *, weights: Any, **labels: Any) -> DrawnRows:
-    if isinstance(prediction, Distribution):
-        return read_outcomes(y, prediction, weights=weights)
-    return read_probabilities(y, prediction, weights=weights, **labels)
 
 
 def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:
@@ -172,59 +166,3 @@ def _number(value: Any, name: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must return one number; got {shown(value)}") from None
-
-
-MAX_ENTRIES = 4_000  # more are pooled into about as many mass bins before outcomes are redrawn
-
-Measures = Sequence[Callable[[Ordered], Mapping[str, float]]]
-"""Functions that give one or more named numbers."""
-
-Batched = Mapping[str, Callable[[Ordered, NDArray[Any]], FloatArray]]
-"""Functions that give a named number for each row of redrawn event counts."""
-
-
-@dataclass(frozen=True)
-class Redrawn:
-    """The mean of a metric over the redraws, and the p-value of its observed value."""
-
-    expected: float
-    pvalue: float
-
-
-def redrawn_metrics(
-    summary: Ordered,
-    measures: Measures,
-    batched: Batched | None = None,
-    *,
-    width_bins: int,
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[dict[str, Redrawn], str]:
-    """Return expectation and p-value of each number, and how they were found.
-
-    More than 4,000 entries are pooled into cells: mass bins that are also cut at the edges of the given width bins,
-    which leaves the errors of those bins as they are. The observed value is then taken on the cells too.
-    """
-    batched = batched or {}
-    cells, how = summary.at_most(MAX_ENTRIES, width_bins=width_bins), f"{resamples} redraws of the outcomes"
-    if cells is not summary:
-        how += f" on {cells.score.size:,} cells"
-    found = {
-        **_values(cells, measures),
-        **{name: float(of_events(cells, cells.events[None])[0]) for name, of_events in batched.items()},
-    }
-    observed = np.array(list(found.values()), dtype=np.float64)
-    pieces = []
-    for events in redraw_events(cells.pool, resamples, rng):
-        counts = events.astype(np.int64)
-        one_by_one = [list(_values(replace(cells, events=row), measures).values()) for row in counts]
-        pieces.append(np.column_stack([one_by_one, *(of_events(cells, counts) for of_events in batched.values())]))
-    redrawn = np.concatenate(pieces)
-    extreme = np.count_nonzero(reaches(redrawn, observed), axis=0)
-    pvalues = resampled_pvalue(extreme, resamples)
-    rows = zip(found, redrawn.mean(axis=0), pvalues, strict=True)
-    return {name: Redrawn(float(mean), float(pvalue)) for name, mean, pvalue in rows}, how
-
-
-def _values(summary: Ordered, measures: Measures) -> dict[str, float]:
-    return {name: value for measure in measures for name, value in measure(summary).items()}

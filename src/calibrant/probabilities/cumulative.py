@@ -15,7 +15,7 @@ from calibrant.core.catalogue import Entry, NoOptions, Shown, enter, ordered, pu
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
 from calibrant.core.null import (
-    ENOUGH,
+    MIN_INFORMATION,
     FlippedWalks,
     Flips,
     Null,
@@ -30,8 +30,9 @@ from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
 
-ENOUGH_STEPS = 4 * ENOUGH
-"""Least number of steps of a walk for which null="auto" uses the limit. Without ties ENOUGH information implies it."""
+MIN_STEPS = 4 * MIN_INFORMATION
+"""Least number of steps of a walk for which null="auto" uses the limit. Without ties
+MIN_INFORMATION implies it."""
 
 
 @public
@@ -275,7 +276,7 @@ class CumulativeTest:
             statistic, source = size / sigma, RedrawnRows.of(summary, options)
             pvalue, how = self._redrawn(source, size, sigma, options), source.words
             beyond = pvalue <= resampled_pvalue(0, options.resamples)  # no redraw reaches the statistic
-            if options.null == "auto" and information >= ENOUGH and beyond:
+            if options.null == "auto" and information >= MIN_INFORMATION and beyond:
                 # Ties decided for redraws. The limit is conservative then, and its tail goes on where redraws end.
                 pvalue, how = min(pvalue, self.survival(statistic)), f"{how}, and {self._words(summary, information)}"
         return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
@@ -300,7 +301,7 @@ class CumulativeTest:
 
     def _words(self, summary: Ordered | Grid, information: float) -> str:
         words, steps = asymptotic_words(self.distribution, information), _steps(summary)
-        if information < ENOUGH or steps >= ENOUGH_STEPS:
+        if information < MIN_INFORMATION or steps >= MIN_STEPS:
             return words
         return f"{words}; only {steps:.3g} steps (100 wanted), so the test is conservative"
 
@@ -327,7 +328,7 @@ class CumulativeTest:
 
 def _resolved(summary: Ordered | Grid, options: NullOptions, information: float) -> str:
     """Return "asymptotic" or "monte-carlo"; steps are counted only where the choice depends on them."""
-    if options.null == "auto" and information >= ENOUGH and _steps(summary) < ENOUGH_STEPS:
+    if options.null == "auto" and information >= MIN_INFORMATION and _steps(summary) < MIN_STEPS:
         return "monte-carlo"
     return options.resolved(information)
 
@@ -343,7 +344,7 @@ def _steps(summary: Ordered | Grid) -> float:
         return float(((summary.cells().w2v / variance) ** 1.5).sum()) ** -2
     unit = is_unit(summary.weight)
     if unit and summary.score.size == summary.n:
-        return math.inf  # without ties ENOUGH information decides
+        return math.inf  # without ties MIN_INFORMATION decides
     total = 0.0
     for part in chunks(summary.score.size):
         score, weight, count = summary.score[part], summary.weight[part], summary.count[part]

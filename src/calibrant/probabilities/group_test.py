@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
-from calibrant.core.null import ENOUGH
+from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.pvalues import brownian_range_sf, holm, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
@@ -162,7 +162,6 @@ def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
     return adjusted, float(np.quantile(least, 1 - level, method="lower"))
 
 
-HALVINGS = 60
 WIDEST_RANGE = 40.0  # that a Brownian motion on [0, 1] exceeds with a probability below the smallest float64
 
 
@@ -175,7 +174,7 @@ def counted_groups(groups: Iterable[tuple[str, Grid]], *, level: float, rng: np.
     names, lines = [], []
     for name, grid in groups:
         # Ties make the limit conservative; redraws for them would take long in many groups.
-        enough = float(grid.cells().w2v.sum()) >= ENOUGH * grid.weight_max**2
+        enough = float(grid.cells().w2v.sum()) >= MIN_INFORMATION * grid.weight_max**2
         test = kuiper_test(grid, null="asymptotic" if enough else "auto", rng=rng)
         whole = grid.bins(1)
         predicted, observed = float(whole.mean_predicted[0]), float(whole.mean_observed[0])
@@ -194,12 +193,8 @@ def counted_groups(groups: Iterable[tuple[str, Grid]], *, level: float, rng: np.
         pvalue_adjusted=holm(pvalue),
         predicted=predicted_,
         bias=observed_ - predicted_,
-        minimum_detectable=_detectable(scale, (1 - level) / len(names)),
+        minimum_detectable=(_critical((1 - level) / len(names)) + normal_quantile(POWER)) * scale,
     )
-
-
-def _detectable(scale: FloatArray, size: float) -> FloatArray:
-    return np.asarray((_critical(size) + normal_quantile(POWER)) * scale)
 
 
 def _critical(size: float) -> float:
@@ -208,8 +203,6 @@ def _critical(size: float) -> float:
     >>> round(_critical(0.05), 3)
     2.498
     """
-    low, high = 0.0, WIDEST_RANGE
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if brownian_range_sf(middle) > size else (low, middle)
-    return (low + high) / 2
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda x: brownian_range_sf(x) - size, 0.0, WIDEST_RANGE))

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, legend_inside
+from calibrant.core.plot_style import BAND, dress, legend_inside
 
 MARKED = (
     "mean_predicted",
@@ -45,11 +45,9 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
         column["consistency_high"] - column["consistency_low"],
         bottom=column["consistency_low"],
         width=0.9 * width,
-        facecolor=(palette.BAND, 0.45),
-        edgecolor=palette.EDGE,
-        linewidth=0.7,
         label=f"{level} band if calibrated",
         zorder=2,
+        **BAND,
     )
     ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated", zorder=3)
     ax.errorbar(
@@ -126,10 +124,8 @@ def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any
         columns["p"],
         columns["consistency_low"],
         columns["consistency_high"],
-        facecolor=(palette.BAND, 0.45),
-        edgecolor=palette.EDGE,
-        linewidth=0.7,
         label=f"{100 * details['level']:g} % band if calibrated",
+        **BAND,
     )
     ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
     ax.plot(columns["p"], columns["fitted"], color=palette.OBSERVED, linewidth=2, label="isotonic fit")
@@ -175,15 +171,7 @@ SCORE_TICKS = 6
 def draw_cumulative(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the walk, the height one standard deviation of its end would have, and the scores along the axis."""
     A, C, scale = columns["abscissa"], columns["difference"], details["scale"]
-    ax.fill_between(
-        [0, 1],
-        -2 * scale,
-        2 * scale,
-        facecolor=(palette.BAND, 0.45),
-        edgecolor=palette.EDGE,
-        linewidth=0.7,
-        label="± 2 scale",
-    )
+    ax.fill_between([0, 1], -2 * scale, 2 * scale, label="± 2 scale", **BAND)
     ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--")
     ax.plot(A, C, color=palette.OBSERVED, linewidth=1.6, label="cumulative difference")
     ax.set(xlim=(0, 1), xlabel="share of rows, by score", ylabel="cumulative observed minus predicted")

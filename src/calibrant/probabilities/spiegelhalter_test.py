@@ -178,7 +178,7 @@ def _information(variance: float, third: float, rows: float) -> float:
     """
     if variance == 0:
         return 0.0
-    return min(variance**3 / third**2 if third else math.inf, rows / 4)
+    return min(variance * (variance / third) ** 2 if third else math.inf, rows / 4)
 
 
 def _sums(summary: Moments | Ordered | Grid) -> _Sums:

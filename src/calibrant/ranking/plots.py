@@ -11,7 +11,7 @@ from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import (
     BAND,
-    FEW,
+    MAX_LINES_IN_LEGEND,
     departures,
     draw_lines,
     dress,
@@ -19,7 +19,7 @@ from calibrant.core.plot_style import (
     legend,
     legend_inside,
     name_of,
-    said,
+    pvalue_label,
     table,
     worst_first,
 )
@@ -43,7 +43,7 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
     ax.fill_between(x, lower, upper, zorder=2, label=f"{100 * details['level']:g} % band, joint", **BAND)
     ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", zorder=2.5, label="calibrated")
     lines: list[Any] = []
-    if C > FEW:  # whose steps would hide each other
+    if C > MAX_LINES_IN_LEGEND:  # whose steps would hide each other
         lines = draw_lines(ax, (left + right) / 2, heights, details)
     elif C > 1:
         lines = draw_lines(ax, x, np.repeat(heights, 2, axis=0), details)
@@ -90,7 +90,7 @@ def describe_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, An
         f"{outside.size:,} bars{of_columns} lie outside {band}. The highest bar {of_worst}has "
         f"{heights[most, worst]:.2f} times its expected rows ({_bin(columns, details, most)}), the lowest "
         f"{heights[least, worst]:.2f} times ({_bin(columns, details, least)}); "
-        f"chi-square {said(np.atleast_1d(details['pvalue'])[worst])}."
+        f"chi-square {pvalue_label(np.atleast_1d(details['pvalue'])[worst])}."
     )
 
 
@@ -157,7 +157,7 @@ def describe_ecdf_difference(columns: Mapping[str, Any], details: Mapping[str, A
     band = f"the {100 * details['level']:g} % band, joint over all points"
     return (
         f"Share of ranks below t minus t, from {details['n']:,} rows. {departures(leaves, band, details)} at "
-        f"t = {t[where]:.3g}, by {v[where, worst]:+.3f}; {said(np.atleast_1d(details['pvalue'])[worst])}."
+        f"t = {t[where]:.3g}, by {v[where, worst]:+.3f}; {pvalue_label(np.atleast_1d(details['pvalue'])[worst])}."
     )
 
 
@@ -218,8 +218,8 @@ def describe_expected_coverage(columns: Mapping[str, Any], details: Mapping[str,
     return (
         f"Observed against nominal coverage of {REGIONS[details['region']]}, from {details['n']:,} rows. "
         f"{departures(leaves, band, details)} at nominal {level[where]:.3g}, observed {coverage[where, worst]:.3f}, "
-        f"{side} the diagonal; {said(np.atleast_1d(details['pvalue'])[worst])}. Below the diagonal is over-confident, "
-        "above it under-confident."
+        f"{side} the diagonal; {pvalue_label(np.atleast_1d(details['pvalue'])[worst])}. "
+        "Below the diagonal is over-confident, above it under-confident."
     )
 
 

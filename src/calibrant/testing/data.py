@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import Entry
+from calibrant.core.catalogue import Entry, summarize
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.summarizing import summarize
 from calibrant.core.summary import Summary
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.intervals import Intervals

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from calibrant.core.bins import grid_uppers
+from calibrant.core.bins import COLUMNS, grid_uppers
 from calibrant.core.catalogue import find
-from calibrant.core.cells import COLUMNS
 from calibrant.core.grid import CELLS, Grid
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError, shown
