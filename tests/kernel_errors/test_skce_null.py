@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cb
 from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, skce, skce_test
-from calibrant.core import dispatch
 from calibrant.core.null import redraw_labels
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import read_probabilities
@@ -583,7 +582,7 @@ def sums(request, require):
         require("numba")
 
     def call(*args):
-        with mock.patch.object(module, "_takes_fast_body", return_value=fast):
+        with mock.patch.object(module, "takes_fast_double_sum", return_value=fast):
             return redrawn_sums(*args)
 
     return call
@@ -672,15 +671,3 @@ def test_the_mean_over_outcomes_drawn_from_the_predictions_is_zero(sums):
     assert abs(T.mean()) < 5 * T.std() / np.sqrt(B)
 
 
-@pytest.mark.parametrize(
-    ("K", "target", "numba", "fast"),
-    [(3, False, True, True), (3, False, False, False), (3, True, True, False), (20, True, True, True)],
-)
-def test_which_body_runs(K, target, numba, fast):
-    form = form_of(30, K, G=target_matrix(K) if target else None)
-    with (
-        mock.patch.object(dispatch, "FAST_TERMS", 1),
-        mock.patch.object(dispatch, "has_numba", return_value=numba),
-    ):
-        assert module._takes_fast_body(form, 100) is fast
-    assert module._takes_fast_body(form, 100) is False

@@ -19,10 +19,10 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_choice, check_count, check_positive
-from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
-from calibrant.kernel_errors.fitted import AnyKernel, Randomness
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, completed
 from calibrant.kernel_errors.skce import (
     JUDGED_KINDS,
     BlockSize,
@@ -36,7 +36,7 @@ from calibrant.kernel_errors.skce import (
 )
 from calibrant.kernel_errors.skce import summarise as summarise_error
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, resampled, unbiased_pvalue
-from calibrant.kernels.composed import coverage_kernel, distribution_kernel, probability_kernel
+from calibrant.kernels.composed import probability_kernel
 from calibrant.kernels.kernel import JointKernel
 from calibrant.kernels.kernel_rows import KernelRows
 
@@ -279,8 +279,8 @@ def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
                 f'method="bootstrap" holds its level from {BOOTSTRAP_ROWS} rows on; got {summary.n}. '
                 'Use method="resample"'
             )
-    elif variance < BOOTSTRAP_VARIANCE:
-        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, _holds(summary, RegionRows))
+    else:
+        _check_variance("bootstrap", BOOTSTRAP_VARIANCE, variance, summary)
 
 
 def _block_test(summary: Summary) -> TestResult:
@@ -292,10 +292,13 @@ def _block_test(summary: Summary) -> TestResult:
     s, m = summary.blocks, summary.m
     check_full_block(summary)
     if s < MIN_BLOCKS:
-        raise _too_few_blocks(s, m, summary.n, _is_coverage(summary))
+        raise NotApplicableError(
+            f'method="block" needs at least {MIN_BLOCKS} blocks; {summary.n} rows make {s} of {m} rows. '
+            f"Use smaller blocks or {_instead(summary)}"
+        )
     variance = summary.variance / summary.heaviest**2
-    if not _is_distribution(summary) and variance < BLOCK_VARIANCE:
-        raise _too_rare("block", BLOCK_VARIANCE, variance, _is_coverage(summary))
+    if not _holds(summary, DistributionRows):
+        _check_variance("block", BLOCK_VARIANCE, variance, summary)
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
@@ -305,8 +308,7 @@ def _block_test(summary: Summary) -> TestResult:
         se = 0.0
     if se == 0 and mean > 0:
         raise NotApplicableError(
-            f"all {s} blocks have the same value, {mean:g}, so it has no standard error; "
-            f"use {_instead(_is_coverage(summary))}"
+            f"all {s} blocks have the same value, {mean:g}, so it has no standard error; use {_instead(summary)}"
         )
     from scipy.special import stdtr, stdtrit
 
@@ -316,10 +318,8 @@ def _block_test(summary: Summary) -> TestResult:
         "blocksize": m,
         "standard_error": se,
         "lower_bound": max(0.0, mean - float(stdtrit(s - 1, CONFIDENCE)) * se),
-        "variance": variance,
+        **({} if _holds(summary, DistributionRows) else {"variance": variance}),
     }
-    if _is_distribution(summary):
-        del details["variance"]
     return TestResult(
         statistic=t,
         pvalue=float(stdtr(s - 1, -t)) if se > 0 else 1.0,
@@ -355,16 +355,9 @@ def _bound_test(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions, 
 def _largest(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel) -> float:
     if isinstance(summary, Blocks):
         return largest_h(summary.kernel)
-    if isinstance(kernel, JointKernel):
-        return largest_h(kernel)
-    if isinstance(summary, Ordered):
+    if isinstance(summary, Ordered) and not isinstance(kernel, JointKernel):
         return largest_h(probability_kernel(kernel, 1))
-    rows = kernel_rows_of(summary)
-    if isinstance(rows, DistributionRows):
-        return largest_h(distribution_kernel(kernel, rows.distribution))
-    if isinstance(rows, RegionRows):
-        return largest_h(coverage_kernel(kernel))
-    return largest_h(probability_kernel(kernel, rows.K if isinstance(rows, Classes) else 1))
+    return largest_h(kernel if isinstance(summary, Ordered) else completed(kernel_rows_of(summary), kernel))
 
 
 def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:
@@ -376,32 +369,21 @@ def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:
     return is_unit(w) or bool(w.min() == w.max())
 
 
-def _holds(summary: Ordered | KeptRows, kind: type[RegionRows] | type[DistributionRows]) -> bool:
+def _holds(summary: Summary, kind: type[RegionRows] | type[DistributionRows]) -> bool:
+    """Tell whether a summary is of coverage (`RegionRows`) or of distributions."""
+    if isinstance(summary, Blocks):
+        return summary.kind.startswith("coverage " if kind is RegionRows else "distribution ")
     return isinstance(summary, KeptRows) and isinstance(summary.rows, kind)
 
 
-def _is_coverage(summary: Blocks) -> bool:
-    return summary.kind.startswith("coverage ")
-
-
-def _is_distribution(summary: Blocks) -> bool:
-    return summary.kind.startswith("distribution ")
-
-
-def _instead(coverage: bool) -> str:
+def _instead(summary: Summary) -> str:
     """Return what always answers: hits of intervals, sets and quantiles cannot be redrawn."""
-    return 'method="bound"' if coverage else 'method="resample"'
+    return 'method="bound"' if _holds(summary, RegionRows) else 'method="resample"'
 
 
-def _too_few_blocks(s: int, m: int, n: int, coverage: bool) -> NotApplicableError:
-    return NotApplicableError(
-        f'method="block" needs at least {MIN_BLOCKS} blocks; {n} rows make {s} of {m} rows. '
-        f"Use smaller blocks or {_instead(coverage)}"
-    )
-
-
-def _too_rare(method: str, limit: float, variance: float, coverage: bool) -> NotApplicableError:
-    return NotApplicableError(
-        f"method={method!r} holds its level if the outcome variance expected under calibration is at least {limit:g}; "
-        f"it is {variance:.3g}. Use {_instead(coverage)}"
-    )
+def _check_variance(method: str, limit: float, variance: float, summary: Summary) -> None:
+    if variance < limit:
+        raise NotApplicableError(
+            f"method={method!r} keeps its level if the outcome variance expected under calibration is at least "
+            f"{limit:g}; it is {variance:.3g}. Use {_instead(summary)}"
+        )
