@@ -282,10 +282,3 @@ def test_no_number_leaves_the_range(scale):
 
 def test_far_from_zero():
     assert normal_mean(np.array([1e300, -1e300]), np.array([1e-300, 1.0])).tolist() == [1e300, 1e300]
-
-
-def test_other_distributions_are_refused():
-    with pytest.raises(NotApplicableError, match="Samples"):
-        from_point(Samples([[1.0]]), np.zeros(1))
-    with pytest.raises(NotApplicableError, match="Samples"):
-        between(Normal([0.0], 1.0), Samples([[1.0]]))

@@ -142,29 +142,22 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
             f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
             "Use energy_score(y, Samples(distribution.sample(1000, rng)))"
         )
-    if isinstance(distribution, Normal):
-        return np.asarray(normal_mean(y - distribution.mean, distribution.std) - distribution.std / math.sqrt(math.pi))
-    if isinstance(distribution, Laplace):
-        return np.asarray(from_point(distribution, y) - 0.75 * distribution.scale)
-    if isinstance(distribution, Mixture) and all(
-        isinstance(part, (Normal, Laplace)) for part in distribution.components
-    ):
-        return _of_mixture(distribution, y)
     if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
         return _of_whole_numbers(distribution, y)
-    raise NotApplicableError(
-        "crps judges Normal, Laplace, mixtures of these, and SciPy's distributions of whole numbers; got "
-        f"{_named(distribution)}. {ELSEWHERE}"
-    )
-
-
-def _of_mixture(distribution: Mixture, y: FloatArray) -> FloatArray:
+    parts = distribution.components if isinstance(distribution, Mixture) else (distribution,)
+    weights = distribution.weights.T if isinstance(distribution, Mixture) else np.ones((1, distribution.n))
+    if not all(isinstance(part, (Normal, Laplace)) for part in parts):
+        names = ", ".join(sorted({type(part).__name__ for part in parts}))
+        scipy_name = f" of {distribution.dist.name}" if isinstance(distribution, ScipyDistribution) else ""
+        raise NotApplicableError(
+            "crps judges Normal, Laplace, mixtures of these, and SciPy's distributions of whole numbers; got "
+            f"{f'a Mixture of {names}' if isinstance(distribution, Mixture) else names + scipy_name}. {ELSEWHERE}"
+        )
     score = np.zeros(distribution.n)
-    for k, (component, weight) in enumerate(zip(distribution.components, distribution.weights.T, strict=True)):
-        score += weight * from_point(component, y)
-        score -= 0.5 * weight * weight * between(component, component)
-        for other in range(k):
-            score -= weight * distribution.weights[:, other] * between(component, distribution.components[other])
+    for k, (part, weight) in enumerate(zip(parts, weights, strict=True)):
+        score += weight * (from_point(part, y) - 0.5 * weight * between(part, part))
+        for other, other_weight in zip(parts[:k], weights[:k], strict=True):
+            score -= weight * other_weight * between(part, other)
     return score
 
 
@@ -222,17 +215,7 @@ def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
     return score if fair else np.maximum(score, 0.0)
 
 
-def _named(distribution: Distribution) -> str:
-    if isinstance(distribution, Mixture):
-        return f"a Mixture of {', '.join(sorted({type(part).__name__ for part in distribution.components}))}"
-    return (
-        f"ScipyDistribution of {distribution.dist.name}"
-        if isinstance(distribution, ScipyDistribution)
-        else type(distribution).__name__
-    )
-
-
-def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
+def from_point(distribution: Normal | Laplace, y: FloatArray) -> FloatArray:
     r"""Return E|X - y| of each row.
 
     With d = y - centre: :math:`A(d, \sigma)` for `Normal`, :math:`|d| + b e^{-|d|/b}` for `Laplace`.
@@ -242,13 +225,11 @@ def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
     """
     if isinstance(distribution, Normal):
         return normal_mean(y - distribution.mean, distribution.std)
-    if isinstance(distribution, Laplace):
-        d = np.abs(y - distribution.loc)
-        return np.asarray(d + distribution.scale * _decay(d, distribution.scale))
-    raise _unknown(distribution)
+    d = np.abs(y - distribution.loc)
+    return np.asarray(d + distribution.scale * _decay(d, distribution.scale))
 
 
-def between(first: Distribution, second: Distribution) -> FloatArray:
+def between(first: Normal | Laplace, second: Normal | Laplace) -> FloatArray:
     r"""Return E|X - X'| of two independent distributions, row by row.
 
     With m the difference of the centres: :math:`A(m, \sqrt{s^2 + s'^2})` for two of `Normal` (Grimit et al. 2006),
@@ -263,15 +244,15 @@ def between(first: Distribution, second: Distribution) -> FloatArray:
     >>> between(Laplace(1.0, 2.0), Laplace(1.0, 2.0))
     array([3.])
     """
-    if isinstance(first, Laplace) and isinstance(second, Normal):
-        first, second = second, first
     if isinstance(first, Normal) and isinstance(second, Normal):
         return normal_mean(first.mean - second.mean, np.hypot(first.std, second.std))
     if isinstance(first, Laplace) and isinstance(second, Laplace):
         return _laplace_laplace(np.abs(first.loc - second.loc), first.scale, second.scale)
     if isinstance(first, Normal) and isinstance(second, Laplace):
-        return _normal_laplace(np.abs(first.mean - second.loc), first.std, second.scale)
-    raise _unknown(first if not isinstance(first, (Normal, Laplace)) else second)
+        m, s, b = np.abs(first.mean - second.loc), first.std, second.scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(normal_mean(m, s) + b * normal_exponential(m / b, s / b))
+    return between(second, first)
 
 
 def normal_mean(m: FloatArray, s: FloatArray) -> FloatArray:
@@ -297,18 +278,6 @@ def _laplace_laplace(m: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     return np.asarray(m + np.where(close, limit, quotient))
 
 
-def _normal_laplace(m: FloatArray, s: FloatArray, b: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(normal_mean(m, s) + b * normal_exponential(m / b, s / b))
-
-
 def _decay(d: FloatArray, b: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.exp(-d / b))
-
-
-def _unknown(distribution: Distribution) -> NotApplicableError:
-    return NotApplicableError(
-        f"the expected absolute difference of {type(distribution).__name__} has no closed form here; Normal and "
-        f"Laplace have one"
-    )
