@@ -166,7 +166,7 @@ class TestVerdict:
         audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=99)
         assert audit.verdict.status == "miscalibrated"
         assert audit.verdict.headline.startswith("Some of these predictions")
-        assert "hold 98 % of the outcomes, not 90 % (1,000 rows)" in audit.verdict.sentences[0]
+        assert "cover 98 % of the outcomes, not 90 % (1,000 rows)" in audit.verdict.sentences[0]
         assert values(audit)["coverage"].pvalue > 0.5
 
     def test_groups(self):
@@ -375,7 +375,7 @@ def test_the_verdict_says_which_way(share, words):
 
 
 def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
-    # sets of one label always hold, sets of three hold 80 %
+    # sets of one label always cover, sets of three cover 80 %
     size = np.repeat([1, 3], 1000)
     mask = np.arange(K) < size[:, None]
     y = np.where(np.arange(2000) % 1000 < np.where(size == 1, 1000, 800), 0, 4)
@@ -384,7 +384,7 @@ def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
     assert sizes.columns["size"] == ("0 to 1", "3")
     assert sizes.columns["pvalue"][0] == 1
     assert sizes.columns["pvalue_adjusted"][1] < 1e-6
-    assert "Sets of size 3 hold 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
+    assert "Sets of size 3 cover 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
     assert (
         audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3 (covers 80 %, below 90 %)."
     )

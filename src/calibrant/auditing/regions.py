@@ -42,11 +42,16 @@ NO_WIDTH = "No group of intervals of like width is off by more than chance."
 
 
 def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
-    """Return what there is to say about intervals: their coverage, and whether it changes with their width."""
+    """Audit intervals: their coverage, and whether it changes with their width."""
     found = sized.covered(rows, setting, alternative="two-sided")
     finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
     spread = "mean" if finite.min() == 1 else "median"
     widths = np.ravel(of_rows(width, rows, statistic=spread))
+    share = "share of finite widths" if finite.size == 1 else "finite share"  # not cut where the line is long
+    statistics = {
+        ("width" if spread == "mean" else "width.median", f"{spread} width"): widths,
+        ("width.finite_fraction", share): finite,
+    }
     kernel, missing = kernel_test(rows, setting, finite=finite.min() == 1)
     scored, not_scored = score_levels(interval_score, "interval score", "intervals", rows, setting)
     tables = sized.per_level(
@@ -57,74 +62,64 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     )
     said = words.INTERVALS
     verdict = words.coverage_verdict("intervals", [(found.curve, said)], found.joint, setting, advice=said.advice)
-    verdict = sized.with_sizes(verdict, found, setting, "Intervals of width {size} hold {share}", NO_WIDTH)
+    sentence = "Intervals of width {size} cover {share}"
+    verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_WIDTH)
+    further = (*_by_level(found, "intervals", statistics), *scored, *kernel)
     sections = (
-        sized.coverage_section(
-            found, setting, said, (*_widths(rows, widths, finite, spread), *scored, *kernel), tables
-        ),
+        sized.coverage_section(found, setting, said, further, tables),
         sized.size_section(found, setting, said, "width"),
     )
-    caveats = (
-        *_infinite(finite),
-        *nesting_caveat(rows),
-        *weights_caveat(rows.n, rows.w),
-        *seen_caveat(found.curve, found.tests, setting),
-        *conformal_caveat("intervals", setting),
-        *missing,
-        *not_scored,
-    )
+    caveats = (*_infinite(finite), *_caveats(rows, found, said.things, setting), *missing, *not_scored)
     return Part(sections, verdict, caveats)
 
 
-def _widths(rows: IntervalRows, widths: Any, finite: Any, spread: str) -> list[Measurement]:
-    """Return the width of each level, and which share of them is finite; of many levels they are in a table."""
-    levels = rows.prediction.levels
-    if levels.size > MAX_LEVELS_SHOWN:
-        return []
-    name = "width" if spread == "mean" else "width.median"
-    share = "share of finite widths" if levels.size == 1 else "finite share"  # not cut where the line is long
-    found = [
-        [Measurement(name, f"{spread} width", value) for value in widths.tolist()],
-        [Measurement("width.finite_fraction", share, value) for value in finite.tolist()],
+def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str], Any]) -> list[Measurement]:
+    """Return measurements of each level, given by name, label and values; of many levels they are in a table."""
+    return [
+        at_level(Measurement(name, label, float(values[k])), things, found.table.levels, k)
+        for (name, label), values in statistics.items()
+        for k in sized.places_of(found)
     ]
-    return [at_level(measurement, "intervals", levels, k) for part in found for k, measurement in enumerate(part)]
+
+
+def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, things: str, setting: Setting) -> list[str]:
+    return [
+        *nesting_caveat(rows),
+        *weights_caveat(rows.n, rows.w),
+        *seen_caveat(found.curve, found.tests, setting),
+        *(conformal_caveat(things, setting) if rows.prediction.levels is not None else []),
+    ]
 
 
 def _infinite(finite: Any) -> list[str]:
     if finite.min() == 1:
         return []
     return [
-        f"Up to {percent(1 - finite.min())} of the intervals are infinite, which hold every outcome and say nothing: "
+        f"Up to {percent(1 - finite.min())} of the intervals are infinite, which cover every outcome and say nothing: "
         "the median width is shown, and the coverage of the others is lower."
     ]
 
 
-NO_SIZE = "No size of sets holds less than its level by more than chance."
+NO_SIZE = "No size of sets covers less than its level by more than chance."
 STATISTICS = {
-    "mean": ("width", "mean set size"),
-    "empty_fraction": ("width.empty_fraction", "share of empty sets"),
-    "singleton_fraction": ("width.singleton_fraction", "share of single labels"),
+    ("width", "mean set size"): "mean",
+    ("width.empty_fraction", "share of empty sets"): "empty_fraction",
+    ("width.singleton_fraction", "share of single labels"): "singleton_fraction",
 }
 
 
 def audit_sets(rows: SetRows, setting: Setting) -> Part:
-    """Return what there is to say about sets: their coverage, by size, and by the label that happened.
+    """Audit sets: their coverage, by size, and by the label that happened.
 
-    By size and in groups only too low a coverage counts: a set of labels cannot hold its level exactly, and small sets
-    of easy rows hold more. By label coverage is shown but not judged: sets that are right for every row hold rare
-    labels less often.
+    By size and in groups only too low a coverage counts: the coverage of sets of labels cannot equal its level exactly,
+    and small sets of easy rows cover more. By label coverage is shown but not judged: sets that are right for every row
+    cover rare labels less often.
     """
     found = sized.covered(rows, setting, alternative="less")
     known = rows.prediction.levels is not None
-    sizes = {name: np.ravel(of_rows(width, rows, statistic=name)) for name in STATISTICS}
-    further = [
-        at_level(Measurement(*STATISTICS[name], float(values[k])), "sets", found.table.levels, k)
-        for name, values in sizes.items()
-        for k in sized.places_of(found)
-    ]
-    tables = sized.per_level(
-        found, {STATISTICS[name][1]: values for name, values in sizes.items()}, "Size of the sets of each level", ""
-    )
+    sizes = {names: np.ravel(of_rows(width, rows, statistic=statistic)) for names, statistic in STATISTICS.items()}
+    columns = {label: values for (_, label), values in sizes.items()}
+    tables = sized.per_level(found, columns, "Size of the sets of each level", "")
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
     said = words.SETS
     verdict = (
@@ -132,20 +127,14 @@ def audit_sets(rows: SetRows, setting: Setting) -> Part:
         if known
         else _without_level(found)
     )
-    verdict = sized.with_sizes(verdict, found, setting, "Sets of size {size} hold {share}", NO_SIZE)
+    sentence = "Sets of size {size} cover {share}"
+    verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_SIZE)
     sections = (
-        sized.coverage_section(found, setting, said, (*further, *kernel), tables),
+        sized.coverage_section(found, setting, said, (*_by_level(found, "sets", sizes), *kernel), tables),
         sized.size_section(found, setting, said, "size"),
         _by_label(rows, setting),
     )
-    caveats = (
-        *nesting_caveat(rows),
-        *weights_caveat(rows.n, rows.w),
-        *seen_caveat(found.curve, found.tests, setting),
-        *(conformal_caveat("sets", setting) if known else []),
-        *missing,
-    )
-    return Part(sections, verdict, caveats)
+    return Part(sections, verdict, (*_caveats(rows, found, said.things, setting), *missing))
 
 
 def _without_level(found: sized.Covered) -> Verdict:
@@ -153,8 +142,8 @@ def _without_level(found: sized.Covered) -> Verdict:
         "cannot tell",
         "These sets have no nominal level to compare their coverage with.",
         (
-            f"They hold {percent(float(found.curve.coverage[0]))} of the outcomes. Pass Sets(mask, level) to say how "
-            "many they are to hold.",
+            f"They cover {percent(float(found.curve.coverage[0]))} of the outcomes. Pass Sets(mask, level) to say how "
+            "many they should cover.",
         ),
     )
 
@@ -169,7 +158,7 @@ def _by_label(rows: SetRows, setting: Setting) -> Section:
         "labels",
         "Coverage by the label that happened",
         type(curve)(curve.kind, columns, curve.method, curve.n, curve.details),
-        "Shown, not judged: sets that are right for every row hold rare labels less often than others.",
+        "Shown, not judged: sets that are right for every row cover rare labels less often than others.",
         first="label",
     )
     return Section("labels", "By label", "Which labels do the sets miss?", (), (), (table,))
@@ -186,7 +175,7 @@ def coverage_figure(table: HitTable, setting: Setting) -> Figure:
         "Nominal against observed levels",
         "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; below "
         "it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. The band "
-        "holds for all levels together.",
+        "covers all levels together.",
         coverage_lines(table, setting, simultaneous=True),
     )
 
@@ -287,7 +276,7 @@ def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Sett
 
 
 def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
-    """Return what there is to say about quantiles: how many outcomes lie below each, and between pairs of them."""
+    """Audit quantiles: how many outcomes lie below each, and between pairs of them."""
     levels = Levels.of(HitTable.of(rows), setting)
     parts = _decomposed(rows)
     scored, not_scored = _scored(rows, setting, parts)
@@ -320,7 +309,7 @@ def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
                 "central",
                 "Central intervals between quantiles",
                 levels.central,
-                "Adjusted p-values hold for all of these together (Holm).",
+                "P-values are adjusted for all of these together (Holm).",
             )
         )
     if always or levels.table.levels.size > MAX_LEVELS_SHOWN:
