@@ -1,4 +1,4 @@
-"""Redrawn outcomes as the null: exact against all outcomes, for probabilities, classes and laws."""
+"""Redrawn outcomes as the null: exact against all outcomes, for probabilities, classes and distributions."""
 
 import itertools
 import math
@@ -109,10 +109,10 @@ class TestMedianOfTheLabels:
         P = np.concatenate([np.eye(3), rng.dirichlet(np.ones(3), 12)])
         y = np.array([0, 1, 2, *(rng.choice(3, p=row) for row in P[3:, ::-1])])
         kernel = Exponential(0.3) * Exponential("median", "labels")
-        first = skce_test(y, P, kernel=kernel, resamples=999).pvalue
-        second = cb.consistency_test(y, P, metric=skce, kernel=kernel, resamples=999, rng=1).pvalue
+        first = skce_test(y, P, kernel=kernel, resamples=299).pvalue
+        second = cb.consistency_test(y, P, metric=skce, kernel=kernel, resamples=299, rng=1).pvalue
         assert 0.02 < first < 0.98
-        assert first == pytest.approx(second, abs=5 * math.sqrt(2 * first * (1 - first) / 999))
+        assert first == pytest.approx(second, abs=5 * math.sqrt(2 * first * (1 - first) / 299))
 
 
 class TestResult:
@@ -232,10 +232,11 @@ def test_few_draws_of_distributions():
 class TestLevel:
     """Under calibration p-values are uniform: fixed seeds, five standard deviations."""
 
-    def shares(self, draw, repeats=200, **options):
+    def shares(self, draw, repeats=200, resamples=39, **options):
         rng = np.random.default_rng(7)
-        found = np.array([skce_test(*draw(rng), resamples=39, rng=rng, **options).pvalue for _ in range(repeats)])
-        assert set(np.round(found * 40)) <= set(range(1, 41))
+        calls = (skce_test(*draw(rng), resamples=resamples, rng=rng, **options) for _ in range(repeats))
+        found = np.array([result.pvalue for result in calls])
+        assert set(np.round(found * (resamples + 1))) <= set(range(1, resamples + 2))
         return [(found <= level).mean() for level in (0.1, 0.5)]
 
     def assert_level(self, shares, repeats=200):
@@ -261,7 +262,7 @@ class TestLevel:
             centre = rng.normal(size=12)
             return centre + rng.normal(size=12), Samples(centre[:, None] + rng.normal(size=(12, 4)))
 
-        self.assert_level(self.shares(draw, repeats=100, method="resample"), repeats=100)
+        self.assert_level(self.shares(draw, repeats=60, resamples=19, method="resample"), repeats=60)
 
 
 def test_gross_miscalibration():
@@ -602,7 +603,7 @@ def test_every_size(sums, n, weighted):
     assert_agrees(sums(form, Y, w), form, Y, w)
 
 
-@pytest.mark.parametrize("K", [2, 3, 10, 130, 300])
+@pytest.mark.parametrize("K", [2, 10, 130, 300])
 @pytest.mark.parametrize("target", [False, True])
 def test_any_number_of_classes(sums, K, target):
     form = form_of(140, K, G=target_matrix(K) if target else None)
