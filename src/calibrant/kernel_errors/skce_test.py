@@ -355,9 +355,9 @@ def _bound_test(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions, 
 def _largest(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel) -> float:
     if isinstance(summary, Blocks):
         return largest_h(summary.kernel)
-    if isinstance(summary, Ordered) and not isinstance(kernel, JointKernel):
-        return largest_h(probability_kernel(kernel, 1))
-    return largest_h(kernel if isinstance(summary, Ordered) else completed(kernel_rows_of(summary), kernel))
+    if isinstance(summary, Ordered):
+        return largest_h(kernel if isinstance(kernel, JointKernel) else probability_kernel(kernel, 1))
+    return largest_h(completed(kernel_rows_of(summary), kernel))
 
 
 def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:

@@ -290,9 +290,9 @@ def _criterion(summary: IntervalMoments, options: CriterionOptions) -> float | F
             f"the range of y, by which widths are divided, is {shown(unit)} (from {shown(low)} to {shown(high)}). "
             "Pass normalizer=, in the unit of y"
         )
-    c, level = summary.coverage, summary.levels
+    c, level = summary.means("coverage"), summary.levels
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite r times a vanishing power is settled below
-        r = summary.width / unit
+        r = summary.means("width") / unit
         if options.variant == "jensen":
             values = np.where(np.isinf(r), -np.inf, (1 - r) * np.exp(-eta * (c - level) ** 2))
         else:
@@ -341,17 +341,8 @@ class IntervalMoments(Summary):
         """Number of rows."""
         return self.moments[0].n
 
-    @property
-    def coverage(self) -> FloatArray:
-        """Σwc/Σw at each level."""
-        return self._means("coverage")
-
-    @property
-    def width(self) -> FloatArray:
-        """Mean width at each level, infinite if one is."""
-        return self._means("width")
-
-    def _means(self, what: str) -> FloatArray:
+    def means(self, what: str) -> FloatArray:
+        """Return the mean "coverage" or "width" at each level; a mean width is infinite if one width is."""
         moments = self.moments[0]
         return np.array([moments.mean_of(name) for name in moments.names if name.startswith(what)])
 

@@ -123,7 +123,7 @@ class CoverageHsicOptions:
 
 
 def _hsic(sizes: Sizes, options: CoverageHsicOptions) -> float | FloatArray:
-    _refuse_single_row("coverage_hsic", sizes.n)
+    _check_rows("coverage_hsic", sizes)
     values = []
     for k in range(sizes.L):
         table = sizes.tied(k)
@@ -136,8 +136,8 @@ def _hsic(sizes: Sizes, options: CoverageHsicOptions) -> float | FloatArray:
     return sizes.per_level(values)
 
 
-def _refuse_single_row(verb: str, n: int) -> None:
-    if n < 2:
+def _check_rows(verb: str, sizes: Sizes) -> None:
+    if sizes.n < 2:
         raise NotApplicableError(f"{verb} compares rows; got one row, at least two are needed")
 
 
@@ -218,7 +218,7 @@ class HsicTestOptions:
 
 
 def _permutation_test(sizes: Sizes, options: HsicTestOptions) -> TestResult:
-    _refuse_single_row("coverage_hsic_test", sizes.n)
+    _check_rows("coverage_hsic_test", sizes)
     check_one_level("coverage_hsic_test", sizes.L)
     B = options.resamples
     T, replicates = hsic_permutations(sizes, 0, resamples=B, rng=options.rng)
@@ -277,8 +277,6 @@ def _permuted(count: NDArray[np.int64], hits: int, B: int, rng: np.random.Genera
     if n >= ROWS_PER_SIZE * count.size:
         return rng.multivariate_hypergeometric(count, hits, size=B, method="marginals")
     covered = rng.permuted(np.broadcast_to(np.arange(n) < hits, (B, n)), axis=1)
-    if count.size == n:
-        return covered
     return np.asarray(np.add.reduceat(covered, np.cumsum(count) - count, axis=1, dtype=np.int64))
 
 
@@ -310,26 +308,12 @@ MAX_SORTED_PAIRS = 1 << 12  # of few rows; of many rows twice their number
 def pair_median(x: FloatArray, count: CountArray) -> float | None:
     """Return the median of |x_i - x_j| over all pairs of rows; if it is 0, the median of the positive differences.
 
-    Parameters
-    ----------
-    x
-        Different finite values in ascending order.
-    count
-        How many rows have each.
+    `x` are different finite values in ascending order, `count` says how many rows have each. With an even number of
+    differences it is the mean of the two in the middle; None if no two values differ.
 
-    Returns
-    -------
-    float or None
-        With an even number of differences the mean of the two in the middle; None if no two values differ.
-
-    Notes
-    -----
     For one row the differences ascend with the other row, so one search per row counts those up to a value. The range
     of values that contains the middle is halved until the pairs in it are few enough to be sorted: O(n log² n).
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> pair_median(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]))  # 1, 2, 3
     2.0
     >>> pair_median(np.array([1.0, 3.0, 6.0]), np.array([6, 1, 1]))  # 15 zeros, six 2, one 3, six 5
@@ -340,17 +324,12 @@ def pair_median(x: FloatArray, count: CountArray) -> float | None:
     n = int(count.sum())
     tied = int((count * (count - 1) // 2).sum())
     pairs = n * (n - 1) // 2
-    low, high = _middle(pairs)
+    low, high = (pairs - 1) // 2, pairs // 2  # ranks of the one or two values in the middle, from 0 on
     if high < tied:  # the median is 0
-        low, high = (rank + tied for rank in _middle(pairs - tied))
+        low, high = tied + (pairs - tied - 1) // 2, tied + (pairs - tied) // 2
     first, second = _at_ranks(x, count, max(low - tied, 0), high - tied)
     first = first if low >= tied else 0.0
     return first + (second - first) / 2
-
-
-def _middle(total: int) -> tuple[int, int]:
-    """Return the ranks of the one or two values in the middle, from 0 on."""
-    return (total - 1) // 2, total // 2
 
 
 def _at_ranks(x: FloatArray, count: CountArray, low: int, high: int) -> tuple[float, float]:

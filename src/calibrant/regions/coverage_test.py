@@ -28,8 +28,8 @@ from calibrant.regions.hits import (
     RowGroups,
     check_one_level,
     check_testable,
-    first_not_nested,
     hits_of,
+    not_nested,
 )
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -387,8 +387,9 @@ class MultinomialOptions:
 
 
 def _hits_of_nested_levels(rows: CoveredRows, options: MultinomialOptions) -> HitTable:
-    row = first_not_nested(rows)
-    if row is not None:
+    bad = not_nested(rows)
+    if bad.any():
+        row = int(np.argmax(bad))
         raise InputError(
             "multinomial_coverage_test counts rows between nested levels; "
             "{row} is not nested: its prediction at a lower level reaches beyond that at a higher one",

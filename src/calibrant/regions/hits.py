@@ -23,21 +23,15 @@ RowGroups: TypeAlias = ArrayLike | Labels
 """Labels of rows, one per row."""
 
 
-def first_not_nested(rows: CoveredRows) -> int | None:
-    """Return the first row that is not nested.
+def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
+    """Tell in which rows the prediction at some level does not lie within that at the next higher level.
 
     >>> from calibrant.inputs.intervals import Intervals
     >>> from calibrant.inputs.rows import read_regions
     >>> both = Intervals([[0.0, -1.0], [0.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
-    >>> first_not_nested(read_regions([0.0, 0.0], both))
-    1
+    >>> not_nested(read_regions([0.0, 0.0], both))
+    array([False,  True])
     """
-    bad = not_nested(rows)
-    return int(np.argmax(bad)) if bad.any() else None
-
-
-def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
-    """Tell in which rows the prediction at some level does not lie within that at the next higher level."""
     levels = rows.prediction.levels
     bad = np.zeros(rows.n, dtype=bool)
     if isinstance(rows, QuantileRows) or levels is None:
@@ -102,6 +96,7 @@ class HitTable(Summary):
         L = covered.shape[1]
         groups = (ALL,) if labels is None else labels.values
         G = len(groups)
+        below = rows.y[:, None] < rows.prediction.values if isinstance(rows, QuantileRows) else None
 
         def total(values: NDArray[Any]) -> NDArray[Any]:
             """Return the sum over each group, (G,)."""
@@ -110,10 +105,9 @@ class HitTable(Summary):
         def sums(k: int) -> list[NDArray[Any]]:
             """Return the columns named by SUMS of level number k."""
             hit = w * covered[:, k]
-            quantiles = isinstance(rows, QuantileRows)
-            below = total(w * (rows.y < rows.prediction.values[:, k])) if quantiles else np.full(G, np.nan)
+            under = np.full(G, np.nan) if below is None else total(w * below[:, k])
             count, hits = (total(column).astype(np.int64) for column in (np.ones(rows.n), covered[:, k]))
-            return [count, total(w), total(w * w), hits, total(hit), total(w * hit), below]
+            return [count, total(w), total(w * w), hits, total(hit), total(w * hit), under]
 
         return cls(
             type(prediction).__name__,
@@ -122,7 +116,7 @@ class HitTable(Summary):
             rows.n,
             float(w.sum()),
             float(w.max()),
-            first_not_nested(rows) is None,
+            not not_nested(rows).any(),
             labels is not None,
             tuple(group for group in groups for _ in range(L)),
             np.tile(np.arange(L, dtype=np.int64), G),
@@ -161,6 +155,7 @@ class HitTable(Summary):
                 column[[place[g] + k for g, k in zip(table.group, table.level.tolist(), strict=True)]] += part
             return column
 
+        sums: dict[str, Any] = {name: total(getattr(self, name), getattr(other, name)) for name in SUMS}
         return replace(
             self,
             rows=self.rows + other.rows,
@@ -169,7 +164,7 @@ class HitTable(Summary):
             nested=self.nested and other.nested,
             group=tuple(group for group in groups for _ in range(L)),
             level=np.tile(np.arange(L, dtype=np.int64), len(groups)),
-            **{name: total(getattr(self, name), getattr(other, name)) for name in SUMS},
+            **sums,
         )
 
     @property

@@ -286,24 +286,13 @@ class SizeGroups(NamedTuple):
 
 
 def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: SizeBins, empty: EmptySets) -> SizeGroups:
-    """Put sizes into groups; rows of one size stay together.
+    """Put different sizes, in ascending order, into groups; rows of one size stay together.
 
-    Parameters
-    ----------
-    size, weight
-        Different sizes in ascending order, and the weight of the rows of each.
-    K
-        Number of labels, 0 for intervals.
-    bins
-        A whole number m: at most m groups of equal weight; group k ends at the first size up to which the rows weigh
-        k/m of all. A list of ranges (low, high), bounds included: these groups, and sizes outside belong to none. None:
-        three groups of equal weight for intervals, one per possible size for sets.
-    empty
-        "merge" takes empty sets and sets of one label together, "own" does not; ranges are taken as given.
+    `weight` is that of the rows of each size, K the number of labels, 0 for intervals. `bins` is a whole number m, for
+    at most m groups of equal weight: group k ends at the first size up to which the rows weigh k/m of all; or ranges
+    (low, high), bounds included, and sizes outside belong to none; or None for three groups of intervals, and one group
+    for each possible size of a set. `empty="merge"` takes empty sets and sets of one label together.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> found = size_groups(np.array([1.0, 2.0, 5.0]), np.array([3, 1, 2]), K=0, bins=2, empty="merge")
     >>> found.low, found.high, found.sums(np.array([3, 1, 2]))
     (array([1., 2.]), array([1., 5.]), array([3, 3]))

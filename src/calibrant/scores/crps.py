@@ -146,7 +146,8 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
         return _of_whole_numbers(distribution, y)
     parts = distribution.components if isinstance(distribution, Mixture) else (distribution,)
     weights = distribution.weights.T if isinstance(distribution, Mixture) else np.ones((1, distribution.n))
-    if not all(isinstance(part, (Normal, Laplace)) for part in parts):
+    judged = [part for part in parts if isinstance(part, (Normal, Laplace))]
+    if len(judged) < len(parts):
         names = ", ".join(sorted({type(part).__name__ for part in parts}))
         scipy_name = f" of {distribution.dist.name}" if isinstance(distribution, ScipyDistribution) else ""
         raise NotApplicableError(
@@ -154,9 +155,9 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
             f"{f'a Mixture of {names}' if isinstance(distribution, Mixture) else names + scipy_name}. {ELSEWHERE}"
         )
     score = np.zeros(distribution.n)
-    for k, (part, weight) in enumerate(zip(parts, weights, strict=True)):
+    for k, (part, weight) in enumerate(zip(judged, weights, strict=True)):
         score += weight * (from_point(part, y) - 0.5 * weight * between(part, part))
-        for other, other_weight in zip(parts[:k], weights[:k], strict=True):
+        for other, other_weight in zip(judged[:k], weights[:k], strict=True):
             score -= weight * other_weight * between(part, other)
     return score
 

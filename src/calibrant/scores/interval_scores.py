@@ -90,12 +90,12 @@ class IntervalScoreOptions:
 
 
 def _interval_terms(rows: IntervalRows, options: IntervalScoreOptions) -> list[Terms]:
-    width, below, above = (float(options.part in ("total", part)) for part in get_args(Part)[1:])
-    lower, upper = rows.prediction.lower, rows.prediction.upper
+    width, below, above = (np.array([float(options.part in ("total", part))]) for part in get_args(Part)[1:])
     found = []
     for k, level in enumerate(rows.prediction.levels):
-        factors = (np.array([factor]) for factor in (width, below * 2 / (1 - level), above * 2 / (1 - level)))
-        found.append(Terms(lower[:, k : k + 1], upper[:, k : k + 1], *factors))
+        lower, upper = rows.prediction.lower[:, k : k + 1], rows.prediction.upper[:, k : k + 1]
+        cost = 2 / (1 - level)
+        found.append(Terms(lower, upper, width, below * cost, above * cost))
     return found
 
 
