@@ -390,7 +390,7 @@ def test_whole_computation(name, w):
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
     expected = bootstrapped(summary, Exponential(0.3), 50, chance())
-    monkeypatch.setattr(skce_bootstrap, "BOOTSTRAP_NUMBERS_AT_ONCE", 7 * BOOTSTRAPPED_ROWS)
+    monkeypatch.setattr(skce_bootstrap, "MAX_BOOTSTRAP_NUMBERS", 7 * BOOTSTRAPPED_ROWS)
     assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 
@@ -670,5 +670,3 @@ def test_the_mean_over_outcomes_drawn_from_the_predictions_is_zero(sums):
     Y = (u[:, :, None] >= np.cumsum(form.P, axis=1)[None, :, :2]).sum(axis=2)
     T = sums(form, Y, unit_weights(30))
     assert abs(T.mean()) < 5 * T.std() / np.sqrt(B)
-
-

@@ -47,7 +47,7 @@ MAX_DECOMPOSED = 4_000_000  # rows times levels at which a distribution is evalu
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 COORDINATE = words.INTERVALS._replace(
-    holds="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
+    sentence="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
     lines="coordinates and levels",
 )
 

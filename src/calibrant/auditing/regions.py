@@ -1,4 +1,4 @@
-"""Audit of prediction intervals."""
+"""Audit of prediction intervals, sets and quantiles."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
         "Width and score of each level",
         "The interval score is the width plus a penalty for what lies outside; lower is better.",
     )
-    said = words.INTERVALS
-    verdict = words.coverage_verdict("intervals", [(found.curve, said)], found.joint, setting, advice=said.advice)
+    wording = words.INTERVALS
+    verdict = words.coverage_verdict("intervals", [(found.curve, wording)], found.joint, setting, advice=wording.advice)
     sentence = "Intervals of width {size} cover {share}"
     verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_WIDTH)
     further = (*_by_level(found, "intervals", statistics), *scored, *kernel)
     sections = (
-        sized.coverage_section(found, setting, said, further, tables),
-        sized.size_section(found, setting, said, "width"),
+        sized.coverage_section(found, setting, wording, further, tables),
+        sized.size_section(found, setting, wording, "width"),
     )
-    caveats = (*_infinite(finite), *_caveats(rows, found, said.things, setting), *missing, *not_scored)
+    caveats = (*_infinite(finite), *_caveats(rows, found, wording.things, setting), *missing, *not_scored)
     return Part(sections, verdict, caveats)
 
 
@@ -121,20 +121,20 @@ def audit_sets(rows: SetRows, setting: Setting) -> Part:
     columns = {label: values for (_, label), values in sizes.items()}
     tables = sized.per_level(found, columns, "Size of the sets of each level", "")
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
-    said = words.SETS
+    wording = words.SETS
     verdict = (
-        words.coverage_verdict("sets", [(found.curve, said)], found.joint, setting, advice=said.advice)
+        words.coverage_verdict("sets", [(found.curve, wording)], found.joint, setting, advice=wording.advice)
         if known
         else _without_level(found)
     )
     sentence = "Sets of size {size} cover {share}"
     verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_SIZE)
     sections = (
-        sized.coverage_section(found, setting, said, (*_by_level(found, "sets", sizes), *kernel), tables),
-        sized.size_section(found, setting, said, "size"),
+        sized.coverage_section(found, setting, wording, (*_by_level(found, "sets", sizes), *kernel), tables),
+        sized.size_section(found, setting, wording, "size"),
         _by_label(rows, setting),
     )
-    return Part(sections, verdict, (*_caveats(rows, found, said.things, setting), *missing))
+    return Part(sections, verdict, (*_caveats(rows, found, wording.things, setting), *missing))
 
 
 def _without_level(found: sized.Covered) -> Verdict:
@@ -164,8 +164,8 @@ def _by_label(rows: SetRows, setting: Setting) -> Section:
     return Section("labels", "By label", "Which labels do the sets miss?", (), (), (table,))
 
 
-DRAWN_ROWS, DRAWN_POINTS, DRAWN_LEVELS = 20_000, 200, 5
-FEWEST_CELLS = 5  # levels from which a histogram of the transform shows a shape
+MAX_DRAWN_ROWS, MAX_DRAWN_POINTS, MAX_DRAWN_LEVELS = 20_000, 200, 5
+MIN_PIT_LEVELS = 5  # from which a histogram of the transform shows a shape
 
 
 def coverage_figure(table: HitTable, setting: Setting) -> Figure:
@@ -182,7 +182,7 @@ def coverage_figure(table: HitTable, setting: Setting) -> Figure:
 
 def pit_figure(rows: Any) -> tuple[Figure, ...]:
     """Return the histogram of the probability integral transform."""
-    if isinstance(rows, QuantileRows) and rows.prediction.levels.size < FEWEST_CELLS:
+    if isinstance(rows, QuantileRows) and rows.prediction.levels.size < MIN_PIT_LEVELS:
         return ()
     return (
         Figure(
@@ -197,12 +197,12 @@ def pit_figure(rows: Any) -> tuple[Figure, ...]:
 
 
 def reliability_figure(rows: QuantileRows, setting: Setting) -> tuple[Figure, ...]:
-    """Return the picture of recalibrated quantiles, of at most so many rows, levels and points as can be seen."""
+    """Return the picture of recalibrated quantiles, with no more rows, levels and points than can be seen."""
     if not np.isfinite(rows.prediction.values).all():
         return ()
     few = rows
-    if rows.n > DRAWN_ROWS:
-        few = rows.take(np.sort(setting.rng.choice(rows.n, DRAWN_ROWS, replace=False)))
+    if rows.n > MAX_DRAWN_ROWS:
+        few = rows.take(np.sort(setting.rng.choice(rows.n, MAX_DRAWN_ROWS, replace=False)))
     curve: Curve = of_rows(reliability_curve, few)
     chosen = rows.prediction.levels[spread_places(rows.prediction.levels)]
     kept = [_spread(np.flatnonzero(curve.level == level)) for level in chosen.tolist()]
@@ -219,15 +219,15 @@ def reliability_figure(rows: QuantileRows, setting: Setting) -> tuple[Figure, ..
 
 
 def _spread(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    return places[np.unique(np.linspace(0, places.size - 1, DRAWN_POINTS).round().astype(np.intp))]
+    return places[np.unique(np.linspace(0, places.size - 1, MAX_DRAWN_POINTS).round().astype(np.intp))]
 
 
 def spread_places(levels: Sequence[float] | NDArray[Any]) -> NDArray[np.intp]:
     """Return the places of at most five levels, the outer ones among them."""
-    return np.unique(np.linspace(0, len(levels) - 1, DRAWN_LEVELS).round().astype(np.intp))
+    return np.unique(np.linspace(0, len(levels) - 1, MAX_DRAWN_LEVELS).round().astype(np.intp))
 
 
-DECOMPOSED = 4_000_000  # rows, over all levels
+MAX_DECOMPOSED_ROWS = 4_000_000  # over all levels
 WIS = "weighted interval score"
 
 
@@ -327,7 +327,7 @@ def few_levels(table: HitTable, places: NDArray[np.intp], setting: Setting) -> C
 
 def _decomposed(rows: QuantileRows) -> QuantileDecomposition | None:
     values = rows.prediction.values
-    if values.size > DECOMPOSED or not np.isfinite(values).all():
+    if values.size > MAX_DECOMPOSED_ROWS or not np.isfinite(values).all():
         return None
     parts: QuantileDecomposition = of_rows(decompose, rows)
     return parts

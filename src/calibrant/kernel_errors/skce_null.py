@@ -45,8 +45,8 @@ from calibrant.progress import steps
 LabelArray = NDArray[np.integer[Any]]
 
 LABEL_REDRAWN_PAIRS = "summing pairs of rows for redrawn outcomes"
-BOOTSTRAP_NUMBERS_AT_ONCE = 1 << 21
-ROWS_AT_ONCE = 1024
+MAX_BOOTSTRAP_NUMBERS = 1 << 21
+MAX_ROWS_AT_ONCE = 1024
 PRODUCT_GAIN = 8  # so many multiplications of a large product take the time of one term of a tile
 LABEL_REDRAWN_OUTCOMES = "redrawing outcomes for skce_test"
 
@@ -121,7 +121,7 @@ def redrawn_sums(form: VectorForm, Y: LabelArray, w: FloatArray) -> FloatArray:
     if form.G is not None:
         U = U @ form.G
     linear = np.zeros(len(Y))
-    for part in chunks(form.n, ROWS_AT_ONCE):
+    for part in chunks(form.n, MAX_ROWS_AT_ONCE):
         weighted = U[part] * w[part, None]
         linear += weighted[np.arange(len(weighted)), Y[:, part]].sum(axis=1)
     return np.asarray(2 * same - 2 * linear + (x * U).sum())
@@ -268,7 +268,7 @@ def _on_line(form: LineForm, B: int, rng: np.random.Generator) -> tuple[float, F
     diagonal = form.diagonal()
     T = (rows.sum() - diagonal.sum()) / (n - 1)
     pieces = []
-    for start, stop in steps(B, size=max(1, BOOTSTRAP_NUMBERS_AT_ONCE // n), label="bootstrap of skce_test"):
+    for start, stop in steps(B, size=max(1, MAX_BOOTSTRAP_NUMBERS // n), label="bootstrap of skce_test"):
         C = multinomial_counts(n, stop - start, rng).astype(np.float64)
         pieces.append(replicates_of(C, form.factor * kernel_sum(x, C * e, form.kernel), rows, diagonal))
     return float(T), np.concatenate(pieces)

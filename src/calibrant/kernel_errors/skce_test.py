@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -43,11 +43,11 @@ from calibrant.kernels.kernel_rows import KernelRows
 Method = Literal["resample", "bootstrap", "block", "bound"]
 
 MIN_BLOCKS = 10
-BLOCK_VARIANCE, BOOTSTRAP_VARIANCE = 8.0, 20.0
-BOOTSTRAP_ROWS = 64  # of distributions: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
+MIN_BLOCK_VARIANCE, MIN_BOOTSTRAP_VARIANCE = 8.0, 20.0  # of all outcomes, expected under calibration
+MIN_BOOTSTRAP_ROWS = 64  # of distributions: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
 RELATIVE_ROUNDING = 1e-12
 CONFIDENCE = 0.95  # of the lower confidence bound that a block test reports
-LARGEST_BLOCK, PAIRS = 50, 10_000_000  # of the blocks of an audit: rows, and rows times block size
+MAX_AUDIT_BLOCK, MAX_AUDIT_PAIRS = 50, 10_000_000  # of the blocks of an audit: rows, and rows times block size
 REDRAWN_BINARY_ROWS, REDRAWN_CLASS_ROWS = 100_000, 4_000  # up to which an audit redraws outcomes
 
 
@@ -169,14 +169,14 @@ def _summarise(rows: KernelRows, options: SkceTestOptions) -> Summary:
     """Return the blocks for a block test, else what `skce` reads."""
     method = options.method or _default_method(rows)
     _check_belongs(method, options.blocksize)
-    blocksize = 2 if method == "block" and options.blocksize is None else options.blocksize
-    same = options.kernel, options.unbiased, blocksize, options.shuffle, options.draws, options.rng
-    return summarise_error(rows, SkceOptions(*same))
+    if method == "block" and options.blocksize is None:
+        options = replace(options, blocksize=2)
+    return summarise_error(rows, options)
 
 
 def _default_method(rows: KernelRows) -> Method:
     """Return redraws where they are exact and quick, else the bootstrap."""
-    many_distributions = isinstance(rows, DistributionRows) and rows.n >= BOOTSTRAP_ROWS
+    many_distributions = isinstance(rows, DistributionRows) and rows.n >= MIN_BOOTSTRAP_ROWS
     return "bootstrap" if isinstance(rows, RegionRows) or many_distributions else "resample"
 
 
@@ -215,7 +215,11 @@ def _audit_options(rows: KernelRows) -> Mapping[str, Any]:
 
 def in_blocks(n: int) -> dict[str, Any]:
     """Return the options of a block test of n rows in an audit."""
-    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // MIN_BLOCKS))}
+    return {
+        "method": "block",
+        "shuffle": True,
+        "blocksize": max(2, min(MAX_AUDIT_BLOCK, MAX_AUDIT_PAIRS // n, n // MIN_BLOCKS)),
+    }
 
 
 SKCE_TEST = enter(
@@ -274,13 +278,13 @@ def _variance(summary: Ordered | KeptRows) -> tuple[float, float]:
 
 def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
     if _holds(summary, DistributionRows):
-        if summary.n < BOOTSTRAP_ROWS:
+        if summary.n < MIN_BOOTSTRAP_ROWS:
             raise NotApplicableError(
-                f'method="bootstrap" holds its level from {BOOTSTRAP_ROWS} rows on; got {summary.n}. '
+                f'method="bootstrap" holds its level from {MIN_BOOTSTRAP_ROWS} rows on; got {summary.n}. '
                 'Use method="resample"'
             )
     else:
-        _check_variance("bootstrap", BOOTSTRAP_VARIANCE, variance, summary)
+        _check_variance("bootstrap", MIN_BOOTSTRAP_VARIANCE, variance, summary)
 
 
 def _block_test(summary: Summary) -> TestResult:
@@ -298,7 +302,7 @@ def _block_test(summary: Summary) -> TestResult:
         )
     variance = summary.variance / summary.heaviest**2
     if not _holds(summary, DistributionRows):
-        _check_variance("block", BLOCK_VARIANCE, variance, summary)
+        _check_variance("block", MIN_BLOCK_VARIANCE, variance, summary)
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
@@ -384,6 +388,6 @@ def _instead(summary: Summary) -> str:
 def _check_variance(method: str, limit: float, variance: float, summary: Summary) -> None:
     if variance < limit:
         raise NotApplicableError(
-            f"method={method!r} keeps its level if the outcome variance expected under calibration is at least "
+            f"method={method!r} holds its level if the outcome variance expected under calibration is at least "
             f"{limit:g}; it is {variance:.3g}. Use {_instead(summary)}"
         )

@@ -183,17 +183,17 @@ def covered(rows: SizedRows, setting: Setting, *, alternative: Alternative) -> C
     return Covered(table, sizes, coverage_lines(table, setting), _shortened(by_size), joint_test(table, setting))
 
 
-def coverage_section(found: Covered, setting: Setting, said: words.Words, further: Any, tables: Any) -> Section:
+def coverage_section(found: Covered, setting: Setting, wording: words.Words, further: Any, tables: Any) -> Section:
     """Return the section on the coverage of all rows."""
-    things = said.things
+    things = wording.things
     band = coverage_lines(found.table, setting, simultaneous=True)
     lines = line_table("levels", "Coverage of each level", found.curve, "P-values are adjusted for all levels (Holm).")
     figure = Figure(
         "coverage",
         "Nominal against observed coverage",
-        f"On the dashed line the {things} have the stated coverage; below it they are "
-        f"{said.too_low.removeprefix('they are ')}, above it {said.too_high.removeprefix('they are ')}. The lines or "
-        "the band around the dots cover all levels together.",
+        f"On the dashed line the {things} have the stated coverage; below it {wording.too_low}, above it "
+        f"{wording.too_high.removeprefix('they are ')}. The lines or the band around the dots cover all levels "
+        "together.",
         band,
     )
     return Section(
@@ -210,10 +210,10 @@ def coverage_section(found: Covered, setting: Setting, said: words.Words, furthe
     )
 
 
-def size_section(found: Covered, setting: Setting, said: words.Words, size: str) -> Section:
+def size_section(found: Covered, setting: Setting, wording: words.Words, size: str) -> Section:
     """Return the section on coverage by size."""
     measurements = tuple(
-        at_level(measurement, said.things, found.table.levels, k)
+        at_level(measurement, wording.things, found.table.levels, k)
         for k in places_of(found)
         for measurement in _size_measurements(_one(found.sizes, k), setting, size, MAX_PERMUTED_ROWS // found.sizes.L)
     )
@@ -221,7 +221,7 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
         "sizes",
         f"Coverage by {size}",
         found.by_size,
-        f"Rows with {said.things} of about the same {size}; p-values are adjusted for all lines together (Holm)."
+        f"Rows with {wording.things} of about the same {size}; p-values are adjusted for all lines together (Holm)."
         + (ONLY_LOW if found.sizes.K else ""),
         first=size,
     )
@@ -229,7 +229,7 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     figure = Figure(
         "sizes",
         f"Coverage by {size}{level}",
-        f"Each line is for rows with {said.things} of about the same {size}. A level outside its line is missed by "
+        f"Each line is for rows with {wording.things} of about the same {size}. A level outside its line is missed by "
         "more than chance, if this line is looked at alone.",
         shown,
     )
@@ -237,7 +237,7 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     return Section(
         "sizes",
         f"By {size}",
-        f"Is coverage the same for rows with {said.things} of small and of large {size}?",
+        f"Is coverage the same for rows with {wording.things} of small and of large {size}?",
         measurements,
         (figure,) if several else (),
         (table,),

@@ -247,8 +247,8 @@ def coverage_width_criterion(
 
     Notes
     -----
-    Prefer `interval_score`, which is a proper score. This criterion is not: a forecaster can gain by reporting other
-    intervals than the ones that he believes in. Its value depends on `eta`, and by default on the two most extreme
+    Prefer `interval_score`, which is a proper score. This criterion is not: a forecaster can gain by reporting
+    intervals other than those believed to be right. Its value depends on `eta`, and by default on the two most extreme
     outcomes. With r > 1 ``"jensen"`` is negative, and a larger `eta` then raises it.
 
     Examples

@@ -27,7 +27,7 @@ from calibrant.regions.hits import check_one_level
 from calibrant.regions.sizes import SizeColumns, Sizes, sizes_of
 
 MAX_PERMUTED_ROWS = 1 << 22  # in memory at once
-ROWS_PER_SIZE = 8  # from which counts are drawn instead of rows
+MIN_ROWS_PER_SIZE = 8  # from which counts are drawn instead of rows
 
 LineKernel = Literal["gaussian", "exponential"]
 
@@ -252,7 +252,7 @@ def hsic_permutations(sizes: Sizes, k: int, *, resamples: int, rng: Rng) -> tupl
     Under independence of width and coverage all of them have the same distribution. Unequal weights are refused:
     permuted rows must be exchangeable.
     """
-    B, chance = resamples, generator(rng)
+    B, generated = resamples, generator(rng)
     if not sizes.parts[k].has_equal_weights:
         raise NotApplicableError(
             "permuted rows must be exchangeable, and rows of unequal weight are not; leave weights out"
@@ -267,14 +267,14 @@ def hsic_permutations(sizes: Sizes, k: int, *, resamples: int, rng: Rng) -> tupl
 
     replicates = np.empty(B)
     for start, stop in steps(B, size=max(1, MAX_PERMUTED_ROWS // n), label="permuting covered rows"):
-        replicates[start:stop] = value(_permuted(table.rows, H, stop - start, chance))
+        replicates[start:stop] = value(_permuted(table.rows, H, stop - start, generated))
     return float(value(table.hits[None, :])[0]), replicates
 
 
 def _permuted(count: NDArray[np.int64], hits: int, B: int, rng: np.random.Generator) -> NDArray[Any]:
     """Return how many rows of each size are covered if the covered ones are drawn without replacement, (B, sizes)."""
     n = int(count.sum())
-    if n >= ROWS_PER_SIZE * count.size:
+    if n >= MIN_ROWS_PER_SIZE * count.size:
         return rng.multivariate_hypergeometric(count, hits, size=B, method="marginals")
     covered = rng.permuted(np.broadcast_to(np.arange(n) < hits, (B, n)), axis=1)
     return np.asarray(np.add.reduceat(covered, np.cumsum(count) - count, axis=1, dtype=np.int64))

@@ -373,15 +373,14 @@ def multinomial_coverage_test(
 
 
 @dataclass(frozen=True)
-class MultinomialOptions:
+class MultinomialOptions(KupiecOptions):
     """The options of `multinomial_coverage_test`."""
 
-    null: Null
     resamples: int
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("null", self.null, "exact", "asymptotic")
+        super().__post_init__()
         check_count("resamples", self.resamples)
         generator(self.rng)
 

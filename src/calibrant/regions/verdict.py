@@ -157,10 +157,10 @@ Line = dict[str, Any]
 
 
 class Words(NamedTuple):
-    """The words for a kind of prediction; `holds` is a sentence with places for level, share and interval."""
+    """The words for a kind of prediction; `sentence` has places for level, share and interval."""
 
     things: str
-    holds: str
+    sentence: str
     too_low: str  # what too low a coverage means
     too_high: str
     advice: str
@@ -177,12 +177,12 @@ INTERVALS = Words(
 )
 SETS = INTERVALS._replace(
     things="sets",
-    holds="The {level} sets cover {share} of the outcomes ({confidence})",
+    sentence="The {level} sets cover {share} of the outcomes ({confidence})",
     too_low="they are too small",
     too_high="they are larger than they need to be",
     advice="Conformal prediction on held-out rows corrects the coverage; coverage alone does not make sets good.",
 )
-CENTRAL = INTERVALS._replace(holds="The central {level} intervals cover {share} of the outcomes ({confidence})")
+CENTRAL = INTERVALS._replace(sentence="The central {level} intervals cover {share} of the outcomes ({confidence})")
 QUANTILES = Words(
     "quantiles",
     "{share} of the outcomes do not exceed the {level} quantile ({confidence})",
@@ -287,8 +287,8 @@ def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Settin
     if not off:
         return replace(verdict, sentences=(*verdict.sentences, none))
     if verdict.status == "miscalibrated":
-        held = dict(zip(overall.nominal.tolist(), overall.coverage.tolist(), strict=True))
-        off = [line for line in off if not line["lower"] <= held[line["nominal"]] <= line["upper"]]
+        covered = dict(zip(overall.nominal.tolist(), overall.coverage.tolist(), strict=True))
+        off = [line for line in off if not line["lower"] <= covered[line["nominal"]] <= line["upper"]]
         return replace(verdict, sentences=(*verdict.sentences, *(_of_size(_worst(off), sentence) if off else ())))
     p = min(1.0, setting.families * _worst(off)["pvalue_holm"])
     headline = f"Some of these predictions are not calibrated ({pvalue_words(p)})."
@@ -297,8 +297,8 @@ def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Settin
 
 def _of_size(line: Line, sentence: str) -> tuple[str]:
     (share,) = shares_apart(line["nominal"], line["coverage"])
-    said = sentence.format(size=line["group"], share=share)
-    return (f"{said} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
+    start = sentence.format(size=line["group"], share=share)
+    return (f"{start} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
 
 
 def how_off(line: Line, words: Words) -> str:
@@ -324,12 +324,12 @@ def _off(judged: list[tuple[Curve, Words]], tests: int, setting: Setting) -> lis
         if not off or (found and any(low) and not all(low)):
             continue
         meaning = words.too_low if _worst(off)["coverage"] < _worst(off)["nominal"] else words.too_high
-        said = [f"{_said(_worst(off), words, setting)}: {meaning}."]
+        sentences = [f"{_sentence(_worst(off), words, setting)}: {meaning}."]
         if len(off) > 1 and not found:
             ways = [way.split(" ", 2)[2] for way in (words.too_low, words.too_high)]
             which = f"all {ways[0]}" if all(low) else f"some {ways[0]}" if any(low) else f"all {ways[1]}"
-            said.append(f"{len(off):,} of {len(lines):,} {words.lines} are off by more than chance, {which}.")
-        found += said
+            sentences.append(f"{len(off):,} of {len(lines):,} {words.lines} are off by more than chance, {which}.")
+        found += sentences
     return found
 
 
@@ -340,14 +340,14 @@ def _worst(lines: list[Line]) -> Line:
 def _worst_sentence(curve: Curve, words: Words, setting: Setting) -> list[str]:
     lines = lines_of(curve)
     worst = max(lines, key=lambda line: abs(line["coverage"] - line["nominal"]))
-    return [f"{_said(worst, words, setting)}{', the largest gap of all levels' if len(lines) > 1 else ''}."]
+    return [f"{_sentence(worst, words, setting)}{', the largest gap of all levels' if len(lines) > 1 else ''}."]
 
 
-def _said(line: Line, words: Words, setting: Setting) -> str:
+def _sentence(line: Line, words: Words, setting: Setting) -> str:
     share, low, high = shares_apart(line["nominal"], line["coverage"], line["lower"], line["upper"])
     confidence = f"{percent(setting.level)} confidence: {low} to {high}"
     level = level_words(line["nominal"])
-    return words.holds.format(level=level, share=share, confidence=confidence, group=line["group"])
+    return words.sentence.format(level=level, share=share, confidence=confidence, group=line["group"])
 
 
 def level_words(level: float) -> str:

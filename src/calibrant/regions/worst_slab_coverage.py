@@ -137,20 +137,20 @@ def worst_slabs(
             f"worst_slab_coverage draws {what} at random; pass rng=0, or any other whole number or Generator, to "
             "make the value reproducible"
         )
-    chance = generator(0 if rng is None else rng)  # without rng nothing is drawn
-    # The order of the rows must not matter, so rows and directions are drawn for rows in an order of their own.
+    random = generator(0 if rng is None else rng)  # without rng nothing is drawn
+    # The order of the rows must not matter, so rows and directions are drawn for rows sorted by their values.
     order = np.lexsort([*covered.T, *X.T])
     X, covered = X[order], covered[order]
     if standardize:
         X = _standardized(X)
     if isinstance(chosen, int):
         inside = np.zeros(rows.n, dtype=bool)
-        inside[chance.permutation(rows.n)[:chosen]] = True
+        inside[random.permutation(rows.n)[:chosen]] = True
     else:
         inside = np.ones(rows.n, dtype=bool) if chosen is None else chosen[order]
     outside = inside if chosen is None else ~inside
     if drawn:
-        more = chance.standard_normal((drawn, X.shape[1]))
+        more = random.standard_normal((drawn, X.shape[1]))
         V = np.concatenate([V, more / np.sqrt((more * more).sum(axis=1, keepdims=True))])
     if not np.isfinite(float(np.abs(V).max()) * float(np.abs(X).max()) * X.shape[1]):
         raise InputError("features and directions are too large for their products; pass standardize=True")

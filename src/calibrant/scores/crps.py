@@ -26,9 +26,9 @@ from calibrant.kernels.expected_line import normal_exponential
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 NEARLY_EQUAL = 1e-5  # of the sum of two scales: the quotient loses five digits here, the limit's error is below 1e-10
-DRAWS_AT_ONCE = 1 << 20
+MAX_DRAWS_AT_ONCE = 1 << 20
 TAIL = 1e-10  # probability beyond which values of a discrete distribution are left out, on either side
-LARGEST_SPREAD = 1_000_000  # standard deviation of a discrete distribution, whose values are summed one by one
+MAX_SPREAD = 1_000_000  # standard deviation of a discrete distribution, whose values are summed one by one
 ELSEWHERE = (
     "The scoringrules package scores other families (logistic, t, gamma, lognormal, GEV, GPD, truncated and censored "
     "ones); or pass draws, crps(y, Samples(distribution.sample(1000, rng)), fair=True)"
@@ -165,11 +165,11 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
 def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatArray:
     """Return ∫ (F(x) - 1{y <= x})² dx, where F is constant between neighbouring values of the distribution."""
     n = distribution.n
-    wide = ~(distribution.spread() < LARGEST_SPREAD)
+    wide = ~(distribution.spread() < MAX_SPREAD)
     if wide.any():
         raise NotApplicableError(
             f"crps sums over the values of {distribution.dist.name} one by one, and needs a standard deviation below "
-            f"{LARGEST_SPREAD:,}; row {int(np.argmax(wide))} has {distribution.spread()[wide][0]:g}. Pass draws of it "
+            f"{MAX_SPREAD:,}; row {int(np.argmax(wide))} has {distribution.spread()[wide][0]:g}. Pass draws of it "
             "as Samples"
         )
     first, last = distribution.ppf(np.full(n, TAIL)), distribution.isf(np.full(n, TAIL))
@@ -180,8 +180,8 @@ def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatAr
     while start < n:
         rows = by_width[start : start + 1]
         width = int(last[rows[0]] - first[rows[0]])
-        most = max(1, DRAWS_AT_ONCE // max(width, 1))
-        rows = by_width[start : start + most]
+        many = max(1, MAX_DRAWS_AT_ONCE // max(width, 1))
+        rows = by_width[start : start + many]
         rows = rows[last[rows] - first[rows] <= 2 * width + 1]
         steps = np.arange(int((last[rows] - first[rows]).max()))
         x = first[rows, None] + steps
@@ -208,7 +208,7 @@ def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
     n, M = draws.shape
     place = 2 * np.arange(1, M + 1) - M - 1  # of the m-th draw, from the middle
     score = np.empty(n)
-    for part in chunks(n, max(1, DRAWS_AT_ONCE // M)):
+    for part in chunks(n, max(1, MAX_DRAWS_AT_ONCE // M)):
         z = draws[part] - y[part, None]  # centred first: sums of large numbers would cancel
         z.sort(axis=1)
         spread = np.einsum("im,m->i", z, place) / (M * (M - 1) if fair else M * M)

@@ -256,8 +256,8 @@ def _wis_summary(rows: IntervalRows | QuantileRows, options: WisOptions) -> Mome
 def _wis(summary: Moments, options: WisOptions) -> float:
     if options.median is not None and not any("median" in name for name in summary.names):
         raise SummaryError("median cannot be given with a summary that was made without one")
-    held = [name for name in summary.names if name.startswith(f"{options.column}[")]
-    return summary.mean_of(held[0] if held else options.column)
+    names = [name for name in summary.names if name.startswith(f"{options.column}[")]
+    return summary.mean_of(names[0] if names else options.column)
 
 
 WEIGHTED_INTERVAL_SCORE = enter(
