@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
@@ -75,10 +75,6 @@ def coverage(
     return COVERAGE(y, prediction, NoOptions(), weights=weights, classes=classes)
 
 
-def _covered(rows: CoveredRows, options: NoOptions) -> NDArray[np.bool_]:
-    return rows.covered
-
-
 def _hit_sums(rows: CoveredRows, options: NoOptions) -> list[IntervalSums] | None:
     if isinstance(rows, SetRows):
         return None
@@ -89,7 +85,7 @@ def _hit_sums(rows: CoveredRows, options: NoOptions) -> list[IntervalSums] | Non
 COVERAGE = enter_mean(
     coverage,
     NoOptions,
-    _covered,
+    lambda rows, options: rows.covered,
     sums=_hit_sums,
     predictions=REGIONS,
     range=(0.0, 1.0),

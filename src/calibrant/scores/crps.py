@@ -195,23 +195,15 @@ def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatAr
 
 
 def _of_draws(y: FloatArray, distribution: Samples, fair: bool) -> FloatArray:
-    M = distribution.M
+    draws, M = distribution.draws, distribution.M
     if fair and M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the absolute error")
-    if distribution.shape:
-        coordinates = [_scores(y[:, d], distribution.draws[:, :, d], fair) for d in range(distribution.shape[0])]
-        return np.stack(coordinates, axis=1)
-    return _scores(y, distribution.draws, fair)
-
-
-def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
-    n, M = draws.shape
     place = 2 * np.arange(1, M + 1) - M - 1  # of the m-th draw, from the middle
-    score = np.empty(n)
-    for part in chunks(n, max(1, MAX_DRAWS_AT_ONCE // M)):
+    score = np.empty(y.shape)
+    for part in chunks(len(y), max(1, MAX_DRAWS_AT_ONCE // (M * math.prod(distribution.shape)))):
         z = draws[part] - y[part, None]  # centred first: sums of large numbers would cancel
         z.sort(axis=1)
-        spread = np.einsum("im,m->i", z, place) / (M * (M - 1) if fair else M * M)
+        spread = np.einsum("im...,m->i...", z, place) / (M * (M - 1) if fair else M * M)
         score[part] = np.abs(z, out=z).mean(axis=1) - spread
     return score if fair else np.maximum(score, 0.0)
 
