@@ -43,7 +43,7 @@ def hits(k, n, level=0.9, widths=2.0):
 class TestMeasurements:
     def test_each_is_the_one_of_its_verb(self):
         predicted = intervals(0.9)
-        found = values(cb.audit(Y, predicted, resamples=99))
+        found = values(cb.audit(Y, predicted, resamples=19))
         covered, test = interval(cb.coverage, Y, predicted), coverage_test(Y, predicted)
         assert found["coverage"].value == covered.estimate
         assert found["coverage"].interval == (covered.low, covered.high)
@@ -55,14 +55,14 @@ class TestMeasurements:
         score = interval(interval_score, Y, predicted)
         assert found["interval_score"].interval == pytest.approx((score.low, score.high), rel=1e-12)
         assert found["size_stratified_coverage"].value == size_stratified_coverage(Y, predicted)
-        hsic = coverage_hsic_test(Y, predicted, resamples=99)
+        hsic = coverage_hsic_test(Y, predicted, resamples=19)
         assert found["coverage_hsic"].value == pytest.approx(hsic.statistic, rel=1e-9)
         assert abs(found["coverage_hsic"].pvalue - hsic.pvalue) < 0.2
-        assert found["skce_test"].pvalue == cb.skce_test(Y, predicted, resamples=99).pvalue
+        assert found["skce_test"].pvalue == cb.skce_test(Y, predicted, resamples=19).pvalue
 
     def test_several_levels(self):
         predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
-        audit = cb.audit(Y, predicted, resamples=99)
+        audit = cb.audit(Y, predicted, resamples=19)
         found = values(audit)
         for k, level in enumerate((0.5, 0.9)):
             assert found[f"coverage.{level}"].value == cb.coverage(Y, predicted)[k]
@@ -75,7 +75,7 @@ class TestMeasurements:
 
     def test_what_several_levels_have_each_is_named_by_the_level(self):
         predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
-        found = values(cb.audit(Y, predicted, resamples=99))
+        found = values(cb.audit(Y, predicted, resamples=19))
         for k, level in enumerate((0.5, 0.9)):
             one = interval(interval_score, Y, predicted.at(level))
             assert found[f"interval_score.{level}"].value == pytest.approx(one.estimate, rel=1e-12)
@@ -84,7 +84,7 @@ class TestMeasurements:
             assert found[f"width.finite_fraction.{level}"].value == 1
             lowest = size_stratified_coverage(Y, predicted.at(level))
             assert found[f"size_stratified_coverage.{level}"].value == lowest
-            hsic = coverage_hsic_test(Y, predicted.at(level), resamples=99)
+            hsic = coverage_hsic_test(Y, predicted.at(level), resamples=19)
             assert found[f"coverage_hsic.{level}"].value == pytest.approx(hsic.statistic, rel=1e-9)
             assert abs(found[f"coverage_hsic.{level}"].pvalue - hsic.pvalue) < 0.2
         assert found["width.0.9"].label == "90 % intervals: mean width"
@@ -101,7 +101,7 @@ class TestMeasurements:
     def test_more_than_nine_levels_are_in_a_table(self):
         levels = np.arange(1, 12) / 12
         predicted = cb.Normal(np.zeros(N), STD).interval(levels)
-        audit = cb.audit(Y, predicted, resamples=99)
+        audit = cb.audit(Y, predicted, resamples=19)
         assert not any(name.startswith(("coverage.", "width", "interval_score")) for name in values(audit))
         coverage, table = audit.findings.sections[0].tables
         assert coverage.columns["nominal"] == table.columns["nominal"] == tuple(levels)
@@ -111,7 +111,7 @@ class TestMeasurements:
 
     def test_infinite_widths(self):
         lower = np.where(np.arange(N) % 4 == 0, -np.inf, -Z[0.9] * STD)
-        audit = cb.audit(Y, cb.Intervals(lower, Z[0.9] * STD, 0.9), resamples=99)
+        audit = cb.audit(Y, cb.Intervals(lower, Z[0.9] * STD, 0.9), resamples=19)
         found = values(audit)
         assert found["width.finite_fraction"].value == 0.75
         assert np.isfinite(found["width.median"].value)
@@ -152,7 +152,7 @@ class TestVerdict:
         assert f"p = {2 * p:.3f}" in cb.audit(y, predicted, resamples=19).verdict.headline
 
     def test_of_several_levels_the_worst_is_named(self):
-        audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=99)
+        audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=19)
         assert audit.verdict.status == "miscalibrated"
         assert "they are too narrow" in audit.verdict.sentences[0]
         assert audit.verdict.sentences[1] == "3 of 3 levels are off by more than chance, all too narrow."
@@ -163,10 +163,10 @@ class TestVerdict:
         half = np.arange(n) < n // 2
         y = np.where(np.arange(n) % 100 < np.where(half, 98, 82), 0.0, 9.0)
         widths = np.where(half, 2.0, 3.0)
-        audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=99)
+        audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=19)
         assert audit.verdict.status == "miscalibrated"
         assert audit.verdict.headline.startswith("Some of these predictions")
-        assert "hold 98 % of the outcomes, not 90 % (1,000 rows)" in audit.verdict.sentences[0]
+        assert "cover 98 % of the outcomes, not 90 % (1,000 rows)" in audit.verdict.sentences[0]
         assert values(audit)["coverage"].pvalue > 0.5
 
     def test_groups(self):
@@ -324,7 +324,7 @@ def test_levels_that_are_exchanged_are_told():
     rng = np.random.default_rng(0)
     y = rng.normal(size=200)
     lower, upper = np.tile([-1.96, -1.28], (200, 1)), np.tile([1.96, 1.28], (200, 1))
-    caveats = cb.audit(y, cb.Intervals(lower, upper, [0.8, 0.95]), resamples=99).findings.caveats
+    caveats = cb.audit(y, cb.Intervals(lower, upper, [0.8, 0.95]), resamples=19).findings.caveats
     assert any("In 200 of 200 rows a prediction of a lower level reaches beyond" in caveat for caveat in caveats)
 
 
@@ -351,7 +351,7 @@ def values_sets(audit):
 
 def test_each_measurement_is_the_one_of_its_verb():
     sets = cb.Sets(MASK, 0.9)
-    found = values_sets(cb.audit(Y_SETS, sets, resamples=99))
+    found = values_sets(cb.audit(Y_SETS, sets, resamples=19))
     assert found["coverage"].value == cb.coverage(Y_SETS, sets)
     assert found["coverage"].pvalue == coverage_test(Y_SETS, sets).pvalue
     assert found["width"].value == width(sets)
@@ -360,7 +360,7 @@ def test_each_measurement_is_the_one_of_its_verb():
 
 
 def test_right_sets():
-    verdict = cb.audit(Y_SETS, cb.Sets(MASK, 0.9), groups=np.arange(N_SETS) % 4, resamples=99).verdict
+    verdict = cb.audit(Y_SETS, cb.Sets(MASK, 0.9), groups=np.arange(N_SETS) % 4, resamples=19).verdict
     assert verdict.status == "no evidence"
     assert "No size of sets" in verdict.sentences[-2]
     assert "None of 4 groups" in verdict.sentences[-1]
@@ -369,22 +369,22 @@ def test_right_sets():
 @pytest.mark.parametrize(("share", "words"), [(0.8, "they are too small"), (0.97, "they are larger than they need")])
 def test_the_verdict_says_which_way(share, words):
     y, mask = exact(np.random.default_rng(3), share)
-    verdict = cb.audit(y, cb.Sets(mask, 0.9), resamples=99).verdict
+    verdict = cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict
     assert verdict.status == "miscalibrated"
     assert words in verdict.sentences[0]
 
 
 def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
-    # sets of one label always hold, sets of three hold 80 %
+    # sets of one label always cover, sets of three cover 80 %
     size = np.repeat([1, 3], 1000)
     mask = np.arange(K) < size[:, None]
     y = np.where(np.arange(2000) % 1000 < np.where(size == 1, 1000, 800), 0, 4)
-    audit = cb.audit(y, cb.Sets(mask, 0.9), groups=size, resamples=99)
+    audit = cb.audit(y, cb.Sets(mask, 0.9), groups=size, resamples=19)
     sizes = audit.findings.sections[1].tables[0]
     assert sizes.columns["size"] == ("0 to 1", "3")
     assert sizes.columns["pvalue"][0] == 1
     assert sizes.columns["pvalue_adjusted"][1] < 1e-6
-    assert "Sets of size 3 hold 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
+    assert "Sets of size 3 cover 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
     assert (
         audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3 (covers 80 %, below 90 %)."
     )
@@ -394,7 +394,7 @@ def test_labels_are_shown_and_not_judged():
     # the rare label is never in a set; 900 of 1000 outcomes are held
     mask = np.tile([True, True, False], (1000, 1))
     y = np.repeat([0, 1, 2], [500, 400, 100])
-    audit = cb.audit(y, cb.Sets(mask, 0.9), resamples=99)
+    audit = cb.audit(y, cb.Sets(mask, 0.9), resamples=19)
     assert audit.verdict.status == "no evidence"
     table = audit.findings.sections[2].tables[0]
     assert table.columns["label"] == ("2", "0", "1")
@@ -453,7 +453,7 @@ def values_quantiles(audit):
 
 def test_each_measurement_is_the_one_of_its_verb_quantiles():
     predicted = quantiles()
-    audit = cb.audit(Y_QUANTILES, predicted, resamples=99)
+    audit = cb.audit(Y_QUANTILES, predicted, resamples=19)
     found = values_quantiles(audit)
     for k, level in enumerate(LEVELS):
         assert found[f"coverage.{level}"].value == cb.coverage(Y_QUANTILES, predicted)[k]
@@ -497,10 +497,10 @@ def test_central_intervals_of_weighted_rows():
 
 
 def test_a_shift_and_a_scale():
-    low = cb.audit(Y_QUANTILES, quantiles(shift=-0.4), resamples=99).verdict
+    low = cb.audit(Y_QUANTILES, quantiles(shift=-0.4), resamples=19).verdict
     assert low.status == "miscalibrated"
     assert any("do not exceed the 50 % quantile" in s and s.endswith("it is too low.") for s in low.sentences)
-    narrow = cb.audit(Y_QUANTILES, quantiles(factor=0.8), resamples=99).verdict
+    narrow = cb.audit(Y_QUANTILES, quantiles(factor=0.8), resamples=19).verdict
     assert narrow.sentences[0].startswith("The central 90 % intervals cover")
     assert narrow.sentences[0].endswith("they are too narrow.")
     assert not any("quantile (" in sentence for sentence in narrow.sentences)  # both tails are off: no shift
@@ -508,7 +508,7 @@ def test_a_shift_and_a_scale():
 
 
 def test_right_quantiles():
-    verdict = cb.audit(Y_QUANTILES, quantiles(), resamples=99).verdict
+    verdict = cb.audit(Y_QUANTILES, quantiles(), resamples=19).verdict
     assert verdict.status == "no evidence"
     assert "the largest gap of all levels" in verdict.sentences[0]
 
@@ -542,9 +542,14 @@ def test_levels_that_do_not_mirror():
     assert "central" not in [table.name for table in audit.findings.sections[0].tables]
 
 
-def test_groups_have_at_most_five_levels():
+@pytest.fixture(scope="module")
+def of_19_levels():
     predicted = quantiles(levels=np.arange(1, 20) / 20)
-    audit = cb.audit(Y_QUANTILES, predicted, groups=np.arange(N_QUANTILES) % 2, resamples=19)
+    return cb.audit(Y_QUANTILES, predicted, groups=np.arange(N_QUANTILES) % 2, resamples=19)
+
+
+def test_groups_have_at_most_five_levels(of_19_levels):
+    audit = of_19_levels
     assert audit.findings.groups.length == 2 * 5
     assert sorted(set(audit.findings.groups.columns["nominal"])) == pytest.approx(
         [0.05, 0.25, 0.5, 0.75, 0.95], abs=0.051
@@ -570,8 +575,8 @@ def test_infinite_quantiles():
     assert "left out" in " ".join(audit.findings.caveats)
 
 
-def test_pictures_stay_small(tmp_path):
-    audit = cb.audit(Y_QUANTILES, quantiles(levels=np.arange(1, 20) / 20), resamples=19)
+def test_pictures_stay_small(of_19_levels, tmp_path):
+    audit = of_19_levels
     names = {figure.name: figure.curve for figure in audit.findings.sections[0].figures}
     assert set(names) == {"coverage", "quantile_reliability", "pit_histogram"}
     assert len(names["quantile_reliability"].forecast) <= 1000

@@ -95,7 +95,7 @@ def blocks(y, p, w):
 def hits(y, p, w):
     rows = interval_rows(y, p, w)
     labels = groups_of(p)
-    return Hits.of(rows.covered, rows.prediction.levels, "Intervals", labels.code, labels.values)
+    return Hits.of(rows.covered[:, 0], 0.9, "Intervals", labels)
 
 
 def hit_table(y, p, w):

@@ -99,7 +99,7 @@ class TestMedianOfTheLabels:
         return total
 
     def test_against_all_outcomes(self):
-        B = 1999
+        B = 1199
         kernel = Exponential(0.5) * Exponential("median", "labels")
         result = cme_test(self.y, self.P, locations=self.places, kernel=kernel, resamples=B)
         assert result.statistic == pytest.approx(self.Q(self.y), rel=1e-9)

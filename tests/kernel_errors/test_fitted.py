@@ -89,7 +89,7 @@ def test_vectors_from_their_definition():
     mean, cov = RNG.normal(size=(3, 2)), np.array([np.diag([1.0, 0.5]), [[1.0, 0.3], [0.3, 0.6]], np.eye(2)])
     y = RNG.normal(size=(3, 2))
     form = of_distributions(y, MvNormal(mean, cov), Exponential(1.0) * Gaussian(0.9))
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(24)
     grid = np.array(list(itertools.product(nodes, nodes)))
     w = np.prod(list(itertools.product(weights, weights)), axis=1) / (2 * np.pi)
     Z = [mean[i] + grid @ np.linalg.cholesky(cov[i]).T for i in range(3)]

@@ -1,4 +1,4 @@
-"""Redrawn outcomes as the null: exact against all outcomes, for probabilities, classes and laws."""
+"""Redrawn outcomes as the null: exact against all outcomes, for probabilities, classes and distributions."""
 
 import itertools
 import math
@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cb
 from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, skce, skce_test
-from calibrant.core import dispatch
 from calibrant.core.null import redraw_labels
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import read_probabilities
@@ -101,19 +100,19 @@ class TestMedianOfTheLabels:
         fixed = Exponential(0.5) * Exponential(1.0, "labels")  # the median of these labels
         assert skce(self.y, self.P, kernel=fixed) == pytest.approx(skce(self.y, self.P, kernel=self.kernel), rel=1e-12)
         held = exact_pvalue(self.y, self.P, lambda y: skce(y, self.P, kernel=fixed))
-        found = skce_test(self.y, self.P, kernel=self.kernel, resamples=B).pvalue
-        assert found == close_to(exact)
-        assert found != close_to(held)
+        found = skce_test(self.y, self.P, kernel=self.kernel, resamples=999).pvalue
+        assert found == close_to(exact, 999)
+        assert found != close_to(held, 999)
 
     def test_it_is_the_consistency_test(self):
         rng = np.random.default_rng(2)
         P = np.concatenate([np.eye(3), rng.dirichlet(np.ones(3), 12)])
         y = np.array([0, 1, 2, *(rng.choice(3, p=row) for row in P[3:, ::-1])])
         kernel = Exponential(0.3) * Exponential("median", "labels")
-        first = skce_test(y, P, kernel=kernel, resamples=999).pvalue
-        second = cb.consistency_test(y, P, metric=skce, kernel=kernel, resamples=999, rng=1).pvalue
+        first = skce_test(y, P, kernel=kernel, resamples=299).pvalue
+        second = cb.consistency_test(y, P, metric=skce, kernel=kernel, resamples=299, rng=1).pvalue
         assert 0.02 < first < 0.98
-        assert first == pytest.approx(second, abs=5 * math.sqrt(2 * first * (1 - first) / 999))
+        assert first == pytest.approx(second, abs=5 * math.sqrt(2 * first * (1 - first) / 299))
 
 
 class TestResult:
@@ -233,10 +232,11 @@ def test_few_draws_of_distributions():
 class TestLevel:
     """Under calibration p-values are uniform: fixed seeds, five standard deviations."""
 
-    def shares(self, draw, repeats=200, **options):
+    def shares(self, draw, repeats=200, resamples=39, **options):
         rng = np.random.default_rng(7)
-        found = np.array([skce_test(*draw(rng), resamples=39, rng=rng, **options).pvalue for _ in range(repeats)])
-        assert set(np.round(found * 40)) <= set(range(1, 41))
+        calls = (skce_test(*draw(rng), resamples=resamples, rng=rng, **options) for _ in range(repeats))
+        found = np.array([result.pvalue for result in calls])
+        assert set(np.round(found * (resamples + 1))) <= set(range(1, resamples + 2))
         return [(found <= level).mean() for level in (0.1, 0.5)]
 
     def assert_level(self, shares, repeats=200):
@@ -262,7 +262,7 @@ class TestLevel:
             centre = rng.normal(size=12)
             return centre + rng.normal(size=12), Samples(centre[:, None] + rng.normal(size=(12, 4)))
 
-        self.assert_level(self.shares(draw, repeats=100, method="resample"), repeats=100)
+        self.assert_level(self.shares(draw, repeats=60, resamples=19, method="resample"), repeats=60)
 
 
 def test_gross_miscalibration():
@@ -390,7 +390,7 @@ def test_whole_computation(name, w):
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
     expected = bootstrapped(summary, Exponential(0.3), 50, chance())
-    monkeypatch.setattr(skce_bootstrap, "BOOTSTRAP_NUMBERS_AT_ONCE", 7 * BOOTSTRAPPED_ROWS)
+    monkeypatch.setattr(skce_bootstrap, "MAX_BOOTSTRAP_NUMBERS", 7 * BOOTSTRAPPED_ROWS)
     assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 
@@ -583,7 +583,7 @@ def sums(request, require):
         require("numba")
 
     def call(*args):
-        with mock.patch.object(module, "_takes_fast_body", return_value=fast):
+        with mock.patch.object(module, "takes_fast_double_sum", return_value=fast):
             return redrawn_sums(*args)
 
     return call
@@ -603,7 +603,7 @@ def test_every_size(sums, n, weighted):
     assert_agrees(sums(form, Y, w), form, Y, w)
 
 
-@pytest.mark.parametrize("K", [2, 3, 10, 130, 300])
+@pytest.mark.parametrize("K", [2, 10, 130, 300])
 @pytest.mark.parametrize("target", [False, True])
 def test_any_number_of_classes(sums, K, target):
     form = form_of(140, K, G=target_matrix(K) if target else None)
@@ -670,17 +670,3 @@ def test_the_mean_over_outcomes_drawn_from_the_predictions_is_zero(sums):
     Y = (u[:, :, None] >= np.cumsum(form.P, axis=1)[None, :, :2]).sum(axis=2)
     T = sums(form, Y, unit_weights(30))
     assert abs(T.mean()) < 5 * T.std() / np.sqrt(B)
-
-
-@pytest.mark.parametrize(
-    ("K", "target", "numba", "fast"),
-    [(3, False, True, True), (3, False, False, False), (3, True, True, False), (20, True, True, True)],
-)
-def test_which_body_runs(K, target, numba, fast):
-    form = form_of(30, K, G=target_matrix(K) if target else None)
-    with (
-        mock.patch.object(dispatch, "FAST_TERMS", 1),
-        mock.patch.object(dispatch, "has_numba", return_value=numba),
-    ):
-        assert module._takes_fast_body(form, 100) is fast
-    assert module._takes_fast_body(form, 100) is False

@@ -330,5 +330,5 @@ class TestElsewhere:
 
 def test_the_limits_are_those_of_the_page():
     constants = module_of(SKCE_TEST)
-    assert (constants.MIN_BLOCKS, constants.BLOCK_VARIANCE) == (10, 8.0)
-    assert (constants.BOOTSTRAP_VARIANCE, constants.BOOTSTRAP_ROWS) == (20.0, 64)
+    assert (constants.MIN_BLOCKS, constants.MIN_BLOCK_VARIANCE) == (10, 8.0)
+    assert (constants.MIN_BOOTSTRAP_VARIANCE, constants.MIN_BOOTSTRAP_ROWS) == (20.0, 64)

@@ -315,21 +315,12 @@ def test_rows_of_the_data_and_the_same_rows_given():
 
 
 class TestRefusalsLocations:
-    def test_another_number_of_classes(self, refusal):
-        rows, places = read_probabilities([0], [[0.5, 0.25, 0.25]]), read_probabilities([0], np.full((1, 4), 0.25))
-        message = refusal(scores, rows, places, Exponential(1.0, "tv") * Delta())
-        assert "the 3 classes of the prediction; got 4" in message
-
     def test_another_distribution(self, refusal):
         rows, places = read_outcomes([0.0], Normal([0.0], 1.0)), read_outcomes([0.0], Laplace([0.0], 1.0))
         message = refusal(scores, rows, places, Exponential(1.0, "wasserstein") * Gaussian(1.0))
         assert "a distribution like the prediction" in message
         assert "Normal" in message
         assert "Laplace" in message
-
-    def test_another_kind(self, refusal):
-        rows, places = read_outcomes([0.0], Normal([0.0], 1.0)), read_probabilities([0], [0.5])
-        assert "of the same kind" in refusal(scores, rows, places, Exponential(1.0, "wasserstein") * Gaussian(1.0))
 
 
 class TestDigest:

@@ -12,7 +12,8 @@ import pytest
 
 from calibrant import Intervals, summarize
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.regions.christoffersen import Hits, _log_factorials, christoffersen_test, run_distribution
+from calibrant.inputs.groups import RowLabels
+from calibrant.regions.christoffersen import Hits, christoffersen_test, run_distribution
 from calibrant.regions.coverage_test import coverage_test, kupiec_test
 from calibrant.summaries import Summary
 
@@ -89,7 +90,7 @@ class TestIndependence:
 
     def test_distribution_adds_up_and_holds_the_right_number_of_rows(self):
         for n, k in itertools.product([2, 7, 40], [0, 1, 2]):
-            distribution = run_distribution(n, k, _log_factorials(n))
+            distribution = run_distribution(n, k)
             assert distribution.probability.sum() + distribution.rest == pytest.approx(1, rel=1e-12)
             assert (sum(distribution.transitions) == n - 1).all()
 
@@ -229,20 +230,18 @@ class TestRefusals:
         assert "one level at a time" in refusal(christoffersen_test, [0.0, 1.0], both)
 
 
-COVERED = np.array([[True, True], [False, True], [False, False]])
-LEVELS = np.array([0.5, 0.9])
+COVERED = np.array([True, False, False])
 
 
-def of_hits(rows=slice(None), series=None, names=("",)):
-    code = None if series is None else np.array(series)[rows]
-    return Hits.of(COVERED[rows], LEVELS, "Intervals", code, names)
+def of_hits(rows=slice(None), labels=None):
+    return Hits.of(COVERED[rows], 0.5, "Intervals", labels)
 
 
 def test_rows_stay_in_order():
     found = of_hits()
-    assert found.hits.tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert found.hits.tolist() == [1, 0, 0]
     assert found.hits.dtype == np.int64
-    assert (found.n, found.kind, found.levels.tolist()) == (3, "Intervals", [0.5, 0.9])
+    assert (found.n, found.kind, found.level) == (3, "Intervals", 0.5)
     assert found.series.tolist() == [0, 0, 0]
     assert repr(found) == "Hits(n=3)"
     assert not found.hits.flags.writeable
@@ -255,9 +254,9 @@ def test_merging_is_one_after_the_other():
 
 
 def test_series_are_matched_by_name():
-    first = Hits.of(COVERED[:2], LEVELS, "Intervals", np.array([0, 1]), ("a", "b"))
-    second = Hits.of(COVERED[2:], LEVELS, "Intervals", np.array([1]), ("0", "a"))
-    total = first + second
+    total = of_hits(slice(0, 2), RowLabels(np.array([0, 1]), ("a", "b"))) + of_hits(
+        slice(2, 3), RowLabels(np.array([1]), ("0", "a"))
+    )
     assert [total.names[k] for k in total.series] == ["a", "b", "a"]
     assert total.names == ("0", "a", "b")
 
@@ -267,7 +266,7 @@ def test_zero_and_bytes():
     assert zero.n == 0
     assert zero + of_hits() == of_hits() + zero == of_hits()
     assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
-    named = Hits.of(COVERED, LEVELS, "Sets", np.array([0, 1, 0]), (3, "b"))
+    named = of_hits(labels=RowLabels(np.array([0, 1, 0]), (3, "b")))
     assert Summary.from_bytes(named.to_bytes()) == named
 
 
@@ -275,8 +274,8 @@ def test_refusals_hits():
     with pytest.raises(SummaryError, match="do not merge"):
         of_hits() + replace(of_hits(), kind="Sets")
     with pytest.raises(SummaryError, match="do not merge"):
-        of_hits() + replace(of_hits(), levels=np.array([0.5, 0.8]))
+        of_hits() + replace(of_hits(), level=0.8)
     with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
         of_hits() + replace(of_hits(), weight=5.0)
-    with pytest.raises(SummaryError, match="one row per"):
+    with pytest.raises(SummaryError, match="one number of a series per row"):
         replace(of_hits(), series=np.zeros(2, np.int64))

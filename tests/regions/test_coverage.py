@@ -360,14 +360,14 @@ def of(part):
 def test_by_hand():
     found = of(slice(None))
     assert found.n == 4
-    assert found.coverage.tolist() == [0.25, 0.5]
-    assert found.width.tolist() == [1.0, np.inf]
+    assert found.means("coverage").tolist() == [0.25, 0.5]
+    assert found.means("width").tolist() == [1.0, np.inf]
     assert found.extremes.tolist() == [-3.0, 5.0]
 
 
 def test_merging():
     merged = of(slice(0, 1)) + of(slice(1, 3)) + of(slice(3, 4))
-    assert merged.coverage.tolist() == [0.25, 0.5]
+    assert merged.means("coverage").tolist() == [0.25, 0.5]
     assert merged.extremes.tolist() == [-3.0, 5.0]
     assert SummaryIntervalMoments.from_bytes(merged.to_bytes()) == merged
     assert merged + IntervalMoments.zero() == IntervalMoments.zero() + merged == merged

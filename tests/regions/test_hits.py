@@ -9,7 +9,7 @@ from calibrant import Intervals, Quantiles, Sets
 from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.rows import read_regions
-from calibrant.regions.hits import HitTable, first_not_nested
+from calibrant.regions.hits import HitTable, not_nested
 from calibrant.summaries import Summary
 
 Y = np.array([0.0, 1.5, 3.0, 0.5])
@@ -102,6 +102,11 @@ def test_sets_without_a_level():
     assert np.isnan(found.levels).all()
     assert found + found == Summary.from_bytes((found + found).to_bytes())
     assert (found + found).hits.tolist() == [2]
+
+
+def first_not_nested(rows):
+    bad = not_nested(rows)
+    return int(np.argmax(bad)) if bad.any() else None
 
 
 def intervals(lower, upper, level):

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Intervals, Sets, coverage, summarize
+from calibrant.core.pool import pool_rows
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit, unit_weights
 from calibrant.inputs.rows import read_regions
-from calibrant.regions.sizes import Sizes, pool_sizes, read_size_bins, size_groups, size_stratified_coverage
+from calibrant.regions.sizes import Sizes, read_size_bins, size_groups, size_stratified_coverage
 
 
 def of(y, prediction, weights=None):
@@ -117,7 +118,7 @@ SIZES = st.sampled_from([0.0, -0.0, 5e-324, 0.1, 1.0, 2.0, 3.5, 1e300, np.inf])
 @given(st.lists(st.tuples(SIZES, st.booleans()), min_size=1, max_size=40))
 def test_counts_of_each_size(drawn):
     size, covered = np.array([s for s, _ in drawn]), np.array([c for _, c in drawn])
-    found = pool_sizes(size, covered, unit_weights(size.size))
+    found = pool_rows(covered, size, unit_weights(size.size))
     values, rows = np.unique(size, return_counts=True)
     assert found.score.tolist() == values.tolist()
     assert found.rows.tolist() == rows.tolist()
@@ -126,7 +127,7 @@ def test_counts_of_each_size(drawn):
 
 
 def test_weights_are_kept_apart():
-    found = pool_sizes(np.array([2.0, np.inf, 2.0, 2.0]), np.array([1, 0, 0, 1], bool), np.array([3.0, 1.0, 1.0, 3.0]))
+    found = pool_rows(np.array([1, 0, 0, 1], bool), np.array([2.0, np.inf, 2.0, 2.0]), np.array([3.0, 1.0, 1.0, 3.0]))
     assert found.score.tolist() == [2.0, 2.0, np.inf]
     assert found.weight.tolist() == [1.0, 3.0, 1.0]
     assert found.rows.tolist() == [1, 2, 1]
@@ -136,7 +137,7 @@ def test_weights_are_kept_apart():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_inputs_stay_as_they_are(weighted):
     size = np.array([3.0, 1.0])
-    pool_sizes(size, np.array([True, False]), np.array([1.0, 2.0]) if weighted else unit_weights(2))
+    pool_rows(np.array([True, False]), size, np.array([1.0, 2.0]) if weighted else unit_weights(2))
     assert size.tolist() == [3.0, 1.0]
 
 

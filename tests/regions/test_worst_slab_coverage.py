@@ -96,7 +96,7 @@ def test_finds_the_slab(drawn):
     y, prediction, x = drawn
     (found,) = worst_slabs(y, prediction, **DEFAULTS | {"features": x, "directions": 3, "rng": 0, "search": 0.5})
     assert found.direction.tolist() == [0.0, 1.0, 0.0]
-    assert found.coverage < 0.75
+    assert found.hits / found.rows < 0.75
 
 
 def test_units_of_features_do_not_matter(drawn):
@@ -243,8 +243,3 @@ def test_equal_rows_have_equal_projections():
     x = np.tile(rng.normal(size=(1, 7)), (1001, 1))
     assert np.unique(projected(x, rng.normal(size=7))).size == 1
     assert projected(x, np.eye(7)[2]).tolist() == x[:, 2].tolist()
-
-
-def test_no_direction():
-    with pytest.raises(ValueError, match="no direction"):
-        worst_slab(np.zeros((1, 1)), np.array([True]), [], 1)

@@ -60,7 +60,7 @@ def test_blocks_and_batches(data, monkeypatch):
     y, x = data
     w = np.arange(1.0, 13.0)
     whole = energy_score(y, Samples(x), weights=w)
-    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 30)
+    monkeypatch.setattr(module, "MAX_NUMBERS_AT_ONCE", 30)
     assert energy_score(y, Samples(x), weights=w) == pytest.approx(whole, rel=1e-14)
     parts = [
         summarize(energy_score, y[rows], Samples(x[rows]), weights=w[rows]) for rows in (slice(0, 5), slice(5, 12))

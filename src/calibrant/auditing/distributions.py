@@ -44,7 +44,7 @@ MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 COORDINATE = words.INTERVALS._replace(
-    holds="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
+    sentence="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
     lines="coordinates and levels",
 )
 

@@ -1,4 +1,4 @@
-"""Audit of prediction intervals."""
+"""Audit of prediction intervals, sets and quantiles."""
 
 from __future__ import annotations
 
@@ -42,11 +42,16 @@ NO_WIDTH = "No group of intervals of like width is off by more than chance."
 
 
 def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
-    """Return what there is to say about intervals: their coverage, and whether it changes with their width."""
+    """Audit intervals: their coverage, and whether it changes with their width."""
     found = sized.covered(rows, setting, alternative="two-sided")
     finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
     spread = "mean" if finite.min() == 1 else "median"
     widths = np.ravel(of_rows(width, rows, statistic=spread))
+    share = "share of finite widths" if finite.size == 1 else "finite share"  # not cut where the line is long
+    statistics = {
+        ("width" if spread == "mean" else "width.median", f"{spread} width"): widths,
+        ("width.finite_fraction", share): finite,
+    }
     kernel, missing = kernel_test(rows, setting, finite=finite.min() == 1)
     scored, not_scored = score_levels(interval_score, "interval score", "intervals", rows, setting)
     tables = sized.per_level(
@@ -55,97 +60,81 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
         "Width and score of each level",
         "The interval score is the width plus a penalty for what lies outside; lower is better.",
     )
-    said = words.INTERVALS
-    verdict = words.coverage_verdict("intervals", [(found.curve, said)], found.joint, setting, advice=said.advice)
-    verdict = sized.with_sizes(verdict, found, setting, "Intervals of width {size} hold {share}", NO_WIDTH)
+    wording = words.INTERVALS
+    verdict = words.coverage_verdict("intervals", [(found.curve, wording)], found.joint, setting, advice=wording.advice)
+    sentence = "Intervals of width {size} cover {share}"
+    verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_WIDTH)
+    further = (*_by_level(found, "intervals", statistics), *scored, *kernel)
     sections = (
-        sized.coverage_section(
-            found, setting, said, (*_widths(rows, widths, finite, spread), *scored, *kernel), tables
-        ),
-        sized.size_section(found, setting, said, "width"),
+        sized.coverage_section(found, setting, wording, further, tables),
+        sized.size_section(found, setting, wording, "width"),
     )
-    caveats = (
-        *_infinite(finite),
-        *nesting_caveat(rows),
-        *weights_caveat(rows.n, rows.w),
-        *seen_caveat(found.curve, found.tests, setting),
-        *conformal_caveat("intervals", setting),
-        *missing,
-        *not_scored,
-    )
+    caveats = (*_infinite(finite), *_caveats(rows, found, wording.things, setting), *missing, *not_scored)
     return Part(sections, verdict, caveats)
 
 
-def _widths(rows: IntervalRows, widths: Any, finite: Any, spread: str) -> list[Measurement]:
-    """Return the width of each level, and which share of them is finite; of many levels they are in a table."""
-    levels = rows.prediction.levels
-    if levels.size > MAX_LEVELS_SHOWN:
-        return []
-    name = "width" if spread == "mean" else "width.median"
-    share = "share of finite widths" if levels.size == 1 else "finite share"  # not cut where the line is long
-    found = [
-        [Measurement(name, f"{spread} width", value) for value in widths.tolist()],
-        [Measurement("width.finite_fraction", share, value) for value in finite.tolist()],
+def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str], Any]) -> list[Measurement]:
+    """Return measurements of each level, given by name, label and values; of many levels they are in a table."""
+    return [
+        at_level(Measurement(name, label, float(values[k])), things, found.table.levels, k)
+        for (name, label), values in statistics.items()
+        for k in sized.places_of(found)
     ]
-    return [at_level(measurement, "intervals", levels, k) for part in found for k, measurement in enumerate(part)]
+
+
+def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, things: str, setting: Setting) -> list[str]:
+    return [
+        *nesting_caveat(rows),
+        *weights_caveat(rows.n, rows.w),
+        *seen_caveat(found.curve, found.tests, setting),
+        *(conformal_caveat(things, setting) if rows.prediction.levels is not None else []),
+    ]
 
 
 def _infinite(finite: Any) -> list[str]:
     if finite.min() == 1:
         return []
     return [
-        f"Up to {percent(1 - finite.min())} of the intervals are infinite, which hold every outcome and say nothing: "
+        f"Up to {percent(1 - finite.min())} of the intervals are infinite, which cover every outcome and say nothing: "
         "the median width is shown, and the coverage of the others is lower."
     ]
 
 
-NO_SIZE = "No size of sets holds less than its level by more than chance."
+NO_SIZE = "No size of sets covers less than its level by more than chance."
 STATISTICS = {
-    "mean": ("width", "mean set size"),
-    "empty_fraction": ("width.empty_fraction", "share of empty sets"),
-    "singleton_fraction": ("width.singleton_fraction", "share of single labels"),
+    ("width", "mean set size"): "mean",
+    ("width.empty_fraction", "share of empty sets"): "empty_fraction",
+    ("width.singleton_fraction", "share of single labels"): "singleton_fraction",
 }
 
 
 def audit_sets(rows: SetRows, setting: Setting) -> Part:
-    """Return what there is to say about sets: their coverage, by size, and by the label that happened.
+    """Audit sets: their coverage, by size, and by the label that happened.
 
-    By size and in groups only too low a coverage counts: a set of labels cannot hold its level exactly, and small sets
-    of easy rows hold more. By label coverage is shown but not judged: sets that are right for every row hold rare
-    labels less often.
+    By size and in groups only too low a coverage counts: the coverage of sets of labels cannot equal its level exactly,
+    and small sets of easy rows cover more. By label coverage is shown but not judged: sets that are right for every row
+    cover rare labels less often.
     """
     found = sized.covered(rows, setting, alternative="less")
     known = rows.prediction.levels is not None
-    sizes = {name: np.ravel(of_rows(width, rows, statistic=name)) for name in STATISTICS}
-    further = [
-        at_level(Measurement(*STATISTICS[name], float(values[k])), "sets", found.table.levels, k)
-        for name, values in sizes.items()
-        for k in sized.places_of(found)
-    ]
-    tables = sized.per_level(
-        found, {STATISTICS[name][1]: values for name, values in sizes.items()}, "Size of the sets of each level", ""
-    )
+    sizes = {names: np.ravel(of_rows(width, rows, statistic=statistic)) for names, statistic in STATISTICS.items()}
+    columns = {label: values for (_, label), values in sizes.items()}
+    tables = sized.per_level(found, columns, "Size of the sets of each level", "")
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
-    said = words.SETS
+    wording = words.SETS
     verdict = (
-        words.coverage_verdict("sets", [(found.curve, said)], found.joint, setting, advice=said.advice)
+        words.coverage_verdict("sets", [(found.curve, wording)], found.joint, setting, advice=wording.advice)
         if known
         else _without_level(found)
     )
-    verdict = sized.with_sizes(verdict, found, setting, "Sets of size {size} hold {share}", NO_SIZE)
+    sentence = "Sets of size {size} cover {share}"
+    verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_SIZE)
     sections = (
-        sized.coverage_section(found, setting, said, (*further, *kernel), tables),
-        sized.size_section(found, setting, said, "size"),
+        sized.coverage_section(found, setting, wording, (*_by_level(found, "sets", sizes), *kernel), tables),
+        sized.size_section(found, setting, wording, "size"),
         _by_label(rows, setting),
     )
-    caveats = (
-        *nesting_caveat(rows),
-        *weights_caveat(rows.n, rows.w),
-        *seen_caveat(found.curve, found.tests, setting),
-        *(conformal_caveat("sets", setting) if known else []),
-        *missing,
-    )
-    return Part(sections, verdict, caveats)
+    return Part(sections, verdict, (*_caveats(rows, found, wording.things, setting), *missing))
 
 
 def _without_level(found: sized.Covered) -> Verdict:
@@ -153,8 +142,8 @@ def _without_level(found: sized.Covered) -> Verdict:
         "cannot tell",
         "These sets have no nominal level to compare their coverage with.",
         (
-            f"They hold {percent(float(found.curve.coverage[0]))} of the outcomes. Pass Sets(mask, level) to say how "
-            "many they are to hold.",
+            f"They cover {percent(float(found.curve.coverage[0]))} of the outcomes. Pass Sets(mask, level) to say how "
+            "many they should cover.",
         ),
     )
 
@@ -169,14 +158,14 @@ def _by_label(rows: SetRows, setting: Setting) -> Section:
         "labels",
         "Coverage by the label that happened",
         type(curve)(curve.kind, columns, curve.method, curve.n, curve.details),
-        "Shown, not judged: sets that are right for every row hold rare labels less often than others.",
+        "Shown, not judged: sets that are right for every row cover rare labels less often than others.",
         first="label",
     )
     return Section("labels", "By label", "Which labels do the sets miss?", (), (), (table,))
 
 
-DRAWN_ROWS, DRAWN_POINTS, DRAWN_LEVELS = 20_000, 200, 5
-FEWEST_CELLS = 5  # levels from which a histogram of the transform shows a shape
+MAX_DRAWN_ROWS, MAX_DRAWN_POINTS, MAX_DRAWN_LEVELS = 20_000, 200, 5
+MIN_PIT_LEVELS = 5  # from which a histogram of the transform shows a shape
 
 
 def coverage_figure(table: HitTable, setting: Setting) -> Figure:
@@ -186,14 +175,14 @@ def coverage_figure(table: HitTable, setting: Setting) -> Figure:
         "Nominal against observed levels",
         "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; below "
         "it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. The band "
-        "holds for all levels together.",
+        "covers all levels together.",
         coverage_lines(table, setting, simultaneous=True),
     )
 
 
 def pit_figure(rows: Any) -> tuple[Figure, ...]:
     """Return the histogram of the probability integral transform."""
-    if isinstance(rows, QuantileRows) and rows.prediction.levels.size < FEWEST_CELLS:
+    if isinstance(rows, QuantileRows) and rows.prediction.levels.size < MIN_PIT_LEVELS:
         return ()
     return (
         Figure(
@@ -208,12 +197,12 @@ def pit_figure(rows: Any) -> tuple[Figure, ...]:
 
 
 def reliability_figure(rows: QuantileRows, setting: Setting) -> tuple[Figure, ...]:
-    """Return the picture of recalibrated quantiles, of at most so many rows, levels and points as can be seen."""
+    """Return the picture of recalibrated quantiles, with no more rows, levels and points than can be seen."""
     if not np.isfinite(rows.prediction.values).all():
         return ()
     few = rows
-    if rows.n > DRAWN_ROWS:
-        few = rows.take(np.sort(setting.rng.choice(rows.n, DRAWN_ROWS, replace=False)))
+    if rows.n > MAX_DRAWN_ROWS:
+        few = rows.take(np.sort(setting.rng.choice(rows.n, MAX_DRAWN_ROWS, replace=False)))
     curve: Curve = of_rows(reliability_curve, few)
     chosen = rows.prediction.levels[spread_places(rows.prediction.levels)]
     kept = [_spread(np.flatnonzero(curve.level == level)) for level in chosen.tolist()]
@@ -230,15 +219,15 @@ def reliability_figure(rows: QuantileRows, setting: Setting) -> tuple[Figure, ..
 
 
 def _spread(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    return places[np.unique(np.linspace(0, places.size - 1, DRAWN_POINTS).round().astype(np.intp))]
+    return places[np.unique(np.linspace(0, places.size - 1, MAX_DRAWN_POINTS).round().astype(np.intp))]
 
 
 def spread_places(levels: Sequence[float] | NDArray[Any]) -> NDArray[np.intp]:
     """Return the places of at most five levels, the outer ones among them."""
-    return np.unique(np.linspace(0, len(levels) - 1, DRAWN_LEVELS).round().astype(np.intp))
+    return np.unique(np.linspace(0, len(levels) - 1, MAX_DRAWN_LEVELS).round().astype(np.intp))
 
 
-DECOMPOSED = 4_000_000  # rows, over all levels
+MAX_DECOMPOSED_ROWS = 4_000_000  # over all levels
 WIS = "weighted interval score"
 
 
@@ -287,7 +276,7 @@ def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Sett
 
 
 def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
-    """Return what there is to say about quantiles: how many outcomes lie below each, and between pairs of them."""
+    """Audit quantiles: how many outcomes lie below each, and between pairs of them."""
     levels = Levels.of(HitTable.of(rows), setting)
     parts = _decomposed(rows)
     scored, not_scored = _scored(rows, setting, parts)
@@ -320,7 +309,7 @@ def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
                 "central",
                 "Central intervals between quantiles",
                 levels.central,
-                "Adjusted p-values hold for all of these together (Holm).",
+                "P-values are adjusted for all of these together (Holm).",
             )
         )
     if always or levels.table.levels.size > MAX_LEVELS_SHOWN:
@@ -338,7 +327,7 @@ def few_levels(table: HitTable, places: NDArray[np.intp], setting: Setting) -> C
 
 def _decomposed(rows: QuantileRows) -> QuantileDecomposition | None:
     values = rows.prediction.values
-    if values.size > DECOMPOSED or not np.isfinite(values).all():
+    if values.size > MAX_DECOMPOSED_ROWS or not np.isfinite(values).all():
         return None
     parts: QuantileDecomposition = of_rows(decompose, rows)
     return parts

@@ -23,7 +23,7 @@ class Pool(NamedTuple):
     events: CountArray
 
 
-def pool_rows(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> Pool:
+def pool_rows(y: NDArray[Any], p: NDArray[np.floating[Any]], w: FloatArray) -> Pool:
     """Sort rows and pool those of equal score and weight."""
     if is_unit(w):
         return _packed(y, p)
@@ -69,17 +69,17 @@ def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
     return new
 
 
-def _packed(y: NDArray[np.uint8], p: NDArray[np.floating[Any]]) -> Pool:
+def _packed(y: NDArray[Any], p: NDArray[np.floating[Any]]) -> Pool:
     """Pool rows of weight 1 by sorting one integer per row that contains score and outcome.
 
-    The bits of a float64 in [0, 1] sort like the number, and the two highest bits are 0. Shifted by one bit they leave
-    room for y, and a plain sort of integers replaces an argsort and two selections.
+    The bits of a float64 of at least 0 sort like the number, and the sign bit is 0. Shifted by one bit they leave room
+    for y, and a plain sort of integers replaces an argsort and two selections.
     """
-    key = p.astype(np.float64).view(np.int64)
+    key = p.astype(np.float64).view(np.uint64)
     key <<= 1  # also drops the sign of -0.0
     key |= y
     key.sort()
-    events = key & 1
+    events = (key & 1).view(np.int64)
     key >>= 1
     new = _changes(key)
     score = key.view(np.float64)

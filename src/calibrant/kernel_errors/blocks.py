@@ -174,19 +174,13 @@ class Blocks(Summary):
     def _checked(cls, values: dict[str, Any]) -> Self:
         if not isinstance(values.get("kernel"), str):
             raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
-        left = tuple(Summary.from_bytes(part) for part in values.get("left", ()))
-        if "left" in values:
-            values = {**values, "left": left}
-        found = super()._checked({**values, "kernel": kernel_of(values["kernel"])})
-        counts = (found.m, found.blocks) if found.draws is None else (found.m, found.blocks, found.draws)
-        sums = [found.mean, found.spread, found.pairs, found.weight, found.variance, found.heaviest]
-        if (
-            not all(type(count) is int and count >= 0 for count in counts)
-            or not all(type(value) is float and np.isfinite(value) for value in sums)
-            or (type(found.unbiased), type(found.kind)) != (bool, str)
-        ):
-            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: its values are not legal numbers")
-        return found
+        return super()._checked({**values, "kernel": kernel_of(values["kernel"])})
+
+    def check_values(self) -> None:
+        """Refuse values that no blocks have."""
+        super().check_values()
+        if (type(self.unbiased), type(self.kind)) != (bool, str) or type(self.draws) not in (type(None), int):
+            raise SummaryError(f"these bytes do not hold a whole {type(self).__name__}: its values have wrong types")
 
 
 def _norm(values: FloatArray) -> float:

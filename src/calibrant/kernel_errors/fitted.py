@@ -12,7 +12,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.probabilities import Binary, Classes, two_columns
-from calibrant.inputs.rows import DistributionRows, RegionRows
+from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
     Distance,
@@ -46,34 +46,44 @@ class Randomness:
     rng: np.random.Generator
 
 
-def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product | JointKernel:
-    """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
+def completed(rows: KernelRows, kernel: AnyKernel) -> Product | JointKernel:
+    """Return the kernels on predictions and targets with the defaults for this kind of prediction."""
     if isinstance(rows, DistributionRows):
-        return _resolved_for_distributions(rows, kernel, random)
+        return distribution_kernel(kernel, rows.distribution)
     if isinstance(rows, RegionRows):
-        return _resolved_for_coverage(CoverageRows.of(rows), kernel, random)
+        return coverage_kernel(kernel)
     if isinstance(kernel, JointKernel):
         return kernel
-    product = probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
-    if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
+    return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
+
+
+def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product | JointKernel:
+    """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
+    product = completed(rows, kernel)
+    if isinstance(product, JointKernel) or not _has_median(product):
         return product
     few = rows.take(median_rows(rows.n, random.rng))
-    points = few.p if isinstance(few, Binary) else few.P
+    if isinstance(few, DistributionRows):
+        return _resolved_for_distributions(few, product, random)
+    if isinstance(few, RegionRows):
+        return _resolved_for_coverage(CoverageRows.of(few), product)
+    points = (few.p if isinstance(few, Binary) else few.P).astype(np.float64)
     prediction = _with_median(
-        product.prediction, distance_of_points(points.astype(np.float64), product.prediction.distance or "tv"), few.n
+        product.prediction, distance_of_points(points, product.prediction.distance or "tv"), few.n
     )
     labels = few.y.astype(np.float64)
     target = _with_median(product.target, distance_of_points(labels, product.target.distance or "labels"), few.n, True)
     return Product(prediction, target)
 
 
-def has_median_target(rows: KernelRows, kernel: AnyKernel) -> bool:
+def _has_median(product: Product) -> bool:
+    return "median" in (product.prediction.lengthscale, product.target.lengthscale)
+
+
+def has_median_target(rows: DrawnRows, kernel: AnyKernel) -> bool:
     """Tell whether the length scale on targets is found from the outcomes and changes with them."""
-    if isinstance(kernel, JointKernel) or isinstance(rows, RegionRows):
-        return False
-    if isinstance(rows, DistributionRows):
-        return distribution_kernel(kernel, rows.distribution).target.lengthscale == "median"
-    return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K).target.lengthscale == "median"
+    product = completed(rows, kernel)
+    return isinstance(product, Product) and product.target.lengthscale == "median"
 
 
 def form_of(rows: KernelRows, kernel: Product | JointKernel, random: Randomness) -> Form:
@@ -101,11 +111,7 @@ def binary_factor(target: Kernel) -> float:
     return 2.0 if G is None else float(G[0, 0] - G[0, 1] - G[1, 0] + G[1, 1])
 
 
-def _resolved_for_distributions(rows: DistributionRows, kernel: AnyKernel, random: Randomness) -> Product:
-    product = distribution_kernel(kernel, rows.distribution)
-    if "median" not in (product.prediction.lengthscale, product.target.lengthscale):
-        return product
-    few = rows.take(median_rows(rows.n, random.rng))
+def _resolved_for_distributions(few: DistributionRows, product: Product, random: Randomness) -> Product:
     outcomes = LineDistance(few.y) if few.y.ndim == 1 else VectorDistance(few.y, "euclidean")
     target = _with_median(product.target, outcomes, few.n, True)
     if product.prediction.lengthscale != "median":
@@ -117,16 +123,10 @@ def _resolved_for_distributions(rows: DistributionRows, kernel: AnyKernel, rando
     return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), target)
 
 
-def _resolved_for_coverage(rows: CoverageRows, kernel: AnyKernel, random: Randomness) -> Product:
+def _resolved_for_coverage(few: CoverageRows, product: Product) -> Product:
     """Return the kernels; the median distance is taken per level, and the mean of these."""
-    product = coverage_kernel(kernel)
-    if product.prediction.lengthscale != "median":
-        return product
-    few = rows.take(median_rows(rows.n, random.rng))
-    scales = [
-        median_lengthscale(VectorDistance(few.points[:, k], "euclidean"), np.arange(few.n))
-        for k in range(few.levels.size)
-    ]
+    distances = [VectorDistance(few.points[:, k], "euclidean") for k in range(few.levels.size)]
+    scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
     scale = sum(scales) / len(scales)
     if not np.isfinite(scale):
         raise NotApplicableError(
@@ -193,9 +193,12 @@ def _split(rows: DistributionRows, distribution: Samples, kernel: Product) -> Fo
     return MeanForm(first, second)
 
 
-def _check_joint(form: JointForm, most: int = 24) -> None:
+CHECKED_ROWS = 24  # every pair of which a kernel that is not a product is checked on
+
+
+def _check_joint(form: JointForm) -> None:
     """Refuse a kernel that is not finite or not symmetric on some of the rows, with classes in turn."""
-    rows = np.unique(np.linspace(0, form.n - 1, min(form.n, most)).astype(np.intp))
+    rows = np.unique(np.linspace(0, form.n - 1, min(form.n, CHECKED_ROWS)).astype(np.intp))
     i, j = (side.reshape(-1) for side in np.meshgrid(rows, rows, indexing="ij"))
     K = form.P.shape[1]
     a, b = i % K, (j + 1) % K

@@ -246,16 +246,7 @@ def estimate(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel, unbiased: 
     return float(value)
 
 
-SKCE = enter(
-    Entry(
-        skce,
-        SkceOptions,
-        summarise,
-        _finish,
-        reads=(Ordered, KeptRows, Blocks),
-        predictions=JUDGED_KINDS,
-    )
-)
+SKCE = enter(Entry(skce, SkceOptions, summarise, _finish, reads=(Ordered, KeptRows, Blocks), predictions=JUDGED_KINDS))
 
 
 class Sums(NamedTuple):

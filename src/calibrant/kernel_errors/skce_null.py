@@ -29,26 +29,25 @@ from calibrant.kernel_errors.skce import kernel_rows_of, line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
 from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.forms import Form, LineForm, VectorForm
-from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.kernel import JointKernel, Product
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.kernels.pair_sums import (
-    ONE_THREAD,
     TILE,
     counted_sums,
     each_block,
     multinomial_counts,
     pair_sum,
     prediction_tile,
+    products,
 )
 from calibrant.progress import steps
 
 LabelArray = NDArray[np.integer[Any]]
 
 LABEL_REDRAWN_PAIRS = "summing pairs of rows for redrawn outcomes"
-BOOTSTRAP_NUMBERS_AT_ONCE = 1 << 21
-ROWS_AT_ONCE = 1024
+MAX_BOOTSTRAP_NUMBERS = 1 << 21
+MAX_ROWS_AT_ONCE = 1024
 PRODUCT_GAIN = 8  # so many multiplications of a large product take the time of one term of a tile
-GATHER_CLASSES = 4  # up to here a product per class is faster than looking up G for every pair and redraw
 LABEL_REDRAWN_OUTCOMES = "redrawing outcomes for skce_test"
 
 
@@ -67,26 +66,15 @@ def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Ra
 def _of_line(summary: Ordered, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
     fitted, factor = line_kernel(summary, kernel, random)
     T = line_sums(summary, fitted, factor).pairs
-    size = abs(factor) * _size(summary, fitted)
-    extreme = 0
-    for events in redraw_events(summary.pool, B, random.rng):
-        extreme += int(np.count_nonzero(reaches(_line_replicates(summary, fitted, factor, events), T, size)))
-    return T, extreme
-
-
-def _line_replicates(summary: Ordered, kernel: Kernel, factor: float, events: NDArray[np.int64]) -> FloatArray:
-    """Return the sums over pairs for redrawn events (replicates, entries)."""
-    p, w, rows, _ = summary.pool
-    total = kernel_sum(p, w * (events - rows * p), kernel)
-    # Σ w²e² = Σ w² (events (1 - 2p) + rows p²)
-    own = events @ (w * w * (1 - 2 * p)) + (w * w * rows * p * p).sum()
-    return np.asarray(factor * (total - kernel.at_zero * own))
-
-
-def _size(summary: Ordered, kernel: Kernel) -> float:
-    """Return Σ |e e'| k, whose rounding is that of the sums."""
     p, w, rows, events = summary.pool
-    return float(kernel_sum(p, w * (events * (1 - p) + (rows - events) * p), kernel))
+    # Σ |e e'| k, whose rounding is that of the sums
+    size = abs(factor) * float(kernel_sum(p, w * (events * (1 - p) + (rows - events) * p), fitted))
+    extreme = 0
+    for drawn in redraw_events(summary.pool, B, random.rng):
+        total = kernel_sum(p, w * (drawn - rows * p), fitted)
+        own = drawn @ (w * w * (1 - 2 * p)) + (w * w * rows * p * p).sum()  # Σ w²e² = Σ w² (events (1 - 2p) + rows p²)
+        extreme += int(np.count_nonzero(reaches(np.asarray(factor * (total - fitted.at_zero * own)), T, size)))
+    return T, extreme
 
 
 def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
@@ -128,19 +116,15 @@ def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random:
 def redrawn_sums(form: VectorForm, Y: LabelArray, w: FloatArray) -> FloatArray:
     """Return Σ w_i w_j h_ij over i ≠ j for each row of labels Y (B, n), which replace the outcomes of the form."""
     x = form.P * w[:, None]
-    same, U = (_fast if _takes_fast_body(form, len(Y)) else _reference)(form, Y, w, x)
+    fast = form.G is None and takes_fast_double_sum(form.n, len(Y) * form.P.shape[1] // PRODUCT_GAIN)
+    same, U = (_fast if fast else _reference)(form, Y, w, x)
     if form.G is not None:
         U = U @ form.G
     linear = np.zeros(len(Y))
-    for part in chunks(form.n, ROWS_AT_ONCE):
+    for part in chunks(form.n, MAX_ROWS_AT_ONCE):
         weighted = U[part] * w[part, None]
         linear += weighted[np.arange(len(weighted)), Y[:, part]].sum(axis=1)
     return np.asarray(2 * same - 2 * linear + (x * U).sum())
-
-
-def _takes_fast_body(form: VectorForm, resamples: int) -> bool:
-    K = form.P.shape[1]
-    return (form.G is None or K > GATHER_CLASSES) and takes_fast_double_sum(form.n, resamples * K // PRODUCT_GAIN)
 
 
 def _reference(form: VectorForm, Y: LabelArray, w: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -165,15 +149,14 @@ def _reference(form: VectorForm, Y: LabelArray, w: FloatArray, x: FloatArray) ->
 
 
 def _fast(form: VectorForm, Y: LabelArray, w: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the same as `_reference`, at a cost per pair that does not depend on the number of classes."""
+    """Return the same for targets that are equal or not, at a cost that does not depend on the number of classes."""
     n, K = form.P.shape
     tile, rows = prediction_tile(form), list(chunks(n, TILE))
     labels = np.zeros(
         (len(rows) * TILE, len(Y)), dtype=np.uint8 if K <= 256 else np.uint16 if K <= 65536 else np.uint32
     )
     labels[:n] = Y.T
-    compiled = _compiled() if form.G is None else _compiled_for_targets()
-    target = () if form.G is None else (np.ascontiguousarray(form.G),)
+    compiled = _compiled()
 
     def work(tiles: NDArray[np.intp]) -> tuple[FloatArray, dict[int, FloatArray]]:
         same, parts = np.zeros(len(Y)), dict[int, FloatArray]()
@@ -182,11 +165,11 @@ def _fast(form: VectorForm, Y: LabelArray, w: FloatArray, x: FloatArray) -> tupl
             values = tile(rows[a], rows[b])
             if a == b:
                 values = np.triu(values, 1)
-            for here, part in (a, _small_products(values, x[rows[b]])), (b, _small_products(values.T, x[rows[a]])):
+            for here, part in (a, products(values, x[rows[b]].T)), (b, products(values.T, x[rows[a]].T)):
                 parts[here] = parts[here] + part if here in parts else part
             k[:] = 0.0
             np.multiply(values * w[rows[a], None], w[rows[b]], out=k[: len(values), : values.shape[1]])
-            compiled(k, labels[a * TILE : (a + 1) * TILE], labels[b * TILE : (b + 1) * TILE], *target, same)
+            compiled(k, labels[a * TILE : (a + 1) * TILE], labels[b * TILE : (b + 1) * TILE], same)
         return same, parts
 
     same, U = np.zeros(len(Y)), np.zeros_like(x)
@@ -197,63 +180,21 @@ def _fast(form: VectorForm, Y: LabelArray, w: FloatArray, x: FloatArray) -> tupl
     return same, U
 
 
-def _small_products(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return A B by products so small that BLAS starts no threads."""
-    width = max(1, ONE_THREAD // A.size)
-    product = np.empty((len(A), B.shape[1]))
-    for k in range(0, B.shape[1], width):
-        product[:, k : k + width] = A @ B[:, k : k + width]
-    return product
-
-
 @cache
 def _compiled() -> Any:
     import numba
 
     @numba.njit(nogil=True, cache=True, fastmath={"contract"})
     def kernel(k, first, second, total):  # type: ignore[no-untyped-def]  # pragma: no cover
-        # Four rows meet four at a time; the inner loop runs over the redraws and becomes vector code.
-        for i in range(0, k.shape[0], 4):
-            y0, y1, y2, y3 = first[i], first[i + 1], first[i + 2], first[i + 3]
-            for j in range(0, k.shape[1], 4):
-                z0, z1, z2, z3 = second[j], second[j + 1], second[j + 2], second[j + 3]
-                a0, a1, a2, a3 = k[i, j], k[i, j + 1], k[i, j + 2], k[i, j + 3]
-                b0, b1, b2, b3 = k[i + 1, j], k[i + 1, j + 1], k[i + 1, j + 2], k[i + 1, j + 3]
-                c0, c1, c2, c3 = k[i + 2, j], k[i + 2, j + 1], k[i + 2, j + 2], k[i + 2, j + 3]
-                d0, d1, d2, d3 = k[i + 3, j], k[i + 3, j + 1], k[i + 3, j + 2], k[i + 3, j + 3]
-                for t in range(total.shape[0]):
-                    p, q, r, s = z0[t], z1[t], z2[t], z3[t]
-                    y = y0[t]
-                    v = (a0 if p == y else 0.0) + (a1 if q == y else 0.0)
-                    v += (a2 if r == y else 0.0) + (a3 if s == y else 0.0)
-                    y = y1[t]
-                    v += (b0 if p == y else 0.0) + (b1 if q == y else 0.0)
-                    v += (b2 if r == y else 0.0) + (b3 if s == y else 0.0)
-                    y = y2[t]
-                    v += (c0 if p == y else 0.0) + (c1 if q == y else 0.0)
-                    v += (c2 if r == y else 0.0) + (c3 if s == y else 0.0)
-                    y = y3[t]
-                    v += (d0 if p == y else 0.0) + (d1 if q == y else 0.0)
-                    v += (d2 if r == y else 0.0) + (d3 if s == y else 0.0)
-                    total[t] += v
-
-    return kernel
-
-
-@cache
-def _compiled_for_targets() -> Any:
-    import numba
-
-    @numba.njit(nogil=True, cache=True, fastmath={"contract"})
-    def kernel(k, first, second, G, total):  # type: ignore[no-untyped-def]  # pragma: no cover
+        # The inner loop runs over the redraws, four columns at a time, and becomes vector code.
         for i in range(k.shape[0]):
             y = first[i]
             for j in range(0, k.shape[1], 4):
                 a, b, c, d = k[i, j], k[i, j + 1], k[i, j + 2], k[i, j + 3]
                 p, q, r, s = second[j], second[j + 1], second[j + 2], second[j + 3]
                 for t in range(total.shape[0]):
-                    v = a * G[y[t], p[t]] + b * G[y[t], q[t]]
-                    total[t] += v + c * G[y[t], r[t]] + d * G[y[t], s[t]]
+                    v = (a if p[t] == y[t] else 0.0) + (b if q[t] == y[t] else 0.0)
+                    total[t] += v + (c if r[t] == y[t] else 0.0) + (d if s[t] == y[t] else 0.0)
 
     return kernel
 
@@ -327,7 +268,7 @@ def _on_line(form: LineForm, B: int, rng: np.random.Generator) -> tuple[float, F
     diagonal = form.diagonal()
     T = (rows.sum() - diagonal.sum()) / (n - 1)
     pieces = []
-    for start, stop in steps(B, size=max(1, BOOTSTRAP_NUMBERS_AT_ONCE // n), label="bootstrap of skce_test"):
+    for start, stop in steps(B, size=max(1, MAX_BOOTSTRAP_NUMBERS // n), label="bootstrap of skce_test"):
         C = multinomial_counts(n, stop - start, rng).astype(np.float64)
         pieces.append(replicates_of(C, form.factor * kernel_sum(x, C * e, form.kernel), rows, diagonal))
     return float(T), np.concatenate(pieces)
@@ -349,12 +290,8 @@ def biased_pvalue(t: float, *, n: int, bound: float) -> float:
 
 def largest_h(kernel: Product | JointKernel) -> float:
     """Return a bound of |h|: 2 sup k for kernels without negative values, 4 sup |k| otherwise."""
-    factors: tuple[Kernel | JointKernel, ...]
-    factors = (kernel,) if isinstance(kernel, JointKernel) else (kernel.prediction, kernel.target)
-    supremum = float(np.prod([_largest(factor) for factor in factors]))
+    if isinstance(kernel, JointKernel):
+        return (4.0 if kernel.signed else 2.0) * kernel.supremum
+    factors = (kernel.prediction, kernel.target)
+    supremum = float(np.prod([max(factor.supremum, abs(factor.at_zero)) for factor in factors]))
     return (4.0 if any(factor.signed for factor in factors) else 2.0) * supremum
-
-
-def _largest(factor: Kernel | JointKernel) -> float:
-    """Return what a kernel says of itself, or its value at 0 if that is more."""
-    return factor.supremum if isinstance(factor, JointKernel) else max(factor.supremum, abs(factor.at_zero))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,10 +19,10 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_choice, check_count, check_positive
-from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
-from calibrant.kernel_errors.fitted import AnyKernel, Randomness
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, completed
 from calibrant.kernel_errors.skce import (
     JUDGED_KINDS,
     BlockSize,
@@ -36,18 +36,18 @@ from calibrant.kernel_errors.skce import (
 )
 from calibrant.kernel_errors.skce import summarise as summarise_error
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, resampled, unbiased_pvalue
-from calibrant.kernels.composed import coverage_kernel, distribution_kernel, probability_kernel
+from calibrant.kernels.composed import probability_kernel
 from calibrant.kernels.kernel import JointKernel
 from calibrant.kernels.kernel_rows import KernelRows
 
 Method = Literal["resample", "bootstrap", "block", "bound"]
 
 MIN_BLOCKS = 10
-BLOCK_VARIANCE, BOOTSTRAP_VARIANCE = 8.0, 20.0
-BOOTSTRAP_ROWS = 64  # of distributions: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
+MIN_BLOCK_VARIANCE, MIN_BOOTSTRAP_VARIANCE = 8.0, 20.0  # of all outcomes, expected under calibration
+MIN_BOOTSTRAP_ROWS = 64  # of distributions: with 16 the level at 0.05 is 0.068, with 64 it is 0.056
 RELATIVE_ROUNDING = 1e-12
 CONFIDENCE = 0.95  # of the lower confidence bound that a block test reports
-LARGEST_BLOCK, PAIRS = 50, 10_000_000  # of the blocks of an audit: rows, and rows times block size
+MAX_AUDIT_BLOCK, MAX_AUDIT_PAIRS = 50, 10_000_000  # of the blocks of an audit: rows, and rows times block size
 REDRAWN_BINARY_ROWS, REDRAWN_CLASS_ROWS = 100_000, 4_000  # up to which an audit redraws outcomes
 
 
@@ -169,14 +169,14 @@ def _summarise(rows: KernelRows, options: SkceTestOptions) -> Summary:
     """Return the blocks for a block test, else what `skce` reads."""
     method = options.method or _default_method(rows)
     _check_belongs(method, options.blocksize)
-    blocksize = 2 if method == "block" and options.blocksize is None else options.blocksize
-    same = options.kernel, options.unbiased, blocksize, options.shuffle, options.draws, options.rng
-    return summarise_error(rows, SkceOptions(*same))
+    if method == "block" and options.blocksize is None:
+        options = replace(options, blocksize=2)
+    return summarise_error(rows, options)
 
 
 def _default_method(rows: KernelRows) -> Method:
     """Return redraws where they are exact and quick, else the bootstrap."""
-    many_distributions = isinstance(rows, DistributionRows) and rows.n >= BOOTSTRAP_ROWS
+    many_distributions = isinstance(rows, DistributionRows) and rows.n >= MIN_BOOTSTRAP_ROWS
     return "bootstrap" if isinstance(rows, RegionRows) or many_distributions else "resample"
 
 
@@ -215,7 +215,11 @@ def kernel_options(rows: KernelRows) -> Mapping[str, Any]:
 
 def in_blocks(n: int) -> dict[str, Any]:
     """Return the options of a block test of n rows in an audit."""
-    return {"method": "block", "shuffle": True, "blocksize": max(2, min(LARGEST_BLOCK, PAIRS // n, n // MIN_BLOCKS))}
+    return {
+        "method": "block",
+        "shuffle": True,
+        "blocksize": max(2, min(MAX_AUDIT_BLOCK, MAX_AUDIT_PAIRS // n, n // MIN_BLOCKS)),
+    }
 
 
 SKCE_TEST = enter(
@@ -273,13 +277,13 @@ def _variance(summary: Ordered | KeptRows) -> tuple[float, float]:
 
 def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
     if _holds(summary, DistributionRows):
-        if summary.n < BOOTSTRAP_ROWS:
+        if summary.n < MIN_BOOTSTRAP_ROWS:
             raise NotApplicableError(
-                f'method="bootstrap" holds its level from {BOOTSTRAP_ROWS} rows on; got {summary.n}. '
+                f'method="bootstrap" holds its level from {MIN_BOOTSTRAP_ROWS} rows on; got {summary.n}. '
                 'Use method="resample"'
             )
-    elif variance < BOOTSTRAP_VARIANCE:
-        raise _too_rare("bootstrap", BOOTSTRAP_VARIANCE, variance, _holds(summary, RegionRows))
+    else:
+        _check_variance("bootstrap", MIN_BOOTSTRAP_VARIANCE, variance, summary)
 
 
 def _block_test(summary: Summary) -> TestResult:
@@ -291,10 +295,13 @@ def _block_test(summary: Summary) -> TestResult:
     s, m = summary.blocks, summary.m
     check_full_block(summary)
     if s < MIN_BLOCKS:
-        raise _too_few_blocks(s, m, summary.n, _is_coverage(summary))
+        raise NotApplicableError(
+            f'method="block" needs at least {MIN_BLOCKS} blocks; {summary.n} rows make {s} of {m} rows. '
+            f"Use smaller blocks or {_instead(summary)}"
+        )
     variance = summary.variance / summary.heaviest**2
-    if not _is_distribution(summary) and variance < BLOCK_VARIANCE:
-        raise _too_rare("block", BLOCK_VARIANCE, variance, _is_coverage(summary))
+    if not _holds(summary, DistributionRows):
+        _check_variance("block", MIN_BLOCK_VARIANCE, variance, summary)
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
@@ -304,8 +311,7 @@ def _block_test(summary: Summary) -> TestResult:
         se = 0.0
     if se == 0 and mean > 0:
         raise NotApplicableError(
-            f"all {s} blocks have the same value, {mean:g}, so it has no standard error; "
-            f"use {_instead(_is_coverage(summary))}"
+            f"all {s} blocks have the same value, {mean:g}, so it has no standard error; use {_instead(summary)}"
         )
     from scipy.special import stdtr, stdtrit
 
@@ -315,10 +321,8 @@ def _block_test(summary: Summary) -> TestResult:
         "blocksize": m,
         "standard_error": se,
         "lower_bound": max(0.0, mean - float(stdtrit(s - 1, CONFIDENCE)) * se),
-        "variance": variance,
+        **({} if _holds(summary, DistributionRows) else {"variance": variance}),
     }
-    if _is_distribution(summary):
-        del details["variance"]
     return TestResult(
         statistic=t,
         pvalue=float(stdtr(s - 1, -t)) if se > 0 else 1.0,
@@ -354,16 +358,9 @@ def _bound_test(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions, 
 def _largest(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel) -> float:
     if isinstance(summary, Blocks):
         return largest_h(summary.kernel)
-    if isinstance(kernel, JointKernel):
-        return largest_h(kernel)
     if isinstance(summary, Ordered):
-        return largest_h(probability_kernel(kernel, 1))
-    rows = kernel_rows_of(summary)
-    if isinstance(rows, DistributionRows):
-        return largest_h(distribution_kernel(kernel, rows.distribution))
-    if isinstance(rows, RegionRows):
-        return largest_h(coverage_kernel(kernel))
-    return largest_h(probability_kernel(kernel, rows.K if isinstance(rows, Classes) else 1))
+        return largest_h(kernel if isinstance(kernel, JointKernel) else probability_kernel(kernel, 1))
+    return largest_h(completed(kernel_rows_of(summary), kernel))
 
 
 def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:
@@ -375,32 +372,21 @@ def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:
     return is_unit(w) or bool(w.min() == w.max())
 
 
-def _holds(summary: Ordered | KeptRows, kind: type[RegionRows] | type[DistributionRows]) -> bool:
+def _holds(summary: Summary, kind: type[RegionRows] | type[DistributionRows]) -> bool:
+    """Tell whether a summary is of coverage (`RegionRows`) or of distributions."""
+    if isinstance(summary, Blocks):
+        return summary.kind.startswith("coverage " if kind is RegionRows else "distribution ")
     return isinstance(summary, KeptRows) and isinstance(summary.rows, kind)
 
 
-def _is_coverage(summary: Blocks) -> bool:
-    return summary.kind.startswith("coverage ")
-
-
-def _is_distribution(summary: Blocks) -> bool:
-    return summary.kind.startswith("distribution ")
-
-
-def _instead(coverage: bool) -> str:
+def _instead(summary: Summary) -> str:
     """Return what always answers: hits of intervals, sets and quantiles cannot be redrawn."""
-    return 'method="bound"' if coverage else 'method="resample"'
+    return 'method="bound"' if _holds(summary, RegionRows) else 'method="resample"'
 
 
-def _too_few_blocks(s: int, m: int, n: int, coverage: bool) -> NotApplicableError:
-    return NotApplicableError(
-        f'method="block" needs at least {MIN_BLOCKS} blocks; {n} rows make {s} of {m} rows. '
-        f"Use smaller blocks or {_instead(coverage)}"
-    )
-
-
-def _too_rare(method: str, limit: float, variance: float, coverage: bool) -> NotApplicableError:
-    return NotApplicableError(
-        f"method={method!r} holds its level if the outcome variance expected under calibration is at least {limit:g}; "
-        f"it is {variance:.3g}. Use {_instead(coverage)}"
-    )
+def _check_variance(method: str, limit: float, variance: float, summary: Summary) -> None:
+    if variance < limit:
+        raise NotApplicableError(
+            f"method={method!r} holds its level if the outcome variance expected under calibration is at least "
+            f"{limit:g}; it is {variance:.3g}. Use {_instead(summary)}"
+        )

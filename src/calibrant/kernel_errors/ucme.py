@@ -241,28 +241,25 @@ def location_scores(rows: DrawnRows, locations: Locations, kernel: Product, rand
 
 
 def _together(rows: DrawnRows, locations: Locations) -> DrawnRows:
-    """Return the rows, then the locations, as one."""
+    """Return the rows, then the locations, as one; both are of one kind."""
     others = locations.rows
     w = unit_weights(rows.n + others.n)
     y = np.concatenate([rows.y, others.y])
     if isinstance(rows, Binary) and isinstance(others, Binary):
         return Binary(y, np.concatenate([rows.p.astype(np.float64), others.p.astype(np.float64)]), w)
     if isinstance(rows, Classes) and isinstance(others, Classes):
-        if rows.K != others.K:
-            raise InputError(f"locations must have the {rows.K} classes of the prediction; got {others.K}")
         return Classes(y, np.concatenate([rows.P.astype(np.float64), others.P.astype(np.float64)]), w)
-    if isinstance(rows, DistributionRows) and locations.chosen is not None:
+    assert isinstance(rows, DistributionRows) and isinstance(others, DistributionRows)
+    if locations.chosen is not None:
         return DistributionRows(y, rows.distribution.take(np.concatenate([np.arange(rows.n), locations.chosen])), w)
-    if isinstance(rows, DistributionRows) and isinstance(others, DistributionRows):
-        try:
-            return DistributionRows(y, joined(_draws_alone(rows.distribution), _draws_alone(others.distribution)), w)
-        except SummaryError as problem:
-            raise InputError(f"locations must be a distribution like the prediction: {problem}") from None
-    raise InputError("locations must be of the same kind as the prediction: a pair (prediction, y)")
+    try:
+        return DistributionRows(y, joined(_draws_alone(rows.distribution), _draws_alone(others.distribution)), w)
+    except SummaryError as problem:
+        raise InputError(f"locations must be a distribution like the prediction: {problem}") from None
 
 
 def _draws_alone(distribution: Distribution) -> Distribution:
-    """Return draws without their densities, which no kernel looks at."""
+    """Return draws without their densities, which no kernel uses."""
     return Samples(distribution.draws) if isinstance(distribution, Samples) else distribution
 
 
@@ -294,7 +291,7 @@ def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
     if isinstance(rows, DistributionRows):
         if not isinstance(prediction, Distribution):
             raise InputError(
-                f"locations must hold a distribution like the prediction, {type(rows.distribution).__name__}, and "
+                f"locations must contain a distribution like the prediction, {type(rows.distribution).__name__}, and "
                 "targets"
             )
         return read_outcomes(y, prediction)
@@ -302,5 +299,5 @@ def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
         return read_binary(y, prediction, verb="ucme")
     read = read_probabilities(y, prediction)
     if not isinstance(read, Classes) or read.K != rows.K:
-        raise InputError(f"locations must hold class probabilities with {rows.K} columns, like the prediction")
+        raise InputError(f"locations must contain class probabilities with {rows.K} columns, like the prediction")
     return replace(read, w=unit_weights(read.n))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table, Verdict
+from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, TestResult
@@ -93,38 +93,43 @@ def joint_measurement(joint: TestResult | None) -> tuple[Measurement, ...]:
 
 
 def line_table(name: str, title: str, curve: Curve, note: str, *, first: str = "group") -> Table:
-    """Return the lines of a curve as a table; `first` is what its groups are called."""
-    return Table(name, title, _columns(curve, first), note)
+    """Return the lines of a curve that have rows as a table; `first` is what its groups are called."""
+    in_groups = set(curve.group.tolist()) != {ALL}
+    known = not np.isnan(curve.nominal).any()
+    nominal = known and (len(np.unique(curve.nominal)) > 1 or not in_groups)
+    columns = _columns(curve, nominal=nominal, tested=known and "pvalue" in curve.columns)
+    groups = {first: tuple(map(str, curve.group[curve.count > 0].tolist()))} if in_groups else {}
+    return Table(name, title, {**groups, **columns}, note)
+
+
+def _columns(curve: Curve, *, nominal: bool, tested: bool) -> dict[str, tuple[Any, ...]]:
+    def column(name: str) -> tuple[Any, ...]:
+        values = curve.columns[name][curve.count > 0].tolist()
+        return tuple(None if isinstance(value, float) and np.isnan(value) else value for value in values)
+
+    return {
+        **({"nominal": column("nominal")} if nominal else {}),
+        "n": column("count"),
+        "coverage": column("coverage"),
+        "interval": tuple(zip(column("lower"), column("upper"), strict=True)),
+        **({"pvalue": column("pvalue"), "pvalue_adjusted": column("pvalue_holm")} if tested else {}),
+    }
 
 
 def group_table(tables: list[Curve], several: bool, *, name: str = "groups", title: str = "Groups") -> Table:
     """Return one row per group and level, the most suspicious first, with p-values adjusted for all of them (Holm)."""
-    keys = tables[0].columns.keys()
-    columns = {key: np.concatenate([np.asarray(curve.columns[key], object) for curve in tables]) for key in keys}
-    pvalue = columns["pvalue"].astype(np.float64)
-    columns["pvalue_holm"] = holm(pvalue)
-    gap = -np.abs((columns["coverage"] - columns["nominal"]).astype(np.float64))
-    order = np.lexsort([gap, pvalue, columns["pvalue_holm"].astype(np.float64)])
-    count = columns["count"].astype(np.int64)
-
-    def column(of: str) -> tuple[Any, ...]:
-        return tuple(_plain(value) for value in columns[of][order].tolist())
-
-    small = int(np.count_nonzero(count < SMALL_GROUP))
+    columns = {key: np.concatenate([curve.columns[key] for curve in tables]) for key in tables[0].columns}
+    columns["pvalue_holm"] = holm(columns["pvalue"])
+    gap = np.abs(columns["coverage"] - columns["nominal"])
+    order = np.lexsort([-gap, columns["pvalue"], columns["pvalue_holm"]])
+    curve = replace(tables[0], columns={key: column[order] for key, column in columns.items()})
     noun = name.removesuffix("s")
-    test = "Beta-binomial" if "calibration_size" in tables[0].details else "Binomial"
+    test = "Beta-binomial" if "calibration_size" in curve.details else "Binomial"
+    small = int(np.count_nonzero(curve.count < SMALL_GROUP))
     return Table(
         name,
         title,
-        {
-            noun: column("group"),
-            **({"nominal": column("nominal")} if several else {}),
-            "n": column("count"),
-            "coverage": column("coverage"),
-            "interval": tuple(zip(column("lower"), column("upper"), strict=True)),
-            "pvalue": column("pvalue"),
-            "pvalue_adjusted": column("pvalue_holm"),
-        },
+        {noun: tuple(curve.group.tolist()), **_columns(curve, nominal=several, tested=True)},
         f"{test} test of each {noun}{' and level' if several else ''}; p-values are adjusted for all of them "
         f"together (Holm).{small_groups(small) if noun == 'group' else ''}",
     )
@@ -146,31 +151,6 @@ def one_level(curve: Curve) -> tuple[Curve, str]:
     level = curve.nominal[np.nanargmin(curve.pvalue) if not np.isnan(curve.pvalue).all() else 0]
     kept = {name: column[curve.nominal == level] for name, column in curve.columns.items()}
     return replace(curve, columns=kept), f", level {level_words(float(level))}"
-
-
-def _columns(curve: Curve, name: str) -> dict[str, tuple[Any, ...]]:
-    first = {} if set(curve.group.tolist()) == {ALL} else {name: tuple(map(str, curve.group.tolist()))}
-    several = len(np.unique(curve.nominal)) > 1
-    known = not np.isnan(curve.nominal).any()
-    return {
-        **first,
-        **({"nominal": tuple(curve.nominal.tolist())} if known and (several or not first) else {}),
-        "n": tuple(curve.count.tolist()),
-        "coverage": tuple(map(_plain, curve.coverage.tolist())),
-        "interval": tuple(zip(map(_plain, curve.lower.tolist()), map(_plain, curve.upper.tolist()), strict=True)),
-        **(
-            {
-                "pvalue": tuple(map(_plain, curve.pvalue.tolist())),
-                "pvalue_adjusted": tuple(map(_plain, curve.pvalue_holm.tolist())),
-            }
-            if known and "pvalue" in curve.columns
-            else {}
-        ),
-    }
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 MAX_PERMUTED_ROWS = 20_000_000  # over all permutations
@@ -203,17 +183,17 @@ def covered(rows: SizedRows, setting: Setting, *, alternative: Alternative) -> C
     return Covered(table, sizes, coverage_lines(table, setting), _shortened(by_size), joint_test(table, setting))
 
 
-def coverage_section(found: Covered, setting: Setting, said: words.Words, further: Any, tables: Any) -> Section:
+def coverage_section(found: Covered, setting: Setting, wording: words.Words, further: Any, tables: Any) -> Section:
     """Return the section on the coverage of all rows."""
-    things = said.things
+    things = wording.things
     band = coverage_lines(found.table, setting, simultaneous=True)
     lines = line_table("levels", "Coverage of each level", found.curve, "P-values are adjusted for all levels (Holm).")
     figure = Figure(
         "coverage",
         "Nominal against observed coverage",
-        f"On the dashed line the {things} have the stated coverage; below it they are "
-        f"{said.too_low.removeprefix('they are ')}, above it {said.too_high.removeprefix('they are ')}. The lines or "
-        "the band around the dots cover all levels together.",
+        f"On the dashed line the {things} have the stated coverage; below it {wording.too_low}, above it "
+        f"{wording.too_high.removeprefix('they are ')}. The lines or the band around the dots cover all levels "
+        "together.",
         band,
     )
     return Section(
@@ -230,10 +210,10 @@ def coverage_section(found: Covered, setting: Setting, said: words.Words, furthe
     )
 
 
-def size_section(found: Covered, setting: Setting, said: words.Words, size: str) -> Section:
+def size_section(found: Covered, setting: Setting, wording: words.Words, size: str) -> Section:
     """Return the section on coverage by size."""
     measurements = tuple(
-        at_level(measurement, said.things, found.table.levels, k)
+        at_level(measurement, wording.things, found.table.levels, k)
         for k in places_of(found)
         for measurement in _size_measurements(_one(found.sizes, k), setting, size, MAX_PERMUTED_ROWS // found.sizes.L)
     )
@@ -241,7 +221,7 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
         "sizes",
         f"Coverage by {size}",
         found.by_size,
-        f"Rows with {said.things} of about the same {size}; p-values are adjusted for all lines together (Holm)."
+        f"Rows with {wording.things} of about the same {size}; p-values are adjusted for all lines together (Holm)."
         + (ONLY_LOW if found.sizes.K else ""),
         first=size,
     )
@@ -249,7 +229,7 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     figure = Figure(
         "sizes",
         f"Coverage by {size}{level}",
-        f"Each line is for rows with {said.things} of about the same {size}. A level outside its line is missed by "
+        f"Each line is for rows with {wording.things} of about the same {size}. A level outside its line is missed by "
         "more than chance, if this line is looked at alone.",
         shown,
     )
@@ -257,10 +237,10 @@ def size_section(found: Covered, setting: Setting, said: words.Words, size: str)
     return Section(
         "sizes",
         f"By {size}",
-        f"Is coverage the same for rows with {said.things} of small and of large {size}?",
+        f"Is coverage the same for rows with {wording.things} of small and of large {size}?",
         measurements,
         (figure,) if several else (),
-        (_filled(table),),
+        (table,),
     )
 
 
@@ -300,14 +280,6 @@ def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -
     return Grouped(replace(table, note=table.note + (ONLY_LOW if alternative == "less" else "")), how)
 
 
-def with_sizes(verdict: Verdict, found: Covered, setting: Setting, sentence: str, none: str) -> Verdict:
-    """Add rows of one size to the verdict, if there are several sizes."""
-    filled = found.by_size.count > 0
-    if len(set(found.by_size.group[filled].tolist())) < 2 or np.isnan(found.by_size.pvalue_holm[filled]).all():
-        return verdict
-    return words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, none)
-
-
 def _one(sizes: Sizes, k: int) -> Sizes:
     """Return the sizes of level number k alone."""
     one = slice(k, k + 1)
@@ -332,13 +304,6 @@ def _size_measurements(sizes: Sizes, setting: Setting, size: str, most: int) -> 
     value, permuted = hsic_permutations(sizes, 0, resamples=B, rng=setting.rng)
     pvalue = (1 + int(np.count_nonzero(reaches(permuted, value)))) / (B + 1)
     return lowest, Measurement("coverage_hsic", label, value, pvalue=pvalue, method=f"{B} permutations of the hits")
-
-
-def _filled(table: Table) -> Table:
-    """Leave out lines without rows, such as set sizes that do not occur."""
-    kept = [k for k, n in enumerate(table.columns["n"]) if n]
-    columns = {name: tuple(values[k] for k in kept) for name, values in table.columns.items()}
-    return Table(table.name, table.title, columns, table.note)
 
 
 def _shortened(curve: Curve) -> Curve:

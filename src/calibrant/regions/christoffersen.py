@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,14 +15,14 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.groups import Label, label_order, read_row_labels
+from calibrant.inputs.groups import Label, RowLabels, label_order, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import DIGITS, check_choice, check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.progress import steps
 from calibrant.regions.coverage_test import Null, chi_square_sf, least_tied, likelihood_ratio
-from calibrant.regions.hits import CoveredRows, RowGroups, check_one_level, check_testable
+from calibrant.regions.hits import REGIONS, CoveredRows, HitTable, RowGroups, check_one_level, check_testable
 
 
 @public
@@ -114,56 +114,75 @@ class ChristoffersenOptions:
 
 
 def _hits_in_order(rows: CoveredRows, options: ChristoffersenOptions) -> Hits:
-    check_testable("christoffersen_test", rows)
+    table = HitTable.of(rows)
+    check_testable("christoffersen_test", table)
+    check_one_level("christoffersen_test", table.levels.size)
     if rows.keep is not None:
         raise InputError(
             "christoffersen_test looks at rows that follow each other, and a row of weight 0 leaves a gap; {row} has "
             "weight 0. Drop such rows first if those around them do follow each other",
             row=int(np.argmin(rows.keep)),
         )
-    levels = rows.prediction.levels
-    assert levels is not None  # checked above
-    check_one_level("christoffersen_test", levels.size)
     labels = None if options.series is None else read_row_labels(options.series, rows.n, name="series")
-    code, names = (None, ("",)) if labels is None else labels
-    return Hits.of(rows.covered, levels, type(rows.prediction).__name__, code, names, float(rows.w[0]))
+    return Hits.of(rows.covered[:, 0], float(table.levels[0]), table.kind, labels, float(rows.w[0]))
 
 
 def _christoffersen(hits: Hits, options: ChristoffersenOptions) -> TestResult:
-    check_one_level("christoffersen_test", hits.levels.size)
-    miss, level = hits.hits[:, 0] == 0, float(hits.levels[0])
-    n00, n01, n10, n11 = (int(count) for count in transitions_of(miss, hits.series))
+    miss, series, level, n = hits.hits == 0, hits.series, hits.level, hits.n
+    seen = transitions_of(miss, series)
+    n00, n01, n10, n11 = (int(count) for count in seen)
     if n00 + n01 + n10 + n11 == 0:
-        raise NotApplicableError(f"christoffersen_test needs a row that follows another; got {hits.n} single rows")
-    if options.method == "independence":
-        found = _independence(miss, hits.series, options)
-        words = "Markov chain of misses against independence (Christoffersen)"
+        raise NotApplicableError(f"christoffersen_test needs a row that follows another; got {n} single rows")
+    independence = options.method == "independence"
+
+    def ratio(t: Transitions) -> FloatArray:
+        return independence_ratio(t) if independence else conditional_ratio(t, level)
+
+    T, B = float(ratio(seen)), options.resamples
+    if options.null == "asymptotic" or n > MAX_EXACT_ROWS:
+        df = 1 if independence else 2
+        why = "" if options.null == "asymptotic" else f" beyond {MAX_EXACT_ROWS:,} rows"
+        pvalue = chi_square_sf(T, df)
+        how = f"chi-square limit with {df} degree{'s' if df > 1 else ''} of freedom{why}"
+    elif (series != series[0]).any():
+        rng = generator(options.rng)
+        drawn = _permuted(miss, series, B, rng) if independence else _bernoulli(n, 1 - level, B, rng)
+        redrawn = (ratio(transitions_of(misses, series)) for misses in drawn)
+        pvalue = (1 + sum(int(np.count_nonzero(values >= least_tied(T))) for values in redrawn)) / (B + 1)
+        how = f"{B} permutations within series" if independence else f"{B} redraws of the misses"
+    elif independence:
+        pvalue, how = _reached(n, int(np.count_nonzero(miss)), ratio, T), "exact given the misses"
     else:
-        found = _conditional(miss, hits.series, level, options)
-        words = "coverage and independence of misses (Christoffersen)"
+        k = np.arange(n + 1)
+        logs = log_choose(n, k) + k * np.log1p(-level) + (n - k) * np.log(level)
+        likely = logs > logs.max() - NEGLIGIBLE_LOG
+        reached = [_reached(n, misses, ratio, T) for misses in k[likely].tolist()]
+        pvalue = float(np.exp(logs[likely]) @ reached + np.exp(logs[~likely]).sum())
+        how = "exact"
+    about = "Markov chain of misses against independence" if independence else "coverage and independence of misses"
     return TestResult(
-        statistic=found.statistic,
-        pvalue=found.pvalue,
-        estimate=int(np.count_nonzero(~miss)) / miss.size,
-        method=f"{words}; {found.how}",
-        n=hits.n,
+        statistic=T,
+        pvalue=min(1.0, pvalue),
+        estimate=int(np.count_nonzero(~miss)) / n,
+        method=f"{about} (Christoffersen); {how}",
+        n=n,
         details={"level": level, "transitions": ((n00, n01), (n10, n11))},
     )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hits(Summary):
-    """Hits (n, L) as 0 and 1, one column per level, in the order in which the rows came.
+    """Hits as 0 and 1, in the order in which the rows came.
 
     `series` is the series each row belongs to, as a number among `names`, which ascend. Rows of one series need not be
     adjacent. Merging puts one batch after the other, so a series continues in the next batch. All rows have one weight.
-    Memory grows with the rows: n (L + 1) numbers.
+    Memory grows with the rows: two numbers each.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("hits", "series")
-    POSITIVE: ClassVar[tuple[str, ...]] = ("weight",)
-    hits: NDArray[np.int64]  # (n, L)
-    levels: FloatArray  # (L,)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("level", "weight")
+    hits: NDArray[np.int64]  # (n,)
+    level: float
     kind: str  # of the prediction, such as "Intervals"; "": no rows yet
     series: NDArray[np.int64]  # (n,)
     names: tuple[Label, ...]
@@ -172,8 +191,8 @@ class Hits(Summary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hits.shape != (self.series.size, self.levels.size):
-            raise SummaryError("the hits must have one row per series number and one column per level")
+        if self.hits.shape != self.series.shape or self.hits.ndim != 1:
+            raise SummaryError("the hits must have one number of a series per row")
 
     def check_values(self) -> None:
         """Refuse hits other than 0 and 1, and series without a name."""
@@ -183,31 +202,24 @@ class Hits(Summary):
 
     @classmethod
     def of(
-        cls,
-        covered: NDArray[np.bool_],
-        levels: FloatArray,
-        kind: str,
-        series: NDArray[np.intp] | None = None,
-        names: tuple[Label, ...] = ("",),
-        weight: float = 1.0,
+        cls, covered: NDArray[np.bool_], level: float, kind: str, labels: RowLabels | None = None, weight: float = 1.0
     ) -> Self:
-        """Keep which rows were covered; without `series` all belong to one."""
-        code = np.zeros(len(covered), np.int64) if series is None else series.astype(np.int64)
-        return cls(np.ascontiguousarray(covered, dtype=np.int64), levels, kind, code, names, weight, series is not None)
+        """Keep which rows were covered; without labels all belong to one series."""
+        code, names = (np.zeros(covered.size), ("",)) if labels is None else labels
+        return cls(covered.astype(np.int64), level, kind, code.astype(np.int64), names, weight, labels is not None)
 
     @classmethod
     def zero(cls) -> Self:
-        """Return no rows, of no levels."""
-        return cls(np.zeros((0, 0), np.int64), np.zeros(0), "", np.zeros(0, np.int64), ())
+        """Return no rows."""
+        return cls(np.zeros(0, np.int64), 0.0, "", np.zeros(0, np.int64), ())
 
     def merged(self, other: Self) -> Self:
         """Return the rows of both, one after the other."""
         if not self.n or not other.n:
             return other if not self.n else self
-        if self.kind != other.kind or not np.array_equal(self.levels.round(DIGITS), other.levels.round(DIGITS)):
+        if self.kind != other.kind or round(self.level, DIGITS) != round(other.level, DIGITS):
             raise SummaryError(
-                f"hits of {self.kind} at {self.levels.tolist()} do not merge with hits of {other.kind} "
-                f"at {other.levels.tolist()}"
+                f"hits of {self.kind} at {self.level:g} do not merge with hits of {other.kind} at {other.level:g}"
             )
         if self.weight != other.weight:
             raise SummaryError(
@@ -222,16 +234,9 @@ class Hits(Summary):
         names = list(dict.fromkeys([*self.names, *other.names]))
         names = [names[k] for k in label_order(names)]
         place = {name: k for k, name in enumerate(names)}
-        moved = (np.array([place[name] for name in one.names], dtype=np.int64)[one.series] for one in (self, other))
-        return type(self)(
-            np.concatenate([self.hits, other.hits]),
-            self.levels,
-            self.kind,
-            np.concatenate([*moved]),
-            tuple(names),
-            self.weight,
-            self.named,
-        )
+        moved = [np.array([place[name] for name in one.names], dtype=np.int64)[one.series] for one in (self, other)]
+        hits = np.concatenate([self.hits, other.hits])
+        return replace(self, hits=hits, series=np.concatenate(moved), names=tuple(names))
 
     @property
     def grows(self) -> bool:
@@ -246,7 +251,7 @@ class Hits(Summary):
 
 MAX_EXACT_ROWS = 10_000  # beyond that the chi-square limit is used
 MAX_NUMBERS_AT_ONCE = 1 << 22  # of random numbers in memory
-NEGLIGIBLE_LOG = 100.0  # natural logarithms below the likeliest: rarer cases count as extreme without a look
+NEGLIGIBLE_LOG = 100.0  # natural logarithms below the likeliest: rarer cases count as extreme and are not enumerated
 
 
 class Transitions(NamedTuple):
@@ -256,14 +261,6 @@ class Transitions(NamedTuple):
     n01: NDArray[np.int64]
     n10: NDArray[np.int64]
     n11: NDArray[np.int64]
-
-
-class Found(NamedTuple):
-    """Statistic, p-value, and how the null distribution was found."""
-
-    statistic: float
-    pvalue: float
-    how: str
 
 
 def transitions_of(miss: NDArray[np.bool_], series: NDArray[np.int64]) -> Transitions:
@@ -300,53 +297,6 @@ def conditional_ratio(t: Transitions, level: float) -> FloatArray:
     return np.asarray(independence_ratio(t) + likelihood_ratio(hits, hits + t.n01 + t.n11, level))
 
 
-def _independence(miss: NDArray[np.bool_], series: NDArray[np.int64], options: ChristoffersenOptions) -> Found:
-    """Test whether misses are independent of the row before, given their number."""
-    T = float(independence_ratio(transitions_of(miss, series)))
-    n, k = miss.size, int(np.count_nonzero(miss))
-    if options.null == "asymptotic" or n > MAX_EXACT_ROWS:
-        return Found(T, chi_square_sf(T, 1), _limit_words(options.null, 1))
-    if _has_several(series):
-        B, rng = options.resamples, generator(options.rng)
-        extreme = sum(
-            int(np.count_nonzero(independence_ratio(transitions_of(drawn, series)) >= least_tied(T)))
-            for drawn in _permuted(miss, series, B, rng)
-        )
-        return Found(T, (1 + extreme) / (B + 1), f"{B} permutations within series")
-    distribution = run_distribution(n, k, _log_factorials(n))
-    return Found(
-        T, min(1.0, _reached(distribution, independence_ratio(distribution.transitions), T)), "exact given the misses"
-    )
-
-
-def _conditional(
-    miss: NDArray[np.bool_], series: NDArray[np.int64], level: float, options: ChristoffersenOptions
-) -> Found:
-    """Test coverage and independence at once."""
-    T = float(conditional_ratio(transitions_of(miss, series), level))
-    n = miss.size
-    if options.null == "asymptotic" or n > MAX_EXACT_ROWS:
-        return Found(T, chi_square_sf(T, 2), _limit_words(options.null, 2))
-    if _has_several(series):
-        B, rng = options.resamples, generator(options.rng)
-        extreme = sum(
-            int(np.count_nonzero(conditional_ratio(transitions_of(drawn, series), level) >= least_tied(T)))
-            for drawn in _bernoulli(n, 1 - level, B, rng)
-        )
-        return Found(T, (1 + extreme) / (B + 1), f"{B} redraws of the misses")
-    logs = _log_factorials(n)
-    misses = np.arange(n + 1)
-    log_mass = logs[n] - logs[misses] - logs[n - misses] + misses * np.log1p(-level) + (n - misses) * np.log(level)
-    pvalue = 0.0
-    for k, log in enumerate(log_mass.tolist()):
-        share = 1.0
-        if log > log_mass.max() - NEGLIGIBLE_LOG:
-            distribution = run_distribution(n, k, logs)
-            share = _reached(distribution, conditional_ratio(distribution.transitions, level), T)
-        pvalue += float(np.exp(log)) * share
-    return Found(T, min(1.0, pvalue), "exact")
-
-
 class RunDistribution(NamedTuple):
     """Transitions that occur with non-negligible probability given the misses, and the rest of the probability."""
 
@@ -355,16 +305,16 @@ class RunDistribution(NamedTuple):
     rest: float
 
 
-def run_distribution(n: int, k: int, log_factorials: FloatArray) -> RunDistribution:
+def run_distribution(n: int, k: int) -> RunDistribution:
     """Return the distribution of the transitions of k misses in n rows, every order equally likely.
 
     With r runs of misses and s runs of hits, r - 1 <= s <= r + 1, there are C(k-1, r-1) C(n-k-1, s-1) orders for each
     kind of first row: a first row that is a miss starts one run of misses without a transition into it.
     """
     if k in (0, n):
-        at = [np.array([n - 1 if state == (k == n) else 0]) for state in (0, 1)]
-        none = np.zeros(1, np.int64)
-        return RunDistribution(Transitions(at[0], none, none, at[1]), np.ones(1), 0.0)
+        none, all_rows = np.zeros(1, np.int64), np.full(1, n - 1)
+        transitions = Transitions(none, none, none, all_rows) if k else Transitions(all_rows, none, none, none)
+        return RunDistribution(transitions, np.ones(1), 0.0)
     h = n - k
     runs = np.arange(1, k + 1)
     r = np.concatenate([runs] * 4)
@@ -372,10 +322,6 @@ def run_distribution(n: int, k: int, log_factorials: FloatArray) -> RunDistribut
     first_miss = np.repeat([1, 1, 0, 0], k)
     possible = (s >= 1) & (s <= h)
     r, s, first_miss = r[possible], s[possible], first_miss[possible]
-
-    def log_choose(a: int, b: NDArray[np.int64]) -> FloatArray:
-        return np.asarray(log_factorials[a] - log_factorials[b] - log_factorials[a - b])
-
     logs = log_choose(k - 1, r - 1) + log_choose(h - 1, s - 1)
     mass = np.exp(logs - logs.max())
     mass /= mass.sum()
@@ -385,23 +331,17 @@ def run_distribution(n: int, k: int, log_factorials: FloatArray) -> RunDistribut
     return RunDistribution(t, mass[likely], float(mass[~likely].sum()))
 
 
-def _reached(distribution: RunDistribution, statistics: FloatArray, T: float) -> float:
-    return float(distribution.probability[statistics >= least_tied(T)].sum()) + distribution.rest
+def _reached(n: int, k: int, ratio: Callable[[Transitions], FloatArray], T: float) -> float:
+    """Return the probability that k misses in random order reach the statistic T."""
+    found = run_distribution(n, k)
+    return float(found.probability[ratio(found.transitions) >= least_tied(T)].sum()) + found.rest
 
 
-def _log_factorials(n: int) -> FloatArray:
+def log_choose(a: int, b: NDArray[np.int64]) -> FloatArray:
+    """Return the logarithms of binomial coefficients."""
     from scipy.special import gammaln
 
-    return np.asarray(gammaln(np.arange(n + 1) + 1.0))
-
-
-def _has_several(series: NDArray[np.int64]) -> bool:
-    return bool((series != series[0]).any())
-
-
-def _limit_words(null: Null, df: int) -> str:
-    why = "" if null == "asymptotic" else f" beyond {MAX_EXACT_ROWS:,} rows"
-    return f"chi-square limit with {df} degree{'s' if df > 1 else ''} of freedom{why}"
+    return np.asarray(gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(a - b + 1.0))
 
 
 def _permuted(
@@ -429,6 +369,6 @@ CHRISTOFFERSEN_TEST = enter(
         _christoffersen,
         reads=(Hits,),
         kind="test",
-        predictions=("intervals", "sets", "quantiles"),
+        predictions=REGIONS,
     )
 )

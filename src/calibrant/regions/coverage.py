@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.interval_sums import IntervalSums, hits_of_quantiles, sums_in_one_pass, sums_of_levels
-from calibrant.core.means import enter_mean, folded
+from calibrant.core.means import enter_mean, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.groups import RowLabels, read_row_labels
+from calibrant.inputs.groups import RowLabels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import DIGITS, as_number, check_choice
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
-from calibrant.regions.hits import CoveredRows, HitTable, RowGroups
+from calibrant.regions.hits import REGIONS, CoveredRows, HitTable, RowGroups, hits_of
 
 
 @public
@@ -75,10 +75,6 @@ def coverage(
     return COVERAGE(y, prediction, NoOptions(), weights=weights, classes=classes)
 
 
-def _covered(rows: CoveredRows, options: NoOptions) -> NDArray[np.bool_]:
-    return rows.covered
-
-
 def _hit_sums(rows: CoveredRows, options: NoOptions) -> list[IntervalSums] | None:
     if isinstance(rows, SetRows):
         return None
@@ -89,9 +85,9 @@ def _hit_sums(rows: CoveredRows, options: NoOptions) -> list[IntervalSums] | Non
 COVERAGE = enter_mean(
     coverage,
     NoOptions,
-    _covered,
+    lambda rows, options: rows.covered,
     sums=_hit_sums,
-    predictions=("intervals", "sets", "quantiles"),
+    predictions=REGIONS,
     range=(0.0, 1.0),
     perfect=1.0,
     instead={kind: advice for kind, advice in AS_INTERVALS.items() if kind != "quantiles"},
@@ -166,16 +162,12 @@ class CoverageGapOptions:
 def _hits_by_group(rows: CoveredRows, options: CoverageGapOptions) -> HitTable:
     if rows.prediction.levels is None:
         raise NotApplicableError("these sets have no level to compare coverage with; pass Sets(mask, level)")
-    if options.groups is None:
-        return HitTable.of(rows, _true_classes(rows))
-    return HitTable.of(rows, read_row_labels(options.groups, rows.n, keep=rows.keep))
-
-
-def _true_classes(rows: CoveredRows) -> RowLabels:
+    if options.groups is not None:
+        return hits_of(rows, options)
     if not isinstance(rows, SetRows):
         raise InputError("coverage_gap compares groups of rows; pass groups=, one label per row")
-    values, code = np.unique(rows.y, return_inverse=True)
-    return RowLabels(code.astype(np.intp), tuple(values.tolist()))
+    classes, code = np.unique(rows.y, return_inverse=True)
+    return HitTable.of(rows, RowLabels(code.astype(np.intp), tuple(classes.tolist())))
 
 
 def _average_gap(table: HitTable, options: CoverageGapOptions) -> float | FloatArray:
@@ -195,7 +187,7 @@ COVERAGE_GAP = enter(
         _hits_by_group,
         _average_gap,
         reads=(HitTable,),
-        predictions=("intervals", "sets", "quantiles"),
+        predictions=REGIONS,
         range=(0.0, 1.0),
         mean=True,
     )
@@ -251,8 +243,8 @@ def coverage_width_criterion(
 
     Notes
     -----
-    Prefer `interval_score`, which is a proper score. This criterion is not: a forecaster can gain by reporting other
-    intervals than the ones that he believes in. Its value depends on `eta`, and by default on the two most extreme
+    Prefer `interval_score`, which is a proper score. This criterion is not: a forecaster can gain by reporting
+    intervals other than those believed to be right. Its value depends on `eta`, and by default on the two most extreme
     outcomes. With r > 1 ``"jensen"`` is negative, and a larger `eta` then raises it.
 
     Examples
@@ -287,10 +279,16 @@ class CriterionOptions:
 
 def _criterion(summary: IntervalMoments, options: CriterionOptions) -> float | FloatArray:
     eta = ETA[options.variant] if options.eta is None else float(options.eta)
-    unit = _range_of(summary) if options.normalizer is None else float(options.normalizer)
-    c, level = summary.coverage, summary.levels
+    low, high = summary.extremes.tolist()
+    unit = high - low if options.normalizer is None else float(options.normalizer)
+    if not 0 < unit < np.inf:
+        raise InputError(
+            f"the range of y, by which widths are divided, is {shown(unit)} (from {shown(low)} to {shown(high)}). "
+            "Pass normalizer=, in the unit of y"
+        )
+    c, level = summary.means("coverage"), summary.levels
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite r times a vanishing power is settled below
-        r = summary.width / unit
+        r = summary.means("width") / unit
         if options.variant == "jensen":
             values = np.where(np.isinf(r), -np.inf, (1 - r) * np.exp(-eta * (c - level) ** 2))
         else:
@@ -298,16 +296,6 @@ def _criterion(summary: IntervalMoments, options: CriterionOptions) -> float | F
             factor = 1 + np.where(short, np.exp(-eta * (c - level)), 0.0)
             values = np.where(r == 0, 0.0, r * factor)
     return float(values[0]) if summary.single else values
-
-
-def _range_of(summary: IntervalMoments) -> float:
-    low, high = summary.extremes.tolist()
-    if not 0 < high - low < np.inf:
-        raise InputError(
-            f"the range of y, by which widths are divided, is {shown(high - low)} (from {shown(low)} to "
-            f"{shown(high)}). Pass normalizer=, in the unit of y"
-        )
-    return float(high - low)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -322,20 +310,14 @@ class IntervalMoments(Summary):
     @classmethod
     def of(cls, rows: IntervalRows) -> Self:
         """Return the moments of these rows."""
-        columns = [*rows.covered.T, *rows.sizes.T]
-        moments = Moments.of(dict(zip(_names(rows), columns, strict=True)), rows.w)
-        return cls._made(rows, moments, rows.y.min(), rows.y.max())
-
-    @classmethod
-    def in_one_pass(cls, rows: IntervalRows) -> Self:
-        """Return the moments of many rows of weight 1."""
-        sums = sums_of_levels(rows, "width", "hits", "range")
-        moments = Moments.of_sums(_names(rows), [*(s.of_hits for s in sums), *sums])
-        return cls._made(rows, moments, sums[0].low, sums[0].high)
-
-    @classmethod
-    def _made(cls, rows: IntervalRows, moments: Moments, low: float, high: float) -> Self:
-        return cls(rows.prediction.levels, rows.prediction.single, (moments,), np.array([low, high]))
+        levels = rows.prediction.levels
+        names = [f"{what} {level:.10g}" for what in ("coverage", "width") for level in levels]
+        if sums_in_one_pass(rows.n, rows.w):
+            sums = sums_of_levels(rows, "width", "hits")
+            moments = Moments.of_sums(names, [*(s.of_hits for s in sums), *sums])
+        else:
+            moments = moments_of(rows, lambda part: dict(zip(names, [*part.covered.T, *part.sizes.T], strict=True)))
+        return cls(levels, rows.prediction.single, (moments,), np.array([rows.y.min(), rows.y.max()]))
 
     @classmethod
     def zero(cls) -> Self:
@@ -355,42 +337,17 @@ class IntervalMoments(Summary):
         """Number of rows."""
         return self.moments[0].n
 
-    @property
-    def coverage(self) -> FloatArray:
-        """Σwc/Σw at each level."""
-        return self._means("coverage")
-
-    @property
-    def width(self) -> FloatArray:
-        """Mean width at each level, infinite if one is."""
-        return self._means("width")
-
-    def _means(self, what: str) -> FloatArray:
+    def means(self, what: str) -> FloatArray:
+        """Return the mean "coverage" or "width" at each level; a mean width is infinite if one width is."""
         moments = self.moments[0]
         return np.array([moments.mean_of(name) for name in moments.names if name.startswith(what)])
-
-    @classmethod
-    def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the nested moments."""
-        moments = tuple(Moments.from_bytes(part) for part in values.get("moments", ()))
-        return super()._checked({**values, "moments": moments})
-
-
-def _names(rows: IntervalRows) -> list[str]:
-    return [f"{what} {level:.10g}" for what in ("coverage", "width") for level in rows.prediction.levels]
-
-
-def _interval_moments(rows: IntervalRows, options: CriterionOptions) -> IntervalMoments:
-    if sums_in_one_pass(rows.n, rows.w):
-        return IntervalMoments.in_one_pass(rows)
-    return folded(rows, IntervalMoments.of, IntervalMoments.zero())
 
 
 COVERAGE_WIDTH_CRITERION = enter(
     Entry(
         coverage_width_criterion,
         CriterionOptions,
-        _interval_moments,
+        lambda rows, options: IntervalMoments.of(rows),
         _criterion,
         reads=(IntervalMoments,),
         predictions=("intervals",),

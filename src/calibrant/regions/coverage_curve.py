@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,14 +15,13 @@ from calibrant.core.pvalues import binomial_tails, holm, two_sided
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import QuantileRows
 from calibrant.inputs.sets import Sets
-from calibrant.regions.hits import CoveredRows, HitTable, RowGroups
-from calibrant.regions.sizes import EmptySets, SizeBins, SizeGroups, Sizes, read_size_bins, size_groups
+from calibrant.regions.hits import REGIONS, CoveredRows, HitTable, RowGroups, hits_of
+from calibrant.regions.sizes import EmptySets, SizeBins, Sizes, read_size_bins, size_groups
 
 IntervalMethod = Literal["clopper-pearson", "wilson"]
 
@@ -128,8 +126,7 @@ class CoverageCurveOptions:
 def _hits_or_sizes(rows: CoveredRows, options: CoverageCurveOptions) -> HitTable | Sizes:
     """Count hits by group and level, or sort the rows by size."""
     if not options.by_size:
-        labels = None if options.groups is None else read_row_labels(options.groups, rows.n, keep=rows.keep)
-        return HitTable.of(rows, labels)
+        return hits_of(rows, options)
     if isinstance(rows, QuantileRows):
         raise InputError('groups="size" needs Intervals or Sets, which have a size; call .intervals() on Quantiles')
     return Sizes.of(rows)
@@ -138,32 +135,36 @@ def _hits_or_sizes(rows: CoveredRows, options: CoverageCurveOptions) -> HitTable
 def _curve(summary: HitTable | Sizes, options: CoverageCurveOptions) -> Curve:
     if isinstance(summary, Sizes) != options.by_size:
         raise SummaryError('groups="size" reads a summary that was made with it, and other groups one without it')
-    lines = of_sizes(summary, options.bins, options.empty) if isinstance(summary, Sizes) else of_table(summary)
-    if options.method == "clopper-pearson" and not lines.equal:
+    further: dict[str, FloatArray] = {}
+    if isinstance(summary, Sizes):
+        table, further = _by_size(summary, options.bins, options.empty)
+    else:
+        table = summary
+        if table.kind == "Quantiles":
+            further = {"below": table.below / table.w}
+    equal = table.has_equal_weights
+    if options.method == "clopper-pearson" and not equal:
         raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
-    method = options.method or ("clopper-pearson" if lines.equal else "wilson")
-    level, filled = options.level, max(1, int(np.count_nonzero(lines.count)))
-    low, high = _limits(lines, method, 1 - (1 - level) / filled if options.simultaneous else level)
-    pvalue = _pvalues(lines)
+    method = options.method or ("clopper-pearson" if equal else "wilson")
+    level, filled = options.level, max(1, int(np.count_nonzero(table.count)))
+    low, high = _limits(table, method, 1 - (1 - level) / filled if options.simultaneous else level)
+    tails = binomial_tails(table.hits, table.count, table.nominal)
+    pvalue = empty_as_nan(two_sided(*tails), table.count if equal else np.zeros_like(table.count))
+    one_type = len({type(label) for label in table.group}) == 1
     columns: dict[str, NDArray[Any]] = {
-        "nominal": lines.nominal,
-        "group": lines.group,
-        "count": lines.count,
-        "hits": lines.hits,
-        "coverage": lines.coverage,
+        "nominal": table.nominal,
+        "group": np.array(table.group, dtype=None if one_type else object),
+        "count": table.count,
+        "hits": table.hits,
+        "coverage": table.coverage,
         "lower": low,
         "upper": high,
         "pvalue": pvalue,
         "pvalue_holm": holm(pvalue),
-        **lines.further,
+        **further,
     }
-    return Curve(
-        kind="coverage",
-        columns=columns,
-        method=f"{'simultaneous ' if options.simultaneous else ''}{method} intervals; binomial p-values",
-        n=summary.n,
-        details={"level": level},
-    )
+    words = f"{'simultaneous ' if options.simultaneous else ''}{method} intervals; binomial p-values"
+    return Curve("coverage", columns, words, summary.n, {"level": level})
 
 
 COVERAGE_CURVE = enter(
@@ -174,109 +175,37 @@ COVERAGE_CURVE = enter(
         _curve,
         reads=(HitTable, Sizes),
         kind="curve",
-        predictions=("intervals", "sets", "quantiles"),
+        predictions=REGIONS,
     )
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """One line per group and level: rows, hits c, and the sums of w, w², wc, w²c; `further` columns of the result."""
-
-    nominal: FloatArray
-    group: NDArray[Any]
-    count: NDArray[np.int64]
-    w: FloatArray
-    w2: FloatArray
-    hits: NDArray[np.int64]
-    wc: FloatArray
-    w2c: FloatArray
-    equal: bool  # whether all rows have one weight
-    further: Mapping[str, FloatArray]
-
-    @property
-    def coverage(self) -> FloatArray:
-        """Σwc/Σw, NaN without rows."""
-        return np.asarray(np.divide(self.wc, self.w, out=np.full(self.w.shape, np.nan), where=self.w > 0))
-
-
-def of_table(table: HitTable) -> Lines:
-    """Return the lines of all rows, or of labelled groups."""
-    return Lines(
-        table.nominal,
-        label_array(table.group),
-        table.count,
-        table.w,
-        table.w2,
-        table.hits,
-        table.wc,
-        table.w2c,
-        table.has_equal_weights,
-        {"below": table.below / table.w} if table.kind == "Quantiles" else {},
-    )
+def _by_size(sizes: Sizes, bins: SizeBins, empty: EmptySets) -> tuple[HitTable, dict[str, FloatArray]]:
+    """Count the hits of groups of sizes, level by level, those without rows included; and return their limits."""
+    parts = []
+    for k, rows in enumerate(sizes.parts):
+        tied = sizes.tied(k)
+        groups = size_groups(tied.size, tied.weight, K=sizes.K, bins=bins, empty=empty)
+        pooled = np.searchsorted(tied.size, rows.score, side="right") - 1  # the pooled size that an entry belongs to
+        w, count, hits = np.asarray(rows.weight), rows.count, rows.events
+        columns = (count, w * count, w * w * count, hits, w * hits, w * w * hits)
+        sums = [groups.sums(np.bincount(pooled, column, minlength=tied.size.size)) for column in columns]
+        parts.append((groups.low, groups.high, np.full(groups.low.size, k), *sums))
+    low, high, level, count, w, w2, hits, wc, w2c = (np.concatenate(column) for column in zip(*parts, strict=True))
+    names = tuple(f"{a:.6g}" if a == b else f"{a:.6g} to {b:.6g}" for a, b in zip(low, high, strict=True))
+    levels = sizes.levels if sizes.levels.size else np.full(sizes.L, np.nan)
+    first = sizes.parts[0]
+    head = (sizes.kind, levels, sizes.single, sizes.n, first.total_weight, first.weight_max, True, True, names)
+    level, count, hits = (np.rint(column).astype(np.int64) for column in (level, count, hits))
+    table = HitTable(*head, level, count, w, w2, hits, wc, w2c, np.full(level.size, np.nan))
+    return table, {"size_low": low, "size_high": high}
 
 
-def of_sizes(sizes: Sizes, bins: SizeBins, empty: EmptySets) -> Lines:
-    """Return the lines of groups of sizes, level by level, those without rows included."""
-    parts = [_of_level(sizes, k, bins, empty) for k in range(sizes.L)]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    low, high = columns.pop("low"), columns.pop("high")
-    return Lines(
-        group=np.array([_range(a, b) for a, b in zip(low, high, strict=True)]),
-        equal=sizes.parts[0].has_equal_weights,
-        further={"size_low": low, "size_high": high},
-        **columns,
-    )
-
-
-def _of_level(sizes: Sizes, k: int, bins: SizeBins, empty: EmptySets) -> dict[str, NDArray[Any]]:
-    rows, table = sizes.parts[k], sizes.tied(k)
-    groups: SizeGroups = size_groups(table.size, table.weight, K=sizes.K, bins=bins, empty=empty)
-    tie = np.searchsorted(table.size, rows.score, side="right") - 1  # which of the pooled sizes an entry belongs to
-
-    def total(column: NDArray[Any]) -> FloatArray:
-        return np.asarray(groups.sums(np.bincount(tie, column, minlength=table.size.size)))
-
-    counts = {
-        name: np.rint(total(column)).astype(np.int64)
-        for name, column in {"count": rows.count, "hits": rows.events}.items()
-    }
-    w = np.asarray(rows.weight)
-    return {
-        **counts,
-        "w": total(w * rows.count),
-        "w2": total(w * w * rows.count),
-        "wc": total(w * rows.events),
-        "w2c": total(w * w * rows.events),
-        "nominal": np.full(groups.low.size, sizes.levels[k] if sizes.levels.size else np.nan),
-        "low": groups.low,
-        "high": groups.high,
-    }
-
-
-def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
-    """Return labels as an array: of one type if they have one, else of objects."""
-    kinds = {type(label) for label in labels}
-    return np.array(labels, dtype=None if len(kinds) == 1 else object)
-
-
-def _range(low: float, high: float) -> str:
-    """Return the limits of a group of sizes, both included, in words."""
-    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
-
-
-def _limits(lines: Lines, method: IntervalMethod, level: float) -> tuple[FloatArray, FloatArray]:
+def _limits(table: HitTable, method: IntervalMethod, level: float) -> tuple[FloatArray, FloatArray]:
     if method == "clopper-pearson":
-        return exact_limits(lines.hits.astype(np.float64), lines.count.astype(np.float64), level)
-    filled = lines.count > 0
-    share = np.nan_to_num(lines.coverage)
-    spread = lines.w2c * (1 - share) ** 2 + (lines.w2 - lines.w2c) * share**2
-    w, w2 = np.where(filled, lines.w, 1.0), np.where(filled, lines.w2, 1.0)
+        return exact_limits(table.hits.astype(np.float64), table.count.astype(np.float64), level)
+    share = np.nan_to_num(table.coverage)
+    spread = table.w2c * (1 - share) ** 2 + (table.w2 - table.w2c) * share**2
+    w, w2 = (np.where(table.count > 0, column, 1.0) for column in (table.w, table.w2))
     low, high = score_limits(share, effective_rows(share, spread, w, w2), level)
-    return empty_as_nan(low, lines.count), empty_as_nan(high, lines.count)
-
-
-def _pvalues(lines: Lines) -> FloatArray:
-    """Return the two-sided binomial p-value of each line, NaN without rows, without a level, with unequal weights."""
-    tested = lines.count if lines.equal else np.zeros_like(lines.count)
-    return empty_as_nan(two_sided(*binomial_tails(lines.hits, lines.count, lines.nominal)), tested)
+    return empty_as_nan(low, table.count), empty_as_nan(high, table.count)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import expm1, sqrt
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ from calibrant.regions.hits import check_one_level
 from calibrant.regions.sizes import SizeColumns, Sizes, sizes_of
 
 MAX_PERMUTED_ROWS = 1 << 22  # in memory at once
-ROWS_PER_SIZE = 8  # from which counts are drawn instead of rows
+MIN_ROWS_PER_SIZE = 8  # from which counts are drawn instead of rows
 
 LineKernel = Literal["gaussian", "exponential"]
 
@@ -122,21 +123,21 @@ class CoverageHsicOptions:
 
 
 def _hsic(sizes: Sizes, options: CoverageHsicOptions) -> float | FloatArray:
-    _refuse_single_row("coverage_hsic", sizes.n)
+    _check_rows("coverage_hsic", sizes)
     values = []
     for k in range(sizes.L):
         table = sizes.tied(k)
         W = table.weight.sum()
         e = table.hit_weight - table.weight * (table.hit_weight.sum() / W)
-        Q = _Line.of(table, options.scale, options.kernel).sum(e)
+        Q = _quadratic_form(table, options.scale, options.kernel)(e)
         n = sizes.n
         value = _factor(options.coverage_scale) * float(Q) / W**2 * (n / (n - 1)) ** 2
         values.append(sqrt(value) if options.root else float(value))
     return sizes.per_level(values)
 
 
-def _refuse_single_row(verb: str, n: int) -> None:
-    if n < 2:
+def _check_rows(verb: str, sizes: Sizes) -> None:
+    if sizes.n < 2:
         raise NotApplicableError(f"{verb} compares rows; got one row, at least two are needed")
 
 
@@ -217,7 +218,7 @@ class HsicTestOptions:
 
 
 def _permutation_test(sizes: Sizes, options: HsicTestOptions) -> TestResult:
-    _refuse_single_row("coverage_hsic_test", sizes.n)
+    _check_rows("coverage_hsic_test", sizes)
     check_one_level("coverage_hsic_test", sizes.L)
     B = options.resamples
     T, replicates = hsic_permutations(sizes, 0, resamples=B, rng=options.rng)
@@ -251,98 +252,68 @@ def hsic_permutations(sizes: Sizes, k: int, *, resamples: int, rng: Rng) -> tupl
     Under independence of width and coverage all of them have the same distribution. Unequal weights are refused:
     permuted rows must be exchangeable.
     """
-    B, chance = resamples, generator(rng)
+    B, generated = resamples, generator(rng)
     if not sizes.parts[k].has_equal_weights:
         raise NotApplicableError(
             "permuted rows must be exchangeable, and rows of unequal weight are not; leave weights out"
         )
     table = sizes.tied(k)
-    line = _Line.of(table, None, "gaussian")
+    quadratic = _quadratic_form(table, None, "gaussian")
     n, H = sizes.n, int(table.hits.sum())
     scale = _factor(1.0) / (n - 1) ** 2
 
     def value(hits: NDArray[Any]) -> FloatArray:
-        return np.asarray(scale * line.sum(hits - table.rows * (H / n)))
+        return np.asarray(scale * quadratic(hits - table.rows * (H / n)))
 
     replicates = np.empty(B)
     for start, stop in steps(B, size=max(1, MAX_PERMUTED_ROWS // n), label="permuting covered rows"):
-        replicates[start:stop] = value(_permuted(table.rows, H, stop - start, chance))
+        replicates[start:stop] = value(_permuted(table.rows, H, stop - start, generated))
     return float(value(table.hits[None, :])[0]), replicates
 
 
 def _permuted(count: NDArray[np.int64], hits: int, B: int, rng: np.random.Generator) -> NDArray[Any]:
     """Return how many rows of each size are covered if the covered ones are drawn without replacement, (B, sizes)."""
     n = int(count.sum())
-    if n >= ROWS_PER_SIZE * count.size:
+    if n >= MIN_ROWS_PER_SIZE * count.size:
         return rng.multivariate_hypergeometric(count, hits, size=B, method="marginals")
     covered = rng.permuted(np.broadcast_to(np.arange(n) < hits, (B, n)), axis=1)
-    if count.size == n:
-        return covered
     return np.asarray(np.add.reduceat(covered, np.cumsum(count) - count, axis=1, dtype=np.int64))
 
 
-class _Line(NamedTuple):
-    """Finite sizes in ascending order on a line with a kernel; infinite ones, if any, come last."""
+def _quadratic_form(table: SizeColumns, scale: float | None, kernel: LineKernel) -> Callable[[NDArray[Any]], Any]:
+    """Return the function e -> Σ_ij e_i e_j K_ij >= 0, e of shape (sizes,) or (B, sizes), infinite sizes last."""
+    m = int(np.searchsorted(table.size, np.inf))
+    x = table.size[:m]
+    if scale is None:
+        lengthscale = pair_median(x, table.rows[:m]) or 1.0  # with one size any scale will do
+    else:
+        lengthscale = sqrt(scale) / sqrt(2) if kernel == "gaussian" else float(scale)
 
-    x: FloatArray  # finite
-    kernel: LineKernel
-    lengthscale: float
-    constant: bool  # there is one size only
-
-    @classmethod
-    def of(cls, table: SizeColumns, scale: float | None, kernel: LineKernel) -> _Line:
-        """Choose the scale if none is given."""
-        finite = int(np.searchsorted(table.size, np.inf))
-        x = table.size[:finite]
-        if scale is None:
-            lengthscale = pair_median(x, table.rows[:finite]) or 1.0  # with one size any scale will do
-        else:
-            lengthscale = sqrt(scale) / sqrt(2) if kernel == "gaussian" else float(scale)
-        return cls(x, kernel, lengthscale, table.size.size == 1)
-
-    def sum(self, e: NDArray[Any]) -> Any:
-        """Return Σ_ij e_i e_j K_ij, e of shape (sizes,) or (B, sizes): at least 0, and 0 if there is one size."""
-        if self.constant:
+    def value(e: NDArray[Any]) -> Any:
+        if table.size.size == 1:
             return np.zeros(e.shape[:-1])
-        m = self.x.size
         infinite = e[..., m:].sum(axis=-1)
-        Q = line_sum(self.x, e[..., :m], self.kernel, self.lengthscale) + infinite * infinite
-        return np.maximum(Q, 0.0)
+        return np.maximum(line_sum(x, e[..., :m], kernel, lengthscale) + infinite * infinite, 0.0)
+
+    return value
 
 
 def _factor(coverage_scale: float) -> float:
     return -2 * expm1(-1 / coverage_scale)
 
 
-MIN_SAMPLED_PAIRS, MAX_SAMPLED_PAIRS = 1 << 11, 1 << 15  # in one round
-SAMPLING_MARGIN = 2.5  # standard deviations of the sampled quantiles: a bracket that misses costs one more round
-MAX_SORTED_PAIRS = 1 << 12
+MAX_SORTED_PAIRS = 1 << 12  # of few rows; of many rows twice their number
 
 
 def pair_median(x: FloatArray, count: CountArray) -> float | None:
     """Return the median of |x_i - x_j| over all pairs of rows; if it is 0, the median of the positive differences.
 
-    Parameters
-    ----------
-    x
-        Different finite values in ascending order.
-    count
-        How many rows have each.
+    `x` are different finite values in ascending order, `count` says how many rows have each. With an even number of
+    differences it is the mean of the two in the middle; None if no two values differ.
 
-    Returns
-    -------
-    float or None
-        With an even number of differences the mean of the two in the middle; None if no two values differ.
+    For one row the differences ascend with the other row, so one search per row counts those up to a value. The range
+    of values that contains the middle is halved until the pairs in it are few enough to be sorted: O(n log² n).
 
-    Notes
-    -----
-    For one row the differences ascend with the other row, so one search per row counts those up to a value. The middle
-    is bracketed between quantiles of sampled pairs and checked by counting. After a few rounds the remaining pairs are
-    few enough to be sorted. The sample decides how long it takes, never the result: O(n log n).
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> pair_median(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]))  # 1, 2, 3
     2.0
     >>> pair_median(np.array([1.0, 3.0, 6.0]), np.array([6, 1, 1]))  # 15 zeros, six 2, one 3, six 5
@@ -353,97 +324,52 @@ def pair_median(x: FloatArray, count: CountArray) -> float | None:
     n = int(count.sum())
     tied = int((count * (count - 1) // 2).sum())
     pairs = n * (n - 1) // 2
-    low, high = _middle(pairs)
+    low, high = (pairs - 1) // 2, pairs // 2  # ranks of the one or two values in the middle, from 0 on
     if high < tied:  # the median is 0
-        low, high = (rank + tied for rank in _middle(pairs - tied))
-    first, second = _Pairs(x, count).at_ranks(max(low - tied, 0), high - tied)
+        low, high = tied + (pairs - tied - 1) // 2, tied + (pairs - tied) // 2
+    first, second = _at_ranks(x, count, max(low - tied, 0), high - tied)
     first = first if low >= tied else 0.0
     return first + (second - first) / 2
 
 
-def _middle(total: int) -> tuple[int, int]:
-    """Return the ranks of the one or two values in the middle, from 0 on."""
-    return (total - 1) // 2, total // 2
+def _at_ranks(x: FloatArray, count: CountArray, low: int, high: int) -> tuple[float, float]:
+    """Return the differences x_j - x_i > 0 of these ranks from 0 on, low <= high <= low + 1."""
+    rows_before = np.append(0, np.cumsum(count))
+    begin, end = np.arange(1, x.size + 1), np.full(x.size, x.size)  # for each i the j with least < x_j - x_i <= most
+    least, most = float(np.nextafter(np.diff(x).min(), 0.0)), float(_difference(x[-1], x[0]))
+    below = 0  # pairs with a difference of at most least
+    while int((end - begin).sum()) > max(MAX_SORTED_PAIRS, 2 * x.size):
+        if np.nextafter(least, np.inf) >= most:
+            return most, most
+        t = _halfway(least, most)
+        j = _first_above(x, t)
+        up_to = int((count * (rows_before[j] - rows_before[1:])).sum())
+        if up_to <= low:
+            begin, least, below = j, t, up_to
+        elif up_to > high:
+            end, most = j, t
+        else:  # one rank on each side
+            inside, outside = j > np.arange(1, j.size + 1), j < j.size
+            return float((x[j[inside] - 1] - x[inside]).max()), float((x[j[outside]] - x[outside]).min())
+    i = np.repeat(np.arange(x.size), end - begin)
+    j = np.arange(i.size) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin) + begin[i]
+    d = _difference(x[j], x[i])
+    order = np.argsort(d)
+    place = np.searchsorted(np.cumsum((count[i] * count[j])[order]), [low - below, high - below], side="right")
+    return float(d[order[place[0]]]), float(d[order[place[1]]])
 
 
-class _Pairs:
-    """Pairs i < j of different values, each as often as rows make it, whose differences lie in (least, most].
-
-    `begin` and `end` limit j for each i, and `below` pairs have a difference of at most `least`.
-    """
-
-    def __init__(self, x: FloatArray, count: CountArray) -> None:
-        self.x, self.count = x, count
-        self.sample = min(max(x.size, MIN_SAMPLED_PAIRS), MAX_SAMPLED_PAIRS)
-        self.before = np.concatenate([[0], np.cumsum(count)])  # rows
-        self.begin, self.end = np.arange(1, x.size + 1), np.full(x.size, x.size)
-        self.least, self.most, self.below = 0.0, _difference(x[-1], x[0]), 0
-
-    def at_ranks(self, low: int, high: int) -> tuple[float, float]:
-        """Return the differences of these ranks from 0 on, low <= high <= low + 1."""
-        rng, before = np.random.default_rng(0), 0
-        while (many := int((self.end - self.begin).sum())) > max(MAX_SORTED_PAIRS, 2 * self.x.size):
-            if np.nextafter(self.least, np.inf) >= self.most:
-                return self.most, self.most
-            quick = not before or 2 * many < before  # else many differences are equal: halve the range of values
-            pivots = self.sampled(low, high, rng) if quick else (_halfway(self.least, self.most),)
-            before = many
-            for t in pivots:
-                if self.least < t < self.most and (split := self.cut(t, low, high)):
-                    return split
-        d, rows = self.listed()
-        place = np.searchsorted(np.cumsum(rows), [low - self.below, high - self.below], side="right")
-        return float(d[place[0]]), float(d[place[1]])
-
-    def ends(self, t: float) -> NDArray[np.intp]:
-        """Return for each i the first j whose difference, as float64 has it, is above t."""
-        x = self.x
-        with np.errstate(over="ignore"):
-            j = np.searchsorted(x, x + t, side="right")
-        while True:  # x_i + t is rounded, and may be a value or two off
-            short = np.flatnonzero((j < x.size) & (_difference(x[np.minimum(j, x.size - 1)], x) <= t))
-            far = np.flatnonzero(_difference(x[j - 1], x) > t)
-            if not short.size and not far.size:
-                return j
-            j[short] += 1
-            j[far] -= 1
-
-    def cut(self, t: float, low: int, high: int) -> tuple[float, float] | None:
-        """Keep the side of t that has both ranks; if each side has one, return their differences."""
-        j = self.ends(t)
-        below = int((self.count * (self.before[j] - self.before[1:])).sum())
-        if below <= low:
-            self.begin, self.least, self.below = j, t, below
-            return None
-        if below > high:
-            self.end, self.most = j, t
-            return None
-        inside, outside = j > np.arange(1, j.size + 1), j < j.size
-        last, first = self.x[j[inside] - 1], self.x[j[outside]]
-        return float((last - self.x[inside]).max()), float((first - self.x[outside]).min())
-
-    def sampled(self, low: int, high: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return differences of sampled pairs that stand a little below and above the ranks."""
-        ends = np.cumsum(self.count * (self.before[self.end] - self.before[self.begin]))
-        step = float(ends[-1]) / self.sample
-        places = (np.arange(self.sample) + rng.random(self.sample)) * step
-        pair = np.minimum(places.astype(np.int64), ends[-1] - 1)
-        i = np.searchsorted(ends, pair, side="right")
-        row = self.before[self.begin[i]] + (ends[i] - 1 - pair) // self.count[i]
-        d = np.sort(_difference(self.x[np.searchsorted(self.before, row, side="right") - 1], self.x[i]))
-        margin = SAMPLING_MARGIN * self.sample**0.5 / 2
-        around = (low - self.below) / step - margin, (high - self.below) / step + margin
-        first, last = (float(d[min(max(int(place), 0), d.size - 1)]) for place in around)
-        return float(np.nextafter(first, 0.0)), last
-
-    def listed(self) -> tuple[FloatArray, CountArray]:
-        """Return the differences in ascending order, and how many pairs of rows have each."""
-        many = self.end - self.begin
-        i = np.repeat(np.arange(many.size), many)
-        j = np.arange(i.size) - np.repeat(np.cumsum(many) - many, many) + self.begin[i]
-        d = _difference(self.x[j], self.x[i])
-        order = np.argsort(d)
-        return d[order], (self.count[i] * self.count[j])[order]
+def _first_above(x: FloatArray, t: float) -> NDArray[np.intp]:
+    """Return for each i the first j whose difference, as float64 has it, is above t."""
+    with np.errstate(over="ignore"):
+        j = np.searchsorted(x, x + t, side="right")
+    while True:  # x_i + t is rounded, and may be a value or two off
+        short = np.flatnonzero((j < x.size) & (_difference(x[np.minimum(j, x.size - 1)], x) <= t))
+        far = np.flatnonzero(_difference(x[j - 1], x) > t)
+        if not short.size and not far.size:
+            return j
+        j[short] += 1
+        j[far] -= 1
 
 
 def _difference(a: Any, b: Any) -> Any:

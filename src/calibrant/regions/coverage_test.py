@@ -16,20 +16,20 @@ from calibrant.core.pvalues import beta_binomial_tails, binomial_tails, bonferro
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.progress import steps
 from calibrant.regions.hits import (
+    REGIONS,
     CoveredRows,
     HitTable,
     RowGroups,
     check_one_level,
     check_testable,
-    check_testable_table,
-    first_not_nested,
+    hits_of,
+    not_nested,
 )
 
 Alternative = Literal["two-sided", "less", "greater"]
@@ -115,14 +115,8 @@ class CoverageTestOptions:
             check_count("calibration_size", self.calibration_size)
 
 
-def _hits_of_lines(rows: CoveredRows, options: CoverageTestOptions) -> HitTable:
-    check_testable("coverage_test", rows)
-    labels = None if options.groups is None else read_row_labels(options.groups, rows.n, keep=rows.keep)
-    return HitTable.of(rows, labels)
-
-
 def _exact(table: HitTable, options: CoverageTestOptions) -> TestResult:
-    check_testable_table("coverage_test", table)
+    check_testable("coverage_test", table)
     m = options.calibration_size
     inside = table.hits if np.isnan(table.below).all() else np.rint(table.below / table.w * table.count)
     lines = zip(table.hits.tolist(), table.count.tolist(), table.nominal.tolist(), inside.tolist(), strict=True)
@@ -135,20 +129,14 @@ def _exact(table: HitTable, options: CoverageTestOptions) -> TestResult:
     if not table.grouped and len(pvalues) == 1:
         return TestResult(float(hits), pvalues[0], hits / n, f"number of hits; {words}", n, {"level": level})
     L = table.levels.size
-    details: dict[str, Any] = {"level": level}
+    details: dict[str, Any] = {"level": level, "coverage": float(table.coverage[worst])}
     if L > 1:
-        details |= {"levels": L}
+        details["levels"] = L
     if table.grouped:
         details |= {"groups": len(pvalues) // L, "group": table.group[worst]}
-    lines_tested = " and ".join(word for word, here in (("groups", table.grouped), ("levels", L > 1)) if here)
-    return TestResult(
-        statistic=pvalues[worst],
-        pvalue=bonferroni(pvalues),
-        estimate=hits / n,
-        method=f"smallest p-value of {len(pvalues):,} {lines_tested}, times their number (Bonferroni); {words}",
-        n=n,
-        details={**details, "coverage": float(table.coverage[worst])},
-    )
+    tested = " and ".join(word for word, several in (("groups", table.grouped), ("levels", L > 1)) if several)
+    how = f"smallest p-value of {len(pvalues):,} {tested}, times their number (Bonferroni); {words}"
+    return TestResult(pvalues[worst], bonferroni(pvalues), hits / n, how, n, details)
 
 
 def hit_pvalue(
@@ -191,15 +179,7 @@ def conformal_beta(m: int, level: float) -> tuple[int, int]:
 
 
 COVERAGE_TEST = enter(
-    Entry(
-        coverage_test,
-        CoverageTestOptions,
-        _hits_of_lines,
-        _exact,
-        reads=(HitTable,),
-        kind="test",
-        predictions=("intervals", "sets", "quantiles"),
-    )
+    Entry(coverage_test, CoverageTestOptions, hits_of, _exact, reads=(HitTable,), kind="test", predictions=REGIONS)
 )
 POINTERS["coverage_test", "method"] = (
     "Each test has its own verb: coverage_test is the exact binomial test, with groups= the test of groups; "
@@ -270,14 +250,8 @@ class KupiecOptions:
         check_choice("null", self.null, "exact", "asymptotic")
 
 
-def _hits_of_one_level(rows: CoveredRows, options: KupiecOptions) -> HitTable:
-    check_testable("kupiec_test", rows)
-    check_one_level("kupiec_test", rows.covered.shape[1])
-    return HitTable.of(rows)
-
-
 def _kupiec(table: HitTable, options: KupiecOptions) -> TestResult:
-    check_testable_table("kupiec_test", table)
+    check_testable("kupiec_test", table)
     check_one_level("kupiec_test", table.levels.size)
     k, n, level = int(table.hits.sum()), table.n, float(table.levels[0])
     statistic, pvalue = kupiec_pvalue(k, n, level, options.null)
@@ -287,15 +261,7 @@ def _kupiec(table: HitTable, options: KupiecOptions) -> TestResult:
 
 
 KUPIEC_TEST = enter(
-    Entry(
-        kupiec_test,
-        KupiecOptions,
-        _hits_of_one_level,
-        _kupiec,
-        reads=(HitTable,),
-        kind="test",
-        predictions=("intervals", "sets", "quantiles"),
-    )
+    Entry(kupiec_test, KupiecOptions, hits_of, _kupiec, reads=(HitTable,), kind="test", predictions=REGIONS)
 )
 
 TIE = 1e-9  # statistics that differ by less, relative to those above 1, are tied
@@ -325,8 +291,8 @@ def kupiec_pvalue(k: int, n: int, level: float, null: str) -> tuple[float, float
     def reached(j: int) -> bool:
         return float(likelihood_ratio(j, n, level)) >= least
 
-    below = _last(reached, 0, middle)
-    above = n - _last(lambda j: reached(n - j), 0, n - middle - 1)
+    below = last_true(reached, 0, middle)
+    above = n - last_true(lambda j: reached(n - j), 0, n - middle - 1)
     low = float(binomial_tails(below, n, level)[0]) if below >= 0 else 0.0
     high = float(binomial_tails(above, n, level)[1]) if above <= n else 0.0
     return T, min(1.0, low + high)
@@ -339,12 +305,12 @@ def chi_square_sf(x: float, df: int) -> float:
     return float(gammaincc(df / 2, max(x, 0.0) / 2))
 
 
-def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the last number from low to high for which it holds, if it holds up to some point; low - 1 if never."""
+def last_true(is_true: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last number from low to high for which it is true, if it is up to some point; low - 1 if never."""
     low -= 1
     while low < high:
         j = (low + high + 1) // 2
-        low, high = (j, high) if holds(j) else (low, j - 1)
+        low, high = (j, high) if is_true(j) else (low, j - 1)
     return low
 
 
@@ -407,23 +373,22 @@ def multinomial_coverage_test(
 
 
 @dataclass(frozen=True)
-class MultinomialOptions:
+class MultinomialOptions(KupiecOptions):
     """The options of `multinomial_coverage_test`."""
 
-    null: Null
     resamples: int
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("null", self.null, "exact", "asymptotic")
+        super().__post_init__()
         check_count("resamples", self.resamples)
         generator(self.rng)
 
 
 def _hits_of_nested_levels(rows: CoveredRows, options: MultinomialOptions) -> HitTable:
-    check_testable("multinomial_coverage_test", rows)
-    row = first_not_nested(rows)
-    if row is not None:
+    bad = not_nested(rows)
+    if bad.any():
+        row = int(np.argmax(bad))
         raise InputError(
             "multinomial_coverage_test counts rows between nested levels; "
             "{row} is not nested: its prediction at a lower level reaches beyond that at a higher one",
@@ -437,15 +402,22 @@ MAX_COUNTS_AT_ONCE = 1 << 22  # simulated counts in memory
 
 
 def _pearson(table: HitTable, options: MultinomialOptions) -> TestResult:
-    check_testable_table("multinomial_coverage_test", table)
+    check_testable("multinomial_coverage_test", table)
     if not table.nested:
         raise InputError(
             "multinomial_coverage_test counts rows between nested levels; some rows of this summary are not nested"
         )
-    _refuse_ties(table)
+    if has_ties(table):
+        tied = table.wc - table.below
+        worst = int(np.argmax(tied))
+        raise NotApplicableError(
+            "multinomial_coverage_test counts rows between quantiles, but "
+            f"{round(float(tied[worst] / table.w[worst] * table.count[worst])):,} of {table.count[worst]:,} outcomes "
+            f"equal the quantile of level {shown(float(table.nominal[worst]))}. Use coverage_test, which allows for "
+            "them"
+        )
     n, L = table.n, table.levels.size
-    hits = np.zeros(L, np.int64)
-    np.add.at(hits, table.level, table.hits)
+    hits = np.bincount(table.level, table.hits, minlength=L).astype(np.int64)
     order = np.argsort(table.levels)
     counts = np.diff(hits[order], prepend=0, append=n)
     share = np.diff(table.levels[order], prepend=0.0, append=1.0)
@@ -456,18 +428,14 @@ def _pearson(table: HitTable, options: MultinomialOptions) -> TestResult:
     else:
         pvalue, how = _simulated(T, expected, share, n, options), f"{options.resamples} simulated counts"
     coverage = hits / n
+    details = {"counts": counts, "expected": expected, "coverage": coverage}
     return TestResult(
         statistic=T,
         pvalue=pvalue,
         estimate=float(np.abs(coverage - table.levels).max()),
         method=f"rows between nested levels (Pearson); {how}",
         n=n,
-        details={
-            "counts": tuple(counts.tolist()),
-            "expected": tuple(expected.tolist()),
-            "coverage": tuple(coverage.tolist()),
-            "df": L,
-        },
+        details={**{name: tuple(values.tolist()) for name, values in details.items()}, "df": L},
     )
 
 
@@ -488,17 +456,6 @@ def has_ties(table: HitTable) -> bool:
     return table.kind == "Quantiles" and not np.array_equal(table.below, table.wc)
 
 
-def _refuse_ties(table: HitTable) -> None:
-    if not has_ties(table):
-        return
-    worst = int(np.argmax(table.wc - table.below))
-    tied = round(float((table.wc - table.below)[worst] / table.w[worst] * table.count[worst]))
-    raise NotApplicableError(
-        f"multinomial_coverage_test counts rows between quantiles, but {tied:,} of {table.count[worst]:,} outcomes "
-        f"equal the quantile of level {shown(float(table.nominal[worst]))}. Use coverage_test, which allows for them"
-    )
-
-
 MULTINOMIAL_COVERAGE_TEST = enter(
     Entry(
         multinomial_coverage_test,
@@ -507,6 +464,6 @@ MULTINOMIAL_COVERAGE_TEST = enter(
         _pearson,
         reads=(HitTable,),
         kind="test",
-        predictions=("intervals", "sets", "quantiles"),
+        predictions=REGIONS,
     )
 )

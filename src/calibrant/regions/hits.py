@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -12,31 +12,26 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.groups import Label, RowLabels, label_order
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.groups import Label, RowLabels, label_order, read_row_labels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 
+REGIONS = ("intervals", "sets", "quantiles")  # kinds of prediction, names of `kinds.KINDS`
 CoveredRows = IntervalRows | SetRows | QuantileRows
 RowGroups: TypeAlias = ArrayLike | Labels
 """Labels of rows, one per row."""
 
 
-def first_not_nested(rows: CoveredRows) -> int | None:
-    """Return the first row that is not nested.
+def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
+    """Tell in which rows the prediction at some level does not lie within that at the next higher level.
 
     >>> from calibrant.inputs.intervals import Intervals
     >>> from calibrant.inputs.rows import read_regions
     >>> both = Intervals([[0.0, -1.0], [0.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
-    >>> first_not_nested(read_regions([0.0, 0.0], both))
-    1
+    >>> not_nested(read_regions([0.0, 0.0], both))
+    array([False,  True])
     """
-    bad = not_nested(rows)
-    return int(np.argmax(bad)) if bad.any() else None
-
-
-def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
-    """Tell in which rows the prediction at some level does not lie within that at the next higher level."""
     levels = rows.prediction.levels
     bad = np.zeros(rows.n, dtype=bool)
     if isinstance(rows, QuantileRows) or levels is None:
@@ -85,7 +80,7 @@ class HitTable(Summary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if any(column.shape != (len(self.group),) for column in (self.level, *self._sums)):
+        if any(column.shape != (len(self.group),) for column in (self.level, *(getattr(self, name) for name in SUMS))):
             raise SummaryError("the columns of a HitTable must have one length")
 
     def check_values(self) -> None:
@@ -97,26 +92,35 @@ class HitTable(Summary):
     @classmethod
     def of(cls, rows: CoveredRows, labels: RowLabels | None = None) -> Self:
         """Count the hits of these rows in each group; without labels all rows are one group."""
-        prediction, covered = rows.prediction, rows.covered
+        prediction, covered, w = rows.prediction, rows.covered, np.asarray(rows.w)
         L = covered.shape[1]
         groups = (ALL,) if labels is None else labels.values
-        code = None if labels is None else labels.code
+        G = len(groups)
         below = rows.y[:, None] < rows.prediction.values if isinstance(rows, QuantileRows) else None
-        parts = [
-            _sums(covered[:, k], None if below is None else below[:, k], rows.w, code, len(groups)) for k in range(L)
-        ]
+
+        def total(values: NDArray[Any]) -> NDArray[Any]:
+            """Return the sum over each group, (G,)."""
+            return np.array([values.sum()]) if labels is None else np.bincount(labels.code, values, minlength=G)
+
+        def sums(k: int) -> list[NDArray[Any]]:
+            """Return the columns named by SUMS of level number k."""
+            hit = w * covered[:, k]
+            under = np.full(G, np.nan) if below is None else total(w * below[:, k])
+            count, hits = (total(column).astype(np.int64) for column in (np.ones(rows.n), covered[:, k]))
+            return [count, total(w), total(w * w), hits, total(hit), total(w * hit), under]
+
         return cls(
             type(prediction).__name__,
             np.full(L, np.nan) if prediction.levels is None else prediction.levels,
             prediction.single,
             rows.n,
-            float(rows.w.sum()),
-            float(rows.w.max()),
-            first_not_nested(rows) is None,
+            float(w.sum()),
+            float(w.max()),
+            not not_nested(rows).any(),
             labels is not None,
             tuple(group for group in groups for _ in range(L)),
-            np.tile(np.arange(L, dtype=np.int64), len(groups)),
-            *(np.stack([part[k] for part in parts], axis=1).ravel() for k in range(len(SUMS))),
+            np.tile(np.arange(L, dtype=np.int64), G),
+            *(np.stack(column, axis=1).ravel() for column in zip(*map(sums, range(L)), strict=True)),
         )
 
     @classmethod
@@ -151,18 +155,16 @@ class HitTable(Summary):
                 column[[place[g] + k for g, k in zip(table.group, table.level.tolist(), strict=True)]] += part
             return column
 
-        return type(self)(
-            self.kind,
-            self.levels,
-            self.single,
-            self.rows + other.rows,
-            self.weight + other.weight,
-            max(self.weight_max, other.weight_max),
-            self.nested and other.nested,
-            self.grouped,
-            tuple(group for group in groups for _ in range(L)),
-            np.tile(np.arange(L, dtype=np.int64), len(groups)),
-            *(total(mine, added) for mine, added in zip(self._sums, other._sums, strict=True)),
+        sums: dict[str, Any] = {name: total(getattr(self, name), getattr(other, name)) for name in SUMS}
+        return replace(
+            self,
+            rows=self.rows + other.rows,
+            weight=self.weight + other.weight,
+            weight_max=max(self.weight_max, other.weight_max),
+            nested=self.nested and other.nested,
+            group=tuple(group for group in groups for _ in range(L)),
+            level=np.tile(np.arange(L, dtype=np.int64), len(groups)),
+            **sums,
         )
 
     @property
@@ -182,52 +184,25 @@ class HitTable(Summary):
 
     @property
     def coverage(self) -> FloatArray:
-        """Σwc/Σw of each entry."""
-        return np.asarray(self.wc / self.w)
-
-    @property
-    def _sums(self) -> tuple[NDArray[Any], ...]:
-        return tuple(getattr(self, name) for name in SUMS)
+        """Σwc/Σw of each entry, NaN without rows."""
+        return np.asarray(np.divide(self.wc, self.w, out=np.full(self.w.shape, np.nan), where=self.w > 0))
 
 
-def _sums(
-    covered: NDArray[np.bool_],
-    below: NDArray[np.bool_] | None,
-    w: FloatArray,
-    code: NDArray[np.intp] | None,
-    G: int,
-) -> tuple[NDArray[Any], ...]:
-    """Return the columns named by SUMS of one level, (G,) each."""
-
-    def total(values: NDArray[Any]) -> NDArray[Any]:
-        return np.array([values.sum()]) if code is None else np.bincount(code, values, minlength=G)
-
-    count = np.array([covered.size]) if code is None else np.bincount(code, minlength=G)
-    hits = total(covered)
-    if is_unit(w):
-        sums = (count, count, hits, hits)
-    else:
-        hit = w * covered
-        sums = (total(w), total(w * w), total(hit), total(w * hit))
-    under = np.full(G, np.nan) if below is None else total(below if is_unit(w) else w * below)
-    weight, weight2, wc, w2c = (column.astype(np.float64) for column in sums)
-    return count.astype(np.int64), weight, weight2, hits.astype(np.int64), wc, w2c, under.astype(np.float64)
+def hits_of(rows: CoveredRows, options: Any) -> HitTable:
+    """Count the hits of all rows, or of the groups that the options name."""
+    groups = getattr(options, "groups", None)
+    labels = None if groups is None else read_row_labels(groups, rows.n, keep=rows.keep)
+    return HitTable.of(rows, labels)
 
 
-def check_testable(verb: str, rows: CoveredRows) -> None:
+def check_testable(verb: str, table: HitTable) -> None:
     """Refuse rows of unequal weight, and sets without a level."""
-    if not (is_unit(rows.w) or rows.w.min() == rows.w.max()):
-        raise _unequal_weights(verb)
-    if rows.prediction.levels is None:
-        raise _no_level(verb)
-
-
-def check_testable_table(verb: str, table: HitTable) -> None:
-    """Refuse the same of a summary."""
     if not table.has_equal_weights:
-        raise _unequal_weights(verb)
+        raise InputError(
+            f"{verb} refuses unequal weights: the exact distribution of hits has no weighted form; leave weights out"
+        )
     if np.isnan(table.levels).any():
-        raise _no_level(verb)
+        raise InputError(f"{verb} compares with a nominal level, which these sets do not have; pass Sets(mask, level)")
 
 
 def check_one_level(verb: str, L: int) -> None:
@@ -237,13 +212,3 @@ def check_one_level(verb: str, L: int) -> None:
             f"{verb} tests one level at a time; got {L}. Choose one with prediction.at(level), or test all of "
             "them with coverage_test or multinomial_coverage_test"
         )
-
-
-def _unequal_weights(verb: str) -> InputError:
-    return InputError(
-        f"{verb} refuses unequal weights: the exact distribution of hits has no weighted form; leave weights out"
-    )
-
-
-def _no_level(verb: str) -> InputError:
-    return InputError(f"{verb} compares with a nominal level, which these sets do not have; pass Sets(mask, level)")

@@ -93,11 +93,11 @@ def _draw_groups(ax: Any, column: Mapping[str, Any], level: str) -> None:
     for k, nominal in enumerate(levels.tolist()):
         here = np.isnan(column["nominal"]) if np.isnan(nominal) else column["nominal"] == nominal
         coverage, low, high = (column[name][here] for name in ("coverage", "lower", "upper"))
-        said = f"observed, {level} interval" if len(levels) == 1 else f"at {nominal:.3g}, {level} interval"
+        label = f"observed, {level} interval" if len(levels) == 1 else f"at {nominal:.3g}, {level} interval"
         if not np.isnan(nominal):
-            label = "nominal" if k == 0 else None
-            ax.axvline(nominal, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=label)
-        _dots(ax, coverage, place[here], xerr=_reach(coverage, low, high), label=said, fmt=MARKERS[k % len(MARKERS)])
+            reference = "nominal" if k == 0 else None
+            ax.axvline(nominal, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=reference)
+        _dots(ax, coverage, place[here], xerr=_reach(coverage, low, high), label=label, fmt=MARKERS[k % len(MARKERS)])
     dress(ax)
     whole, first = np.unique(np.rint(place), return_index=True)
     ax.set_yticks(whole, [plain(column["group"][i]) for i in first])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -14,10 +14,10 @@ from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.bins import IndexArray, mass_ends
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.ordered import Ordered
-from calibrant.core.pool import CountArray, Pool, largest_bound, pool_entries, tie_ends, tie_starts, tolerance_of
+from calibrant.core.pool import CountArray, largest_bound, pool_rows, tie_starts, tolerance_of
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import MOST_BINS, as_number, check_choice, check_count
 from calibrant.inputs.rows import IntervalRows, SetRows
@@ -133,31 +133,6 @@ def _lowest_coverage(sizes: Sizes, options: SizeStratifiedOptions) -> float | Fl
     return sizes.per_level(values)
 
 
-def pool_sizes(size: FloatArray, covered: NDArray[np.bool_], w: FloatArray) -> Pool:
-    """Return the rows of each different (size, weight), events being covered outcomes; sizes are at least 0 or inf."""
-    if is_unit(w):
-        return _packed(size, covered)
-    return pool_entries(Pool(size + 0.0, w, np.ones(size.size, np.int64), covered.astype(np.int64)))
-
-
-def _packed(size: FloatArray, covered: NDArray[np.bool_]) -> Pool:
-    """Pool rows of weight 1 by one sort of whole numbers that carry the size and whether the row is covered.
-
-    The bits of a float64 of at least 0, taken as a whole number, order like the number; the sign bit makes room.
-    """
-    key: NDArray[Any] = size.astype(np.float64).view(np.uint64)
-    key <<= 1  # also drops the sign of -0.0
-    key |= covered
-    key.sort()
-    hits = (key & 1).view(np.int64)
-    key >>= 1
-    sorted_size = key.view(np.float64)
-    last = np.flatnonzero(tie_ends(sorted_size))
-    count = np.diff(last, prepend=-1)
-    starts = last - count + 1
-    return Pool(sorted_size[last], unit_weights(last.size), count, np.add.reduceat(hits, starts))
-
-
 EQUAL_WEIGHTS = 1e-12  # sums of weights that differ by less than this share of the total are equal
 
 
@@ -206,7 +181,7 @@ class Sizes(Summary):
         sizes = rows.sizes
         covered = rows.covered if judged else np.zeros(sizes.shape, dtype=np.bool_)
         columns = zip(sizes.T, covered.T, strict=True)
-        parts = tuple(Ordered(*pool_sizes(size, covered, rows.w), "float64") for size, covered in columns)
+        parts = tuple(Ordered(*pool_rows(covered, size, rows.w), "float64") for size, covered in columns)
         if isinstance(rows, IntervalRows):
             intervals = rows.prediction
             largest = largest_bound(intervals.lower, intervals.upper)
@@ -228,15 +203,11 @@ class Sizes(Summary):
             raise SummaryError(f"sizes of {self._words} do not merge with sizes of {other._words}")
         if self.judged != other.judged:
             raise SummaryError("sizes with outcomes do not merge with sizes without; make both with the same verb")
-        return type(self)(
-            self.kind,
-            self.K,
-            self.levels,
-            self.single,
-            max(self.eps, other.eps),
-            np.maximum(self.largest, other.largest),
-            tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)),
-            self.judged,
+        return replace(
+            self,
+            eps=max(self.eps, other.eps),
+            largest=np.maximum(self.largest, other.largest),
+            parts=tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)),
         )
 
     @property
@@ -295,12 +266,6 @@ class Sizes(Summary):
         levels = ", ".join(f"{level:.10g}" for level in self.levels)
         return f"{self.kind}{labels} " + (f"at level {levels}" if levels else f"with {self.L} columns without a level")
 
-    @classmethod
-    def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the nested summaries."""
-        parts = tuple(Ordered.from_bytes(part) for part in values.get("parts", ()))
-        return super()._checked({**values, "parts": parts})
-
 
 DEFAULT_INTERVAL_GROUPS = 3
 
@@ -321,24 +286,13 @@ class SizeGroups(NamedTuple):
 
 
 def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: SizeBins, empty: EmptySets) -> SizeGroups:
-    """Put sizes into groups; rows of one size stay together.
+    """Put different sizes, in ascending order, into groups; rows of one size stay together.
 
-    Parameters
-    ----------
-    size, weight
-        Different sizes in ascending order, and the weight of the rows of each.
-    K
-        Number of labels, 0 for intervals.
-    bins
-        A whole number m: at most m groups of equal weight; group k ends at the first size up to which the rows weigh
-        k/m of all. A list of ranges (low, high), bounds included: these groups, and sizes outside belong to none. None:
-        three groups of equal weight for intervals, one per possible size for sets.
-    empty
-        "merge" takes empty sets and sets of one label together, "own" does not; ranges are taken as given.
+    `weight` is that of the rows of each size, K the number of labels, 0 for intervals. `bins` is a whole number m, for
+    at most m groups of equal weight: group k ends at the first size up to which the rows weigh k/m of all; or ranges
+    (low, high), bounds included, and sizes outside belong to none; or None for three groups of intervals, and one group
+    for each possible size of a set. `empty="merge"` takes empty sets and sets of one label together.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> found = size_groups(np.array([1.0, 2.0, 5.0]), np.array([3, 1, 2]), K=0, bins=2, empty="merge")
     >>> found.low, found.high, found.sums(np.array([3, 1, 2]))
     (array([1., 2.]), array([1., 5.]), array([3, 3]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
 from calibrant.regions.coverage_curve import COVERAGE_CURVE
-from calibrant.regions.coverage_test import Alternative, has_ties, hit_pvalue, multinomial_coverage_test
+from calibrant.regions.coverage_test import Alternative, has_ties, hit_pvalue, last_true, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
 
 BINOMIAL = "; binomial p-values"
@@ -33,12 +32,18 @@ def coverage_lines(
     ``alternative="less"`` only too low a coverage counts.
     """
     curve = COVERAGE_CURVE.of_summary(summary, COVERAGE_CURVE.parse({"level": setting.level, **options}))
-    m = setting.calibration_size
+    m, method = setting.calibration_size, curve.method.removesuffix(BINOMIAL)
     if np.isnan(curve.pvalue).all():
-        return replace(curve, method=curve.method.removesuffix(BINOMIAL))
+        return replace(curve, method=method)
     if m is not None:
-        pvalue = np.array([_conformal(line, alternative, m) for line in lines_of(curve)])
-        curve = _relabelled(curve, m)
+        pvalue = np.array(
+            [
+                hit_pvalue(line["hits"], line["count"], line["nominal"], alternative, m) if line["count"] else np.nan
+                for line in lines_of(curve)
+            ]
+        )
+        words = f"{method}; beta-binomial p-values for {m:,} calibration scores"
+        curve = replace(curve, method=words, details={**curve.details, "calibration_size": m})
     elif "below" in curve.columns:
         pvalue = tied_pvalue(curve.hits, np.rint(curve.below * curve.count), curve.count, curve.nominal)
     elif alternative == "less":
@@ -122,14 +127,8 @@ def smallest_seen(n: int, level: float, share: float, calibration_size: int | No
     """
     from scipy.special import betaincinv
 
-    low, high = -1, n
-    while low < high:  # the last k at which it rejects
-        k = (low + high + 1) // 2
-        rejects = 2 * hit_pvalue(k, n, level, "less", calibration_size) < share
-        low, high = (k, high) if rejects else (low, k - 1)
-    if low < 0:
-        return None
-    return max(level - float(betaincinv(low + 1, n - low, 1 - POWER)), 0.0)
+    k = last_true(lambda hits: 2 * hit_pvalue(hits, n, level, "less", calibration_size) < share, 0, n)
+    return None if k < 0 else max(level - float(betaincinv(k + 1, n - k, 1 - POWER)), 0.0)
 
 
 def labels_of(grouping: Grouping) -> RowLabels:
@@ -137,31 +136,10 @@ def labels_of(grouping: Grouping) -> RowLabels:
     return RowLabels(grouping.code, tuple(grouping.names))
 
 
-def level_pvalue(curves: list[Curve], joint: TestResult | None, further: float | None = None) -> float | None:
-    """Return the p-value of all levels: the smallest of Holm's, the joint and a further one, times their number."""
-    found = [float(np.nanmin(curve.pvalue_holm)) for curve in curves if not np.isnan(curve.pvalue_holm).all()]
-    if not found:
-        return further
-    beside = [None if joint is None else joint.pvalue, further]
-    return bonferroni(found + [p for p in beside if p is not None])
-
-
 def lines_of(curve: Curve) -> list[dict[str, Any]]:
     """Return the columns of a curve line by line."""
     values = zip(*(column.tolist() for column in curve.columns.values()), strict=True)
     return [dict(zip(curve.columns, line, strict=True)) for line in values]
-
-
-def _conformal(line: Mapping[str, Any], alternative: Alternative, m: int) -> float:
-    if not line["count"]:
-        return float("nan")
-    return hit_pvalue(line["hits"], line["count"], line["nominal"], alternative, m)
-
-
-def _relabelled(curve: Curve, m: int) -> Curve:
-    """Say that p-values allow for m calibration scores, on which the coverage of conformal prediction depends."""
-    method = f"{curve.method.removesuffix(BINOMIAL)}; beta-binomial p-values for {m:,} calibration scores"
-    return replace(curve, method=method, details={**curve.details, "calibration_size": m})
 
 
 def _mirrored(levels: FloatArray) -> list[tuple[int, int]]:
@@ -179,10 +157,10 @@ Line = dict[str, Any]
 
 
 class Words(NamedTuple):
-    """The words for a kind of prediction; `holds` is a sentence with places for level, share and interval."""
+    """The words for a kind of prediction; `sentence` has places for level, share and interval."""
 
     things: str
-    holds: str
+    sentence: str
     too_low: str  # what too low a coverage means
     too_high: str
     advice: str
@@ -199,12 +177,12 @@ INTERVALS = Words(
 )
 SETS = INTERVALS._replace(
     things="sets",
-    holds="The {level} sets cover {share} of the outcomes ({confidence})",
+    sentence="The {level} sets cover {share} of the outcomes ({confidence})",
     too_low="they are too small",
     too_high="they are larger than they need to be",
     advice="Conformal prediction on held-out rows corrects the coverage; coverage alone does not make sets good.",
 )
-CENTRAL = INTERVALS._replace(holds="The central {level} intervals cover {share} of the outcomes ({confidence})")
+CENTRAL = INTERVALS._replace(sentence="The central {level} intervals cover {share} of the outcomes ({confidence})")
 QUANTILES = Words(
     "quantiles",
     "{share} of the outcomes do not exceed the {level} quantile ({confidence})",
@@ -229,19 +207,23 @@ def coverage_verdict(
     `judged` are the curves whose levels are tested, with their words, and `further` the p-value of another test of
     all rows. The p-values of levels are Holm's, times the number of curves and tests beside them, times the families.
     """
-    curves = [curve for curve, _ in judged]
-    p = level_pvalue(curves, joint, further)
-    if p is None:
+    of_curves = [curve.pvalue_holm for curve, _ in judged]
+    beside = [p for p in (None if joint is None else joint.pvalue, further) if p is not None]
+    if all(np.isnan(pvalues).all() for pvalues in of_curves) and further is None:
         return Verdict("cannot tell", NO_TEST, tuple(_worst_sentence(*judged[0], setting)))
-    tests = len(curves) + (joint is not None) + (further is not None)
+    found = [float(np.nanmin(pvalues)) for pvalues in of_curves if not np.isnan(pvalues).all()]
+    p = bonferroni(found + beside)
+    tests = len(judged) + len(beside)
     corrected = min(1.0, setting.families * p)
     if corrected < 1 - setting.level:
-        found = _off(judged, tests, setting)
         return Verdict(
             "miscalibrated",
             f"These {things} are not calibrated ({pvalue_words(corrected)}).",
             (
-                *(found or ["No single level is off by more than chance, but all together are."]),
+                *(
+                    _off(judged, tests, setting)
+                    or ["No single level is off by more than chance, but all together are."]
+                ),
                 *filter(None, [advice]),
             ),
         )
@@ -294,17 +276,19 @@ def seen_at(curve: Curve, tests: int, setting: Setting) -> float | None:
 
 
 def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Setting, sentence: str, none: str) -> Verdict:
-    """Return a verdict that also covers rows whose predictions have about one size.
+    """Return a verdict that also covers rows whose predictions have about one size, if there are several sizes.
 
     If all levels are off already, rows of one size are named only if they differ from the others.
     """
     lines = [line for line in lines_of(by_size) if line["count"]]
+    if len({line["group"] for line in lines}) < 2 or all(np.isnan(line["pvalue_holm"]) for line in lines):
+        return verdict
     off = [line for line in lines if setting.families * line["pvalue_holm"] < 1 - setting.level]
     if not off:
         return replace(verdict, sentences=(*verdict.sentences, none))
     if verdict.status == "miscalibrated":
-        held = dict(zip(overall.nominal.tolist(), overall.coverage.tolist(), strict=True))
-        off = [line for line in off if not line["lower"] <= held[line["nominal"]] <= line["upper"]]
+        covered = dict(zip(overall.nominal.tolist(), overall.coverage.tolist(), strict=True))
+        off = [line for line in off if not line["lower"] <= covered[line["nominal"]] <= line["upper"]]
         return replace(verdict, sentences=(*verdict.sentences, *(_of_size(_worst(off), sentence) if off else ())))
     p = min(1.0, setting.families * _worst(off)["pvalue_holm"])
     headline = f"Some of these predictions are not calibrated ({pvalue_words(p)})."
@@ -313,8 +297,8 @@ def with_sizes(verdict: Verdict, by_size: Curve, overall: Curve, setting: Settin
 
 def _of_size(line: Line, sentence: str) -> tuple[str]:
     (share,) = shares_apart(line["nominal"], line["coverage"])
-    said = sentence.format(size=line["group"], share=share)
-    return (f"{said} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
+    start = sentence.format(size=line["group"], share=share)
+    return (f"{start} of the outcomes, not {level_words(line['nominal'])} ({line['count']:,} rows).",)
 
 
 def how_off(line: Line, words: Words) -> str:
@@ -340,12 +324,12 @@ def _off(judged: list[tuple[Curve, Words]], tests: int, setting: Setting) -> lis
         if not off or (found and any(low) and not all(low)):
             continue
         meaning = words.too_low if _worst(off)["coverage"] < _worst(off)["nominal"] else words.too_high
-        said = [f"{_said(_worst(off), words, setting)}: {meaning}."]
+        sentences = [f"{_sentence(_worst(off), words, setting)}: {meaning}."]
         if len(off) > 1 and not found:
             ways = [way.split(" ", 2)[2] for way in (words.too_low, words.too_high)]
             which = f"all {ways[0]}" if all(low) else f"some {ways[0]}" if any(low) else f"all {ways[1]}"
-            said.append(f"{len(off):,} of {len(lines):,} {words.lines} are off by more than chance, {which}.")
-        found += said
+            sentences.append(f"{len(off):,} of {len(lines):,} {words.lines} are off by more than chance, {which}.")
+        found += sentences
     return found
 
 
@@ -356,14 +340,14 @@ def _worst(lines: list[Line]) -> Line:
 def _worst_sentence(curve: Curve, words: Words, setting: Setting) -> list[str]:
     lines = lines_of(curve)
     worst = max(lines, key=lambda line: abs(line["coverage"] - line["nominal"]))
-    return [f"{_said(worst, words, setting)}{', the largest gap of all levels' if len(lines) > 1 else ''}."]
+    return [f"{_sentence(worst, words, setting)}{', the largest gap of all levels' if len(lines) > 1 else ''}."]
 
 
-def _said(line: Line, words: Words, setting: Setting) -> str:
+def _sentence(line: Line, words: Words, setting: Setting) -> str:
     share, low, high = shares_apart(line["nominal"], line["coverage"], line["lower"], line["upper"])
     confidence = f"{percent(setting.level)} confidence: {low} to {high}"
     level = level_words(line["nominal"])
-    return words.holds.format(level=level, share=share, confidence=confidence, group=line["group"])
+    return words.sentence.format(level=level, share=share, confidence=confidence, group=line["group"])
 
 
 def level_words(level: float) -> str:

@@ -84,8 +84,9 @@ class WidthOptions:
 
 def _row_scores(rows: IntervalRows | SetRows, options: WidthOptions) -> FloatArray:
     """Return the scores (n, L) whose mean the statistic is."""
-    _check_kind(rows, options)
     statistic = options.statistic
+    if statistic in OF_SETS and not isinstance(rows, SetRows):
+        raise InputError(f"statistic={statistic!r} is for Sets; got Intervals")
     if statistic in ("median", "finite_mean"):
         raise InputError(f"statistic={statistic!r} is not a mean over the rows; use statistic='mean'")
     if statistic == "mean":
@@ -97,17 +98,13 @@ def _row_scores(rows: IntervalRows | SetRows, options: WidthOptions) -> FloatArr
 
 def _summarise(rows: IntervalRows | SetRows, options: WidthOptions) -> Moments | Sizes:
     """Return all that means and shares need, or the sorted sizes for the median."""
-    _check_kind(rows, options)
     if options.statistic == "median":
         return Sizes.of(rows)
     if isinstance(rows, IntervalRows) and sums_in_one_pass(rows.n, rows.w):
-        return _in_one_pass(rows)
+        sums = sums_of_levels(rows, "width")
+        names = [f"{what}{name}" for name in column_names(rows, len(sums)) for what in ("width", "finite_fraction")]
+        return Moments.of_sums(names, [column for s in sums for column in (s, s.of_finite)])
     return moments_of(rows, _columns)
-
-
-def _check_kind(rows: IntervalRows | SetRows, options: WidthOptions) -> None:
-    if options.statistic in OF_SETS and not isinstance(rows, SetRows):
-        raise InputError(f"statistic={options.statistic!r} is for Sets; got Intervals")
 
 
 def _columns(rows: IntervalRows | SetRows) -> RowScores:
@@ -120,12 +117,6 @@ def _columns(rows: IntervalRows | SetRows) -> RowScores:
         else:
             found[f"finite_fraction{name}"] = np.isfinite(column)
     return found
-
-
-def _in_one_pass(rows: IntervalRows) -> Moments:
-    sums = sums_of_levels(rows, "width")
-    names = [f"{what}{name}" for name in column_names(rows, len(sums)) for what in ("width", "finite_fraction")]
-    return Moments.of_sums(names, [column for s in sums for column in (s, s.of_finite)])
 
 
 def _statistic(summary: Moments | Sizes, options: WidthOptions) -> float | FloatArray:

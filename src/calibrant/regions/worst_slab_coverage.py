@@ -92,19 +92,8 @@ def worst_slab_coverage(
     >>> worst_slab_coverage(y, forecast, features=x, mass=0.75, search=None)
     0.3333333333333333
     """
-    found = worst_slabs(
-        y,
-        prediction,
-        features=features,
-        mass=mass,
-        directions=directions,
-        search=search,
-        standardize=standardize,
-        weights=weights,
-        classes=classes,
-        rng=rng,
-    )
-    values = [finding.coverage for finding in found]
+    found = worst_slabs(y, prediction, features, mass, directions, search, standardize, weights, classes, rng)
+    values = [finding.hits / finding.rows for finding in found]
     return values[0] if prediction.single else np.array(values)
 
 
@@ -116,16 +105,10 @@ class SlabFinding(NamedTuple):
     hits: int  # among the evaluation rows
     rows: int
 
-    @property
-    def coverage(self) -> float:
-        """Coverage of the evaluation rows in the slab."""
-        return self.hits / self.rows
-
 
 def worst_slabs(
     y: ArrayLike,
     prediction: Intervals | Sets,
-    *,
     features: ArrayLike,
     mass: float,
     directions: int | ArrayLike,
@@ -154,26 +137,29 @@ def worst_slabs(
             f"worst_slab_coverage draws {what} at random; pass rng=0, or any other whole number or Generator, to "
             "make the value reproducible"
         )
-    chance = generator(0 if rng is None else rng)  # without rng nothing is drawn
-    # The order of the rows must not matter, so rows and directions are drawn for rows in an order of their own.
+    random = generator(0 if rng is None else rng)  # without rng nothing is drawn
+    # The order of the rows must not matter, so rows and directions are drawn for rows sorted by their values.
     order = np.lexsort([*covered.T, *X.T])
     X, covered = X[order], covered[order]
     if standardize:
         X = _standardized(X)
     if isinstance(chosen, int):
         inside = np.zeros(rows.n, dtype=bool)
-        inside[chance.permutation(rows.n)[:chosen]] = True
+        inside[random.permutation(rows.n)[:chosen]] = True
     else:
         inside = np.ones(rows.n, dtype=bool) if chosen is None else chosen[order]
     outside = inside if chosen is None else ~inside
     if drawn:
-        V = np.concatenate([V, _unit_vectors(chance, drawn, X.shape[1])])
+        more = random.standard_normal((drawn, X.shape[1]))
+        V = np.concatenate([V, more / np.sqrt((more * more).sum(axis=1, keepdims=True))])
     if not np.isfinite(float(np.abs(V).max()) * float(np.abs(X).max()) * X.shape[1]):
         raise InputError("features and directions are too large for their products; pass standardize=True")
-    least = _least_rows(mass, int(inside.sum()))
+    share, searched = as_number(mass), int(inside.sum())
+    if not 0 < share <= 1:
+        raise InputError(f"mass must be a share of the rows, above 0 and at most 1, such as 0.1; got {shown(mass)}")
+    least = max(1, ceil(round(share * searched, 9)))  # 0.1 · 30 is 3.0000000000000004
     return [
-        _evaluated(worst_slab(X[inside], c[inside], V, least), V, X[outside], c[outside], int(inside.sum()))
-        for c in covered.T
+        _evaluated(worst_slab(X[inside], c[inside], V, least), V, X[outside], c[outside], searched) for c in covered.T
     ]
 
 
@@ -188,13 +174,6 @@ def _evaluated(slab: Slab, V: FloatArray, X: FloatArray, c: NDArray[np.bool_], s
             "of the search; use a larger mass, or fewer rows for the search"
         )
     return SlabFinding(slab, v, int(np.count_nonzero(c[within])), rows)
-
-
-def _least_rows(mass: Any, n: int) -> int:
-    share = as_number(mass)
-    if not 0 < share <= 1:
-        raise InputError(f"mass must be a share of the rows, above 0 and at most 1, such as 0.1; got {shown(mass)}")
-    return max(1, ceil(round(share * n, 9)))  # 0.1 · 30 is 3.0000000000000004
 
 
 def _read_features(features: Any, n: int) -> FloatArray:
@@ -249,11 +228,6 @@ def _read_directions(directions: Any, D: int) -> tuple[FloatArray, int]:
     return V, 0
 
 
-def _unit_vectors(rng: np.random.Generator, M: int, D: int) -> FloatArray:
-    V = rng.standard_normal((M, D))
-    return np.asarray(V / np.sqrt((V * V).sum(axis=1, keepdims=True)))
-
-
 def _standardized(X: FloatArray) -> FloatArray:
     """Return columns of mean 0 and standard deviation 1; constant ones become 0."""
     X = X / np.maximum(np.abs(X).max(axis=0), np.finfo(np.float64).tiny)  # keeps squares in range
@@ -272,13 +246,6 @@ class Slab(NamedTuple):
     hits: int
     rows: int
 
-    def beats(self, other: Slab | None) -> bool:
-        """Tell whether its coverage is lower, or the same over more rows."""
-        if other is None:
-            return True
-        difference = self.hits * other.rows - other.hits * self.rows
-        return difference < 0 or (difference == 0 and self.rows > other.rows)
-
 
 def projected(features: FloatArray, v: FloatArray) -> FloatArray:
     """Return v'x of each row, the same number for equal rows: a product of matrices may round them differently."""
@@ -293,11 +260,8 @@ def worst_slab(features: FloatArray, covered: NDArray[np.bool_], directions: Ite
     """Return the slab of lowest coverage over all directions and all slabs of at least so many rows.
 
     Rows of equal projection stay together. Of slabs of equal coverage the one with most rows is returned, then
-    that of the first direction, then the lowest. `features` has shape (n, D), least <= n.
+    that of the first direction, then the lowest.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> x, c = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([True, False, True, True])
     >>> worst_slab(x, c, [np.ones(1)], 2)
     Slab(direction=0, low=0.0, high=1.0, hits=1, rows=2)
@@ -305,10 +269,11 @@ def worst_slab(features: FloatArray, covered: NDArray[np.bool_], directions: Ite
     worst: Slab | None = None
     for number, v in enumerate(directions):
         found = _along(number, projected(features, v), covered, least, worst)
-        if found is not None and found.beats(worst):
+        if found is None:
+            continue
+        if worst is None or (found.hits * worst.rows, -found.rows) < (worst.hits * found.rows, -worst.rows):
             worst = found
-    if worst is None:
-        raise ValueError("there is no direction")
+    assert worst is not None  # there is a direction
     return worst
 
 

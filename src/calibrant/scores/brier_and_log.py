@@ -209,9 +209,9 @@ def _of_distribution(rows: DistributionRows) -> FloatArray:
     if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
         return np.asarray(-distribution.log_probability(rows.y) + 0.0)
     score: FloatArray = -distribution.log_density(rows.y)
-    endless = np.isneginf(score)
-    if endless.any():
-        value = rows.y[int(np.argmax(endless))]
+    infinite = np.isneginf(score)
+    if infinite.any():
+        value = rows.y[int(np.argmax(infinite))]
         raise NotApplicableError(
             f"the density of {type(distribution).__name__} at the outcome {shown(value)} is infinite, which "
             "makes every score minus infinity. Use crps, or drop such rows"

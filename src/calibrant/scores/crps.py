@@ -26,9 +26,9 @@ from calibrant.kernels.expected_line import normal_exponential
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 NEARLY_EQUAL = 1e-5  # of the sum of two scales: the quotient loses five digits here, the limit's error is below 1e-10
-DRAWS_AT_ONCE = 1 << 20
+MAX_DRAWS_AT_ONCE = 1 << 20
 TAIL = 1e-10  # probability beyond which values of a discrete distribution are left out, on either side
-LARGEST_SPREAD = 1_000_000  # standard deviation of a discrete distribution, whose values are summed one by one
+MAX_SPREAD = 1_000_000  # standard deviation of a discrete distribution, whose values are summed one by one
 ELSEWHERE = (
     "The scoringrules package scores other families (logistic, t, gamma, lognormal, GEV, GPD, truncated and censored "
     "ones); or pass draws, crps(y, Samples(distribution.sample(1000, rng)), fair=True)"
@@ -142,40 +142,34 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
             f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
             "Use energy_score(y, Samples(distribution.sample(1000, rng)))"
         )
-    if isinstance(distribution, Normal):
-        return np.asarray(normal_mean(y - distribution.mean, distribution.std) - distribution.std / math.sqrt(math.pi))
-    if isinstance(distribution, Laplace):
-        return np.asarray(from_point(distribution, y) - 0.75 * distribution.scale)
-    if isinstance(distribution, Mixture) and all(
-        isinstance(part, (Normal, Laplace)) for part in distribution.components
-    ):
-        return _of_mixture(distribution, y)
     if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
         return _of_whole_numbers(distribution, y)
-    raise NotApplicableError(
-        "crps judges Normal, Laplace, mixtures of these, and SciPy's distributions of whole numbers; got "
-        f"{_named(distribution)}. {ELSEWHERE}"
-    )
-
-
-def _of_mixture(distribution: Mixture, y: FloatArray) -> FloatArray:
+    parts = distribution.components if isinstance(distribution, Mixture) else (distribution,)
+    weights = distribution.weights.T if isinstance(distribution, Mixture) else np.ones((1, distribution.n))
+    judged = [part for part in parts if isinstance(part, (Normal, Laplace))]
+    if len(judged) < len(parts):
+        names = ", ".join(sorted({type(part).__name__ for part in parts}))
+        scipy_name = f" of {distribution.dist.name}" if isinstance(distribution, ScipyDistribution) else ""
+        raise NotApplicableError(
+            "crps judges Normal, Laplace, mixtures of these, and SciPy's distributions of whole numbers; got "
+            f"{f'a Mixture of {names}' if isinstance(distribution, Mixture) else names + scipy_name}. {ELSEWHERE}"
+        )
     score = np.zeros(distribution.n)
-    for k, (component, weight) in enumerate(zip(distribution.components, distribution.weights.T, strict=True)):
-        score += weight * from_point(component, y)
-        score -= 0.5 * weight * weight * between(component, component)
-        for other in range(k):
-            score -= weight * distribution.weights[:, other] * between(component, distribution.components[other])
+    for k, (part, weight) in enumerate(zip(judged, weights, strict=True)):
+        score += weight * (from_point(part, y) - 0.5 * weight * between(part, part))
+        for other, other_weight in zip(judged[:k], weights[:k], strict=True):
+            score -= weight * other_weight * between(part, other)
     return score
 
 
 def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatArray:
     """Return ∫ (F(x) - 1{y <= x})² dx, where F is constant between neighbouring values of the distribution."""
     n = distribution.n
-    wide = ~(distribution.spread() < LARGEST_SPREAD)
+    wide = ~(distribution.spread() < MAX_SPREAD)
     if wide.any():
         raise NotApplicableError(
             f"crps sums over the values of {distribution.dist.name} one by one, and needs a standard deviation below "
-            f"{LARGEST_SPREAD:,}; row {int(np.argmax(wide))} has {distribution.spread()[wide][0]:g}. Pass draws of it "
+            f"{MAX_SPREAD:,}; row {int(np.argmax(wide))} has {distribution.spread()[wide][0]:g}. Pass draws of it "
             "as Samples"
         )
     first, last = distribution.ppf(np.full(n, TAIL)), distribution.isf(np.full(n, TAIL))
@@ -186,8 +180,8 @@ def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatAr
     while start < n:
         rows = by_width[start : start + 1]
         width = int(last[rows[0]] - first[rows[0]])
-        most = max(1, DRAWS_AT_ONCE // max(width, 1))
-        rows = by_width[start : start + most]
+        many = max(1, MAX_DRAWS_AT_ONCE // max(width, 1))
+        rows = by_width[start : start + many]
         rows = rows[last[rows] - first[rows] <= 2 * width + 1]
         steps = np.arange(int((last[rows] - first[rows]).max()))
         x = first[rows, None] + steps
@@ -201,38 +195,20 @@ def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatAr
 
 
 def _of_draws(y: FloatArray, distribution: Samples, fair: bool) -> FloatArray:
-    M = distribution.M
+    draws, M = distribution.draws, distribution.M
     if fair and M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the absolute error")
-    if distribution.shape:
-        coordinates = [_scores(y[:, d], distribution.draws[:, :, d], fair) for d in range(distribution.shape[0])]
-        return np.stack(coordinates, axis=1)
-    return _scores(y, distribution.draws, fair)
-
-
-def _scores(y: FloatArray, draws: FloatArray, fair: bool) -> FloatArray:
-    n, M = draws.shape
     place = 2 * np.arange(1, M + 1) - M - 1  # of the m-th draw, from the middle
-    score = np.empty(n)
-    for part in chunks(n, max(1, DRAWS_AT_ONCE // M)):
+    score = np.empty(y.shape)
+    for part in chunks(len(y), max(1, MAX_DRAWS_AT_ONCE // (M * math.prod(distribution.shape)))):
         z = draws[part] - y[part, None]  # centred first: sums of large numbers would cancel
         z.sort(axis=1)
-        spread = np.einsum("im,m->i", z, place) / (M * (M - 1) if fair else M * M)
+        spread = np.einsum("im...,m->i...", z, place) / (M * (M - 1) if fair else M * M)
         score[part] = np.abs(z, out=z).mean(axis=1) - spread
     return score if fair else np.maximum(score, 0.0)
 
 
-def _named(distribution: Distribution) -> str:
-    if isinstance(distribution, Mixture):
-        return f"a Mixture of {', '.join(sorted({type(part).__name__ for part in distribution.components}))}"
-    return (
-        f"ScipyDistribution of {distribution.dist.name}"
-        if isinstance(distribution, ScipyDistribution)
-        else type(distribution).__name__
-    )
-
-
-def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
+def from_point(distribution: Normal | Laplace, y: FloatArray) -> FloatArray:
     r"""Return E|X - y| of each row.
 
     With d = y - centre: :math:`A(d, \sigma)` for `Normal`, :math:`|d| + b e^{-|d|/b}` for `Laplace`.
@@ -242,13 +218,11 @@ def from_point(distribution: Distribution, y: FloatArray) -> FloatArray:
     """
     if isinstance(distribution, Normal):
         return normal_mean(y - distribution.mean, distribution.std)
-    if isinstance(distribution, Laplace):
-        d = np.abs(y - distribution.loc)
-        return np.asarray(d + distribution.scale * _decay(d, distribution.scale))
-    raise _unknown(distribution)
+    d = np.abs(y - distribution.loc)
+    return np.asarray(d + distribution.scale * _decay(d, distribution.scale))
 
 
-def between(first: Distribution, second: Distribution) -> FloatArray:
+def between(first: Normal | Laplace, second: Normal | Laplace) -> FloatArray:
     r"""Return E|X - X'| of two independent distributions, row by row.
 
     With m the difference of the centres: :math:`A(m, \sqrt{s^2 + s'^2})` for two of `Normal` (Grimit et al. 2006),
@@ -263,15 +237,15 @@ def between(first: Distribution, second: Distribution) -> FloatArray:
     >>> between(Laplace(1.0, 2.0), Laplace(1.0, 2.0))
     array([3.])
     """
-    if isinstance(first, Laplace) and isinstance(second, Normal):
-        first, second = second, first
     if isinstance(first, Normal) and isinstance(second, Normal):
         return normal_mean(first.mean - second.mean, np.hypot(first.std, second.std))
     if isinstance(first, Laplace) and isinstance(second, Laplace):
         return _laplace_laplace(np.abs(first.loc - second.loc), first.scale, second.scale)
     if isinstance(first, Normal) and isinstance(second, Laplace):
-        return _normal_laplace(np.abs(first.mean - second.loc), first.std, second.scale)
-    raise _unknown(first if not isinstance(first, (Normal, Laplace)) else second)
+        m, s, b = np.abs(first.mean - second.loc), first.std, second.scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(normal_mean(m, s) + b * normal_exponential(m / b, s / b))
+    return between(second, first)
 
 
 def normal_mean(m: FloatArray, s: FloatArray) -> FloatArray:
@@ -297,18 +271,6 @@ def _laplace_laplace(m: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     return np.asarray(m + np.where(close, limit, quotient))
 
 
-def _normal_laplace(m: FloatArray, s: FloatArray, b: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(normal_mean(m, s) + b * normal_exponential(m / b, s / b))
-
-
 def _decay(d: FloatArray, b: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.exp(-d / b))
-
-
-def _unknown(distribution: Distribution) -> NotApplicableError:
-    return NotApplicableError(
-        f"the expected absolute difference of {type(distribution).__name__} has no closed form here; Normal and "
-        f"Laplace have one"
-    )

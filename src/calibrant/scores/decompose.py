@@ -99,7 +99,7 @@ def decompose(
 
     A `Grid` has score, unc and the parts of up to 100 width bins exactly. Its isotonic fit gives rows of one cell one
     value; mcb and dsc are then too small, by at most the largest share of a cell times its √(ȳ(1 - ȳ)). A grid does not
-    hold the log score.
+    have the log score.
 
     The isotonic fit of a quantile is the same quantile of the outcomes of a stretch of neighbouring forecasts, and
     not a mean of quantiles. The CRPS of M draws is exactly 2/M times the sum of the quantile scores of its order
@@ -184,8 +184,8 @@ def _rounding(grid: Grid, options: DecomposeOptions) -> float | dict[str, float]
         return 0.0
     cells = grid.cells()
     y = np.nan_to_num(cells.mean_observed)
-    most = float((cells.share * np.sqrt(np.maximum(y * (1 - y), 0))).max())
-    return {"score": 0.0, "mcb": most, "dsc": most, "unc": 0.0, "within": 0.0}
+    bound = float((cells.share * np.sqrt(np.maximum(y * (1 - y), 0))).max())
+    return {"score": 0.0, "mcb": bound, "dsc": bound, "unc": 0.0, "within": 0.0}
 
 
 DECOMPOSE = enter(

@@ -18,7 +18,7 @@ from calibrant.inputs.options import as_number, check_choice
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 
-NUMBERS_AT_ONCE = 1 << 18  # among the draws of the rows that are scored together
+MAX_NUMBERS_AT_ONCE = 1 << 18  # among the draws of the rows that are scored together
 SAFE_EXPONENT = 450  # squares of numbers up to 2**±450 stay in range, and so do their sums
 
 
@@ -57,7 +57,7 @@ def energy_score(
     A proper score of the joint distribution (Gneiting and Raftery 2007). Coordinates are not rescaled, and one with
     large units decides: divide draws and outcomes by a scale first if all are to count alike. It is strong on location
     and weak on the dependence between coordinates. beta = 2 would judge the mean alone and is refused. It costs M²D/2
-    operations per row; no array of M² numbers is held.
+    operations per row; no array of M² numbers is stored.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _row_scores(rows: DistributionRows, options: EnergyScoreOptions) -> FloatArr
     assert isinstance(distribution, Samples)  # the only kind this verb reads
     if options.fair and distribution.M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the distance itself")
-    size = max(1, NUMBERS_AT_ONCE // distribution.draws[0].size) if rows.n else 1
+    size = max(1, MAX_NUMBERS_AT_ONCE // distribution.draws[0].size) if rows.n else 1
     score = np.empty(rows.n)
     for part in chunks(rows.n, size):
         y, draws = _columns(rows.y[part, None]), _columns(distribution.draws[part])

@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
-from calibrant.core.interval_sums import IntervalSums, Terms, interval_sums, sums_in_one_pass, sums_of_levels
-from calibrant.core.means import column_names, enter_mean, moments_of
+from calibrant.core.interval_sums import Terms, interval_sums, sums_in_one_pass
+from calibrant.core.means import column_names, enter_mean
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, read_numbers
-from calibrant.inputs.distribution import Selection
-from calibrant.inputs.intervals import Intervals, read_bounds, taken
+from calibrant.inputs.intervals import Intervals, read_bounds
 from calibrant.inputs.options import DIGITS, check_choice
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, RegionRows
+from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows
 
 Part = Literal["total", "width", "below", "above"]
 WisPart = Literal["total", "dispersion", "below", "above"]
@@ -90,29 +89,21 @@ class IntervalScoreOptions:
         check_choice("part", self.part, *get_args(Part))
 
 
-def _interval_scores(rows: IntervalRows, options: IntervalScoreOptions) -> FloatArray:
-    part = options.part
-    if part == "width":
-        return rows.sizes
-    y, lower, upper = rows.y[:, None], rows.prediction.lower, rows.prediction.upper
-    with np.errstate(over="ignore"):
-        # An infinite bound is never beyond an outcome: inf - inf and 0 * inf do not occur.
-        outside = np.zeros_like(lower) if part == "above" else np.maximum(lower - y, 0.0)
-        if part != "below":
-            outside += np.maximum(y - upper, 0.0)
-        outside *= 2 / (1 - rows.prediction.levels)
-        return outside + rows.sizes if part == "total" else outside
-
-
-def _sums_of_intervals(rows: IntervalRows, options: IntervalScoreOptions) -> list[IntervalSums]:
-    return sums_of_levels(rows, *(get_args(Part)[1:] if options.part == "total" else (options.part,)))
+def _interval_terms(rows: IntervalRows, options: IntervalScoreOptions) -> list[Terms]:
+    width, below, above = (np.array([float(options.part in ("total", part))]) for part in get_args(Part)[1:])
+    found = []
+    for k, level in enumerate(rows.prediction.levels):
+        lower, upper = rows.prediction.lower[:, k : k + 1], rows.prediction.upper[:, k : k + 1]
+        cost = 2 / (1 - level)
+        found.append(Terms(lower, upper, width, below * cost, above * cost))
+    return found
 
 
 INTERVAL_SCORE = enter_mean(
     interval_score,
     IntervalScoreOptions,
-    _interval_scores,
-    sums=_sums_of_intervals,
+    lambda rows, options: _scores_by_level(rows, _interval_terms(rows, options)),
+    sums=lambda rows, options: [interval_sums(rows.y, terms) for terms in _interval_terms(rows, options)],
     predictions=("intervals",),
     range=(0.0, np.inf),
     instead=AS_INTERVALS,
@@ -160,28 +151,20 @@ def quantile_score(
     return QUANTILE_SCORE(y, prediction, NoOptions(), weights=weights)
 
 
-def _quantile_scores(rows: QuantileRows, options: NoOptions) -> FloatArray:
-    tau = rows.prediction.levels
-    with np.errstate(over="ignore"):
-        above = rows.y[:, None] - rows.prediction.values  # y is finite and τ is not 0: no inf - inf, no 0 * inf
-        return np.maximum(tau * above, (tau - 1) * above)
-
-
-def _sums_of_quantiles(rows: QuantileRows, options: NoOptions) -> list[IntervalSums]:
-    """Return the sums of an interval from q to q, for each level."""
+def _quantile_terms(rows: QuantileRows) -> list[Terms]:
+    """Return the score of each level as that of an interval from q to q."""
     found = []
     for k, tau in enumerate(rows.prediction.levels):
         q = rows.prediction.values[:, k : k + 1]
-        terms = Terms(q, q, width=np.zeros(1), below=np.array([1 - tau]), above=np.array([tau]))
-        found.append(interval_sums(rows.y, terms))
+        found.append(Terms(q, q, width=np.zeros(1), below=np.array([1 - tau]), above=np.array([tau])))
     return found
 
 
 QUANTILE_SCORE = enter_mean(
     quantile_score,
     NoOptions,
-    _quantile_scores,
-    sums=_sums_of_quantiles,
+    lambda rows, options: _scores_by_level(rows, _quantile_terms(rows)),
+    sums=lambda rows, options: [interval_sums(rows.y, terms) for terms in _quantile_terms(rows)],
     predictions=("quantiles",),
     range=(0.0, np.inf),
     instead={"distributions": "Call .quantiles(levels) on it", "samples": "Call .quantiles(levels) on it"},
@@ -214,7 +197,7 @@ def weighted_interval_score(
     prediction
         `Quantiles`, in which every level but 0.5 needs its mirror (0.1 and 0.9), or `Intervals`.
     median
-        With `Intervals`: the predicted medians, one per row. `Quantiles` hold theirs as the level 0.5.
+        With `Intervals`: the predicted medians, one per row. `Quantiles` have theirs as the level 0.5.
     part
         ``"total"``, or one of the parts that add up to it: ``"dispersion"`` (the widths), ``"below"`` (outcomes below
         the intervals and the median), ``"above"``.
@@ -261,24 +244,20 @@ class WisOptions:
         return "weighted_interval_score" + ("" if self.part == "total" else f"(part={self.part!r})")
 
 
-def _wis_rows(rows: IntervalRows | QuantileRows, options: WisOptions) -> FloatArray:
-    """Return the score of each row, (n,)."""
-    return _scores(_centred(rows, options.median), options.part)
-
-
 def _wis_summary(rows: IntervalRows | QuantileRows, options: WisOptions) -> Moments:
-    centred = _centred(rows, options.median)
-    name = f"{options.column}{centred.prediction.name}"
+    terms, name = _wis_terms(rows, options), options.column + column_names(rows, None)[0]
+    if options.median is not None:
+        name = f"{name[:-1]} and median]"
     if sums_in_one_pass(rows.n, rows.w):
-        return Moments.of_sums([name], [interval_sums(centred.y, _terms(centred.prediction, options.part))])
-    return moments_of(centred, lambda piece: {name: _scores(piece, options.part)})
+        return Moments.of_sums([name], [interval_sums(rows.y, terms)])
+    return Moments.of({name: _scores(rows.y, terms)}, rows.w)
 
 
 def _wis(summary: Moments, options: WisOptions) -> float:
     if options.median is not None and not any("median" in name for name in summary.names):
         raise SummaryError("median cannot be given with a summary that was made without one")
-    held = [name for name in summary.names if name.startswith(f"{options.column}[")]
-    return summary.mean_of(held[0] if held else options.column)
+    names = [name for name in summary.names if name.startswith(f"{options.column}[")]
+    return summary.mean_of(names[0] if names else options.column)
 
 
 WEIGHTED_INTERVAL_SCORE = enter(
@@ -291,79 +270,33 @@ WEIGHTED_INTERVAL_SCORE = enter(
         predictions=("intervals", "quantiles"),
         range=(0.0, np.inf),
         mean=True,
-        row_scores=_wis_rows,
+        row_scores=lambda rows, options: _scores(rows.y, _wis_terms(rows, options)),
         instead={"distributions": "crps judges it whole", "samples": "crps judges them whole"},
     )
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Centred:
-    """Central intervals between quantiles τ and 1 - τ, and a median where there is one."""
-
-    lower: FloatArray  # (n, K)
-    upper: FloatArray  # (n, K)
-    tau: FloatArray  # (K,), below 0.5
-    median: FloatArray | None  # (n,)
-    name: str
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.lower)
-
-    def take(self, rows: Selection) -> Centred:
-        """Return these rows alone; a slice shares memory."""
-        median = None if self.median is None else self.median[rows]
-        return Centred(taken(self.lower, rows), taken(self.upper, rows), self.tau, median, self.name)
-
-
-def _terms(given: Centred, part: WisPart) -> Terms:
+def _wis_terms(rows: IntervalRows | QuantileRows, options: WisOptions) -> Terms:
     """Return the score as terms τ(u - l) + (l - y)₊ + (y - u)₊, with τ = α/2, the median weighing one half."""
-    divisor = given.tau.size + (0.0 if given.median is None else 0.5)
-    one = np.ones(given.tau.size) / divisor
-    width, below, above = (float(part in ("total", name)) for name in get_args(WisPart)[1:])
-    terms = Terms(given.lower, given.upper, width * one * given.tau, below * one, above * one)
-    if given.median is None:
+    median: FloatArray | None
+    if isinstance(rows, IntervalRows):
+        lower, upper, tau = rows.prediction.lower, rows.prediction.upper, (1 - rows.prediction.levels) / 2
+        median = None if options.median is None else _read_median(options.median, rows)
+    else:
+        if options.median is not None:
+            raise InputError("median= is for Intervals; Quantiles have their median as the level 0.5")
+        lower, upper, tau, median = _paired(rows.prediction)
+    divisor = tau.size + (0.0 if median is None else 0.5)
+    one = np.ones(tau.size) / divisor
+    width, below, above = (float(options.part in ("total", part)) for part in get_args(WisPart)[1:])
+    terms = Terms(lower, upper, width * one * tau, below * one, above * one)
+    if median is None:
         return terms
-    return terms._replace(median=given.median, of_median=(below / 2 / divisor, above / 2 / divisor))
+    return terms._replace(median=median, of_median=(below / 2 / divisor, above / 2 / divisor))
 
 
-def _scores(rows: RegionRows, part: WisPart) -> FloatArray:
-    """Return the scores of the rows, (n,)."""
-    y, terms = rows.y, _terms(rows.prediction, part)
-    total = np.zeros(rows.n)
-    columns = zip(terms.lower.T, terms.upper.T, terms.width, terms.below, terms.above, strict=True)
-    with np.errstate(over="ignore"):
-        for lower, upper, width, below, above in columns:
-            if width:  # both bounds may be the same infinity
-                total += width * np.subtract(upper, lower, where=upper != lower, out=np.zeros(rows.n))
-            if below:
-                total += below * np.maximum(lower - y, 0.0)
-            if above:
-                total += above * np.maximum(y - upper, 0.0)
-        below, above = terms.of_median
-        if below:
-            total += below * np.maximum(terms.median - y, 0.0)
-        if above:
-            total += above * np.maximum(y - terms.median, 0.0)
-    return total
-
-
-def _centred(rows: IntervalRows | QuantileRows, median: ArrayLike | None) -> RegionRows:
-    """Return the rows with their intervals and medians side by side."""
-    name = column_names(rows, None)[0]
-    if isinstance(rows, QuantileRows):
-        if median is not None:
-            raise InputError("median= is for Intervals; Quantiles hold their median as the level 0.5")
-        return RegionRows(rows.y, _of_quantiles(rows.prediction, name), rows.w)
-    given = rows.prediction
-    held = None if median is None else _read_median(median, rows)
-    name = name if median is None else f"{name[:-1]} and median]"
-    return RegionRows(rows.y, Centred(given.lower, given.upper, (1 - given.levels) / 2, held, name), rows.w)
-
-
-def _of_quantiles(quantiles: Quantiles, name: str) -> Centred:
+def _paired(quantiles: Quantiles) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
+    """Return lower and upper quantiles (n, K), the levels of the lower ones, and the medians."""
     levels, pairs = quantiles.levels, quantiles.pairs()
     middle = np.flatnonzero(levels.round(DIGITS) == 0.5)
     paired = {k for pair in pairs for k in pair} | set(middle.tolist())
@@ -375,8 +308,31 @@ def _of_quantiles(quantiles: Quantiles, name: str) -> Centred:
         )
     # All levels are paired and in order: the lower ones come first and their mirrors last.
     K, values = len(pairs), quantiles.values
-    median = values[:, middle[0]] if middle.size else None
-    return Centred(values[:, :K], values[:, ::-1][:, :K], levels[:K], median, name)
+    return values[:, :K], values[:, ::-1][:, :K], levels[:K], values[:, middle[0]] if middle.size else None
+
+
+def _scores_by_level(rows: IntervalRows | QuantileRows, terms: list[Terms]) -> FloatArray:
+    return np.stack([_scores(rows.y, of_level) for of_level in terms], axis=1)
+
+
+def _scores(y: FloatArray, terms: Terms) -> FloatArray:
+    """Return the score of each row, (n,)."""
+    total = np.zeros(y.size)
+    columns = zip(terms.lower.T, terms.upper.T, terms.width, terms.below, terms.above, strict=True)
+    with np.errstate(over="ignore"):
+        for lower, upper, width, below, above in columns:
+            if width:  # both bounds may be the same infinity
+                total += width * np.subtract(upper, lower, where=upper != lower, out=np.zeros(y.size))
+            if below:
+                total += below * np.maximum(lower - y, 0.0)
+            if above:
+                total += above * np.maximum(y - upper, 0.0)
+        below, above = terms.of_median
+        if below:
+            total += below * np.maximum(terms.median - y, 0.0)
+        if above:
+            total += above * np.maximum(y - terms.median, 0.0)
+    return total
 
 
 def _read_median(median: ArrayLike, rows: IntervalRows) -> FloatArray:
