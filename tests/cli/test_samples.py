@@ -164,7 +164,7 @@ def test_seed_repeats_itself(run, arrays):
         (["real.npy", "--json", "fake.npy"], "the file of --json must end in .json; got fake.npy"),
         (["real.npy", "fake.npy", "--json", "a.txt"], "the file of --json must end in .json; got a.txt"),
         (["real.npy", "fake.npy", "--confidence", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See"),
-        (["real.npy", "fake.npy", "--seed", "-1"], "-1 is less than 0"),
+        (["real.npy", "fake.npy", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["real.npy", "fake.npy", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', "),
         (["real.npy", "one.npy"], "at least 2 points; got 1 (y is real.npy, points is one.npy)"),
         (["one.npy", "--no-real"], "at least 2 points; got 1 (points is one.npy)"),

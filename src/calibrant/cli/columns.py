@@ -7,6 +7,7 @@ import io
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,6 @@ class Columns:
             return from_columns(Quantiles, [self.p[k] for k in order], levels=np.array(levels)[order], crossed=crossed)
         if self.kind == "intervals":
             lower, upper = self.p[: len(levels)], self.p[len(levels) :]
-            if len(levels) == 1:
-                return from_columns(Intervals, lower[0], upper[0], level=levels[0], crossed=crossed)
             return from_columns(Intervals, lower, upper, level=levels, crossed=crossed)
         return p
 
@@ -103,10 +102,10 @@ def choose(
         p=tuple(name for _, found in named for name in found),
         pattern=request.p_cols or request.set_cols or request.quantile_cols or request.draws or request.draw_cols,
         by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(request.by)),
-        weights=_found(request.weights, names, path, "--weights"),
+        weights=_optional(request.weights, names, path, "--weights"),
         covariates=() if request.covariates is None else _several(request.covariates, names, path, "--covariates"),
-        log_density=_found(request.log_density, [*(lists or ()), *names], path, "--log-density"),
-        log_density_y=_found(request.log_density_y, names, path, "--log-density-y"),
+        log_density=_optional(request.log_density, [*(lists or ()), *names], path, "--log-density"),
+        log_density_y=_optional(request.log_density_y, names, path, "--log-density-y"),
         kind=kind,
         draw_cols=request.draw_cols is not None,
     )
@@ -116,15 +115,14 @@ def choose(
         ("--covariates", chosen.covariates),
         *named,
     ]
-    for place, (role, own) in enumerate(roles):
-        for other, others in roles[place + 1 :]:
-            for name in own:
-                if name in others:
-                    raise InputError(f"column {shown(name)} is named by {role} and by {other}; name a different one")
+    for (role, columns), (other, others) in combinations(roles, 2):
+        for name in columns:
+            if name in others:
+                raise InputError(f"column {shown(name)} is named by {role} and by {other}; name a different one")
     return chosen
 
 
-def _found(name: str | None, names: Sequence[str], path: Path, option: str) -> str | None:
+def _optional(name: str | None, names: Sequence[str], path: Path, option: str) -> str | None:
     return None if name is None else find_column(name, names, path, option=option)
 
 
@@ -166,8 +164,8 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
 def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any] | None:
     """Return the label of each column of class probabilities or sets; None where labels are column numbers.
 
-    Labels are taken from `given`, or from the names of the columns, or are column numbers, and whenever that is not
-    what was typed it is said.
+    Labels are taken from `given`, or else from the names of the columns, or else they are column numbers; in the last
+    two cases a remark says so.
     """
     if given is not None:
         return [literal(text, y.dtype, column=columns.outcome, option="classes") for text in split_labels(given)]
@@ -239,10 +237,10 @@ def _described(names: tuple[str, ...], lists: Mapping[str, pl.DataType]) -> str:
 
 def _check_order(y: tuple[str, ...], draws: tuple[str, ...], request: Request) -> None:
     """Say which draws belong to which coordinate, and refuse an order that the names contradict."""
-    own, other = wild_parts(y, str(request.y)), wild_parts(draws, str(request.draws))
-    if own == other:
+    of_outcomes, of_draws = wild_parts(y, str(request.y)), wild_parts(draws, str(request.draws))
+    if of_outcomes == of_draws:
         return
-    if sorted(own) == sorted(other):
+    if sorted(of_outcomes) == sorted(of_draws):
         raise InputError(
             f"the columns are paired in their order, {pairs(y, draws)}, and their names say otherwise; "
             "give --y and --draws in the same order, with commas between"
@@ -330,5 +328,5 @@ def wild_parts(names: Sequence[str], pattern: str) -> list[str]:
 
 def pairs(names: Sequence[str], labels: Sequence[Any]) -> str:
     """Say which column stands for which label."""
-    said = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
-    return ", ".join(said if len(said) <= 4 else [*said[:3], "...", said[-1]])
+    texts = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
+    return ", ".join(texts if len(texts) <= 4 else [*texts[:3], "...", texts[-1]])

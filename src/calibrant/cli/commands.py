@@ -9,17 +9,19 @@ import click
 
 from calibrant.cli.group import FAILED, Commands, typed
 from calibrant.cli.options import (
+    OPTIONS,
+    PATH,
+    POINTS,
     PointRequest,
     Request,
+    add,
     condition_option,
-    data_options,
     debug_option,
+    html_option,
+    json_option,
     output_option,
-    point_options,
 )
 from calibrant.version import __version__
-
-PATH = click.Path(readable=False, path_type=Path)  # files have sentences of their own
 
 
 @click.group(
@@ -51,11 +53,9 @@ def commands() -> None:
     """
 )
 @click.argument("files", metavar="FILE...", type=PATH, nargs=-1)
-@data_options
-@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
-@output_option(
-    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
-)
+@add(OPTIONS)
+@html_option
+@json_option
 @debug_option
 @click.pass_context
 def audit(
@@ -99,11 +99,9 @@ def audit(
 @condition_option(
     "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds: different, 'c2st > 0.6'. Repeatable."
 )
-@point_options
-@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
-@output_option(
-    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
-)
+@add(POINTS)
+@html_option
+@json_option
 @debug_option
 @click.pass_context
 def samples(
@@ -149,8 +147,8 @@ def samples(
 @condition_option(
     "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds, such as 'ece > 0.05'. May be repeated."
 )
-@data_options
-@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+@add(OPTIONS)
+@html_option
 @output_option("--junit", "to_junit", type=PATH, metavar="XML", help="Write the outcome as JUnit XML.")
 @debug_option
 @click.pass_context

@@ -29,8 +29,8 @@ CONDITION = re.compile(
     r"(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
 )
 WORD = re.compile(r"[^\s<>=!]+")
-OF_PREDICTIONS = ("miscalibrated", "no evidence", "cannot tell")  # verdicts
-OF_POINTS = ("different", "no evidence", "cannot tell")
+VERDICTS_ON_PREDICTIONS = ("miscalibrated", "no evidence", "cannot tell")
+VERDICTS_ON_POINTS = ("different", "no evidence", "cannot tell")
 LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is made at several levels
 
 
@@ -68,9 +68,9 @@ class Outcome:
     def doubt(self) -> str:
         """A remark if the rounding leaves the outcome open."""
         limit = self.condition.threshold
-        if isinstance(self.value, str) or isinstance(limit, str) or abs(self.value - limit) > self.rounding:
+        if isinstance(self.value, str) or isinstance(limit, str) or not self.rounding:
             return ""
-        if not self.rounding:
+        if abs(self.value - limit) > self.rounding:
             return ""
         return f"; counted in cells, off by at most {self.rounding:.2g}: an audit with --exact tells"
 
@@ -104,7 +104,7 @@ def read_condition(text: str) -> Condition:
     Condition(text='different', name='verdict', op='=', threshold='different')
     """
     word = " ".join(text.split())
-    if word in (*OF_PREDICTIONS, *OF_POINTS):
+    if word in (*VERDICTS_ON_PREDICTIONS, *VERDICTS_ON_POINTS):
         return Condition(word, "verdict", "=", word)
     found = CONDITION.fullmatch(text)
     if found is None:
@@ -133,7 +133,7 @@ def judge(
 
 def _verdict(word: str, kind: str, status: str) -> str:
     """Return the verdict, if it could be this one: a condition that never holds would look like a success."""
-    possible = OF_POINTS if kind == "points" else OF_PREDICTIONS
+    possible = VERDICTS_ON_POINTS if kind == "points" else VERDICTS_ON_PREDICTIONS
     if word not in possible:
         raise InputError(f"the verdict on this cannot be {word!r}; it is one of {', '.join(possible)}")
     if status not in possible:
@@ -168,11 +168,10 @@ def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:
         parts = [_written(other) for other in known if part and other.startswith(f"{part}.")]
         if parts:
             raise InputError(f"there are several of {part}; say which one: {', '.join(parts)}")
+    hint = did_you_mean(name, known) or did_you_mean(measurement, known)
     raise InputError(
-        f"nothing called {shown(name)} was measured. {did_you_mean(name, known) or did_you_mean(measurement, known)} "
-        f"There are {', '.join(map(_written, known))}; add .pvalue or .expected for these".replace(
-            ".  There", ". There"
-        )
+        f"nothing called {shown(name)} was measured. {hint}{' ' if hint else ''}"
+        f"There are {', '.join(map(_written, known))}; add .pvalue or .expected for these"
     )
 
 

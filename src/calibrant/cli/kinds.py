@@ -126,21 +126,21 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
 
 def _check_pairs(lower: Sequence[str], upper: Sequence[str], levels: Sequence[float]) -> None:
     """Say which bounds and levels belong together, and refuse an order that the names contradict."""
-    said, other = _numbers_in(lower), _numbers_in(upper)
-    if said != other and sorted(said) == sorted(other):
+    in_lower, in_upper = _numbers_in(lower), _numbers_in(upper)
+    if in_lower != in_upper and sorted(in_lower) == sorted(in_upper):
         raise InputError(
             f"the columns are paired in their order, {pairs(lower, upper)}, and their names say otherwise; "
             "give --lower and --upper in the same order, such as --lower lo80 --upper hi80 --lower lo95 --upper hi95"
         )
-    if said == other and said != list(levels) and sorted(said) == sorted(levels):
+    if in_lower == in_upper and in_lower != list(levels) and sorted(in_lower) == sorted(levels):
         raise InputError(
             f"the levels are given in another order than the columns, {pairs(lower, levels)}, as their names say; "
             "give --level in the order of --lower and --upper"
         )
-    if said == other == list(levels) or len(set(levels)) < len(levels):  # said by the names, or about to be refused
+    if in_lower == in_upper == list(levels) or len(set(levels)) < len(levels):  # obvious, or about to be refused
         return
-    told = (f"{a} to {b} is {level:g}" for a, b, level in zip(lower, upper, levels, strict=True))
-    tell(f"intervals: {', '.join(told)}")
+    pairings = (f"{a} to {b} is {level:g}" for a, b, level in zip(lower, upper, levels, strict=True))
+    tell(f"intervals: {', '.join(pairings)}")
 
 
 def _numbers_in(names: Sequence[str]) -> list[float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -17,6 +18,7 @@ from calibrant.files.table_file import FORMATS
 F = TypeVar("F", bound=Callable[..., Any])
 
 CONFIDENCE, SEED = 0.95, 0
+PATH = click.Path(readable=False, path_type=Path)  # messages about files are calibrant's
 
 
 @dataclass(frozen=True)
@@ -93,16 +95,11 @@ class PointRequest(Reading):
     no_real: bool = False
 
 
-def _confidence(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value < 1:
-        raise click.BadParameter(outside(value), ctx, parameter)
-    return value
-
-
-def _level(ctx: click.Context, parameter: click.Parameter, value: tuple[float, ...]) -> tuple[float, ...]:
-    for level in value:
-        _confidence(ctx, parameter, level)
-    return value
+def _level(text: str) -> float:
+    level: float = click.FLOAT.convert(text, None, None)
+    if not 0 < level < 1:
+        raise click.BadParameter(outside(level))
+    return level
 
 
 def outside(level: float) -> str:
@@ -111,23 +108,11 @@ def outside(level: float) -> str:
     return f"{level:g} does not lie between 0 and 1{hint}"
 
 
-def _seed(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
-    if value is not None and value < 0:
-        raise click.BadParameter(f"{value} is less than 0", ctx, parameter)
-    return value
-
-
-def _size(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise click.BadParameter(f"{value} is less than 1", ctx, parameter)
-    return value
-
-
-def _delimiter(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _delimiter(text: str) -> str:
     try:
-        return None if value is None else read_delimiter(value)
+        return read_delimiter(text)
     except InputError as problem:
-        raise click.BadParameter(str(problem), ctx, parameter) from problem
+        raise click.BadParameter(str(problem)) from problem
 
 
 column_option = partial(click.option, cls=Option, section="Columns")
@@ -141,14 +126,8 @@ output_option = partial(click.option, cls=Option, section="Output")
 
 ROWS = (
     row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
-    measure_option(
-        "--confidence",
-        type=float,
-        callback=_confidence,
-        metavar="NUMBER",
-        help="Level of tests and bands (default 0.95).",
-    ),
-    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Seed of random numbers (default 0)."),
+    measure_option("--confidence", type=_level, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
+    measure_option("--seed", type=click.IntRange(min=0), metavar="NUMBER", help="Seed of random numbers (default 0)."),
 )
 
 
@@ -157,7 +136,7 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
     option = partial(click.option, cls=Option, section=section)
     return (
         option("--format", type=click.Choice(formats), metavar="NAME", help=f"{', '.join(formats)}."),
-        option("--delimiter", callback=_delimiter, metavar="CHAR", help="Delimiter of a CSV: ';', '|' or tab."),
+        option("--delimiter", type=_delimiter, metavar="CHAR", help="Delimiter of a CSV: ';', '|' or tab."),
         option("--encoding", metavar="NAME", help="Encoding of a CSV if not UTF-8, such as utf-16."),
         option("--decimal-comma", is_flag=True, help="Numbers in the CSV are written as 0,25."),
     )
@@ -186,8 +165,7 @@ OPTIONS = (
     about_option("--classes", metavar="A,B,...", help="Labels of --p-cols or --set-cols, in their order."),
     about_option(
         "--level",
-        type=float,
-        callback=_level,
+        type=_level,
         multiple=True,
         metavar="NUMBER",
         help="Nominal coverage of intervals or sets, such as 0.9: one for each --lower and --upper.",
@@ -201,8 +179,7 @@ OPTIONS = (
     ),
     about_option(
         "--calibration-size",
-        type=int,
-        callback=_size,
+        type=click.IntRange(min=1),
         metavar="NUMBER",
         help="Calibration scores of split conformal intervals or sets.",
     ),
@@ -214,14 +191,6 @@ OPTIONS = (
     ),
     *format_options(FORMATS, "Format of FILE"),
 )
-
-
-def data_options(function: F) -> F:
-    """Add the options that say what is in a file of predictions."""
-    for option in reversed(OPTIONS):
-        function = option(function)
-    return function
-
 
 POINTS = (
     column_option("--columns", metavar="COLUMNS", help="Coordinates, such as 'x_*' or a,b,c (default: all columns)."),
@@ -237,23 +206,25 @@ POINTS = (
 )
 
 
-def point_options(function: F) -> F:
-    """Add the options that say what is in files of points."""
-    for option in reversed(POINTS):
-        function = option(function)
-    return function
+def add(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command."""
+
+    def decorated(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorated
 
 
-def _set_debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[DEBUG] = True
+def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[DEBUG] = value or ctx.meta.get(DEBUG, False)
 
 
 debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_set_debug,
-    help="Show a traceback on error.",
+    "--debug", is_flag=True, is_eager=True, expose_value=False, callback=_set_debug, help="Show a traceback on error."
+)
+html_option = output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+json_option = output_option(
+    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
 )
