@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.report.page import write
+from calibrant.report import render, replace_text
 
 SAMPLES = runpy.run_path(str(Path(__file__).parents[1] / "report" / "samples.py"))
 QUIET = (
@@ -119,7 +119,7 @@ def report(require, tmp_path_factory):
     @cache
     def path(name):
         written = tmp_path_factory.getbasetemp() / f"{name}.html"
-        write(MAKERS[name](), written)
+        replace_text(written, render(MAKERS[name]()))
         return written
 
     return path

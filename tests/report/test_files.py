@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import calibrant as cb
 from calibrant.errors import CalibrantError, InputError
 from calibrant.report.files import embedded, read, replace_text
-from calibrant.report.page import render, write
+from calibrant.report.page import render
 
 
 def test_new_file(tmp_path):
@@ -51,7 +52,7 @@ def test_relative_path(tmp_path, monkeypatch):
 def test_report(sample, tmp_path):
     """Of findings without pictures, which are drawn quickly."""
     found = replace(sample("digits"), sections=sample("digits").sections[1:])
-    write(found, str(tmp_path / "report.html"))
+    assert cb.results.Audit(found).to_html(str(tmp_path / "report.html")) == tmp_path / "report.html"
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == render(found)
 
 

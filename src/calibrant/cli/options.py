@@ -96,7 +96,7 @@ class PointRequest(Reading):
 
 
 def _level(text: str) -> float:
-    level: float = click.FLOAT.convert(text, None, None)
+    level: float = click.FLOAT(text)
     if not 0 < level < 1:
         raise click.BadParameter(outside(level))
     return level

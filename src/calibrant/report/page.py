@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from calibrant.core import words as wording
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table
 from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
-from calibrant.report.files import embedded, first, replace_text
+from calibrant.report.files import embedded, first
 from calibrant.report.pictures import picture
 
 
@@ -116,19 +115,6 @@ def render(findings: Findings) -> str:
         if len(page.encode("utf-8")) < MAX_PAGE_BYTES or fewer == detail:
             return page
         detail = fewer
-
-
-def write(findings: Findings, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, completely or not at all.
-
-    Raises
-    ------
-    CalibrantError
-        If the file cannot be written; names the file and the reason.
-    MissingExtraError
-        If jinja2 or Matplotlib is not installed.
-    """
-    replace_text(path, render(findings))
 
 
 def _page(findings: Findings, detail: Detail) -> str:
