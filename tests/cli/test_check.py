@@ -7,8 +7,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
-from calibrant.cli.check import step_summary
-from calibrant.cli.conditions import Condition, Outcome
+from calibrant.cli.check import Condition, Outcome, step_summary
 
 NAMED = ("--y", "left", "--p", "score")
 

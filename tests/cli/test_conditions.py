@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cli.conditions import judge, read_condition
+from calibrant.cli.check import judge, read_condition
 from calibrant.core.findings import Findings, Measurement, Section, Verdict
 from calibrant.errors import InputError
 

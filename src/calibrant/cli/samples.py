@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.check import judge, read_condition
 from calibrant.cli.columns import join_labels
-from calibrant.cli.conditions import judge, read_condition
 from calibrant.cli.options import PointRequest
 from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, measurements, tell
 from calibrant.cli.points import read_point_files
