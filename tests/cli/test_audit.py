@@ -205,8 +205,8 @@ def test_one_column_may_group_and_predict(run, data):
         (("--y", "left", "--p", "left"), "column 'left' is named by --y and by --p; name a different one"),
         ((*NAMED, "--weights", "left"), "column 'left' is named by --y and by --weights"),
         ((*NAMED, "--weights", "score"), "column 'score' is named by --weights and by --p"),
-        (("--y", "left", "--p-cols", "z_*"), "no column of data.csv is like 'z_*' (--p-cols). Its columns are"),
-        (("--y", "left", "--p-cols", "sc*"), "only one column of data.csv is like 'sc*': 'score'. If it is the proba"),
+        (("--y", "left", "--p-cols", "z_*"), "no column of data.csv matches 'z_*' (--p-cols). Its columns are"),
+        (("--y", "left", "--p-cols", "sc*"), "only one column of data.csv matches 'sc*': 'score'. If it is the proba"),
         (("--y", "left", "--p-cols", "*"), "column 'left' is named by --y and by --p-cols '*'"),
         (
             (*NAMED, "--where", "age > 900"),

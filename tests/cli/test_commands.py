@@ -32,7 +32,7 @@ def test_help_shows_every_option_under_a_heading(run):
     headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
     assert headings == [
         "Columns",
-        "Prediction, of one kind",
+        "Prediction (one kind)",
         "Labels and levels of the prediction",
         "Rows",
         "Measuring",

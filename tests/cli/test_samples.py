@@ -272,7 +272,7 @@ def test_check_of_several_sets(run, refused, arrays):
 def test_compare(run, written):
     done = run("compare", "fake.html", "other.json")
     assert done.code == 0
-    assert done.err == "calibrant: A has 110 rows and B 100: the fewer, the larger an error looks by chance alone\n"
+    assert done.err == "calibrant: A has 110 rows and B 100: with fewer rows an error looks larger by chance alone\n"
     assert "distance of the means" in done.out
 
 

@@ -22,7 +22,7 @@ from calibrant.files.values import list_lengths
 if TYPE_CHECKING:
     import polars as pl
 
-JUDGED_ROWS = 10_000  # rows that candidates are judged by
+MAX_ROWS_EXAMINED = 10_000
 OUTCOME_NAMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed")
 EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event")
 BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
@@ -44,7 +44,7 @@ class Candidate:
 
 def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> InputError:
     """Return the error that lists the columns which could be the outcome or the prediction."""
-    rows = table.head(JUDGED_ROWS)
+    rows = table.head(MAX_ROWS_EXAMINED)
     predictions = _predictions(rows, request) if kind is None else None
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
@@ -57,7 +57,7 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
             asked.append(f"{what} ({' and '.join(options)})")
             lines.append(f"  could be the {what}: {_listed(found) or 'none of them'}")
             typed += found[0].options if found else (options[0], "COLUMN")
-    judged = f", judged by the first {JUDGED_ROWS:,} rows" if len(rows) == JUDGED_ROWS else ""
+    judged = f", judged by the first {MAX_ROWS_EXAMINED:,} rows" if len(rows) == MAX_ROWS_EXAMINED else ""
     return InputError(
         f"which column is the {' and which the '.join(asked)}? {table.path} has {listing(rows.columns)}{judged}\n"
         + "\n".join(lines)

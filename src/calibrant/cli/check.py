@@ -1,7 +1,7 @@
 """`calibrant check`: fail a build when a condition holds.
 
-A condition is ``name[.field] op number``, which is looked up and never evaluated as code, or one of the words of a verdict,
-such as ``different``. A name with blanks in it, or with one of ``< > = !``, stands in quotation marks.
+A condition is ``name[.field] op number``, which is looked up and never evaluated as code, or a verdict such as
+``different``. A name that contains blanks or one of ``< > = !`` needs quotation marks.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def read_condition(text: str) -> Condition:
             "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'; or a verdict, 'miscalibrated' or 'different'"
         )
     if not math.isfinite(float(found["number"])):
-        raise InputError(f"--fail-if {shown(text)} compares with a number beyond all others, so it says nothing")
+        raise InputError(f"--fail-if {shown(text)} compares with an infinite number; give a finite threshold")
     name = found["double"] or found["single"] or found["name"]
     return Condition(text.strip(), name, found["op"], float(found["number"]))
 
@@ -130,7 +130,7 @@ def read_condition(text: str) -> Condition:
 def judge(
     conditions: Sequence[Condition], measurements: Sequence[Mapping[str, Any]], *, kind: str = "", status: str = ""
 ) -> list[Outcome]:
-    """Return the outcome of each condition, given what `Findings.to_dict` holds: measurements, kind and verdict."""
+    """Return the outcome of each condition, given measurements, kind and verdict as in `Findings.to_dict`."""
     known = {str(m["name"]): m for m in measurements}
     return [
         Outcome(condition, _verdict(condition.threshold, kind, status))
@@ -141,7 +141,7 @@ def judge(
 
 
 def _verdict(word: str, kind: str, status: str) -> str:
-    """Return the verdict, if it could be this one: a condition that never holds would look like a success."""
+    """Return the verdict if it could be `word`: a condition that can never be true would always pass."""
     possible = VERDICTS_ON_POINTS if kind == "points" else VERDICTS_ON_PREDICTIONS
     if word not in possible:
         raise InputError(f"the verdict on this cannot be {word!r}; it is one of {', '.join(possible)}")

@@ -157,7 +157,7 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
             if kind == "classes"
             else "Name one for each class"
         )
-        raise InputError(f"only one column of {path} is like {shown(text)}: {shown(found[0])}. {remedy}")
+        raise InputError(f"only one column of {path} matches {shown(text)}: {shown(found[0])}. {remedy}")
     return [(f"{option} {shown(text)}", found)]
 
 
@@ -236,7 +236,7 @@ def _described(names: tuple[str, ...], lists: Mapping[str, pl.DataType]) -> str:
 
 
 def _check_order(y: tuple[str, ...], draws: tuple[str, ...], request: Request) -> None:
-    """Say which draws belong to which coordinate, and refuse an order that the names contradict."""
+    """Tell the user which draws belong to which coordinate; refuse an order that contradicts the names."""
     of_outcomes, of_draws = wild_parts(y, str(request.y)), wild_parts(draws, str(request.draws))
     if of_outcomes == of_draws:
         return
@@ -277,7 +277,7 @@ def matching(
     if len(parts) > 1:
         return tuple(name for part in parts for name in matching(part, names, path, option=option, among=among))
     if any(character in text for character in WILDCARDS):
-        raise InputError(f"no column of {path} is like {shown(text)} ({option}). Its columns are {listing(names)}")
+        raise InputError(f"no column of {path} matches {shown(text)} ({option}). Its columns are {listing(names)}")
     return (find_column(text, names, path, option=option),)
 
 

@@ -97,7 +97,7 @@ def audit(
 )
 @click.argument("files", metavar="REAL FAKE [FAKE]...", type=PATH, nargs=-1)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds: different, 'c2st > 0.6'. Repeatable."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds: different, 'c2st > 0.6'. Repeatable."
 )
 @add(POINTS)
 @html_option
@@ -115,7 +115,7 @@ def samples(
 ) -> None:
     """Say how generated points differ from real ones.
 
-    REAL holds real points, each FAKE points that a model made. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
+    REAL contains real points, each FAKE generated points. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
     NPY. A row is a point. Every column of a table is a coordinate, or those that --columns names: COLUMNS are a pattern
     such as 'x_*', names separated by commas, or a column of lists. Columns are matched by name. In an NPZ file the only
     array (n, d) is taken, or the one that --array names.
@@ -145,7 +145,7 @@ def samples(
 )
 @click.argument("file", type=PATH)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds, such as 'ece > 0.05'. May be repeated."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds, such as 'ece > 0.05'. May be repeated."
 )
 @add(OPTIONS)
 @html_option
@@ -163,11 +163,11 @@ def check(
 ) -> None:
     """Fail if a condition on the predictions in FILE holds.
 
-    FILE holds predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the name of
-    a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect if all is well
-    NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of several levels
-    NAME.LEVEL; an unknown name shows the known ones. A condition may also be a verdict: miscalibrated, or different
-    of sets of points.
+    FILE contains predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the
+    name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value of calibrated
+    predictions NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of
+    several levels NAME.LEVEL; an unknown name lists the known ones. A condition may also be a verdict: miscalibrated,
+    or different for sets of points.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

@@ -102,7 +102,7 @@ class Commands(WithExamples, click.Group):
 
 
 class Refusal(click.ClickException):
-    """The one sentence."""
+    """An error that is shown as one sentence."""
 
     exit_code = BAD_INPUT
 
@@ -144,5 +144,5 @@ def _sentence(problem: BaseException, command: str, asked: click.Command | None 
     first_line = next(iter(str(problem).splitlines()), "")
     return (
         f"something went wrong inside calibrant ({type(problem).__name__}: {first_line}); "
-        "this is a mistake in calibrant: please report it, with what the same command and --debug prints"
+        "this is a bug in calibrant: please report it, with the output of the same command with --debug"
     )

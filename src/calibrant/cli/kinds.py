@@ -38,7 +38,7 @@ APPLIES = {
     "--log-density": (("samples",), "is about draws (--draws, --draw-cols)"),
     "--log-density-y": (("samples",), "is about draws (--draws, --draw-cols)"),
 }
-"""The kinds of prediction that each option applies to, and what it says of them."""
+"""The kinds of prediction that each option applies to, and what it is."""
 
 
 def kind_named(request: Request) -> str | None:
@@ -95,7 +95,7 @@ def _check_bounds(given: list[str]) -> None:
         if one not in given:
             raise InputError(
                 f"{other} names bounds of intervals, and {one} is missing; give both. "
-                "An interval without one has the bound -inf or inf, in a column of its own"
+                "For one-sided intervals add a column of -inf or inf"
             )
 
 
@@ -125,7 +125,7 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
 
 
 def _check_pairs(lower: Sequence[str], upper: Sequence[str], levels: Sequence[float]) -> None:
-    """Say which bounds and levels belong together, and refuse an order that the names contradict."""
+    """Tell the user which bounds and levels belong together; refuse an order that contradicts the names."""
     in_lower, in_upper = _numbers_in(lower), _numbers_in(upper)
     if in_lower != in_upper and sorted(in_lower) == sorted(in_upper):
         raise InputError(
@@ -171,7 +171,7 @@ def _of_quantiles(columns: Columns, request: Request, table: TableFile) -> list[
 
 
 def _of_file(table: TableFile, wanted: int) -> list[float]:
-    """Return the levels that an NPZ file holds next to its columns, if they are as many as are wanted."""
+    """Return the levels in an NPZ file, if their number is right."""
     name, levels = npz_file.levels(table.path) if table.format == "npz" else ("", [])
     if len(levels) != wanted:
         return []

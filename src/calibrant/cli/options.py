@@ -116,7 +116,7 @@ def _delimiter(text: str) -> str:
 
 
 column_option = partial(click.option, cls=Option, section="Columns")
-prediction_option = partial(click.option, cls=Option, section="Prediction, of one kind")
+prediction_option = partial(click.option, cls=Option, section="Prediction (one kind)")
 about_option = partial(click.option, cls=Option, section="Labels and levels of the prediction")
 row_option = partial(click.option, cls=Option, section="Rows")
 many_option = partial(click.option, cls=Option, section="More rows than memory")
@@ -144,7 +144,7 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
 
 OPTIONS = (
     column_option(
-        "--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, labels, numbers; of vectors a,b,c."
+        "--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
     ),
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
@@ -153,7 +153,7 @@ OPTIONS = (
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
     prediction_option("--upper", metavar="COLUMN", multiple=True, help="Their upper bounds, in the same order."),
-    prediction_option("--set-cols", metavar="COLUMNS", help="Sets: is this class in it, true or false?"),
+    prediction_option("--set-cols", metavar="COLUMNS", help="Sets: whether each class is in the set, true or false."),
     prediction_option("--quantile-cols", metavar="COLUMNS", help="Quantiles, such as 'q*' or q05,q50,q95."),
     prediction_option(
         "--draws", metavar="COLUMNS", help="Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
@@ -198,9 +198,9 @@ POINTS = (
         "--array",
         metavar="NAME",
         multiple=True,
-        help="Array of an NPZ file that holds the points; repeat it for a different one of each file.",
+        help="Array of an NPZ file with the points; repeat it for a different one of each file.",
     ),
-    column_option("--no-real", is_flag=True, help="Every file holds generated points; there is no REAL."),
+    column_option("--no-real", is_flag=True, help="All files contain generated points; there is no REAL."),
     *ROWS,
     *format_options((*FORMATS, "npy"), "Format of the files"),
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 ENDINGS = (".html", ".htm", ".json")  # of results that were made before
-BROKEN_PIPE = 141  # what a shell reports of a program whose reader went away
+BROKEN_PIPE = 141  # what a shell reports when the reader of a pipe has gone
 
 
 def emit(text: str) -> None:
@@ -50,7 +50,7 @@ def tell(text: str) -> None:
     remark = f"calibrant: {printable(text)}"
     if sys.stderr.isatty():
         remark = "\n".join(_wrapped(line, shutil.get_terminal_size().columns) for line in remark.split("\n"))
-    with suppress(OSError):  # nobody is left to hear it
+    with suppress(OSError):  # nobody reads it any more
         click.echo(remark, err=True)
 
 
