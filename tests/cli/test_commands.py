@@ -198,7 +198,7 @@ def test_missing_library_is_named(folder):
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 def test_full_disk_behind_stdout(process, data):
     with FULL.open("w") as full:
-        done = process("audit", data, "--y", "left", "--p", "score", stdout=full)
+        done = process("audit", data, "--y", "left", "--p", "score", "--where", "id < 30", stdout=full)
     assert done.code == 2
     assert done.err == (
         "calibrant: the results could not be written to standard output: No space left on device. Send them elsewhere\n"
@@ -206,7 +206,7 @@ def test_full_disk_behind_stdout(process, data):
 
 
 def test_reader_that_goes_away(data):
-    command = [sys.executable, "-m", "calibrant", "audit", data, "--y", "left", "--p", "score"]
+    command = [sys.executable, "-m", "calibrant", "audit", data, "--y", "left", "--p", "score", "--where", "id < 30"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         running.stdout.close()
         assert (running.wait(timeout=60), running.stderr.read()) == (141, b"")

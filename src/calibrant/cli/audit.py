@@ -13,7 +13,7 @@ from calibrant.cli.candidates import cells, refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import Request
-from calibrant.cli.output import check_places, deliver, doing, holds_results, tell
+from calibrant.cli.output import check_places, deliver, doing, refuse_results, tell
 from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
 from calibrant.files.reading import Reading
@@ -43,11 +43,7 @@ def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to
 def audit_files(files: Sequence[Path], request: Request, *, output: Path | None = None) -> Audit:
     """Read what the request names and audit it; a checkpoint is kept beside `output`."""
     for file in files:
-        if holds_results(file) and request.format is None:
-            raise InputError(
-                f"{file} seems to hold results, not predictions; use calibrant check or calibrant compare. "
-                "If it holds one JSON object per row, add --format ndjson"
-            )
+        refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
         columns, scan = _scan(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.kinds import NAMING, level_in, levels_in
-from calibrant.cli.options import Request
+from calibrant.cli.kinds import level_in, levels_in
+from calibrant.cli.options import NAMING, Request
 from calibrant.errors import InputError, listing, shown
 from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths

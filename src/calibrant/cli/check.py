@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 from calibrant.cli.audit import audit_files
 from calibrant.cli.options import Request
-from calibrant.cli.output import check_output, emit, holds_results, measurements, read_results, tell
+from calibrant.cli.output import check_output, check_places, emit, holds_results, measurements, read_results, tell
 from calibrant.errors import InputError, did_you_mean, listing, printable, shown
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -127,11 +127,10 @@ def read_condition(text: str) -> Condition:
     return Condition(text.strip(), name, found["op"], float(found["number"]))
 
 
-def judge(
-    conditions: Sequence[Condition], measurements: Sequence[Mapping[str, Any]], *, kind: str = "", status: str = ""
-) -> list[Outcome]:
-    """Return the outcome of each condition, given measurements, kind and verdict as in `Findings.to_dict`."""
-    known = {str(m["name"]): m for m in measurements}
+def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[Outcome]:
+    """Return the outcome of each condition, given results as `Findings.to_dict` returns them."""
+    known = {str(m["name"]): m for m in measurements(results)}
+    kind, status = str(results.get("kind")), str(results["verdict"].get("status"))
     return [
         Outcome(condition, _verdict(condition.threshold, kind, status))
         if isinstance(condition.threshold, str)
@@ -208,8 +207,7 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
     if to_junit is not None:
         check_output(to_junit, endings=(".xml",), option="--junit", source=file)
     results = _results(file, request, output)
-    verdict = {"kind": str(results.get("kind")), "status": str(results["verdict"].get("status"))}
-    outcomes = judge(conditions, measurements(results), **verdict)
+    outcomes = judge(conditions, results)
     emit("\n".join(outcome.line for outcome in outcomes))
     if to_junit is not None:
         from calibrant.report.files import replace_text
@@ -222,8 +220,7 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
 
 def _results(file: Path, request: Request, output: Path | None) -> dict[str, Any]:
     if not holds_results(file):
-        if output is not None:
-            check_output(output, endings=(".html", ".htm"), option="-o", source=file)
+        check_places(output, None, [file])
         found = audit_files([file], request, output=output)
         if output is not None:
             found.to_html(output)

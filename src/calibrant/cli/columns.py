@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.options import Request
+from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.files.values import depth
@@ -145,12 +145,9 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
                 f"{len(upper)} ({listing(upper, most=6)})"
             )
         return [("--lower", lower), ("--upper", upper)]
-    option, text = {
-        "classes": ("--p-cols", request.p_cols),
-        "sets": ("--set-cols", request.set_cols),
-        "quantiles": ("--quantile-cols", request.quantile_cols),
-    }[kind]
-    found = _several(str(text), names, path, option)
+    (option,) = NAMING[kind]
+    text = request.value(option)
+    found = _several(text, names, path, option)
     if len(found) == 1 and kind != "quantiles":
         remedy = (
             f"If it is the probability of an event, use --p {found[0]}"

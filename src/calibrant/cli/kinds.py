@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from calibrant.cli.columns import Columns, pairs, split_labels, wild_parts
-from calibrant.cli.options import Request, outside
+from calibrant.cli.options import NAMING, Request, outside
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, listing, shown
 from calibrant.files import npz_file
@@ -16,16 +16,6 @@ from calibrant.files.where import number
 # 2.5%, or 0.05 and .05, or 05 and 975 for 0.05 and 0.975, at the end of a name.
 LEVEL = re.compile(r".*?(?<![\d.])(?:(?P<percent>\d+(?:\.\d+)?)%|(?P<fraction>0?\.\d+)|(?P<digits>\d{2,}))")
 DIGITS = 10  # as in the library: 1 - 0.9 is 0.09999999999999998
-
-NAMING = {
-    "binary": ("--p",),
-    "classes": ("--p-cols",),
-    "intervals": ("--lower", "--upper"),
-    "sets": ("--set-cols",),
-    "quantiles": ("--quantile-cols",),
-    "samples": ("--draws", "--draw-cols"),
-}
-"""The options that name the columns of each kind."""
 
 APPLIES = {
     "--pos-label": (("binary", "classes"), "marks the event of a probability (--p)"),

@@ -21,6 +21,17 @@ CONFIDENCE, SEED = 0.95, 0
 PATH = click.Path(readable=False, path_type=Path)  # messages about files are calibrant's
 
 
+NAMING = {
+    "binary": ("--p",),
+    "classes": ("--p-cols",),
+    "intervals": ("--lower", "--upper"),
+    "sets": ("--set-cols",),
+    "quantiles": ("--quantile-cols",),
+    "samples": ("--draws", "--draw-cols"),
+}
+"""The options that name the columns of each kind."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """Which rows to read, how the file is written, and the options of measurements."""
@@ -84,6 +95,10 @@ class Request(Reading):
             for name, value in vars(self).items()
             if value is not None and value != () and value is not False and name != "typed"
         ]
+
+    def value(self, option: str) -> Any:
+        """Return the value of an option, as it is typed: ``"--p-cols"``."""
+        return getattr(self, option.removeprefix("--").replace("-", "_"))
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,15 @@ def holds_results(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS
 
 
+def refuse_results(path: Path, format: str | None, expected: str) -> None:
+    """Refuse a report or a JSON file where data are expected."""
+    if holds_results(path) and format is None:
+        raise InputError(
+            f"{path} seems to hold results, not {expected}; use calibrant check or calibrant compare. "
+            "If it holds one JSON object per row, add --format ndjson"
+        )
+
+
 def read_results(path: Path) -> dict[str, Any]:
     """Return the results, as `Findings.to_dict` gives them."""
     check_file(path)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant.cli.columns import each_once, find_column, join_labels, matching, pairs
 from calibrant.cli.options import PointRequest
-from calibrant.cli.output import doing, holds_results, tell
+from calibrant.cli.output import doing, refuse_results, tell
 from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.files.found import Found
 from calibrant.files.npz_file import read_arrays, read_npy
@@ -77,11 +77,7 @@ def _opened(paths: Sequence[Path], request: PointRequest) -> list[TableFile | Ar
     given = list(request.array) * archives if len(request.array) == 1 else list(request.array)
     files: list[TableFile | ArrayFile] = []
     for path, format in zip(paths, formats, strict=True):
-        if holds_results(path) and request.format is None:
-            raise InputError(
-                f"{path} seems to hold results, not points; use calibrant check or calibrant compare. "
-                "If it holds one JSON object per row, add --format ndjson"
-            )
+        refuse_results(path, request.format, "points")
         check_file(path)
         if format is None:
             files.append(open_table(path, format=request.format, dialect=request.dialect))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli.check import judge, read_condition
 from calibrant.cli.columns import join_labels
 from calibrant.cli.options import PointRequest
-from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, measurements, tell
+from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, tell
 from calibrant.cli.points import read_point_files
 from calibrant.errors import InputError, printable
 from calibrant.files.table_file import SUFFIXES
@@ -38,9 +38,7 @@ def run(
             "it holds some"
         )
     found = compare_files(files, request)
-    outcomes = judge(
-        conditions, measurements(found.findings.to_dict()), kind=found.findings.kind, status=found.verdict.status
-    )
+    outcomes = judge(conditions, found.findings.to_dict())
     deliver(found, output, json_to)
     if outcomes:
         say = tell if json_to == STDOUT else emit
