@@ -4,13 +4,14 @@ import os
 import runpy
 import shutil
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.report.page import write
+from calibrant.report import render, replace_text
 
 SAMPLES = runpy.run_path(str(Path(__file__).parents[1] / "report" / "samples.py"))
 QUIET = (
@@ -26,12 +27,12 @@ QUIET = (
 def _churn():
     example = cb.examples.churn()
     names = {"outcome": "left", "prediction": "score", "source": "churn.parquet"}
-    return cb.audit(example.y, example.p, groups={"plan": example.segment}, names=names, resamples=319).findings
+    return cb.audit(example.y, example.p, groups={"plan": example.segment}, names=names, resamples=99).findings
 
 
 def _digits():
     example = cb.examples.digits()
-    return cb.audit(example.y, example.P, names={"outcome": "digit"}, resamples=319).findings
+    return cb.audit(example.y, example.P, names={"outcome": "digit"}, resamples=99).findings
 
 
 def _house_prices():
@@ -78,7 +79,8 @@ def _ensemble():
 def _generated():
     example = cb.examples.generated()
     names = {"source": "digits.npz"}
-    return cb.points.compare(example.y, example.points, columns=example.columns, names=names, resamples=319).findings
+    y, points = example.y[:300], example.points[:300]
+    return cb.points.compare(y, points, columns=example.columns, names=names, resamples=319).findings
 
 
 def _named_sets():
@@ -108,59 +110,25 @@ MAKERS = {
 }
 
 
-@pytest.fixture(scope="session", params=MAKERS)
-def report(request, require, tmp_path_factory):
-    """Return the path of each report."""
-    require("jinja2")
-    require("matplotlib")
-    return _written(request.param, tmp_path_factory)
-
-
 @pytest.fixture(scope="session")
-def churn(require, tmp_path_factory):
-    """Return the path of the report on customers."""
+def report(require, tmp_path_factory):
+    """Return a function from the name of a report to its path; each is written once."""
     require("jinja2")
     require("matplotlib")
-    return _written("audit-churn", tmp_path_factory)
 
+    @cache
+    def path(name):
+        written = tmp_path_factory.getbasetemp() / f"{name}.html"
+        replace_text(written, render(MAKERS[name]()))
+        return written
 
-@pytest.fixture(scope="session")
-def regressions(require, tmp_path_factory):
-    """Return the paths of the reports on intervals and on quantiles."""
-    require("jinja2")
-    require("matplotlib")
-    return {name: _written(f"audit-{name}", tmp_path_factory) for name in ("house_prices", "demand")}
-
-
-@pytest.fixture(scope="session")
-def draws(require, tmp_path_factory):
-    """Return the paths of the reports on draws."""
-    require("jinja2")
-    require("matplotlib")
-    return {name: _written(f"audit-{name}", tmp_path_factory) for name in ("posterior", "ensemble")}
-
-
-@pytest.fixture(scope="session")
-def compared(require, tmp_path_factory):
-    """Return the paths of the reports on sets of points."""
-    require("jinja2")
-    require("matplotlib")
-    return {name: _written(f"compare-{name}", tmp_path_factory) for name in ("generated", "sets")}
-
-
-@pytest.fixture(scope="session")
-def hostile(require, tmp_path_factory):
-    """Return the path of the report with names that would run."""
-    require("jinja2")
-    require("matplotlib")
-    return _written("hostile", tmp_path_factory)
-
-
-def _written(name, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / f"{name}.html"
-    if not path.exists():
-        write(MAKERS[name](), path)
     return path
+
+
+@pytest.fixture(scope="session")
+def churn(report):
+    """Return the path of the report on customers."""
+    return report("audit-churn")
 
 
 @pytest.fixture(scope="session")

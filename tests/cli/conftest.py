@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +11,54 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from calibrant import examples
+from calibrant.auditing.audit import audit
+from calibrant.auditing.batches import AuditJob
+from calibrant.points import comparison
+
+REDRAWS = 99  # an audit of 300 rows then takes a seventh of the time
+DIVISIONS = 319  # of pooled points; with fewer no p-value is significant
+EXAMPLE_ROWS = 450  # of the examples that take long; their verdicts are those of the whole
+
 
 class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+
+@pytest.fixture(autouse=True)
+def _few_redraws(monkeypatch):
+    """Let audits redraw fewer outcomes where nothing else is asked for, by the command as by the library.
+
+    What redraws find has its own tests; these compare the command with the library, or look at something else.
+    """
+    monkeypatch.setitem(audit.__kwdefaults__, "resamples", REDRAWS)
+    defaults = AuditJob.__init__.__defaults__
+    fewer = tuple(REDRAWS if default == 999 else default for default in defaults)
+    monkeypatch.setattr(AuditJob.__init__, "__defaults__", fewer)
+    monkeypatch.setattr(comparison, "DEFAULT_RESAMPLES", DIVISIONS)
+
+
+def _first_rows(part):
+    """Return the first rows of a part of an example; names of columns stay whole."""
+    return part[:EXAMPLE_ROWS] if isinstance(part, np.ndarray) else part
+
+
+@pytest.fixture(scope="session")
+def _small_examples():
+    whole = {name: getattr(examples, name)() for name in ("churn", "digits", "generated")}
+    return {
+        name: replace(example, **{field.name: _first_rows(getattr(example, field.name)) for field in fields(example)})
+        for name, example in whole.items()
+    }
+
+
+@pytest.fixture
+def small_examples(_small_examples, monkeypatch):
+    """Let examples have their first rows only."""
+    for name, example in _small_examples.items():
+        monkeypatch.setattr(examples, name, partial(lambda example: example, example))
 
 
 @pytest.fixture

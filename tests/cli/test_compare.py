@@ -67,7 +67,7 @@ def test_long_labels_leave_room_for_the_numbers(run, write):
 @pytest.mark.parametrize(
     ("options", "remark"),
     [
-        ({"n": 1000}, "A has 100 rows and B 1,000: the fewer, the larger an error looks by chance alone"),
+        ({"n": 1000}, "A has 100 rows and B 1,000: with fewer rows an error looks larger by chance alone"),
         (
             {"kind": "classes"},
             "A is about probabilities of an event and B about class probabilities: equal names mean different things",

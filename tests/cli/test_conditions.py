@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cli.conditions import judge, read_condition
+from calibrant.cli.check import judge, read_condition
 from calibrant.core.findings import Findings, Measurement, Section, Verdict
 from calibrant.errors import InputError
 
@@ -23,11 +23,13 @@ MEASUREMENTS = (
 
 @pytest.fixture(scope="module")
 def measured():
-    """Return measurements as an audit hands them over."""
+    """Return results as an audit hands them over."""
     section = Section("probabilities", "Probabilities", "", MEASUREMENTS)
-    return Findings("binary", 10, 0.95, Verdict("cannot tell", "Too few rows."), (section,)).to_dict()["sections"][0][
-        "measurements"
-    ]
+    return Findings("binary", 10, 0.95, Verdict("cannot tell", "Too few rows."), (section,)).to_dict()
+
+
+def results(*measurements, kind="binary", status="cannot tell"):
+    return {"kind": kind, "verdict": {"status": status}, "sections": [{"measurements": measurements}]}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_judged(measured, text, failed, line):
     ],
 )
 def test_verdicts(text, kind, status, line):
-    (outcome,) = judge([read_condition(text)], [], kind=kind, status=status)
+    (outcome,) = judge([read_condition(text)], results(kind=kind, status=status))
     assert (outcome.failed, outcome.line) == (line.startswith("FAILED"), line)
 
 
@@ -95,11 +97,11 @@ def test_verdicts(text, kind, status, line):
     ],
 )
 def test_verdicts_that_cannot_be(text, kind, status, why, refusal):
-    assert why in refusal(judge, [read_condition(text)], [], kind=kind, status=status)
+    assert why in refusal(judge, [read_condition(text)], results(kind=kind, status=status))
 
 
 def test_as_many_digits_as_it_takes():
-    (outcome,) = judge([read_condition("ece > 0.05")], [{"name": "ece", "value": 0.05000001}])
+    (outcome,) = judge([read_condition("ece > 0.05")], results({"name": "ece", "value": 0.05000001}))
     assert outcome.line == "FAILED  ece = 0.05000001  (fails if > 0.05)"
 
 
@@ -148,12 +150,12 @@ def test_any_text_is_read_or_refused(text):
     ],
 )
 def test_rounding_that_leaves_it_open(value, words):
-    measured = [{"name": "kuiper_test", "value": value, "details": {"rounding": 0.0003}}]
+    measured = results({"name": "kuiper_test", "value": value, "details": {"rounding": 0.0003}})
     (outcome,) = judge([read_condition("kuiper_test > 0.05")], measured)
     assert outcome.failed == (value > 0.05)
     assert outcome.line.endswith(words)
 
 
 @pytest.mark.parametrize("text", ["ece > 1e999", "ece < -1e999"])
-def test_a_number_beyond_all_others(refusal, text):
-    assert "compares with a number beyond all others, so it says nothing" in refusal(read_condition, text)
+def test_an_infinite_threshold(refusal, text):
+    assert "compares with an infinite number; give a finite threshold" in refusal(read_condition, text)

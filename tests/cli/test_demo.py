@@ -4,35 +4,33 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
+from calibrant.cli import demo
 from calibrant.points.comparison import compare
 
+HEADS = {
+    "churn": "will a customer leave?\n✗ These predictions are not calibrated",
+    "digits": "which digit is it?\n✗ ",
+    "house_prices": "what is it sold for?\n✗ ",
+    "demand": "how many are sold?\n✗ These quantiles are not calibrated",
+    "posterior": "what drove the epidemic?\n✗ ",
+    "ensemble": "how will the weather be?\n✗ ",
+    "generated": "does a mixture make such digits?\n✗ The generated points differ",
+}
 
-def test_all(run, folder):
+
+def test_all(run, folder, small_examples):
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    churn, digits, houses, demand, posterior, ensemble, generated = done.out.split("\n\n")
-    assert churn.startswith("churn: will a customer leave?\n✗ These predictions are not calibrated")
-    assert churn.endswith("\nreport: calibrant-demo-churn.html")
-    assert digits.startswith("digits: which digit is it?\n✗ ")
-    assert digits.endswith("\nreport: calibrant-demo-digits.html")
-    assert houses.startswith("house_prices: what is it sold for?\n✗ ")
-    assert "size = large" in houses
-    assert houses.endswith("\nreport: calibrant-demo-house_prices.html")
-    assert demand.startswith("demand: how many are sold?\n✗ These quantiles are not calibrated")
-    assert demand.endswith("\nreport: calibrant-demo-demand.html")
-    assert posterior.startswith("posterior: what drove the epidemic?\n✗ ")
-    assert posterior.endswith("\nreport: calibrant-demo-posterior.html")
-    assert ensemble.startswith("ensemble: how will the weather be?\n✗ ")
-    assert "lead = 3 days" in ensemble
-    assert ensemble.endswith("\nreport: calibrant-demo-ensemble.html")
-    assert generated.startswith("generated: does a mixture make such digits?\n✗ The generated points differ")
-    assert generated.endswith("\nreport: calibrant-demo-generated.html\n")
-    examples = ("churn", "demand", "digits", "ensemble", "generated", "house_prices", "posterior")
-    assert sorted(path.name for path in folder.iterdir()) == [f"calibrant-demo-{name}.html" for name in examples]
-    example = cb.examples.churn()
-    expected = cb.audit(example.y, example.p, groups={"segment": example.segment})
-    assert report.read("calibrant-demo-churn.html")["verdict"]["headline"] == expected.verdict.headline
-    kinds = {
+    told = dict(zip(HEADS, done.out.rstrip("\n").split("\n\n"), strict=True))
+    for name, head in HEADS.items():
+        assert told[name].startswith(f"{name}: {head}")
+        assert told[name].endswith(f"\nreport: calibrant-demo-{name}.html")
+    assert "size = large" in told["house_prices"]
+    assert "lead = 3 days" in told["ensemble"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(f"calibrant-demo-{name}.html" for name in HEADS)
+    found = {name: report.read(f"calibrant-demo-{name}.html") for name in HEADS}
+    assert {name: results["kind"] for name, results in found.items()} == {
+        "churn": "binary",
         "digits": "classes",
         "house_prices": "intervals",
         "demand": "quantiles",
@@ -40,16 +38,16 @@ def test_all(run, folder):
         "ensemble": "samples",
         "generated": "points",
     }
-    assert {name: report.read(f"calibrant-demo-{name}.html")["kind"] for name in kinds} == kinds
-    named = report.read("calibrant-demo-posterior.html")["names"]
-    assert named["coordinates"] == "reproduction number, infectious days, reported share"
+    example = cb.examples.churn()
+    expected = cb.audit(example.y, example.p, groups={"segment": example.segment})
+    assert found["churn"]["verdict"]["headline"] == expected.verdict.headline
+    assert found["posterior"]["names"]["coordinates"] == "reproduction number, infectious days, reported share"
+    _check_generated(found["generated"])
 
 
-def test_generated(run):
-    done = run("demo", "generated", "-o", "mine.html")
-    assert (done.code, done.err) == (0, "")
+def _check_generated(found):
     example = cb.examples.generated()
-    found, expected = report.read("mine.html"), compare(example.y, example.points, columns=example.columns)
+    expected = compare(example.y, example.points, columns=example.columns)
     measured = {m["name"]: m for section in found["sections"] for m in section["measurements"]}
     assert {name: m["value"] for name, m in measured.items()} == dict(
         zip(expected.table["name"], expected.table["value"], strict=True)
@@ -62,21 +60,25 @@ def test_generated(run):
     assert measured["density_coverage.coverage"]["pvalue"] < 0.01
 
 
-@pytest.mark.parametrize(
-    ("options", "path"),
-    [
-        (["churn"], "calibrant-demo-churn.html"),
-        (["churn", "-o", "mine.html"], "mine.html"),
-        (["churn", "-o", "sub"], "sub/calibrant-demo-churn.html"),
-        (["churn", "-o", "sub/mine.HTM"], "sub/mine.HTM"),
-    ],
-)
-def test_place(run, folder, options, path):
+def test_places(run, folder, monkeypatch, for_each):
+    """The reports are of something smaller than the examples."""
+    found = cb.audit([0, 1] * 10, [0.25, 0.75] * 10)
+    monkeypatch.setattr(demo, "_found", lambda name: found)
     (folder / "sub").mkdir()
-    done = run("demo", *options)
-    assert (done.code, done.err) == (0, "")
-    assert done.out.endswith(f"\nreport: {path}\n")
-    assert report.read(path)["n"] == 4000
+
+    def check(options, path):
+        done = run("demo", *options)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.endswith(f"\nreport: {path}\n")
+        assert report.read(path)["n"] == 20
+
+    cases = {
+        "calibrant-demo-churn.html": ["churn"],
+        "mine.html": ["churn", "-o", "mine.html"],
+        "sub/calibrant-demo-churn.html": ["churn", "-o", "sub"],
+        "sub/mine.HTM": ["churn", "-o", "sub/mine.HTM"],
+    }
+    for_each({path: (options, path) for path, options in cases.items()}, check)
 
 
 @pytest.mark.parametrize(

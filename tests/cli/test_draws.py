@@ -54,7 +54,7 @@ def made(folder, require):
             "--classes names the labels of --p-cols or --set-cols; leave it out",
         ),
         ((*Y, "--draws", "goood"), "a.parquet has no column 'goood' (--draws). Did you mean 'good'?"),
-        ((*Y, "--draws", "x*"), "no column of a.parquet is like 'x*' (--draws)"),
+        ((*Y, "--draws", "x*"), "no column of a.parquet matches 'x*' (--draws)"),
         (
             (*Y, "--draws", "p"),
             "column 'p' of a.parquet (--draws) holds no lists; --draws names lists of numbers, the draws",

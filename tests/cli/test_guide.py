@@ -18,7 +18,7 @@ def commands(text):
 
 
 @pytest.mark.skipif(not GUIDE.exists(), reason="the documentation is not part of this copy")
-def test_every_command_of_the_guide_runs(run, require):
+def test_every_command_of_the_guide_runs(run, require, small_examples):
     require("polars")
     ends, namespace = [], {}
     for cell in CELL.finditer(GUIDE.read_text("utf-8")):

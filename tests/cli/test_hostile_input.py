@@ -1,10 +1,11 @@
 """Files and names that mean harm, or are broken: a right report, or status 2, one sentence and nothing half-written."""
 
+import json
 import os
 import resource
 import subprocess
 import sys
-from functools import partial
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -122,9 +123,9 @@ def test_file_names_are_not_patterns(run, folder, write, good, require):
 def test_many_groups(run, folder, require):
     pl = require("polars")
     rng = np.random.default_rng(0)
-    n = 20_000
+    n = 3000
     p = rng.random(n)
-    frame = pl.DataFrame({"y": (rng.random(n) < p).astype(int), "p": p, "g": rng.integers(0, 10**4, n).astype(str)})
+    frame = pl.DataFrame({"y": (rng.random(n) < p).astype(int), "p": p, "g": rng.integers(0, 1500, n).astype(str)})
     frame.write_parquet(folder / "a.parquet")
     done = run("audit", "a.parquet", *YP, "--by", "g", "--json", "out.json")
     assert (done.code, done.err) == (0, "")
@@ -269,47 +270,47 @@ def test_missing_file(refused, write):
     assert "there is no file " in refused("compare", "none.html", "predictions.csv")
 
 
-@pytest.fixture
-def limited(process, as_anyone):
-    """Return a function that runs the command without the powers of root."""
-    look = "import os; os.mkdir('probe', 0o500); print(os.access('probe', os.W_OK)); os.rmdir('probe')"
-    done = subprocess.run(
-        [sys.executable, "-c", look], preexec_fn=as_anyone, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    if done.stdout != "False\n":
-        pytest.skip("this user may write everywhere")
-    return partial(process, preexec_fn=as_anyone)
+SEVERAL_COMMANDS = """
+import json, os, sys
+from click.testing import CliRunner
+from calibrant.cli.commands import commands
+
+probe = os.mkdir("probe", 0o500), os.access("probe", os.W_OK), os.rmdir("probe")
+found = [CliRunner().invoke(commands, command, prog_name="calibrant") for command in json.loads(sys.argv[1])]
+print(json.dumps([probe[1], [(done.exit_code, done.stdout, done.stderr) for done in found]]))
+"""
 
 
-def test_file_that_may_not_be_read(limited, folder, write, good):
-    (folder / write("a.csv", good)).chmod(0)
-    assert limited("audit", "a.csv", *YP) == (
-        2,
-        "",
-        "calibrant: you do not have permission to read a.csv; ask its owner, or change that with chmod\n",
-    )
-
-
-def test_folder_that_may_not_be_entered(limited, folder, good):
+def test_without_permission(folder, write, good, as_anyone):
+    """One process without the powers of root runs all commands."""
+    (folder / write("secret.csv", good)).chmod(0)
+    write("a.csv", good)
     (folder / "closed").mkdir()
     (folder / "closed" / "a.csv").write_text(good)
     (folder / "closed").chmod(0)
-    for options in ([], ["-o", "closed/report.html"]):
-        done = limited("audit", "closed/a.csv", *YP, *options)
-        assert (done.code, done.out) == (2, "")
-        assert done.err.count("\n") == 1
-        assert "ermission" in done.err or "may not" in done.err
-    (folder / "closed").chmod(0o700)
-
-
-def test_folder_that_may_not_be_written(limited, folder, write, good):
-    write("a.csv", good)
     (folder / "locked").mkdir(mode=0o500)
-    done = limited("audit", "a.csv", *YP, "-o", "locked/report.html")
-    assert done == (2, "", "calibrant: you do not have permission to write to locked; choose another folder for -o\n")
-    done = limited("demo", "churn", "-o", "locked")
-    assert done == (2, "", "calibrant: you do not have permission to write to locked; choose another folder for -o\n")
+    commands = [
+        ["audit", "secret.csv", *YP],
+        ["audit", "closed/a.csv", *YP],
+        ["audit", "closed/a.csv", *YP, "-o", "closed/report.html"],
+        ["audit", "a.csv", *YP, "-o", "locked/report.html"],
+        ["demo", "churn", "-o", "locked"],
+    ]
+    call = [sys.executable, "-c", SEVERAL_COMMANDS, json.dumps(commands)]
+    done = subprocess.run(call, preexec_fn=as_anyone, capture_output=True, text=True, check=False)
+    (folder / "closed").chmod(0o700)
+    assert (done.returncode, done.stderr) == (0, "")
+    may_write, (secret, *closed, locked, demo) = json.loads(done.stdout)
+    if may_write:
+        pytest.skip("this user may write everywhere")
+    sentence = "you do not have permission to read secret.csv; ask its owner, or change that with chmod"
+    assert secret == [2, "", f"calibrant: {sentence}\n"]
+    for code, out, err in closed:
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+        assert "ermission" in err or "may not" in err
+    sentence = "you do not have permission to write to locked; choose another folder for -o"
+    assert locked == demo == [2, "", f"calibrant: {sentence}\n"]
 
 
 def test_places_that_cannot_be_written(refused, folder, write, good):
@@ -321,22 +322,35 @@ def test_places_that_cannot_be_written(refused, folder, write, good):
     assert "/proc" in done
 
 
-@pytest.mark.parametrize("output", [("-o", "out.html"), ("--json", "out.json"), ("--junit", "out.xml")])
-def test_full_disk(process, folder, write, good, output):
-    """No file of this process may grow beyond 100 bytes: what a full disk does, without one."""
+@pytest.fixture
+def full_disk(require, monkeypatch):
+    """Let no file of this process grow beyond 100 bytes: what a full disk does, without one."""
+    require("matplotlib.font_manager")  # keeps a list of fonts, which must not be the file that is cut short
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nor compiled modules
+
+    @contextmanager
+    def full():
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, usual[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+    return full
+
+
+def test_full_disk(run, folder, write, good, full_disk, for_each):
     write("a.csv", good)
-    command = ["check", "a.csv", *YP, "--fail-if", "ece > 1"] if "--junit" in output else ["audit", "a.csv", *YP]
-    before = sorted(folder.iterdir())
-    # Matplotlib keeps a list of fonts; reports need no such file, but it must not be the one that is cut short.
-    done = process(
-        *command,
-        *output,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
-        env={**os.environ, "MPLCONFIGDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},  # nor compiled modules
-    )
-    assert done.code == 2, done.err
-    assert done.err == f"calibrant: cannot write {output[1]}: file too large\n"
-    assert sorted(folder.iterdir()) == before
+
+    def check(command, option, name):
+        with full_disk():
+            done = run(command, "a.csv", *YP, option, name, *(["--fail-if", "ece > 1"] if command == "check" else []))
+        assert (done.code, done.err) == (2, f"calibrant: cannot write {name}: file too large\n")
+        assert [path.name for path in folder.iterdir()] == ["a.csv"]
+
+    cases = [("audit", "-o", "out.html"), ("audit", "--json", "out.json"), ("check", "--junit", "out.xml")]
+    for_each({case[2]: case for case in cases}, check)
 
 
 def test_pipes_and_devices(refused, folder):

@@ -89,7 +89,7 @@ def prices(folder, require):
             "column 'q05' is named twice by --quantile-cols 'q05,q95,q05'; name it once",
         ),
         (("--quantile-cols", "q05,q59"), "prices.csv has no column 'q59' (--quantile-cols). Its columns are"),
-        (("--quantile-cols", "r*"), "no column of prices.csv is like 'r*' (--quantile-cols). Its columns are"),
+        (("--quantile-cols", "r*"), "no column of prices.csv matches 'r*' (--quantile-cols). Its columns are"),
         (("--quantile-cols", "q*", "--levels", "0.5,0.5,0.9"), "levels must not contain a value twice"),
         (
             ("--quantile-cols", "q95,q50,q05", "--levels", "0.1,0.5,0.9"),
@@ -101,7 +101,7 @@ def prices(folder, require):
         ),
         (
             ("--set-cols", "small", "--level", "0.9"),
-            "only one column of prices.csv is like 'small': 'small'. Name one for each",
+            "only one column of prices.csv matches 'small': 'small'. Name one for each",
         ),
         (
             ("--lower", "lo", "--upper", "high", "--level", "0.9"),

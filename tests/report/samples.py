@@ -150,9 +150,7 @@ def calm():
         kind="binary",
         n=5000,
         level=0.95,
-        verdict=Verdict(
-            "no evidence", "Nothing speaks against trusting these probabilities.", ("Use them as they are.",)
-        ),
+        verdict=Verdict("no evidence", "No evidence of miscalibration.", ("Use them as they are.",)),
         sections=(Section("probabilities", "Probabilities", "", measurements(y, p), figures(y, p)),),
         version="0.1.0",
     )

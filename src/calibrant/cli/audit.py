@@ -13,7 +13,7 @@ from calibrant.cli.candidates import cells, refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import Request
-from calibrant.cli.output import check_places, deliver, doing, holds_results, tell
+from calibrant.cli.output import check_places, deliver, doing, refuse_results, tell
 from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
 from calibrant.files.reading import Reading
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from calibrant.report.audit import Audit
 
-LABEL_ROWS = 10_000  # rows that tell which labels there are
+LABEL_ROWS = 10_000  # rows from which labels are taken
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 
 
@@ -43,11 +43,7 @@ def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to
 def audit_files(files: Sequence[Path], request: Request, *, output: Path | None = None) -> Audit:
     """Read what the request names and audit it; a checkpoint is kept beside `output`."""
     for file in files:
-        if holds_results(file) and request.format is None:
-            raise InputError(
-                f"{file} seems to hold results, not predictions; use calibrant check or calibrant compare. "
-                "If it holds one JSON object per row, add --format ndjson"
-            )
+        refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
         columns, scan = _scan(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)
@@ -65,7 +61,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
     with doing("measuring"):
         try:
             batch = scan.columns.batch(rows)
-            y = _fitting(batch.y, columns.y, batch.prediction)
+            y = _reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
             return audit(
                 y,
@@ -77,7 +73,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
                 columns=[printable(name) for name in coordinates] or None,
                 **request.measured,
                 **labels,
-                **_known(rows, columns),
+                **_covariates_and_densities(rows, columns),
             )
         except InputError as problem:
             raise _in_the_files(problem, files, reading, columns) from problem
@@ -170,7 +166,7 @@ def _tell_look_alikes(y: pl.Series, event: str) -> None:
         tell(f"{listing(alike)} of the outcomes look like the event {shown(event)}, and are counted as no event")
 
 
-def _fitting(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:
+def _reshaped(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:
     """Return the outcome with as many coordinates as the draws have."""
     if not isinstance(prediction, Samples) or y.shape[1:] == prediction.shape:
         return y
@@ -183,13 +179,13 @@ def _fitting(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[
 
 
 def _coordinates(names: Sequence[str], y: NDArray[Any]) -> list[str]:
-    """Return what the coordinates of a vector are called; nothing where the outcome is a number or a label."""
+    """Return the names of the coordinates of a vector; none if the outcome is a number or a label."""
     if y.ndim == 1:
         return []
     return list(names) if len(names) == y.shape[1] else [f"{names[0]}_{k}" for k in range(y.shape[1])]
 
 
-def _known(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
+def _covariates_and_densities(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
     """Return the covariates and log densities, as keywords of `audit`."""
     found = {}
     if columns.covariates:

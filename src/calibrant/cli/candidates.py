@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.kinds import NAMING, level_in, levels_in
-from calibrant.cli.options import Request
+from calibrant.cli.kinds import level_in, levels_in
+from calibrant.cli.options import NAMING, Request
 from calibrant.errors import InputError, listing, shown
 from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths
@@ -22,11 +22,12 @@ from calibrant.files.values import list_lengths
 if TYPE_CHECKING:
     import polars as pl
 
-JUDGED_ROWS = 10_000  # rows that candidates are judged by
-OUTCOMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed")  # names that tell
-EVENTS = ("yes", "true", "y", "t", "1", "positive", "pos", "event")
+MAX_ROWS_EXAMINED = 10_000
+OUTCOME_NAMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed")
+EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event")
 BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
-NUMBERED_NAME = re.compile(r"(?P<stem>.*?[_.\- ])(?P<label>[^_.\- ]+)|(?P<letters>\D+)(?P<digits>\d+)")
+CLASS_NAME = re.compile(r"(?P<stem>.*[_.\- ](?=[^_.\- ]+\Z)|\D+(?=\d+\Z)).+", re.DOTALL)
+LEVEL_NAME = re.compile(r"(?P<stem>.*?)[\d.%]+", re.DOTALL)
 # Without such a word numbered columns may as well be what a prediction was made from.
 DRAW_NAME = re.compile(r"(?P<stem>(?:.*[_.\- ])?(?:draws?|samples?|members?|ens|ensemble|mbr|particles?)[_.\- ]?)\d+")
 
@@ -36,19 +37,19 @@ class Candidate:
     """One or more columns, a description, the options that name them, and the kind of prediction."""
 
     name: str
-    looks: str
+    description: str
     options: tuple[str, ...]
     kind: str = ""
 
 
 def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> InputError:
     """Return the error that lists the columns which could be the outcome or the prediction."""
-    rows = table.head(JUDGED_ROWS)
+    rows = table.head(MAX_ROWS_EXAMINED)
     predictions = _predictions(rows, request) if kind is None else None
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
     if outcomes is not None:
-        outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOMES)
+        outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOME_NAMES)
     asked, lines, typed = [], [], list(request.typed)
     naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
     for what, options, found in (("outcome", ("--y",), outcomes), ("prediction", naming, predictions)):
@@ -56,7 +57,7 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
             asked.append(f"{what} ({' and '.join(options)})")
             lines.append(f"  could be the {what}: {_listed(found) or 'none of them'}")
             typed += found[0].options if found else (options[0], "COLUMN")
-    judged = f", judged by the first {JUDGED_ROWS:,} rows" if len(rows) == JUDGED_ROWS else ""
+    judged = f", judged by the first {MAX_ROWS_EXAMINED:,} rows" if len(rows) == MAX_ROWS_EXAMINED else ""
     return InputError(
         f"which column is the {' and which the '.join(asked)}? {table.path} has {listing(rows.columns)}{judged}\n"
         + "\n".join(lines)
@@ -65,7 +66,7 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
 
 
 def _listed(found: Sequence[Candidate], most: int = 8) -> str:
-    listed = ", ".join(f"{shown(candidate.name)} ({candidate.looks})" for candidate in found[:most])
+    listed = ", ".join(f"{shown(candidate.name)} ({candidate.description})" for candidate in found[:most])
     return listed if len(found) <= most else f"{listed} and {len(found) - most} more"
 
 
@@ -80,19 +81,23 @@ def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequ
     free = [name for name in rows.columns if not any(fnmatchcase(name, str(t)) for t in taken)]
     draws = predictions[0].name if kind == "samples" and predictions else request.draws
     if draws in rows.columns:
-        return [*vectors_like(draws, rows), *_numbers([name for name in free if not is_part(name, draws)], rows)]
+        return [*_vectors_like(draws, rows), *_numbers([name for name in free if not _is_part(name, draws)], rows)]
     return _numbers(free, rows)
 
 
-def _numbers(names: Sequence[str], rows: pl.DataFrame) -> list[Candidate]:
-    """Return the columns of many different numbers."""
-    found = []
+def _ranges(names: Sequence[str], rows: pl.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the smallest and the largest value of each column of many different numbers."""
+    found = {}
     for name in names:
         column = cells(rows, name)
         if column.dtype.is_numeric() and len(_values(column, 3)) > 2:
-            low, high = float(column.min()), float(column.max())  # type: ignore[arg-type]
-            found.append(Candidate(name, f"{low:.4g} to {high:.4g}", ("--y", name)))
+            found[name] = float(column.min()), float(column.max())  # type: ignore[arg-type]
     return found
+
+
+def _numbers(names: Sequence[str], rows: pl.DataFrame) -> list[Candidate]:
+    ranges = _ranges(names, rows).items()
+    return [Candidate(name, f"{low:.4g} to {high:.4g}", ("--y", name)) for name, (low, high) in ranges]
 
 
 def _events(rows: pl.DataFrame) -> list[Candidate]:
@@ -108,22 +113,19 @@ def _events(rows: pl.DataFrame) -> list[Candidate]:
         elif column.dtype.is_numeric() and values and set(values) <= {0, 1}:
             plain.append(Candidate(name, "0 and 1", ("--y", name)))
         elif len(values) == 2 and not column.dtype.is_float():
-            event = next((v for v in values if str(v).lower() in EVENTS), values[-1])
-            looks = f"{shown(values[0])} and {shown(values[1])}"
-            labelled.append(Candidate(name, looks, ("--y", name, "--pos-label", str(event))))
+            event = next((v for v in values if str(v).lower() in EVENT_LABELS), values[-1])
+            values_shown = f"{shown(values[0])} and {shown(values[1])}"
+            labelled.append(Candidate(name, values_shown, ("--y", name, "--pos-label", str(event))))
     return plain + labelled
 
 
 def _scores(rows: pl.DataFrame) -> list[Candidate]:
     """Return the columns of fractions between 0 and 1."""
-    found = []
-    for name in rows.columns:
-        column = cells(rows, name)
-        if column.dtype.is_float() and len(_values(column, 3)) > 2:
-            low, high = float(column.min()), float(column.max())  # type: ignore[arg-type]
-            if low >= 0 and high <= 1:
-                found.append(Candidate(name, f"{low:.3g} to {high:.3g}", ("--p", name), "binary"))
-    return found
+    return [
+        Candidate(name, f"{low:.3g} to {high:.3g}", ("--p", name), "binary")
+        for name, (low, high) in _ranges(rows.columns, rows).items()
+        if low >= 0 and high <= 1 and rows.schema[name].is_float()
+    ]
 
 
 def _labels(rows: pl.DataFrame) -> list[Candidate]:
@@ -146,28 +148,32 @@ def _predictions(rows: pl.DataFrame, request: Request) -> list[Candidate]:
     scores = _scores(rows)
     vectors = _vectors(rows, scores)
     regressions = [] if vectors else [*_bounds(rows, request), *_quantiles(rows)]
-    draws = draws_in(rows, [*regressions, *vectors])
-    single = [
-        s for s in scores if not any(fnmatchcase(s.name, v.name) or is_part(s.name, v.name) for v in [*vectors, *draws])
-    ]
+    draws = _draws(rows, [*regressions, *vectors])
+    wholes = [candidate.name for candidate in (*vectors, *draws)]
+    single = [s for s in scores if not any(fnmatchcase(s.name, w) or _is_part(s.name, w) for w in wholes)]
     return [*regressions, *vectors, *draws, *single]
 
 
-def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]:
-    """Return groups of such columns that have a common prefix and sum to 1."""
+def _families(names: Iterable[str], stem: re.Pattern[str], rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
+    """Return the patterns, such as ``p_*``, that stand for two or more columns with one stem and for no others."""
     groups: dict[str, list[str]] = {}
-    for candidate in scores:
-        match = NUMBERED_NAME.fullmatch(candidate.name)
-        if match:
-            groups.setdefault(match["stem"] or match["letters"], []).append(candidate.name)
-    found = []
-    for stem, names in groups.items():
-        total = np.sum([cells(rows, name).to_numpy() for name in names], axis=0)
-        pattern = glob.escape(stem) + "*"
-        matches = [name for name in rows.columns if fnmatchcase(name, pattern)]
-        if len(names) > 1 and matches == names and np.abs(total - 1).max() < 1e-3:
-            found.append(Candidate(pattern, f"{len(names)} columns that sum to 1", ("--p-cols", pattern), "classes"))
-    return found
+    for name in names:
+        if match := stem.fullmatch(name):
+            groups.setdefault(glob.escape(match["stem"]) + "*", []).append(name)
+    return [
+        (pattern, group)
+        for pattern, group in groups.items()
+        if len(group) > 1 and [name for name in rows.columns if fnmatchcase(name, pattern)] == group
+    ]
+
+
+def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]:
+    """Return groups of fractions that have a common prefix and sum to 1."""
+    return [
+        Candidate(pattern, f"{len(names)} columns that sum to 1", ("--p-cols", pattern), "classes")
+        for pattern, names in _families((score.name for score in scores), CLASS_NAME, rows)
+        if np.abs(np.sum([cells(rows, name).to_numpy() for name in names], axis=0) - 1).max() < 1e-3
+    ]
 
 
 def _bounds(rows: pl.DataFrame, request: Request) -> list[Candidate]:
@@ -186,20 +192,13 @@ def _bounds(rows: pl.DataFrame, request: Request) -> list[Candidate]:
 
 def _quantiles(rows: pl.DataFrame) -> list[Candidate]:
     """Return groups of columns with a common prefix followed by a level."""
-    groups: dict[str, list[str]] = {}
-    for name in rows.columns:
-        if level_in(name) is not None and cells(rows, name).dtype.is_numeric():
-            groups.setdefault(name.rstrip("0123456789.%"), []).append(name)
+    numbered = [name for name in rows.columns if level_in(name) is not None and rows.schema[name].is_numeric()]
     found = []
-    for stem, names in groups.items():
+    for pattern, names in _families(numbered, LEVEL_NAME, rows):
         levels = levels_in(names)
-        pattern = glob.escape(stem) + "*"
-        matches = [name for name in rows.columns if fnmatchcase(name, pattern)]
-        if levels is not None and len(names) > 1 and matches == names:
-            ordered = [name for _, name in sorted(zip(levels, names, strict=True))]
-            if _in_order(rows, ordered):
-                looks = f"{len(names)} columns, each at least the one before"
-                found.append(Candidate(pattern, looks, ("--quantile-cols", pattern), "quantiles"))
+        if levels is not None and _in_order(rows, [name for _, name in sorted(zip(levels, names, strict=True))]):
+            description = f"{len(names)} columns, each at least the one before"
+            found.append(Candidate(pattern, description, ("--quantile-cols", pattern), "quantiles"))
     return found
 
 
@@ -222,45 +221,39 @@ def _values(column: pl.Series, most: int) -> list[Any]:
     return column.drop_nulls().unique().sort().head(most).to_list()
 
 
-def draws_in(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
+def _draws(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
     """Return lists of numbers, longest first, then numbered columns, without those of other candidates."""
     taken = [word for candidate in others for word in candidate.options]
-    found: list[tuple[tuple[int, ...], Candidate]] = []
+    lists: dict[str, tuple[int, ...]] = {}
     for name in rows.columns:
         sizes = list_lengths(cells(rows, name))
-        if sizes and min(sizes) > 0 and sizes[0] > 1 and not any(is_part(word, name) for word in taken):
-            found.append((sizes, Candidate(name, _looks(sizes), ("--draws", name), "samples")))
-    lists = [candidate for _, candidate in sorted(found, key=lambda pair: (-len(pair[0]), -pair[0][0]))]
-    return [*lists, *_numbered(rows, [candidate.name for candidate in lists])]
+        if sizes and min(sizes) > 0 and sizes[0] > 1 and not any(_is_part(word, name) for word in taken):
+            lists[name] = sizes
+    longest_first = sorted(lists, key=lambda name: (-len(lists[name]), -lists[name][0]))
+    numbers = [name for name in rows.columns if rows.schema[name].is_numeric()]
+    free = [name for name in numbers if not any(_is_part(name, whole) for whole in lists)]
+    return [
+        *(Candidate(name, _sizes_in_words(lists[name]), ("--draws", name), "samples") for name in longest_first),
+        *(
+            Candidate(pattern, f"{len(names)} numbered columns", ("--draw-cols", pattern), "samples")
+            for pattern, names in _families(free, DRAW_NAME, rows)
+        ),
+    ]
 
 
-def vectors_like(draws: str, rows: pl.DataFrame) -> list[Candidate]:
+def _vectors_like(draws: str, rows: pl.DataFrame) -> list[Candidate]:
     """Return the lists with one number for each coordinate of the draws."""
     sizes = list_lengths(cells(rows, draws))
     found = [name for name in rows.columns if len(sizes) == 2 and list_lengths(cells(rows, name)) == sizes[1:]]
-    return [Candidate(name, _looks(sizes[1:]), ("--y", name)) for name in found]
+    return [Candidate(name, _sizes_in_words(sizes[1:]), ("--y", name)) for name in found]
 
 
-def is_part(name: str, whole: str) -> bool:
+def _is_part(name: str, whole: str) -> bool:
     """Tell whether a column, or a pattern of columns, is a column of the array `whole` of an NPZ file."""
     return re.fullmatch(re.escape(whole) + r"_(\d+|\*)", name) is not None
 
 
-def _numbered(rows: pl.DataFrame, lists: Sequence[str]) -> list[Candidate]:
-    groups: dict[str, list[str]] = {}
-    for name in rows.columns:
-        match = DRAW_NAME.fullmatch(name)
-        if match and cells(rows, name).dtype.is_numeric() and not any(is_part(name, whole) for whole in lists):
-            groups.setdefault(match["stem"], []).append(name)
-    found = []
-    for stem, names in groups.items():
-        pattern = glob.escape(stem) + "*"
-        if len(names) > 1 and [name for name in rows.columns if fnmatchcase(name, pattern)] == names:
-            found.append(Candidate(pattern, f"{len(names)} numbered columns", ("--draw-cols", pattern), "samples"))
-    return found
-
-
-def _looks(sizes: tuple[int, ...]) -> str:
+def _sizes_in_words(sizes: tuple[int, ...]) -> str:
     return f"{sizes[0]:,} numbers per row" if len(sizes) == 1 else f"{sizes[0]:,} vectors of {sizes[1]:,} per row"
 
 

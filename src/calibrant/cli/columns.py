@@ -7,12 +7,13 @@ import io
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.options import Request
+from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.files.values import depth
@@ -81,8 +82,6 @@ class Columns:
             return from_columns(Quantiles, [self.p[k] for k in order], levels=np.array(levels)[order], crossed=crossed)
         if self.kind == "intervals":
             lower, upper = self.p[: len(levels)], self.p[len(levels) :]
-            if len(levels) == 1:
-                return from_columns(Intervals, lower[0], upper[0], level=levels[0], crossed=crossed)
             return from_columns(Intervals, lower, upper, level=levels, crossed=crossed)
         return p
 
@@ -103,10 +102,10 @@ def choose(
         p=tuple(name for _, found in named for name in found),
         pattern=request.p_cols or request.set_cols or request.quantile_cols or request.draws or request.draw_cols,
         by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(request.by)),
-        weights=_found(request.weights, names, path, "--weights"),
+        weights=_optional(request.weights, names, path, "--weights"),
         covariates=() if request.covariates is None else _several(request.covariates, names, path, "--covariates"),
-        log_density=_found(request.log_density, [*(lists or ()), *names], path, "--log-density"),
-        log_density_y=_found(request.log_density_y, names, path, "--log-density-y"),
+        log_density=_optional(request.log_density, [*(lists or ()), *names], path, "--log-density"),
+        log_density_y=_optional(request.log_density_y, names, path, "--log-density-y"),
         kind=kind,
         draw_cols=request.draw_cols is not None,
     )
@@ -116,15 +115,14 @@ def choose(
         ("--covariates", chosen.covariates),
         *named,
     ]
-    for place, (role, own) in enumerate(roles):
-        for other, others in roles[place + 1 :]:
-            for name in own:
-                if name in others:
-                    raise InputError(f"column {shown(name)} is named by {role} and by {other}; name a different one")
+    for (role, columns), (other, others) in combinations(roles, 2):
+        for name in columns:
+            if name in others:
+                raise InputError(f"column {shown(name)} is named by {role} and by {other}; name a different one")
     return chosen
 
 
-def _found(name: str | None, names: Sequence[str], path: Path, option: str) -> str | None:
+def _optional(name: str | None, names: Sequence[str], path: Path, option: str) -> str | None:
     return None if name is None else find_column(name, names, path, option=option)
 
 
@@ -147,27 +145,24 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
                 f"{len(upper)} ({listing(upper, most=6)})"
             )
         return [("--lower", lower), ("--upper", upper)]
-    option, text = {
-        "classes": ("--p-cols", request.p_cols),
-        "sets": ("--set-cols", request.set_cols),
-        "quantiles": ("--quantile-cols", request.quantile_cols),
-    }[kind]
-    found = _several(str(text), names, path, option)
+    (option,) = NAMING[kind]
+    text = request.value(option)
+    found = _several(text, names, path, option)
     if len(found) == 1 and kind != "quantiles":
         remedy = (
             f"If it is the probability of an event, use --p {found[0]}"
             if kind == "classes"
             else "Name one for each class"
         )
-        raise InputError(f"only one column of {path} is like {shown(text)}: {shown(found[0])}. {remedy}")
+        raise InputError(f"only one column of {path} matches {shown(text)}: {shown(found[0])}. {remedy}")
     return [(f"{option} {shown(text)}", found)]
 
 
 def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any] | None:
     """Return the label of each column of class probabilities or sets; None where labels are column numbers.
 
-    Labels are taken from `given`, or from the names of the columns, or are column numbers, and whenever that is not
-    what was typed it is said.
+    Labels are taken from `given`, or else from the names of the columns, or else they are column numbers; in the last
+    two cases a remark says so.
     """
     if given is not None:
         return [literal(text, y.dtype, column=columns.outcome, option="classes") for text in split_labels(given)]
@@ -238,11 +233,11 @@ def _described(names: tuple[str, ...], lists: Mapping[str, pl.DataType]) -> str:
 
 
 def _check_order(y: tuple[str, ...], draws: tuple[str, ...], request: Request) -> None:
-    """Say which draws belong to which coordinate, and refuse an order that the names contradict."""
-    own, other = wild_parts(y, str(request.y)), wild_parts(draws, str(request.draws))
-    if own == other:
+    """Tell the user which draws belong to which coordinate; refuse an order that contradicts the names."""
+    of_outcomes, of_draws = wild_parts(y, str(request.y)), wild_parts(draws, str(request.draws))
+    if of_outcomes == of_draws:
         return
-    if sorted(own) == sorted(other):
+    if sorted(of_outcomes) == sorted(of_draws):
         raise InputError(
             f"the columns are paired in their order, {pairs(y, draws)}, and their names say otherwise; "
             "give --y and --draws in the same order, with commas between"
@@ -279,7 +274,7 @@ def matching(
     if len(parts) > 1:
         return tuple(name for part in parts for name in matching(part, names, path, option=option, among=among))
     if any(character in text for character in WILDCARDS):
-        raise InputError(f"no column of {path} is like {shown(text)} ({option}). Its columns are {listing(names)}")
+        raise InputError(f"no column of {path} matches {shown(text)} ({option}). Its columns are {listing(names)}")
     return (find_column(text, names, path, option=option),)
 
 
@@ -330,5 +325,5 @@ def wild_parts(names: Sequence[str], pattern: str) -> list[str]:
 
 def pairs(names: Sequence[str], labels: Sequence[Any]) -> str:
     """Say which column stands for which label."""
-    said = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
-    return ", ".join(said if len(said) <= 4 else [*said[:3], "...", said[-1]])
+    texts = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
+    return ", ".join(texts if len(texts) <= 4 else [*texts[:3], "...", texts[-1]])

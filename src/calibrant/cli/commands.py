@@ -9,17 +9,19 @@ import click
 
 from calibrant.cli.group import FAILED, Commands, typed
 from calibrant.cli.options import (
+    OPTIONS,
+    PATH,
+    POINTS,
     PointRequest,
     Request,
+    add,
     condition_option,
-    data_options,
     debug_option,
+    html_option,
+    json_option,
     output_option,
-    point_options,
 )
 from calibrant.version import __version__
-
-PATH = click.Path(readable=False, path_type=Path)  # files have sentences of their own
 
 
 @click.group(
@@ -51,11 +53,9 @@ def commands() -> None:
     """
 )
 @click.argument("files", metavar="FILE...", type=PATH, nargs=-1)
-@data_options
-@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
-@output_option(
-    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
-)
+@add(OPTIONS)
+@html_option
+@json_option
 @debug_option
 @click.pass_context
 def audit(
@@ -97,13 +97,11 @@ def audit(
 )
 @click.argument("files", metavar="REAL FAKE [FAKE]...", type=PATH, nargs=-1)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds: different, 'c2st > 0.6'. Repeatable."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds: different, 'c2st > 0.6'. Repeatable."
 )
-@point_options
-@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
-@output_option(
-    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
-)
+@add(POINTS)
+@html_option
+@json_option
 @debug_option
 @click.pass_context
 def samples(
@@ -117,7 +115,7 @@ def samples(
 ) -> None:
     """Say how generated points differ from real ones.
 
-    REAL holds real points, each FAKE points that a model made. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
+    REAL contains real points, each FAKE generated points. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
     NPY. A row is a point. Every column of a table is a coordinate, or those that --columns names: COLUMNS are a pattern
     such as 'x_*', names separated by commas, or a column of lists. Columns are matched by name. In an NPZ file the only
     array (n, d) is taken, or the one that --array names.
@@ -147,10 +145,10 @@ def samples(
 )
 @click.argument("file", type=PATH)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail if this holds, such as 'ece > 0.05'. May be repeated."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds, such as 'ece > 0.05'. May be repeated."
 )
-@data_options
-@output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+@add(OPTIONS)
+@html_option
 @output_option("--junit", "to_junit", type=PATH, metavar="XML", help="Write the outcome as JUnit XML.")
 @debug_option
 @click.pass_context
@@ -165,11 +163,11 @@ def check(
 ) -> None:
     """Fail if a condition on the predictions in FILE holds.
 
-    FILE holds predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the name of
-    a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value to expect if all is well
-    NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of several levels
-    NAME.LEVEL; an unknown name shows the known ones. A condition may also be a verdict: miscalibrated, or different
-    of sets of points.
+    FILE contains predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the
+    name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value of calibrated
+    predictions NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of
+    several levels NAME.LEVEL; an unknown name lists the known ones. A condition may also be a verdict: miscalibrated,
+    or different for sets of points.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

@@ -10,9 +10,9 @@ from typing import Any
 from calibrant.cli.output import emit, measurements, read_results, tell
 from calibrant.core.words import number, pvalue
 
-# Others are called what they are.
+# Other kinds are shown by their names.
 KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}
-LABEL_WIDTH = 44  # so that three numbers fit beside it on 80 columns
+LABEL_WIDTH = 44  # leaves room for three numbers on 80 columns
 
 
 def run(first: Path, second: Path) -> None:
@@ -31,7 +31,7 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
         kinds = (KINDS.get(kind, kind) for kind in (a["kind"], b["kind"]))
         remarks.append(f"A is about {' and B about '.join(kinds)}: equal names mean different things")
     if a["n"] != b["n"]:
-        remarks.append(f"A has {a['n']:,} rows and B {b['n']:,}: the fewer, the larger an error looks by chance alone")
+        remarks.append(f"A has {a['n']:,} rows and B {b['n']:,}: with fewer rows an error looks larger by chance alone")
     if a["level"] != b["level"]:
         remarks.append(f"A was made with level {a['level']:g} and B with {b['level']:g}")
     if a.get("version") != b.get("version"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,14 +15,29 @@ from calibrant.errors import InputError
 if TYPE_CHECKING:
     from calibrant.report.audit import Audit
 
+
+class Demo(NamedTuple):
+    """An example as `audit` takes it: what it is about, and which of its attributes are which arguments."""
+
+    question: str
+    outcome: str
+    prediction: str
+    arguments: Mapping[str, str]
+    groups: str | None = None
+
+
+QUANTILES = {"prediction": "prediction"}
+INTERVALS = {"prediction": "prediction", "calibration_size": "calibration_size"}
+POSTERIOR = {"prediction": "prediction", "columns": "parameters", "log_density_y": "log_density_y"}
+ENSEMBLE = {"prediction": "prediction", "covariates": "start"}
 DEMOS = {
-    "churn": "will a customer leave?",
-    "digits": "which digit is it?",
-    "house_prices": "what is it sold for?",
-    "demand": "how many are sold?",
-    "posterior": "what drove the epidemic?",
-    "ensemble": "how will the weather be?",
-    "generated": "does a mixture make such digits?",
+    "churn": Demo("will a customer leave?", "left", "probability of leaving", {"prediction": "p"}, "segment"),
+    "digits": Demo("which digit is it?", "digit", "probability of each digit", {"prediction": "P"}),
+    "house_prices": Demo("what is it sold for?", "price", "intervals of the price", INTERVALS, "size"),
+    "demand": Demo("how many are sold?", "sold", "quantiles of the sales", QUANTILES, "product"),
+    "posterior": Demo("what drove the epidemic?", "parameters", "posterior of the parameters", POSTERIOR),
+    "ensemble": Demo("how will the weather be?", "weather", "members of the ensemble", ENSEMBLE, "lead"),
+    "generated": Demo("does a mixture make such digits?", "", "", {}),
 }
 
 
@@ -35,7 +51,7 @@ def run(kind: str | None, *, output: Path | None) -> None:
         with doing(f"measuring and drawing {name}"):
             found = _found(name)
             found.to_html(target)
-        emit(("\n" if position else "") + f"{name}: {DEMOS[name]}\n{verdict_text(found)}\nreport: {target}")
+        emit(("\n" if position else "") + f"{name}: {DEMOS[name].question}\n{verdict_text(found)}\nreport: {target}")
 
 
 def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
@@ -51,50 +67,21 @@ def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
     return output
 
 
-def _found(kind: str) -> Audit:
+def _found(name: str) -> Audit:
     """Measure an example."""
     from calibrant import examples
     from calibrant.auditing.audit import audit
-
-    if kind != "generated":
-        return audit(**_example(kind))
     from calibrant.points.comparison import compare
 
-    digits = examples.generated()
-    names = {"source": "the example generated", "real": "pictures of digits", "generated": "draws of a mixture"}
-    return compare(digits.y, digits.points, columns=digits.columns, names=names)
-
-
-def _example(kind: str) -> dict[str, Any]:
-    """Return what `audit` is called with."""
-    from calibrant import examples
-
-    if kind == "churn":
-        churn = examples.churn()
-        names = {"outcome": "left", "prediction": "probability of leaving"}
-        given = {"y": churn.y, "prediction": churn.p, "groups": {"segment": churn.segment}}
-    elif kind == "digits":
-        digits = examples.digits()
-        names = {"outcome": "digit", "prediction": "probability of each digit"}
-        given = {"y": digits.y, "prediction": digits.P}
-    elif kind == "house_prices":
-        houses = examples.house_prices()
-        names = {"outcome": "price", "prediction": "intervals of the price"}
-        given = {"y": houses.y, "prediction": houses.prediction, "groups": {"size": houses.size}}
-        given["calibration_size"] = houses.calibration_size
-    elif kind == "demand":
-        days = examples.demand()
-        names = {"outcome": "sold", "prediction": "quantiles of the sales"}
-        given = {"y": days.y, "prediction": days.prediction, "groups": {"product": days.product}}
-    elif kind == "posterior":
-        epidemics = examples.posterior()
-        names = {"outcome": "parameters", "prediction": "posterior of the parameters"}
-        names["coordinates"] = join_labels(epidemics.parameters)
-        given = {"y": epidemics.y, "prediction": epidemics.prediction, "columns": epidemics.parameters}
-        given |= {"covariates": np.log1p(epidemics.reported), "log_density_y": epidemics.log_density_y}
-    else:
-        forecasts = examples.ensemble()
-        names = {"outcome": "weather", "prediction": "members of the ensemble"}
-        given = {"y": forecasts.y, "prediction": forecasts.prediction, "groups": {"lead": forecasts.lead}}
-        given["covariates"] = forecasts.start
-    return {**given, "names": {"source": f"the example {kind}", **names}}
+    example, demo = getattr(examples, name)(), DEMOS[name]
+    names = {"source": f"the example {name}", "outcome": demo.outcome, "prediction": demo.prediction}
+    if name == "generated":
+        names = {"source": names["source"], "real": "pictures of digits", "generated": "draws of a mixture"}
+        return compare(example.y, example.points, columns=example.columns, names=names)
+    given: dict[str, Any] = {argument: getattr(example, part) for argument, part in demo.arguments.items()}
+    if demo.groups is not None:
+        given["groups"] = {demo.groups: getattr(example, demo.groups)}
+    if name == "posterior":
+        names["coordinates"] = join_labels(example.parameters)
+        given["covariates"] = np.log1p(example.reported)
+    return audit(example.y, names=names, **given)

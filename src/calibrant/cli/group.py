@@ -13,29 +13,15 @@ import click
 from calibrant.cli.output import tell
 from calibrant.errors import CalibrantError, as_keyword, shown
 
-MAX_VALUE_LENGTH = 60  # characters of a value that are shown as they are
+MAX_VALUE_LENGTH = 60  # characters; longer values are cut
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DEBUG, TYPED = "calibrant.debug", "calibrant.typed"  # what the context of a command remembers
-ORDER = (
-    "Conditions",
-    "Columns",
-    "Prediction, of one kind",
-    "Labels and levels of the prediction",
-    "Rows",
-    "Measuring",
-    "More rows than memory",
-    "Format of FILE",
-    "Format of the files",
-    "Output",
-    "Options",
-)  # headings of the help
-
-SEVERAL = {
+INSTEAD_OF_TWICE = {
     "--p": "for several columns of probabilities use --p-cols",
     "--y": "for outcomes that are vectors write --y a,b",
     "--columns": "for several write --columns a,b",
     "--draws": "for vectors write --draws a,b, one for each column of --y",
-}  # what to do instead of giving an option twice
+}
 
 
 class Option(click.Option):
@@ -46,7 +32,17 @@ class Option(click.Option):
         self.section = section
 
 
-class Command(click.Command):
+class WithExamples(click.Command):
+    """A command whose epilog is lines of examples."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are: a command broken at a blank could not be copied."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {line.strip()}\n" for line in self.epilog.strip().splitlines()))
+
+
+class Command(WithExamples):
     """A command that refuses an option given twice; click would take the last one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,7 +51,7 @@ class Command(click.Command):
         for option in order:
             if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and order.count(option) > 1:
                 name = max(option.opts, key=len)
-                raise click.UsageError(f"{name} is given twice; {SEVERAL.get(name, 'give it once')}", ctx)
+                raise click.UsageError(f"{name} is given twice; {INSTEAD_OF_TWICE.get(name, 'give it once')}", ctx)
         ctx.meta[TYPED] = tuple(args)
         return super().parse_args(ctx, args)
 
@@ -66,16 +62,12 @@ class Command(click.Command):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
-        for title in sorted(sections, key=ORDER.index):
+        for title, records in sections.items():  # in the order in which options are declared
             with formatter.section(title):
-                formatter.write_dl(sections[title])
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples as they are: a command broken at a blank could not be copied."""
-        _write_examples(self.epilog, formatter)
+                formatter.write_dl(records)
 
 
-class Commands(click.Group):
+class Commands(WithExamples, click.Group):
     """The group of commands; every failure ends in one sentence."""
 
     command_class = Command
@@ -88,10 +80,6 @@ class Commands(click.Group):
             raise
         except click.UsageError as problem:
             raise Refusal(_sentence(problem, "calibrant")) from problem
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples as they are."""
-        _write_examples(self.epilog, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn what goes wrong into a sentence."""
@@ -114,7 +102,7 @@ class Commands(click.Group):
 
 
 class Refusal(click.ClickException):
-    """The one sentence."""
+    """An error that is shown as one sentence."""
 
     exit_code = BAD_INPUT
 
@@ -126,12 +114,6 @@ class Refusal(click.ClickException):
 def typed(ctx: click.Context) -> tuple[str, ...]:
     """Return the command as it was typed, word by word."""
     return (*ctx.command_path.split(), *ctx.meta[TYPED])
-
-
-def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
-    if examples:
-        with formatter.section("Examples"):
-            formatter.write("".join(f"  {line.strip()}\n" for line in examples.strip().splitlines()))
 
 
 def _spelled(command: click.Command | None, name: str, value: Any) -> str:
@@ -162,5 +144,5 @@ def _sentence(problem: BaseException, command: str, asked: click.Command | None 
     first_line = next(iter(str(problem).splitlines()), "")
     return (
         f"something went wrong inside calibrant ({type(problem).__name__}: {first_line}); "
-        "this is a mistake in calibrant: please report it, with what the same command and --debug prints"
+        "this is a bug in calibrant: please report it, with the output of the same command with --debug"
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from calibrant.cli.columns import Columns, pairs, split_labels, wild_parts
-from calibrant.cli.options import Request, outside
+from calibrant.cli.options import NAMING, Request, outside
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, listing, shown
 from calibrant.files import npz_file
@@ -16,16 +16,6 @@ from calibrant.files.where import number
 # 2.5%, or 0.05 and .05, or 05 and 975 for 0.05 and 0.975, at the end of a name.
 LEVEL = re.compile(r".*?(?<![\d.])(?:(?P<percent>\d+(?:\.\d+)?)%|(?P<fraction>0?\.\d+)|(?P<digits>\d{2,}))")
 DIGITS = 10  # as in the library: 1 - 0.9 is 0.09999999999999998
-
-NAMING = {
-    "binary": ("--p",),
-    "classes": ("--p-cols",),
-    "intervals": ("--lower", "--upper"),
-    "sets": ("--set-cols",),
-    "quantiles": ("--quantile-cols",),
-    "samples": ("--draws", "--draw-cols"),
-}
-"""The options that name the columns of each kind."""
 
 APPLIES = {
     "--pos-label": (("binary", "classes"), "marks the event of a probability (--p)"),
@@ -38,7 +28,7 @@ APPLIES = {
     "--log-density": (("samples",), "is about draws (--draws, --draw-cols)"),
     "--log-density-y": (("samples",), "is about draws (--draws, --draw-cols)"),
 }
-"""The kinds of prediction that each option applies to, and what it says of them."""
+"""The kinds of prediction that each option applies to, and what it is."""
 
 
 def kind_named(request: Request) -> str | None:
@@ -95,7 +85,7 @@ def _check_bounds(given: list[str]) -> None:
         if one not in given:
             raise InputError(
                 f"{other} names bounds of intervals, and {one} is missing; give both. "
-                "An interval without one has the bound -inf or inf, in a column of its own"
+                "For one-sided intervals add a column of -inf or inf"
             )
 
 
@@ -125,22 +115,22 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
 
 
 def _check_pairs(lower: Sequence[str], upper: Sequence[str], levels: Sequence[float]) -> None:
-    """Say which bounds and levels belong together, and refuse an order that the names contradict."""
-    said, other = _numbers_in(lower), _numbers_in(upper)
-    if said != other and sorted(said) == sorted(other):
+    """Tell the user which bounds and levels belong together; refuse an order that contradicts the names."""
+    in_lower, in_upper = _numbers_in(lower), _numbers_in(upper)
+    if in_lower != in_upper and sorted(in_lower) == sorted(in_upper):
         raise InputError(
             f"the columns are paired in their order, {pairs(lower, upper)}, and their names say otherwise; "
             "give --lower and --upper in the same order, such as --lower lo80 --upper hi80 --lower lo95 --upper hi95"
         )
-    if said == other and said != list(levels) and sorted(said) == sorted(levels):
+    if in_lower == in_upper and in_lower != list(levels) and sorted(in_lower) == sorted(levels):
         raise InputError(
             f"the levels are given in another order than the columns, {pairs(lower, levels)}, as their names say; "
             "give --level in the order of --lower and --upper"
         )
-    if said == other == list(levels) or len(set(levels)) < len(levels):  # said by the names, or about to be refused
+    if in_lower == in_upper == list(levels) or len(set(levels)) < len(levels):  # obvious, or about to be refused
         return
-    told = (f"{a} to {b} is {level:g}" for a, b, level in zip(lower, upper, levels, strict=True))
-    tell(f"intervals: {', '.join(told)}")
+    pairings = (f"{a} to {b} is {level:g}" for a, b, level in zip(lower, upper, levels, strict=True))
+    tell(f"intervals: {', '.join(pairings)}")
 
 
 def _numbers_in(names: Sequence[str]) -> list[float]:
@@ -171,7 +161,7 @@ def _of_quantiles(columns: Columns, request: Request, table: TableFile) -> list[
 
 
 def _of_file(table: TableFile, wanted: int) -> list[float]:
-    """Return the levels that an NPZ file holds next to its columns, if they are as many as are wanted."""
+    """Return the levels in an NPZ file, if their number is right."""
     name, levels = npz_file.levels(table.path) if table.format == "npz" else ("", [])
     if len(levels) != wanted:
         return []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -17,6 +18,18 @@ from calibrant.files.table_file import FORMATS
 F = TypeVar("F", bound=Callable[..., Any])
 
 CONFIDENCE, SEED = 0.95, 0
+PATH = click.Path(readable=False, path_type=Path)  # messages about files are calibrant's
+
+
+NAMING = {
+    "binary": ("--p",),
+    "classes": ("--p-cols",),
+    "intervals": ("--lower", "--upper"),
+    "sets": ("--set-cols",),
+    "quantiles": ("--quantile-cols",),
+    "samples": ("--draws", "--draw-cols"),
+}
+"""The options that name the columns of each kind."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,10 @@ class Request(Reading):
             if value is not None and value != () and value is not False and name != "typed"
         ]
 
+    def value(self, option: str) -> Any:
+        """Return the value of an option, as it is typed: ``"--p-cols"``."""
+        return getattr(self, option.removeprefix("--").replace("-", "_"))
+
 
 @dataclass(frozen=True)
 class PointRequest(Reading):
@@ -93,16 +110,11 @@ class PointRequest(Reading):
     no_real: bool = False
 
 
-def _confidence(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value < 1:
-        raise click.BadParameter(outside(value), ctx, parameter)
-    return value
-
-
-def _level(ctx: click.Context, parameter: click.Parameter, value: tuple[float, ...]) -> tuple[float, ...]:
-    for level in value:
-        _confidence(ctx, parameter, level)
-    return value
+def _level(text: str) -> float:
+    level: float = click.FLOAT(text)
+    if not 0 < level < 1:
+        raise click.BadParameter(outside(level))
+    return level
 
 
 def outside(level: float) -> str:
@@ -111,27 +123,15 @@ def outside(level: float) -> str:
     return f"{level:g} does not lie between 0 and 1{hint}"
 
 
-def _seed(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
-    if value is not None and value < 0:
-        raise click.BadParameter(f"{value} is less than 0", ctx, parameter)
-    return value
-
-
-def _size(ctx: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise click.BadParameter(f"{value} is less than 1", ctx, parameter)
-    return value
-
-
-def _delimiter(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _delimiter(text: str) -> str:
     try:
-        return None if value is None else read_delimiter(value)
+        return read_delimiter(text)
     except InputError as problem:
-        raise click.BadParameter(str(problem), ctx, parameter) from problem
+        raise click.BadParameter(str(problem)) from problem
 
 
 column_option = partial(click.option, cls=Option, section="Columns")
-prediction_option = partial(click.option, cls=Option, section="Prediction, of one kind")
+prediction_option = partial(click.option, cls=Option, section="Prediction (one kind)")
 about_option = partial(click.option, cls=Option, section="Labels and levels of the prediction")
 row_option = partial(click.option, cls=Option, section="Rows")
 many_option = partial(click.option, cls=Option, section="More rows than memory")
@@ -141,14 +141,8 @@ output_option = partial(click.option, cls=Option, section="Output")
 
 ROWS = (
     row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
-    measure_option(
-        "--confidence",
-        type=float,
-        callback=_confidence,
-        metavar="NUMBER",
-        help="Level of tests and bands (default 0.95).",
-    ),
-    measure_option("--seed", type=int, callback=_seed, metavar="NUMBER", help="Seed of random numbers (default 0)."),
+    measure_option("--confidence", type=_level, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
+    measure_option("--seed", type=click.IntRange(min=0), metavar="NUMBER", help="Seed of random numbers (default 0)."),
 )
 
 
@@ -157,7 +151,7 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
     option = partial(click.option, cls=Option, section=section)
     return (
         option("--format", type=click.Choice(formats), metavar="NAME", help=f"{', '.join(formats)}."),
-        option("--delimiter", callback=_delimiter, metavar="CHAR", help="Delimiter of a CSV: ';', '|' or tab."),
+        option("--delimiter", type=_delimiter, metavar="CHAR", help="Delimiter of a CSV: ';', '|' or tab."),
         option("--encoding", metavar="NAME", help="Encoding of a CSV if not UTF-8, such as utf-16."),
         option("--decimal-comma", is_flag=True, help="Numbers in the CSV are written as 0,25."),
     )
@@ -165,7 +159,7 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
 
 OPTIONS = (
     column_option(
-        "--y", metavar="COLUMN", help="What happened: 0 and 1, true and false, labels, numbers; of vectors a,b,c."
+        "--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
     ),
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
@@ -174,7 +168,7 @@ OPTIONS = (
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
     prediction_option("--upper", metavar="COLUMN", multiple=True, help="Their upper bounds, in the same order."),
-    prediction_option("--set-cols", metavar="COLUMNS", help="Sets: is this class in it, true or false?"),
+    prediction_option("--set-cols", metavar="COLUMNS", help="Sets: whether each class is in the set, true or false."),
     prediction_option("--quantile-cols", metavar="COLUMNS", help="Quantiles, such as 'q*' or q05,q50,q95."),
     prediction_option(
         "--draws", metavar="COLUMNS", help="Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
@@ -186,8 +180,7 @@ OPTIONS = (
     about_option("--classes", metavar="A,B,...", help="Labels of --p-cols or --set-cols, in their order."),
     about_option(
         "--level",
-        type=float,
-        callback=_level,
+        type=_level,
         multiple=True,
         metavar="NUMBER",
         help="Nominal coverage of intervals or sets, such as 0.9: one for each --lower and --upper.",
@@ -201,8 +194,7 @@ OPTIONS = (
     ),
     about_option(
         "--calibration-size",
-        type=int,
-        callback=_size,
+        type=click.IntRange(min=1),
         metavar="NUMBER",
         help="Calibration scores of split conformal intervals or sets.",
     ),
@@ -215,45 +207,39 @@ OPTIONS = (
     *format_options(FORMATS, "Format of FILE"),
 )
 
-
-def data_options(function: F) -> F:
-    """Add the options that say what is in a file of predictions."""
-    for option in reversed(OPTIONS):
-        function = option(function)
-    return function
-
-
 POINTS = (
     column_option("--columns", metavar="COLUMNS", help="Coordinates, such as 'x_*' or a,b,c (default: all columns)."),
     column_option(
         "--array",
         metavar="NAME",
         multiple=True,
-        help="Array of an NPZ file that holds the points; repeat it for a different one of each file.",
+        help="Array of an NPZ file with the points; repeat it for a different one of each file.",
     ),
-    column_option("--no-real", is_flag=True, help="Every file holds generated points; there is no REAL."),
+    column_option("--no-real", is_flag=True, help="All files contain generated points; there is no REAL."),
     *ROWS,
     *format_options((*FORMATS, "npy"), "Format of the files"),
 )
 
 
-def point_options(function: F) -> F:
-    """Add the options that say what is in files of points."""
-    for option in reversed(POINTS):
-        function = option(function)
-    return function
+def add(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command."""
+
+    def decorated(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorated
 
 
-def _set_debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[DEBUG] = True
+def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[DEBUG] = value or ctx.meta.get(DEBUG, False)
 
 
 debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_set_debug,
-    help="Show a traceback on error.",
+    "--debug", is_flag=True, is_eager=True, expose_value=False, callback=_set_debug, help="Show a traceback on error."
+)
+html_option = output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
+json_option = output_option(
+    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 ENDINGS = (".html", ".htm", ".json")  # of results that were made before
-BROKEN_PIPE = 141  # what a shell reports of a program whose reader went away
+BROKEN_PIPE = 141  # what a shell reports when the reader of a pipe has gone
 
 
 def emit(text: str) -> None:
@@ -50,7 +50,7 @@ def tell(text: str) -> None:
     remark = f"calibrant: {printable(text)}"
     if sys.stderr.isatty():
         remark = "\n".join(_wrapped(line, shutil.get_terminal_size().columns) for line in remark.split("\n"))
-    with suppress(OSError):  # nobody is left to hear it
+    with suppress(OSError):  # nobody reads it any more
         click.echo(remark, err=True)
 
 
@@ -127,6 +127,15 @@ def verdict_text(found: Audit) -> str:
 def holds_results(path: Path) -> bool:
     """Tell by its name whether a file is a report or a JSON file."""
     return path.suffix.lower() in ENDINGS
+
+
+def refuse_results(path: Path, format: str | None, expected: str) -> None:
+    """Refuse a report or a JSON file where data are expected."""
+    if holds_results(path) and format is None:
+        raise InputError(
+            f"{path} seems to hold results, not {expected}; use calibrant check or calibrant compare. "
+            "If it holds one JSON object per row, add --format ndjson"
+        )
 
 
 def read_results(path: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant.cli.columns import each_once, find_column, join_labels, matching, pairs
 from calibrant.cli.options import PointRequest
-from calibrant.cli.output import doing, holds_results, tell
+from calibrant.cli.output import doing, refuse_results, tell
 from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.files.found import Found
 from calibrant.files.npz_file import read_arrays, read_npy
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Schema = Mapping[str, pl.DataType]
 
 MAX_NAMES_SHOWN = 30  # names that are written out in a proposal
-NUMBERS = "iuf"  # kinds of arrays that hold numbers
+NUMERIC_KINDS = "iuf"  # of dtypes: integers, unsigned integers, floats
 
 
 def read_point_files(paths: Sequence[Path], request: PointRequest) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
@@ -59,17 +59,14 @@ def read_point_files(paths: Sequence[Path], request: PointRequest) -> tuple[list
         return sets, None
     for file in files:
         if isinstance(file, ArrayFile):
-            tell(f"columns of {file.path} are taken in the order of --columns: {pairs(_numbered(columns), columns)}")
+            numbered = [f"column {k}" for k in range(len(columns))]
+            tell(f"columns of {file.path} are taken in the order of --columns: {pairs(numbered, columns)}")
     return sets, columns
-
-
-def _numbered(columns: Sequence[str]) -> list[str]:
-    return [f"column {k}" for k in range(len(columns))]
 
 
 def _opened(paths: Sequence[Path], request: PointRequest) -> list[TableFile | ArrayFile]:
     """Look at every file before the first is read."""
-    formats = [array_format(path, request.format) for path in paths]
+    formats = [_array_format(path, request.format) for path in paths]
     archives = formats.count("npz")
     if request.array and not archives:
         raise InputError("--array names an array of an NPZ file, and there is none; leave it out")
@@ -80,11 +77,7 @@ def _opened(paths: Sequence[Path], request: PointRequest) -> list[TableFile | Ar
     given = list(request.array) * archives if len(request.array) == 1 else list(request.array)
     files: list[TableFile | ArrayFile] = []
     for path, format in zip(paths, formats, strict=True):
-        if holds_results(path) and request.format is None:
-            raise InputError(
-                f"{path} seems to hold results, not points; use calibrant check or calibrant compare. "
-                "If it holds one JSON object per row, add --format ndjson"
-            )
+        refuse_results(path, request.format, "points")
         check_file(path)
         if format is None:
             files.append(open_table(path, format=request.format, dialect=request.dialect))
@@ -150,33 +143,29 @@ def common_columns(tables: Sequence[TableFile], text: str | None, where: Where |
     """Return the columns that `text` stands for in all tables, in the order of the first; without it all columns."""
     first, *others = tables
     schema = first.schema()
-    for table in tables:
-        _check_header(table)
+    for table in tables:  # different whole numbers may be names, such as years
+        if _has_header_of_numbers(table) and not all(name.isdigit() for name in table.schema()):
+            raise _no_header(table)
     chosen = _chosen(first, schema, text, where)
     for table in others:
-        own = _chosen(table, table.schema(), text, where)
-        both = [name for name in chosen if name in own]
-        for lacking, having, names, there in ((table, first, chosen, own), (first, table, own, chosen)):
-            odd = [name for name in names if name not in there]
-            if odd:
-                if any(map(_like_a_header_of_numbers, (lacking, having))):
-                    raise _no_header(having if _like_a_header_of_numbers(having) else lacking)
-                hint = did_you_mean(odd[0], [name for name in there if name not in names])
+        chosen_here = _chosen(table, table.schema(), text, where)
+        both = [name for name in chosen if name in chosen_here]
+        for lacking, having, names, there in ((table, first, chosen, chosen_here), (first, table, chosen_here, chosen)):
+            missing = [name for name in names if name not in there]
+            if missing:
+                for file in (having, lacking):
+                    if _has_header_of_numbers(file):
+                        raise _no_header(file)
+                hint = did_you_mean(missing[0], [name for name in there if name not in names])
                 remedy = f"Name the coordinates: {proposed(both, list(schema))}" if both else "Rename the columns"
-                more = f" and {len(odd) - 1:,} more" if len(odd) > 1 else ""
+                more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
                 raise InputError(
-                    f"{lacking.path} has no column {shown(odd[0])}{more}, which {having.path} has. {hint or remedy}"
+                    f"{lacking.path} has no column {shown(missing[0])}{more}, which {having.path} has. {hint or remedy}"
                 )
     return chosen
 
 
-def _check_header(table: TableFile) -> None:
-    """Refuse a CSV whose first line is a point; different whole numbers may be names, such as years."""
-    if _like_a_header_of_numbers(table) and not all(name.isdigit() for name in table.schema()):
-        raise _no_header(table)
-
-
-def _like_a_header_of_numbers(table: TableFile) -> bool:
+def _has_header_of_numbers(table: TableFile) -> bool:
     return table.format == "csv" and all(_is_number(_plain(name)) for name in table.schema())
 
 
@@ -225,21 +214,16 @@ def _chosen(table: TableFile, schema: Schema, text: str | None, where: Where | N
         find_column(column, names, table.path, option="--where")
     if text is not None:
         return each_once(matching(text, names, table.path, option="--columns"), f"--columns {shown(text)}")
-    odd = next((name for name in names if not schema[name].is_numeric()), None)
-    if odd is not None:
-        rows = table.read([odd], where)
-        values = Values(odd, rows[odd].alias("cells"), table.path, where, is_csv=table.format == "csv")
-        values.check_numbers(instead=_numeric(schema))
+    numbers = [name for name in names if schema[name].is_numeric()]
+    if numbers != names:
+        other = next(name for name in names if name not in numbers)
+        lists = [name for name in names if depth(schema[name]) == 1]
+        coordinates = numbers or lists[:1]
+        advice = f"the coordinates: {proposed(coordinates, names)}" if coordinates else "a file with columns of numbers"
+        rows = table.read([other], where)
+        values = Values(other, rows[other].alias("cells"), table.path, where, is_csv=table.format == "csv")
+        values.check_numbers(instead=f"name {advice}")
     return tuple(find_column(name, names, table.path, option="all are coordinates") for name in names)
-
-
-def _numeric(schema: Schema) -> str:
-    """Return the advice to name the columns of numbers; where there are none, a column of lists."""
-    plain = [name for name, dtype in schema.items() if dtype.is_numeric()]
-    lists = [name for name, dtype in schema.items() if depth(dtype) == 1]
-    if plain or lists:
-        return f"name the coordinates: {proposed(plain or lists[:1], list(schema))}"
-    return "name a file with columns of numbers"
 
 
 @dataclass(frozen=True)
@@ -262,16 +246,15 @@ class ArrayFile:
         return _checked(arrays[name], f"array {shown(name)} of {self.path}")
 
 
-def array_format(path: Path, format: str | None) -> str | None:
+def _array_format(path: Path, format: str | None) -> str | None:
     """Return ``"npy"`` or ``"npz"`` if the format or the name of the file says that it holds arrays."""
-    named = "npy" if path.suffix.lower() == ".npy" else format_of(path)
-    chosen = format or named
+    chosen = format or ("npy" if path.suffix.lower() == ".npy" else format_of(path))
     return chosen if chosen in ("npy", "npz") else None
 
 
 def _only(arrays: Mapping[str, NDArray[Any]], path: Path) -> str:
     """Return the name of the only array that could be points."""
-    found = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in NUMBERS}
+    found = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in NUMERIC_KINDS}
     if not found:
         raise InputError(
             f"{path} holds no array (n, d) of numbers; it has {_listed(arrays)}. "
@@ -296,7 +279,7 @@ def _checked(array: NDArray[Any], what: str) -> NDArray[Any]:
         remedies = {0: "Save one row for each point", 1: "For points on a line save array[:, None]"}
         remedy = remedies.get(array.ndim, "For pictures save features of them, or array.reshape(len(array), -1)")
         raise InputError(f"{what} must hold points (n, d), one row each; its shape is {array.shape}. {remedy}")
-    if array.dtype.kind not in NUMBERS:
+    if array.dtype.kind not in NUMERIC_KINDS:
         raise InputError(f"{what} must hold numbers; it holds values of type {array.dtype}. Save it as numbers")
     if array.size == 0:
         raise InputError(f"{what} has nothing to measure: its shape is {array.shape}")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.check import judge, read_condition
 from calibrant.cli.columns import join_labels
-from calibrant.cli.conditions import judge, read_condition
 from calibrant.cli.options import PointRequest
-from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, measurements, tell
+from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, tell
 from calibrant.cli.points import read_point_files
 from calibrant.errors import InputError, printable
 from calibrant.files.table_file import SUFFIXES
@@ -38,9 +38,7 @@ def run(
             "it holds some"
         )
     found = compare_files(files, request)
-    outcomes = judge(
-        conditions, measurements(found.findings.to_dict()), kind=found.findings.kind, status=found.verdict.status
-    )
+    outcomes = judge(conditions, found.findings.to_dict())
     deliver(found, output, json_to)
     if outcomes:
         say = tell if json_to == STDOUT else emit
@@ -57,7 +55,9 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
     points: Any = generated[0]
     if len(generated) > 1:
         fakes = slice(len(files) - len(generated), None)
-        points = dict(zip(map(printable, set_names(files[fakes], request.array[fakes])), generated, strict=True))
+        points = dict(
+            zip(map(printable, file_names(files[fakes], request.array[fakes], endings=False)), generated, strict=True)
+        )
     with doing("measuring"):
         try:
             return compare(
@@ -95,21 +95,10 @@ def _in_the_files(problem: InputError, files: Sequence[Path], request: PointRequ
     )
 
 
-def set_names(files: Sequence[Path], arrays: Sequence[str] = ()) -> list[str]:
-    """Return a name for the set of each file, none of them "real".
+def file_names(files: Sequence[Path], arrays: Sequence[str] = (), *, endings: bool = True) -> list[str]:
+    """Return a name for each file, as short as it can be if all are to differ, also from "real".
 
-    Examples
-    --------
-    >>> set_names([Path("out/first.csv.gz"), Path("out/second.npy")])
-    ['first', 'second']
-    >>> set_names([Path("out/first.csv.gz"), Path("out/real.npy")])
-    ['first.csv.gz', 'real.npy']
-    """
-    return _distinct([[_stem(file) for file in files], *_spellings(files, arrays)])
-
-
-def file_names(files: Sequence[Path], arrays: Sequence[str] = ()) -> list[str]:
-    """Return a name for each file.
+    Without `endings` these are left out where possible. If each file has one of the `arrays`, names may end with them.
 
     Examples
     --------
@@ -117,25 +106,20 @@ def file_names(files: Sequence[Path], arrays: Sequence[str] = ()) -> list[str]:
     ['a/points.npy', 'b/points.npy']
     >>> file_names([Path("run.npz"), Path("run.npz")], ["y", "points"])
     ['run.npz, y', 'run.npz, points']
+    >>> file_names([Path("out/first.csv.gz"), Path("out/second.npy")], endings=False)
+    ['first', 'second']
+    >>> file_names([Path("out/first.csv.gz"), Path("out/real.npy")], endings=False)
+    ['first.csv.gz', 'real.npy']
     """
-    return _distinct(_spellings(files, arrays))
-
-
-def _spellings(files: Sequence[Path], arrays: Sequence[str]) -> list[list[str]]:
-    """Return the names of the files, their paths, and if they have one each their arrays, from short to long."""
-    found = [[file.name for file in files], [str(file) for file in files]]
+    spellings = [[file.name for file in files], [str(file) for file in files]]
     if len(arrays) == len(files):
-        found += [[f"{name}, {array}" for name, array in zip(names, arrays, strict=True)] for names in found]
-    return found
-
-
-def _distinct(spellings: Sequence[list[str]]) -> list[str]:
-    """Return the first spelling in which all names differ; where there is none, the last, with numbers."""
+        spellings += [[f"{name}, {array}" for name, array in zip(names, arrays, strict=True)] for names in spellings]
+    if not endings:
+        spellings.insert(0, [_stem(file) for file in files])
     for names in spellings:
         if len({*names, REAL}) > len(names):
             return names
-    last = spellings[-1]
-    return [f"{name} ({last[: i + 1].count(name)})" for i, name in enumerate(last)]
+    return [f"{name} ({names[: i + 1].count(name)})" for i, name in enumerate(names)]
 
 
 def _stem(file: Path) -> str:

@@ -10,7 +10,7 @@ from calibrant.core import pictures
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
 from calibrant.report.files import replace_text
-from calibrant.report.page import frame_of, write
+from calibrant.report.page import frame_of, render
 from calibrant.report.text import as_html_fragment, as_text
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Audit:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report: one self-contained HTML file."""
-        write(self.findings, path)
+        replace_text(path, render(self.findings))
         return Path(path)
 
     def to_json(self, path: str | Path) -> Path:

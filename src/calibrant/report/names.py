@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant.errors import InputError, printable, shown
 
-LONGEST_NAME = 60  # characters
+MAX_NAME_LENGTH = 60  # characters
 
 
 def displayed(names: Sequence[str]) -> tuple[str, ...]:
@@ -46,8 +46,8 @@ def report_names(names: Mapping[str, str] | None, such_as: str) -> dict[str, str
 def coordinate_names(columns: Any, given: Sequence[str], d: int) -> tuple[str, ...]:
     """Return the names of d coordinates: `columns` if given, else the names in the data, else numbers."""
     if columns is None:
-        own = tuple(given) if len(set(given)) == len(given) == d else tuple(f"column {j}" for j in range(d))
-        return displayed(own)
+        found = tuple(given) if len(set(given)) == len(given) == d else tuple(f"column {j}" for j in range(d))
+        return displayed(found)
     if isinstance(columns, (set, frozenset)):
         raise InputError(f"columns must have an order, such as a list of {d} names; got the set {shown(columns)}")
     if isinstance(columns, (str, bytes, bytearray)) or not hasattr(columns, "__iter__"):
@@ -61,6 +61,6 @@ def coordinate_names(columns: Any, given: Sequence[str], d: int) -> tuple[str, .
 
 
 def _short(name: str) -> str:
-    most, half = LONGEST_NAME, LONGEST_NAME // 2
+    most, half = MAX_NAME_LENGTH, MAX_NAME_LENGTH // 2
     text = printable(name[: 2 * most] + name[-2 * most :] if len(name) > 4 * most else name, one_line=True)
     return text if len(text) <= most else f"{text[:half]}…{text[1 - half :]}"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from calibrant.core import words as wording
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table
 from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
-from calibrant.report.files import embedded, first, replace_text
+from calibrant.report.files import embedded, first
 from calibrant.report.pictures import picture
 
 
@@ -70,7 +69,7 @@ def tone_of(kind: str, status: str) -> tuple[str, str]:
     return frame_of(kind).statuses.get(status, ("unsure", status))
 
 
-LIMIT = 500_000  # bytes of a page
+MAX_PAGE_BYTES = 500_000
 KINDS = {
     "binary": "Probabilities of an event",
     "classes": "Probabilities of classes",
@@ -113,35 +112,9 @@ def render(findings: Findings) -> str:
     while True:
         page = _page(findings, detail)
         fewer = detail.reduced(0.5)
-        if len(page.encode("utf-8")) < LIMIT or fewer == detail:
+        if len(page.encode("utf-8")) < MAX_PAGE_BYTES or fewer == detail:
             return page
         detail = fewer
-
-
-def write(findings: Findings, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, completely or not at all.
-
-    Raises
-    ------
-    CalibrantError
-        If the file cannot be written; names the file and the reason.
-    MissingExtraError
-        If jinja2 or Matplotlib is not installed.
-    """
-    replace_text(path, render(findings))
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table as it is shown: texts, and whether each column is numeric."""
-
-    id: str
-    caption: str
-    headings: tuple[str, ...]
-    numeric: tuple[bool, ...]
-    rows: tuple[tuple[str, ...], ...]
-    total: int
-    note: str = ""
 
 
 def _page(findings: Findings, detail: Detail) -> str:
@@ -208,10 +181,10 @@ def _section(section: Section, identity: str, detail: Detail, markup: Any) -> di
         ],
         "measurements": [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in section.measurements],
         "notes": notes,
-        "has_rounding": any(m.rounding is not None for m in section.measurements),
-        "has_interval": any(m.interval is not None for m in section.measurements),
-        "has_expected": any(m.expected is not None for m in section.measurements),
-        "has_pvalue": any(m.pvalue is not None for m in section.measurements),
+        "has": {
+            field: any(getattr(m, field) is not None for m in section.measurements)
+            for field in ("rounding", "interval", "expected", "pvalue")
+        },
         "tables": [_grid(table, f"{identity}-t{k}", detail.rows) for k, table in enumerate(section.tables, start=1)],
     }
 
@@ -241,22 +214,22 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
     }
 
 
-def _grid(table: Table, identity: str, rows: int) -> Grid:
+def _grid(table: Table, identity: str, rows: int) -> dict[str, Any]:
     """Lay out a table; its first column names the rows and is text, even if the names are numbers."""
     columns = dict(first(table, rows).columns)
     for name in list(columns)[:1]:
         columns[name] = tuple(wording.MISSING if label is None else wording.text(label) for label in columns[name])
-    return _laid_out(identity, table.title, columns, table.length, table.note)
+    return _laid_out(identity, table.title, columns, table.length) | {"note": table.note}
 
 
-def _laid_out(identity: str, caption: str, columns: Mapping[str, Sequence[Any]], total: int, note: str = "") -> Grid:
+def _laid_out(identity: str, caption: str, columns: Mapping[str, Sequence[Any]], total: int) -> dict[str, Any]:
+    """Return a table as it is shown: texts, and whether each column is numeric."""
     texts = [[wording.cell(name, value) for value in column] for name, column in columns.items()]
-    return Grid(
-        id=identity,
-        caption=caption,
-        headings=tuple(wording.heading(name) for name in columns),
-        numeric=tuple(wording.is_numeric(column) for column in columns.values()),
-        rows=tuple(zip(*texts, strict=True)),
-        total=total,
-        note=note,
-    )
+    return {
+        "id": identity,
+        "caption": caption,
+        "headings": [wording.heading(name) for name in columns],
+        "numeric": [wording.is_numeric(column) for column in columns.values()],
+        "rows": list(zip(*texts, strict=True)),
+        "total": total,
+    }
