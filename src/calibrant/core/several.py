@@ -82,6 +82,11 @@ class Several(Summary):
             raise SummaryError(f"summaries of {self.names} do not merge with summaries of {other.names}")
         return type(self)(self.names, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no parts; one part alone may be empty while its rows are kept elsewhere."""
+        return not self.names
+
     def __getitem__(self, name: str) -> Summary:
         return self.parts[self.names.index(name)]
 

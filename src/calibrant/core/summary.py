@@ -133,9 +133,14 @@ class Summary:
                     "make all of them with the same verb and options"
                 )
             return NotImplemented
-        if not self.n or not other.n:
-            return self if self.n else other
+        if self.is_empty or other.is_empty:
+            return other if self.is_empty else self
         return self.merged(other)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no rows, so that it merges with any other of its kind."""
+        return self.n == 0
 
     def __radd__(self, other: object) -> Self:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum(parts) works

@@ -179,7 +179,10 @@ class Blocks(Summary):
     def check_values(self) -> None:
         """Refuse values that no blocks have."""
         super().check_values()
-        if (type(self.unbiased), type(self.kind)) != (bool, str) or type(self.draws) not in (type(None), int):
+        numbers = (self.mean, self.spread, self.pairs, self.weight, self.variance, self.heaviest)
+        legal = type(self.draws) in (type(None), int) and all(type(number) is float for number in numbers)
+        left = type(self.left) is tuple and all(isinstance(part, Summary) for part in self.left)
+        if not (legal and left) or (type(self.unbiased), type(self.kind)) != (bool, str):
             raise SummaryError(f"these bytes do not hold a whole {type(self).__name__}: its values have wrong types")
 
 
