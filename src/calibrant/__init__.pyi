@@ -10,6 +10,7 @@ from calibrant import regions as regions
 from calibrant import results as results
 from calibrant import summaries as summaries
 from calibrant.auditing.audit import audit as audit
+from calibrant.auditing.equivalence_test import equivalence_test as equivalence_test
 from calibrant.auditing.interval import interval as interval
 from calibrant.auditing.interval import per_row as per_row
 from calibrant.core.catalogue import summarize as summarize
@@ -39,6 +40,7 @@ from calibrant.probabilities.binned_errors import ece as ece
 from calibrant.probabilities.binned_errors import mce as mce
 from calibrant.probabilities.consistency_test import consistency_test as consistency_test
 from calibrant.probabilities.cumulative import cumulative_differences as cumulative_differences
+from calibrant.probabilities.cumulative import cutoff_error as cutoff_error
 from calibrant.probabilities.cumulative import kolmogorov_smirnov_test as kolmogorov_smirnov_test
 from calibrant.probabilities.cumulative import kuiper_test as kuiper_test
 from calibrant.probabilities.reliability_curve import reliability_curve as reliability_curve

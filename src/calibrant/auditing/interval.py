@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.kinds import part_of
+from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
     MEANS_WITH_INTERVAL,
     check_rare,
@@ -61,6 +62,7 @@ def interval(
     prediction: Prediction | None = None,
     *,
     level: float = 0.95,
+    side: Side = "both",
     method: Method | None = None,
     weights: ArrayLike | None = None,
     classes: Labels | None = None,
@@ -82,9 +84,17 @@ def interval(
                                        and 100 others, on; for distributions from 100 rows on
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - t s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
+    `cutoff_error`, `kuiper_test`,     estimate + z s above, and below the estimate less a quantile of the noise of
+    `kolmogorov_smirnov_test`          the cumulative differences; of tests it is the interval of their estimate
+    `ece` with ``norm="l1"``           estimate + z s above, and below the estimate less a quantile of the noise of
+                                       the bins; also for the notions "classwise" and "top-label"
+    `ece` with ``norm="l2"``           from the debiased square (``debias=True``), by a gamma approximation
+    `mce`, `ece` with ``norm="max"``   exact limits of the frequencies in bins
+    `mmce`                             estimate + z s above, estimate - (1 + z) s below
     =================================  ================================================================================
 
-    Other metrics are refused: no valid interval is known for them.
+    Other metrics are refused: no valid interval is known for them. A metric of your own brings its interval as the
+    `limits` of its entry.
 
     Parameters
     ----------
@@ -94,6 +104,8 @@ def interval(
         As for the metric; or the summary that `summarize` makes for it, if that is enough.
     level
         Confidence level.
+    side
+        ``"both"``; or ``"lower"`` or ``"upper"`` for one limit alone, which is then closer to the estimate.
     method
         As in the table; by default the first, or ``"wilson"`` if weights are unequal.
     **options
@@ -128,7 +140,12 @@ def interval(
     the mean over blocks, not over all pairs. The values of blocks are skewed: with 10 blocks 9 in 100 intervals at
     level 0.95 miss, with 100 blocks 5 or 6; with the polynomial kernel pairs miss 8 in 100 even then, and are refused.
 
-    A bootstrap of the `ece` does not cover near 0 and is not offered. Rows must be independent.
+    Limits of calibration errors are those of the error of these scores in these bins, with random outcomes. Many are
+    suprema, sup_f Σ w f(p) E(y - p | p)/W over functions with |f| <= 1. The best f for the true errors does not depend
+    on the outcomes, so an error exceeds estimate + z s with probability 1 - `level` at most, where
+    s² = max(Σw²p(1 - p), Σw²(y - p)²)/W². They need Σw²p(1 - p)/max w² >= 25, and are refused below. No upper limit
+    of the error without bins exists for `ece`: errors may cancel within bins. A bootstrap of the `ece` does not cover
+    near 0 and is not offered. Rows must be independent.
 
     Examples
     --------
@@ -152,9 +169,15 @@ def interval(
             raise InputError(f"weights and labels belong to predictions; {name} compares two sets of points")
         return interval_of_points(name, cast(Any, y), cast(Any, prediction), level, options)
     entry = find(metric)
+    if entry.limits is not None:
+        check_choice("method", method, None)
+        found, n = limits_of(entry, y, prediction, options, **given, pos_label=pos_label)
+        low, high = found.at(level, side)
+        return _limits(low, high, found.estimate, level, found.method, n)
+    if side != "both":
+        raise NotApplicableError(f"the interval of {entry.name} has two limits; leave side at 'both'")
     if entry.name not in METHODS:
-        served = ", ".join((*METHODS, *SERVED_POINTS))
-        raise NotApplicableError(f"no valid interval is known for {entry.name}; there is one for {served}")
+        raise NotApplicableError(f"no valid interval is known for {entry.name}; {_served()}")
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
@@ -165,6 +188,21 @@ def interval(
     if entry.name == "coverage":
         return _of_coverage(entry, summary, level, method)
     return student(entry, summary, completed, level)
+
+
+def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
+    """Return the limits that a metric brings itself, and the number of rows."""
+    if entry.limits is None:
+        raise NotApplicableError(f"{entry.name} brings no limits of its own; {_served()}")
+    completed = entry.parse(options)
+    summary = _summary(entry, y, prediction, completed, **given)
+    return entry.limits(summary, completed), summary.n
+
+
+def _served() -> str:
+    """Say which metrics have an interval."""
+    own = sorted(name for name, entry in ENTRIES.items() if entry.limits)
+    return f"there is one for {', '.join((*METHODS, *SERVED_POINTS, *own))}"
 
 
 def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> Summary:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.kinds import KINDS, AnyRows, listed, read, read_alone
+from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary, import_all
 from calibrant.errors import InputError, SummaryError, did_you_mean, shown
@@ -99,6 +100,9 @@ class Entry(Generic[OptionsT, R]):
         each field of a record.
     instead
         What to do with kinds of prediction that it refuses, in words.
+    limits
+        The function from the summary and the options to confidence limits of the result, if valid ones are known:
+        what `interval` and `equivalence_test` use.
     """
 
     verb: Callable[..., R]
@@ -118,6 +122,7 @@ class Entry(Generic[OptionsT, R]):
     on_grid: Callable[[OptionsT], bool] = lambda options: False
     rounding: Callable[[Any, OptionsT], float | Mapping[str, float]] = lambda grid, options: 0.0
     instead: Mapping[str, str] = field(default_factory=dict)
+    limits: Callable[[Any, OptionsT], Limits] | None = None
 
     @property
     def name(self) -> str:

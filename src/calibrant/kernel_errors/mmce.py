@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import Entry, Shown, enter, public
+from calibrant.core.limits import Limits, Noise
 from calibrant.core.ordered import Ordered
+from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_positive
@@ -116,12 +119,32 @@ def mmce_of_events(summary: Ordered, events: NDArray[Any], bandwidth: float = BA
     return np.asarray(np.sqrt(np.maximum(Q, 0.0)) / summary.total_weight)
 
 
+def _limits(summary: Ordered, options: MmceOptions) -> Limits:
+    """Return limits of the norm of a function whose values at one score are at most 1: a supremum.
+
+    The mean of the norm of its noise is at most s, and exceeds it by z s at most (Gaussian isoperimetry).
+    """
+    if options.balanced:
+        raise NotApplicableError("no valid limits are known for balanced=True; leave it at False")
+    estimate, table = _finish(summary, options), summary.bins(width_edges(1))
+    noise = Noise.of(
+        float(table.w2v.sum()),
+        float(table.w2r2.sum()),
+        total=summary.total_weight,
+        heaviest=summary.weight_max,
+    )
+    noise.check("mmce")
+    method = "estimate + z s above, estimate - (1 + z) s below"
+    return noise.limits(estimate, lambda rate: (1 - normal_quantile(rate)) * noise.scale, method)
+
+
 MMCE = enter(
     Entry(
         mmce,
         MmceOptions,
         _summarise,
         _finish,
+        limits=_limits,
         reads=(Ordered,),
         predictions=("binary", "classes"),
         range=(0.0, 1.0),

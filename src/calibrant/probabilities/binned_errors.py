@@ -15,11 +15,12 @@ from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.grid import Grid
 from calibrant.core.kept_rows import KeptRows
+from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Direction
 from calibrant.core.several import PerLabel
 from calibrant.core.summary import Summary
-from calibrant.errors import InputError, SummaryError, shown
+from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_choice
 from calibrant.inputs.probabilities import Binary, Classes
@@ -31,6 +32,7 @@ from calibrant.probabilities.canonical import (
     check_canonical,
     summarise_canonical,
 )
+from calibrant.probabilities.limits import heaviest_weight, l1_limits, l2_limits, max_limits, mean_l1_limits
 
 Norm: TypeAlias = Literal["l1", "l2", "l2-squared", "max"]
 Reduction: TypeAlias = Literal["confidence", "top-label", "classwise"]
@@ -281,12 +283,51 @@ def _debiased(table: BinTable) -> float:
     return float(np.dot(w, pairs) / w.sum())
 
 
+def _limits(summary: Summary, options: EceOptions) -> Limits:
+    """Return the limits of the error of these bins, given the scores."""
+    if options.notion == "canonical" or options.bins == "sweep":
+        what = "the canonical notion" if options.notion == "canonical" else "bins='sweep', which depend on the outcomes"
+        raise NotApplicableError(f"no valid limits are known for {what}; choose a notion and bins of the scores alone")
+    estimate = _error(summary, options)
+    if isinstance(summary, (LabelBins, PerLabel)):
+        return _limits_of_labels(list(_tables(summary, options)), options, estimate)
+    table = bin_table(summary, bins=options.bins, strategy=options.strategy)
+    heaviest = cast(Grid | Ordered, summary).weight_max
+    if options.norm == "max":
+        return max_limits([table], estimate)
+    if options.norm == "l1":
+        return l1_limits(table, estimate, heaviest)
+    if not options.debias:
+        raise NotApplicableError(
+            f"limits of norm={options.norm!r} are those of the debiased estimate, because the plain one is biased "
+            "upwards; add debias=True"
+        )
+    found = l2_limits(table, _debiased(table), heaviest)
+    if options.norm == "l2":
+        return found
+    return Limits(estimate, lambda rate: found.low(rate) ** 2, lambda rate: found.high(rate) ** 2, found.method)
+
+
+def _limits_of_labels(tables: list[BinTable], options: EceOptions, estimate: float) -> Limits:
+    if options.norm == "max":
+        return max_limits(tables, estimate)
+    if options.norm != "l1":
+        raise NotApplicableError(f"no valid limits are known for a mean of {options.norm} errors; choose norm='l1'")
+    weight = np.array([table.w.sum() for table in tables])
+    share = np.full(weight.size, 1.0 if options.average == "sum" else 1 / weight.size)
+    if options.average == "weighted":
+        share = weight / weight.sum()
+    overlap = options.notion == "classwise"
+    return mean_l1_limits(tables, share, estimate, heaviest_weight(tables), overlap=overlap)
+
+
 ECE = enter(
     Entry(
         ece,
         EceOptions,
         _summarise,
         _error,
+        limits=_limits,
         reads=(Grid, Ordered, LabelBins, PerLabel, SimplexCells, KeptRows),
         predictions=("binary", "classes"),
         range=(0.0, 1.0),
@@ -368,6 +409,7 @@ MCE = enter(
         predictions=("binary", "classes"),
         range=(0.0, 1.0),
         mean=True,
+        limits=lambda summary, options: _limits(summary, options.as_ece),
         on_grid=lambda options: ECE.on_grid(options.as_ece),
     )
 )

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import Entry, NoOptions, Shown, enter, ordered, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
+from calibrant.core.limits import Limits
 from calibrant.core.null import (
     MIN_INFORMATION,
     FlippedWalks,
@@ -29,6 +31,8 @@ from calibrant.core.pool import Walk, tie_ends, walk
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.probabilities import Classes
+from calibrant.probabilities.limits import table_noise, walk_limits
 
 MIN_STEPS = 4 * MIN_INFORMATION
 """Least number of steps of a walk for which null="auto" uses the limit. Without ties
@@ -129,6 +133,49 @@ CUMULATIVE_DIFFERENCES = enter(
         rounding=_rounding_of_differences,
     )
 )
+
+
+@public
+def cutoff_error(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> float:
+    r"""Largest error over any stretch of scores: the cutoff calibration error.
+
+    With C of `cumulative_differences`, which starts at :math:`C_0 = 0`,
+
+    .. math:: \max_g C_g - \min_g C_g =
+        \max_{a \le b} \Bigl| \frac{1}{W} \sum_{i:\, a \le p_i \le b} w_i (y_i - p_i) \Bigr| .
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`. Of class probabilities it is the error of the most probable class.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Whoever acts on all rows with scores between two cutoffs counts on the sum of their probabilities. The number of
+    events differs from it by at most this share of all rows, whatever the cutoffs are (Rossellini et al. 2025). It
+    needs no bins, is the estimate of `kuiper_test`, and never exceeds the unbinned l1 error. A calibrated model has a
+    value above 0, of the order of n^(-1/2): `interval` gives limits, and `equivalence_test` tests whether it is small
+    enough. On a `Grid` the walk is known at the ends of the cells only.
+
+    Examples
+    --------
+    Two predictions of 0.25 that did not happen, then two of 0.75 that did: C falls to -0.125 and rises back to 0.
+
+    >>> cutoff_error([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    0.125
+    """
+    return CUTOFF_ERROR(y, prediction, NoOptions(), weights=weights, classes=classes, pos_label=pos_label)
 
 
 @public
@@ -265,7 +312,7 @@ class CumulativeTest:
         details: dict[str, Any] = {"scale": sigma / total, "information": information}
         method = self.name
         if isinstance(summary, Grid):
-            details["rounding"] = self._exceeded(summary)
+            details["rounding"] = self.exceeded(summary)
             method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
         if sigma == 0:
             statistic, pvalue, how = _certain(size)
@@ -281,9 +328,21 @@ class CumulativeTest:
                 pvalue, how = min(pvalue, self.survival(statistic)), f"{how}, and {self._words(summary, information)}"
         return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
 
+    def estimate(self, summary: Ordered | Grid, options: object) -> float:
+        """Return the extent of the walk, as a share of the total weight."""
+        path = _walk(summary)
+        return float(self.extent(path.high, path.low)) / summary.total_weight
+
+    def limits(self, summary: Ordered | Grid, options: object) -> Limits:
+        """Return confidence limits of the estimate."""
+        table = summary.bins(1) if isinstance(summary, Grid) else summary.bins(width_edges(1))
+        rounding = self.exceeded(summary) if isinstance(summary, Grid) else 0.0
+        estimate, noise = self.estimate(summary, options), table_noise(table, summary.weight_max)
+        return walk_limits(estimate, noise, self.survival, rounding=rounding)
+
     def rounding(self, grid: Grid, options: NullOptions) -> dict[str, float]:
         """Return by how much the rows may exceed what a grid of them tells; there is no bound for a redrawn p-value."""
-        path, exceeded = _walk(grid), self._exceeded(grid)
+        path, exceeded = _walk(grid), self.exceeded(grid)
         if path.variance == 0:  # all scores are 0 or 1, and each in a cell of its own
             return {"estimate": exceeded, "statistic": 0.0, "pvalue": 0.0}
         sigma = math.sqrt(path.variance)
@@ -293,7 +352,7 @@ class CumulativeTest:
             bounds["pvalue"] = self.survival(statistic) - self.survival(statistic + more)
         return bounds
 
-    def _exceeded(self, grid: Grid) -> float:
+    def exceeded(self, grid: Grid) -> float:
         """Return by how much the estimate of the rows may exceed that of their grid, which is never above it."""
         path = _walk(grid)
         more: float = self.extent(*_grid_reach(grid)) - self.extent(path.high, path.low)
@@ -391,20 +450,34 @@ def _entry(verb: Callable[..., TestResult], test: CumulativeTest, shown: str) ->
             kind="test",
             on_grid=lambda options: True,
             rounding=test.rounding,
+            limits=test.limits,
             audit={"": Shown(shown)},
         )
     )
 
 
-KUIPER_TEST = _entry(
-    kuiper_test,
-    CumulativeTest(
-        name="Kuiper test of cumulative differences",
-        extent=lambda high, low: high - low,
-        survival=brownian_range_sf,
-        distribution="limit distribution of the range of a Brownian motion",
-    ),
-    "range of the cumulative differences (Kuiper)",
+KUIPER = CumulativeTest(
+    name="Kuiper test of cumulative differences",
+    extent=lambda high, low: high - low,
+    survival=brownian_range_sf,
+    distribution="limit distribution of the range of a Brownian motion",
+)
+KUIPER_TEST = _entry(kuiper_test, KUIPER, "range of the cumulative differences (Kuiper)")
+
+CUTOFF_ERROR = enter(
+    Entry(
+        cutoff_error,
+        NoOptions,
+        lambda rows, options: Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows),
+        KUIPER.estimate,
+        reads=(Ordered, Grid),
+        predictions=("binary", "classes"),
+        range=(0.0, 1.0),
+        mean=True,
+        on_grid=lambda options: True,
+        rounding=lambda grid, options: KUIPER.exceeded(grid),
+        limits=KUIPER.limits,
+    )
 )
 
 KOLMOGOROV_SMIRNOV_TEST = _entry(

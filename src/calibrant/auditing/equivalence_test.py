@@ -1,0 +1,187 @@
+"""`equivalence_test`: are predictions calibrated well enough? Here a small p-value is good news."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant.auditing.interval import Prediction, limits_of
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, find
+from calibrant.core.kinds import kind_of
+from calibrant.core.mean_interval import exact_limits, has_equal_weights
+from calibrant.core.pvalues import binomial_tails, normal_quantile, normal_sf
+from calibrant.core.results import TestResult
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.options import as_number
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import RegionRows
+from calibrant.ranking.summary import Ranks
+
+SHOWN_RATE = 0.05  # error rate of the one-sided limits in `details`
+REGIONS = ("intervals", "sets", "quantiles")
+RANKED = ("samples", "distributions", "cdf")
+
+
+def equivalence_test(
+    y: Outcomes | None,
+    prediction: Prediction | None = None,
+    *,
+    tolerance: float,
+    metric: Callable[..., Any] | str | None = None,
+    relative: bool = False,
+    rng: Rng | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> TestResult:
+    r"""Test whether predictions are calibrated within a tolerance; a small p-value shows that they are.
+
+    The hypothesis is that the error exceeds the tolerance τ. The p-value is the smallest α for which the one-sided
+    upper limit of the error at level 1 - α does not exceed τ; for `cutoff_error` and other suprema, with s of
+    `interval`,
+
+    .. math:: p = \Phi\Bigl(\frac{\text{estimate} - \tau}{s}\Bigr) .
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As for the metric; or a summary that `summarize` made for it, of probabilities or of ranks.
+    tolerance
+        The largest error that is acceptable. It has no default: it is a decision about the use of the predictions.
+    metric
+        For probabilities: `cutoff_error` (default), or another error that brings limits, such as `ece` with its
+        options. Intervals, sets and quantiles are tested by the distance of `coverage` from each level, and draws and
+        distributions by the largest difference between the distribution of their ranks and the uniform one.
+    relative
+        Whether the tolerance is a share of the mean prediction, as it should be for rare events.
+    rng
+        Generator or seed; needed for ties between outcomes and draws.
+    **options
+        Options of the metric.
+
+    Returns
+    -------
+    TestResult
+        `estimate` and `statistic` are the error; with several levels or coordinates all are arrays. `details` has
+        `tolerance` and `high`, the upper limit of the error at the level 95 %; for coverage `low` and `high` are limits
+        of the coverage.
+
+    Notes
+    -----
+    A test that does not reject calibration shows little: with few rows nothing is rejected. This test turns the burden
+    of proof around. The share of calibrated models that pass at the 5 % level is 0.83 with 1,000 rows and a tolerance
+    of 0.05, and 0.60 with 5,000 rows and 0.02.
+
+    If several levels or coordinates must all be within the tolerance, the largest p-value is that of the joint test,
+    without any correction.
+
+    Coverage is compared with level - τ and level + τ by exact binomial tails; the p-value is the larger one. Rows must
+    be independent.
+
+    Examples
+    --------
+    400 rows of the probability 0.5, of which 204 happen: the error is 0.01, and s = 0.025.
+
+    >>> import numpy as np
+    >>> result = equivalence_test([1] * 204 + [0] * 196, np.full(400, 0.5), tolerance=0.06)
+    >>> round(result.estimate, 6), round(result.pvalue, 5)  # Φ(-0.05/0.025)
+    (0.01, 0.02275)
+    """
+    tau = _tolerance(tolerance)
+    kind = kind_of(prediction)
+    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
+    if kind in REGIONS:
+        _refuse(relative=relative, metric=None if _is(metric, "coverage") else metric, rng=rng)
+        return _of_coverage(y, prediction, tau, given, options)
+    if kind in RANKED or isinstance(y, Ranks):
+        _refuse(relative=relative, metric=metric, **options)
+        return _of_ranks(y, prediction, tau, rng, weights)
+    _refuse(rng=rng)
+    entry = find("cutoff_error" if metric is None else metric)
+    if relative:
+        tau *= _mean_prediction(entry, y, prediction, given)
+    found, n = limits_of(entry, y, prediction, options, **given)
+    words = f"{entry.name} against the tolerance {tau:.4g}; {found.method}"
+    details = {"tolerance": tau, "high": found.high(SHOWN_RATE)}
+    return TestResult(found.estimate, found.rate_at(tau), found.estimate, words, n, details)
+
+
+def _tolerance(tolerance: Any) -> float:
+    found = as_number(tolerance)
+    if not 0 < found < 1:
+        raise InputError(f"tolerance must lie strictly between 0 and 1, such as 0.02; got {shown(tolerance)}")
+    return found
+
+
+def _is(metric: Any, name: str) -> bool:
+    return metric is None or find(metric).name == name
+
+
+def _refuse(**given: Any) -> None:
+    """Refuse options that do not belong to this kind of prediction."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InputError(f"{name}={shown(value)} is not for this kind of prediction; leave it out")
+
+
+def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dict[str, Any]) -> float:
+    if isinstance(y, Summary):
+        raise InputError("relative=True needs the mean prediction; pass y and prediction in place of the summary")
+    rows = entry.read(y, prediction, **given)
+    if not isinstance(rows, Binary):
+        raise NotApplicableError(
+            "relative=True is a share of the mean probability of one event; give an absolute tolerance for class "
+            "probabilities, or reduce them first: y, p = one_vs_rest(y, P, k)"
+        )
+    mean = float(np.average(rows.p, weights=rows.w))
+    if mean == 0:
+        raise NotApplicableError("relative=True is a share of the mean prediction, which is 0 here")
+    return mean
+
+
+def _of_coverage(y: Any, prediction: Any, tau: float, given: dict[str, Any], options: dict[str, Any]) -> TestResult:
+    entry = find("coverage")
+    rows = entry.read(y, prediction, **given)
+    completed = entry.parse(options)
+    summary = entry.summarise(rows, completed)
+    if not has_equal_weights(summary):
+        raise NotApplicableError("the test of coverage counts rows and needs equal weights; leave weights out")
+    assert isinstance(rows, RegionRows)
+    n, level = summary.n, rows.prediction.levels
+    k = np.rint(summary.mean * n)
+    below = np.where(level - tau > 0, binomial_tails(k, n, np.maximum(level - tau, 0.0))[1], 0.0)
+    above = np.where(level + tau < 1, binomial_tails(k, n, np.minimum(level + tau, 1.0))[0], 0.0)
+    low, high = exact_limits(k, np.full(k.shape, float(n)), 1 - 2 * SHOWN_RATE)
+    pvalue, error = np.maximum(below, above), np.abs(summary.mean - level)
+    if rows.prediction.single:
+        pvalue, error, low, high = (float(values[0]) for values in (pvalue, error, low, high))
+    words = f"coverage within {tau:.4g} of the level; exact binomial tails"
+    return TestResult(error, pvalue, error, words, n, {"tolerance": tau, "low": low, "high": high})
+
+
+def _of_ranks(y: Any, prediction: Any, tau: float, rng: Any, weights: Any) -> TestResult:
+    """Test the largest |F(t) - t|: a supremum whose noise at its place has a variance of at most 1/(4n)."""
+    entry = find("uniformity_test")
+    if isinstance(y, Ranks):
+        ranks = y
+    else:
+        completed = entry.parse({"rng": rng})
+        ranks = entry.summarise(entry.read(y, prediction, weights=weights), completed)
+    if not ranks.has_equal_weights:
+        raise NotApplicableError("the test of ranks counts rows and needs equal weights; leave weights out")
+    n, m = ranks.n, ranks.M + 1
+    reached = np.cumsum(ranks.counts, axis=0)[:-1] / n
+    error = np.abs(reached - np.arange(1, m)[:, None] / m).max(axis=0)
+    scale = 1 / (2 * np.sqrt(n))
+    pvalue = np.array([normal_sf((tau - e) / scale) for e in error])
+    high = np.minimum(1.0, error - normal_quantile(SHOWN_RATE) * scale)
+    if ranks.single:
+        error, pvalue, high = (float(values[0]) for values in (error, pvalue, high))
+    words = f"largest difference of the distribution of ranks from the uniform one, against {tau:.4g}; estimate + z s"
+    return TestResult(error, pvalue, error, words, n, {"tolerance": tau, "high": high, "names": ranks.names})

@@ -1,0 +1,131 @@
+"""Confidence limits of errors: their error rates, and limits of errors that are suprema.
+
+Many calibration errors are suprema, T = sup over a class of functions f with |f| <= 1 of Σ w f(p) E(r | p) / W, where
+r = y - p. The maximising f* of the true deviations does not depend on the outcomes. So the estimate, a supremum over
+the same class, is at least the true error plus the noise at f*, whose standard deviation is at most
+
+    s = (max(Σ w²p(1 - p), Σ w²r²))^(1/2) / W,
+
+and estimate + z s is an upper limit, for any true deviation. For a lower limit the triangle inequality is used: the
+estimate is at most the true error plus the supremum of the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from calibrant.core.pvalues import normal_quantile
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_choice
+
+Side: TypeAlias = Literal["both", "lower", "upper"]
+
+ENOUGH_INFORMATION = 25.0
+"""Least information Σw²p(1 - p)/max w² for limits that use the normal distribution: with less they may cover half of
+what they claim when events are rare."""
+
+SMALLEST_EXPONENT = -300.0
+LARGEST_RATE = 1 - 2.0**-40
+HALVINGS = 50
+MEAN_OF_HALF_NORMAL = math.sqrt(2 / math.pi)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """An estimate, and its confidence limits as functions of the probability with which each may fail.
+
+    The true value lies below `low(rate)` with probability `rate` at most, and above `high(rate)` likewise.
+    """
+
+    estimate: float
+    low: Callable[[float], float]
+    high: Callable[[float], float]
+    method: str
+
+    def at(self, level: float, side: Side) -> tuple[float, float]:
+        """Return both limits at this level; a side that is not asked for has the end of [0, 1]."""
+        check_choice("side", side, *get_args(Side))
+        rate = (1 - level) / (2 if side == "both" else 1)
+        return 0.0 if side == "upper" else self.low(rate), 1.0 if side == "lower" else self.high(rate)
+
+    def rate_at(self, tolerance: float) -> float:
+        """Return the smallest rate at which the upper limit does not exceed the tolerance.
+
+        It is the p-value of the hypothesis that the true value exceeds the tolerance.
+        """
+        low, high = SMALLEST_EXPONENT, 0.0  # of 10
+        if self.high(10**low) <= tolerance:
+            return 0.0
+        if self.high(LARGEST_RATE) > tolerance:
+            return 1.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.high(10**middle) <= tolerance else (middle, high)
+        return float(10**high)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How much Σ w f(p) r / W varies, for the worst f with |f| <= 1.
+
+    `variance` is Σw²p(1 - p), or Σw²r² if that is larger, over the square of the total weight; `information` is the
+    number of rows of the largest weight and of variance 1 that vary as much.
+    """
+
+    variance: float
+    information: float
+
+    @classmethod
+    def of(cls, w2v: float, w2r2: float, *, total: float, heaviest: float) -> Noise:
+        """Return the noise of rows with these sums."""
+        return cls(max(w2v, w2r2) / total**2, w2v / heaviest**2)
+
+    @property
+    def scale(self) -> float:
+        """The standard deviation s."""
+        return math.sqrt(self.variance)
+
+    def check(self, name: str) -> None:
+        """Refuse rows that do not carry enough information for limits by the normal distribution."""
+        if self.information < ENOUGH_INFORMATION:
+            raise NotApplicableError(
+                f"limits of {name} need rows that carry {ENOUGH_INFORMATION:g} units of information, Σw²p(1 - p)/max "
+                f"w²; got {self.information:.3g}. With so few or such rare events they would not cover: use more rows"
+            )
+
+    def limits(self, estimate: float, most: Callable[[float], float], method: str, *, rounding: float = 0.0) -> Limits:
+        """Return the limits of a supremum.
+
+        `most` gives the value that the supremum of the noise exceeds with a given probability; `rounding` is by how
+        much the estimate of the rows may exceed this one, where rows were counted in cells.
+        """
+
+        def low(rate: float) -> float:
+            return max(0.0, estimate - most(rate))
+
+        def high(rate: float) -> float:
+            return min(1.0, estimate + rounding - normal_quantile(rate) * self.scale)
+
+        return Limits(estimate, low, high, method)
+
+
+def half_normal_sum_quantile(sigma: FloatArray, rate: float) -> float:
+    """Return the value that Σ|N_b| exceeds with this probability, for independent N_b with these standard deviations.
+
+    Cornish and Fisher's expansion with the mean, the variance and the third cumulant of half-normal variables.
+
+    >>> import numpy as np
+    >>> round(half_normal_sum_quantile(np.array([1.0]), 0.025), 2)  # exactly 2.24
+    2.26
+    """
+    z = -normal_quantile(rate)
+    mean = MEAN_OF_HALF_NORMAL * float(sigma.sum())
+    deviation = math.sqrt((1 - 2 / math.pi) * float((sigma**2).sum()))
+    if deviation == 0:
+        return mean
+    third = MEAN_OF_HALF_NORMAL * (4 / math.pi - 1) * float((sigma**3).sum())
+    return mean + deviation * (z + (z * z - 1) / 6 * third / deviation**3)

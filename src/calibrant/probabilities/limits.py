@@ -1,0 +1,171 @@
+"""Confidence limits of binned and cumulative calibration errors, given the scores.
+
+The target is the error of these scores and bins: the outcomes are random, the scores are not. A binned error says
+nothing about errors that cancel within a bin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from calibrant.core.bins import BinTable
+from calibrant.core.limits import MEAN_OF_HALF_NORMAL, Limits, Noise, half_normal_sum_quantile
+from calibrant.core.mean_interval import exact_limits
+from calibrant.core.pvalues import normal_quantile
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+
+BINNED = "estimate + z s above; noise of the bins below"
+PRECISION = 1e-12  # relative, of a limit that is found by bisection
+
+
+def walk_limits(estimate: float, noise: Noise, survival: Callable[[float], float], *, rounding: float = 0.0) -> Limits:
+    """Return limits of the extent of the cumulative differences; `survival` is that of a Brownian motion's extent."""
+    noise.check("the cumulative differences")
+    method = "estimate + z s above; null distribution of the statistic below"
+    return noise.limits(estimate, lambda rate: critical(survival, rate) * noise.scale, method, rounding=rounding)
+
+
+def critical(survival: Callable[[float], float], rate: float) -> float:
+    """Return the smallest x >= 0 at which a falling function is at most `rate`."""
+    low, high = 0.0, 1.0
+    if survival(low) <= rate:
+        return 0.0
+    while survival(high) > rate:
+        low, high = high, 2 * high
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if survival(middle) > rate else (low, middle)
+    return (low + high) / 2
+
+
+def table_noise(table: BinTable, heaviest: float) -> Noise:
+    """Return the noise of the rows in a table of bins."""
+    return Noise.of(float(table.w2v.sum()), float(table.w2r2.sum()), total=float(table.w.sum()), heaviest=heaviest)
+
+
+def l1_limits(table: BinTable, estimate: float, heaviest: float) -> Limits:
+    """Return limits of Σ_b f_b |gap_b|, a supremum over signs of the bins."""
+    noise = table_noise(table, heaviest)
+    noise.check("ece")
+    sigma = _deviations(table) * table.share
+    return noise.limits(estimate, lambda rate: half_normal_sum_quantile(sigma, rate), BINNED)
+
+
+def mean_l1_limits(
+    tables: Sequence[BinTable], share: FloatArray, estimate: float, heaviest: float, *, overlap: bool
+) -> Limits:
+    """Return limits of a mean of l1 errors over labels, Σ_k a_k T_k with the shares a_k.
+
+    If the rows of the labels `overlap`, as those of one class against the rest do, the variance of the sum of their
+    noises is at most twice the sum of the variances: diag(q) - q qᵀ is at most 2 diag(q(1 - q)) for any probability
+    vector q.
+    """
+    variance = sum(a * a * table_noise(table, heaviest).variance for a, table in zip(share, tables, strict=True))
+    noise = Noise((2 if overlap else 1) * float(variance), _joint_information(tables, share, heaviest))
+    noise.check("ece")
+    sigma = np.concatenate([a * _deviations(table) * table.share for a, table in zip(share, tables, strict=True)])
+
+    def most(rate: float) -> float:
+        if not overlap:
+            return half_normal_sum_quantile(sigma, rate)
+        # The supremum of dependent normal noises exceeds its mean by z s at most (Gaussian isoperimetry).
+        return MEAN_OF_HALF_NORMAL * float(sigma.sum()) - normal_quantile(rate) * noise.scale
+
+    return noise.limits(estimate, most, BINNED)
+
+
+def _joint_information(tables: Sequence[BinTable], share: FloatArray, heaviest: float) -> float:
+    """Return Σu²v/max u² with the weight u that a row has in the mean over labels."""
+    weight = np.array([a / table.w.sum() for a, table in zip(share, tables, strict=True)])
+    v = np.array([table.w2v.sum() for table in tables])
+    return float((weight**2 * v).sum() / (weight.max() * heaviest) ** 2)
+
+
+def _deviations(table: BinTable) -> FloatArray:
+    """Return the standard deviation of the gap of each bin, 0 where there are no rows."""
+    spread = np.maximum(table.w2v, table.w2r2 - table.w2 * table.gap**2)
+    deviation: FloatArray = np.sqrt(np.maximum(spread, 0.0)) / np.where(table.w > 0, table.w, 1.0)
+    return deviation
+
+
+def l2_limits(table: BinTable, theta: float, heaviest: float) -> Limits:
+    """Return limits of the root of Σ_b f_b gap_b², from the debiased estimate θ of the sum.
+
+    With ν_b = W_b²/Σw² and V_b the larger of the sample variance of r and the mean of p(1 - p), the terms
+    c_b = f_b V_b/ν_b give θ the cumulants of a sum of non-central χ² variables, in the direction that varies most. A
+    gamma distribution, shifted to have these cumulants, takes its place, and each limit solves for the true value.
+    """
+    table_noise(table, heaviest).check("ece")
+    c = squared_error_terms(table)
+    estimate = math.sqrt(max(theta, 0.0))
+
+    def low(rate: float) -> float:
+        return math.sqrt(critical(lambda true: squared_error_cdf(theta, true, c), 1 - rate))
+
+    def high(rate: float) -> float:
+        return min(1.0, math.sqrt(critical(lambda true: squared_error_cdf(max(theta, 0.0), true, c), rate)))
+
+    return Limits(estimate, low, high, "gamma approximation of the debiased square, solved for the true value")
+
+
+def squared_error_terms(table: BinTable) -> FloatArray:
+    """Return the c_b of bins with two rows or more."""
+    kept = (table.count >= 2) & (table.w**2 > table.w2)
+    w, w2, wv, wr2, gap = (column[kept] for column in (table.w, table.w2, table.wv, table.wr2, table.gap))
+    spread = np.maximum((wr2 - w * gap**2) / (w - w2 / w), wv / w)
+    c: FloatArray = w / w.sum() * spread * w2 / w**2
+    return c
+
+
+def squared_error_cdf(theta: float, true: float, c: FloatArray) -> float:
+    """Return the probability of an estimate of at most `theta` if the squared error is `true`."""
+    from scipy.special import gammainc
+
+    most = float(c.max())
+    variance = 2 * float((c**2).sum()) + 4 * true * most
+    third = 8 * float((c**3).sum()) + 24 * true * most**2
+    k = 4 * variance**3 / third**2
+    return float(gammainc(k, max(0.0, k + math.sqrt(k / variance) * (theta - true))))
+
+
+def max_limits(tables: Sequence[BinTable], estimate: float) -> Limits:
+    """Return limits of the largest gap of a bin, exact for rows of equal weight.
+
+    The bin with the largest true gap, and its sign, do not depend on the outcomes. So its one-sided limit of Clopper
+    and Pearson is enough for an upper limit; the lower one allows for all bins and both signs.
+    """
+    if not all(_has_equal_weights(table) for table in tables):
+        raise NotApplicableError("limits of the largest gap count rows and need equal weights; leave weights out")
+    columns = [(table.count, table.mean_observed, table.mean_predicted) for table in tables]
+    n, observed, predicted = (np.concatenate(column) for column in zip(*columns, strict=True))
+    n, observed, predicted = n[n > 0].astype(np.float64), observed[n > 0], predicted[n > 0]
+    k = np.rint(observed * n)
+
+    def low(rate: float) -> float:
+        least, most = exact_limits(k, n, 1 - rate / n.size)
+        return max(0.0, float(np.maximum(least - predicted, predicted - most).max()))
+
+    def high(rate: float) -> float:
+        least, most = exact_limits(k, n, 1 - 2 * rate)
+        return float(np.maximum(most - predicted, predicted - least).max())
+
+    return Limits(estimate, low, high, "exact limits of the frequency in each bin")
+
+
+def _has_equal_weights(table: BinTable) -> bool:
+    """Tell whether all rows of all bins have the same weight, up to rounding."""
+    filled = table.count > 0
+    mean = table.w[filled] / table.count[filled]
+    each = np.isclose(table.w2[filled] * table.count[filled], table.w[filled] ** 2, rtol=1e-9, atol=0)
+    return bool(each.all() and np.isclose(mean, mean[0], rtol=1e-9, atol=0).all())
+
+
+def heaviest_weight(tables: Sequence[BinTable]) -> float:
+    """Return the weight of the rows if all are equal, else a bound on the largest, (Σw²)^(1/2) of a bin."""
+    if all(_has_equal_weights(table) for table in tables):
+        return float(tables[0].w.sum() / tables[0].count.sum())
+    return math.sqrt(max(float(table.w2.max()) for table in tables))
