@@ -1,0 +1,171 @@
+"""Do confidence limits of calibration errors cover, and how often does `equivalence_test` pass wrongly?
+
+    python -m benchmarks.validity.limits [--quick] [--state FILE] [--processes 2]
+
+Scores are drawn, outcomes are drawn from a distorted truth, and the error of these scores under that truth is known. A
+run can be interrupted and resumed. `--quick` makes few repeats to see that everything runs; nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.runner import Report
+from benchmarks.validity.cells import Cell, Counts, command, run
+from benchmarks.validity.designs import SCORES, WORDS, Truth
+
+from calibrant.core.catalogue import find
+from calibrant.core.limits import Limits
+from calibrant.core.ordered import Ordered
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.probabilities import Binary
+
+RATE = 0.05
+LEAST = 0.93  # coverage that is asked for at the nominal 0.95
+ROUNDING = 1e-12
+ISSUED = 0.5  # share of data sets from which on a cell is judged; below it, issued and wrong counts
+ROWS = (50, 200, 1000, 5000)
+REPEATS = 2000
+METRICS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cutoff": ("cutoff_error", {}),
+    "KS": ("kolmogorov_smirnov_test", {}),
+    "l1": ("ece", {}),
+    "l1 mass": ("ece", {"strategy": "mass"}),
+    "l2 mass": ("ece", {"strategy": "mass", "norm": "l2", "debias": True}),
+    "max mass": ("ece", {"strategy": "mass", "norm": "max"}),
+    "mmce": ("mmce", {}),
+}
+
+
+@dataclass(frozen=True)
+class Wave(Truth):
+    """Too low in the middle and too high at both ends, or the reverse: errors that cancel over all rows."""
+
+    def probability(self, p: np.ndarray) -> np.ndarray:
+        """Return P(y = 1 | p)."""
+        return p + 0.3 * p * (1 - p) * np.cos(4 * np.pi * p)
+
+
+TRUTHS = {
+    "calibrated": Truth(1.0, 0.0),
+    "slope 0.9": Truth(0.9, 0.0),
+    "slope 0.6": Truth(0.6, 0.0),
+    "shift 0.3": Truth(1.0, 0.3),
+    "wave": Wave(0.0, 0.0),
+}
+
+
+def fence(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return scores of 0.5, and a tenth of 0.0035."""
+    return np.where(np.arange(n) < n // 10, 0.0035, 0.5)
+
+
+def zeros(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return scores of which 80 % are 0."""
+    return np.where(rng.random(n) < 0.8, 0.0, rng.random(n))
+
+
+DESIGNS = {**SCORES, "fence": fence, "zeros": zeros, "weighted": SCORES["uniform"]}
+DESIGN_WORDS = {
+    **WORDS,
+    "fence": "0.5, and a tenth of the rows 0.0035",
+    "zeros": "0 for 80 % of the rows, else uniform",
+    "weighted": "uniform, with lognormal weights, exp(N(0, 1))",
+}
+
+
+def plan(*, quick: bool) -> list[Cell]:
+    """Return all cells, the long ones first."""
+    repeats = REPEATS // (100 if quick else 1)
+    return [Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS]
+
+
+def measure(cell: Cell) -> Counts:
+    """Count for each metric how often limits are issued, and how often each fails."""
+    rng, total, truth = cell.rng(), Counter(), TRUTHS[cell.truth]
+    for _ in range(cell.repeats):
+        p = DESIGNS[cell.design](rng, cell.n)
+        w = np.exp(rng.normal(size=p.size)) if cell.design == "weighted" else np.ones(p.size)
+        rows = Binary(truth.outcomes(rng, p).astype(np.uint8), p, w)
+        seen = Ordered.of(rows)
+        true = replace(seen, events=seen.count * truth.probability(seen.score))
+        for name, (verb, options) in METRICS.items():
+            total.update(judge(name, verb, options, seen, true))
+    return dict(total)
+
+
+def judge(name: str, verb: str, options: dict[str, Any], seen: Ordered, true: Ordered) -> Counts:
+    """Compare the limits with the true error."""
+    entry = find(verb)
+    try:
+        limits: Limits = entry.limits(seen, entry.parse(options))
+    except NotApplicableError:
+        return {}
+    if options.get("debias"):
+        error = entry.finish(true, entry.parse({**options, "debias": False}))
+    else:
+        error = entry.limits(true, entry.parse(options)).estimate
+    return {
+        f"{name}: issued": 1,
+        f"{name}: above": int(error > limits.high(RATE) + ROUNDING),
+        f"{name}: below": int(error < limits.low(RATE) - ROUNDING),
+        f"{name}: length": limits.high(RATE),
+    }
+
+
+def wrong(counts: Counts, name: str, side: str, repeats: int) -> float:
+    """Return the share of limits that fail: of those issued, or of all data sets where most limits are refused."""
+    issued = counts.get(f"{name}: issued", 0)
+    return counts.get(f"{name}: {side}", 0) / (issued if issued >= ISSUED * repeats else repeats)
+
+
+def show_wrong(report: Report, found: dict[Cell, Counts], side: str, title: str) -> None:
+    report.section(f"{title}: share that fails, the largest over n and truths; at most {1 - LEAST:.2f} is asked")
+    lines = []
+    for design in DESIGNS:
+        cells = {cell: counts for cell, counts in found.items() if cell.design == design}
+        worst = [max(wrong(counts, name, side, c.repeats) for c, counts in cells.items()) for name in METRICS]
+        report.failures += sum(rate > 1 - LEAST for rate in worst)
+        lines.append([design, *(f"{rate:.3f}{' FAIL' if rate > 1 - LEAST else ''}" for rate in worst)])
+    report.table(["scores", *METRICS], lines)
+
+
+def show_lengths(report: Report, found: dict[Cell, Counts]) -> None:
+    report.section("Share of data sets for which limits are issued, and mean upper limit; uniform scores, calibrated")
+    lines = []
+    for cell, counts in found.items():
+        if (cell.design, cell.truth) == ("uniform", "calibrated"):
+            issued = {name: counts.get(f"{name}: issued", 0) for name in METRICS}
+            lengths = [
+                f"{k / cell.repeats:.2f}, {counts[f'{name}: length'] / k:.3f}" if k else "refused"
+                for name, k in issued.items()
+            ]
+            lines.append([str(cell.n), *lengths])
+    report.table(["n", *METRICS], lines)
+
+
+def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
+    """Measure all cells and return the report."""
+    found = run(measure, cells, state, processes=processes)
+    report = Report("Limits of calibration errors", packages=["numpy", "scipy"])
+    report.say()
+    for design, words in DESIGN_WORDS.items():
+        report.say(f"{design + ':':<11}{words}")
+    report.say("Truth: expit(slope logit p + shift), slope 1, 0.9, 0.6, shift 0, 0.3; or p + 0.3 p(1 - p) cos(4πp).")
+    report.say(f"One-sided limits at the level 0.95; n = {', '.join(map(str, ROWS))}; {cells[0].repeats} sets a cell.")
+    report.say("Where limits are refused for more than half of the sets, the share is that of issued and wrong.")
+    report.say("equivalence_test with a tolerance just below the true error passes exactly when the upper limit fails.")
+    show_wrong(report, found, "above", "Upper limits")
+    show_wrong(report, found, "below", "Lower limits")
+    show_lengths(report, found)
+    report.say()
+    report.say(f"{report.failures} limits do not cover")
+    return report
+
+
+if __name__ == "__main__":
+    raise SystemExit(command("limits", "Coverage of the limits of calibration errors.", plan, simulate))

@@ -1,0 +1,93 @@
+"""Limits of suprema: error rates, quantiles of noise, and the p-value of a tolerance."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibrant.core.limits import Limits, Noise, half_normal_sum_quantile
+from calibrant.errors import NotApplicableError
+
+
+def normal_limits(estimate, scale):
+    return Noise(scale**2, 100.0).limits(estimate, lambda rate: stats.norm.isf(rate) * scale, "by hand")
+
+
+class TestSides:
+    def test_two_sides_share_the_error_rate(self):
+        low, high = normal_limits(0.5, 0.1).at(0.95, "both")
+        assert (low, high) == pytest.approx((0.5 - 1.959963984540054 * 0.1, 0.5 + 1.959963984540054 * 0.1))
+
+    def test_one_side_has_all_of_it(self):
+        assert normal_limits(0.5, 0.1).at(0.95, "upper") == pytest.approx((0.0, 0.5 + 1.6448536269514722 * 0.1))
+        assert normal_limits(0.5, 0.1).at(0.95, "lower") == pytest.approx((0.5 - 1.6448536269514722 * 0.1, 1.0))
+
+    def test_limits_stay_in_the_range_of_an_error(self):
+        assert normal_limits(0.01, 0.1).at(0.95, "both")[0] == 0.0
+        assert normal_limits(0.99, 0.1).at(0.95, "both")[1] == 1.0
+
+    def test_rounding_of_cells_widens_the_upper_limit_only(self):
+        found = Noise(0.01, 100.0).limits(0.3, lambda rate: 0.1, "by hand", rounding=0.05)
+        assert found.high(0.5) == pytest.approx(0.35)
+        assert found.low(0.5) == pytest.approx(0.2)
+        assert found.estimate == 0.3
+
+
+class TestRate:
+    @pytest.mark.parametrize("tolerance", [0.051, 0.1, 0.2, 0.5])
+    def test_is_the_tail_of_the_normal_distribution(self, tolerance):
+        found = normal_limits(0.05, 0.02).rate_at(tolerance)
+        assert found == pytest.approx(stats.norm.sf((tolerance - 0.05) / 0.02), rel=1e-9)
+
+    def test_below_the_estimate_it_exceeds_one_half(self):
+        assert normal_limits(0.05, 0.02).rate_at(0.04) == pytest.approx(stats.norm.cdf(0.5), rel=1e-9)
+
+    def test_ends(self):
+        assert normal_limits(0.05, 1e-4).rate_at(0.9) == 0.0  # beyond the smallest float64
+        assert normal_limits(0.9, 1e-4).rate_at(0.05) == 1.0
+
+    @given(st.floats(0.01, 0.4), st.floats(0.005, 0.1), st.floats(0.02, 0.9))
+    def test_rejects_exactly_when_the_limit_is_below_the_tolerance(self, estimate, scale, tolerance):
+        found = normal_limits(estimate, scale)
+        p = found.rate_at(tolerance)
+        for level in (0.5, 0.9, 0.95, 0.999):
+            if abs(p - (1 - level)) > 1e-6:
+                assert (found.at(level, "upper")[1] <= tolerance) == (p <= 1 - level)
+
+
+class TestNoise:
+    def test_takes_the_larger_variance(self):
+        assert Noise.of(4.0, 9.0, total=10.0, heaviest=2.0) == Noise(0.09, 1.0)
+        assert Noise.of(9.0, 4.0, total=10.0, heaviest=1.0) == Noise(0.09, 9.0)
+
+    def test_too_little_information_is_refused_with_the_number(self, refusal):
+        message = refusal(Noise(0.01, 24.9).check, "ece", error=NotApplicableError)
+        assert "limits of ece need rows that carry 25 units of information" in message
+        assert "got 24.9" in message
+        Noise(0.01, 25.0).check("ece")
+
+
+class TestHalfNormals:
+    @pytest.mark.parametrize("rate", [0.05, 0.025, 0.005])
+    def test_one_is_nearly_exact(self, rate):
+        assert half_normal_sum_quantile(np.array([2.0]), rate) == pytest.approx(2 * stats.norm.isf(rate / 2), rel=0.06)
+
+    def test_many_against_simulation(self):
+        sigma = np.array([0.5, 1.0, 1.5, 2.0, 0.1])
+        drawn = np.abs(np.random.default_rng(0).normal(size=(200_000, 5)) * sigma).sum(axis=1)
+        for rate in (0.1, 0.05, 0.01):
+            assert half_normal_sum_quantile(sigma, rate) == pytest.approx(np.quantile(drawn, 1 - rate), rel=0.01)
+
+    def test_no_noise(self):
+        assert half_normal_sum_quantile(np.zeros(3), 0.05) == 0.0
+
+
+def test_any_pair_of_functions_is_limits():
+    found = Limits(0.2, lambda rate: 0.1, lambda rate: 0.3, "by hand")
+    assert found.at(0.9, "both") == (0.1, 0.3)
+    assert found.rate_at(0.3) == 0.0
+    assert found.rate_at(0.29) == 1.0
+    assert math.isfinite(found.estimate)
