@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,12 @@ from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import kind_of
 from calibrant.core.mean_interval import exact_limits, has_equal_weights
+from calibrant.core.moments import Moments
 from calibrant.core.pvalues import binomial_tails, normal_quantile, normal_sf
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows
@@ -149,7 +151,7 @@ def _of_coverage(y: Any, prediction: Any, tau: float, given: dict[str, Any], opt
     entry = find("coverage")
     rows = entry.read(y, prediction, **given)
     completed = entry.parse(options)
-    summary = entry.summarise(rows, completed)
+    summary = cast(Moments, entry.summarise(rows, completed))
     if not has_equal_weights(summary):
         raise NotApplicableError("the test of coverage counts rows and needs equal weights; leave weights out")
     assert isinstance(rows, RegionRows)
@@ -158,21 +160,26 @@ def _of_coverage(y: Any, prediction: Any, tau: float, given: dict[str, Any], opt
     below = np.where(level - tau > 0, binomial_tails(k, n, np.maximum(level - tau, 0.0))[1], 0.0)
     above = np.where(level + tau < 1, binomial_tails(k, n, np.minimum(level + tau, 1.0))[0], 0.0)
     low, high = exact_limits(k, np.full(k.shape, float(n)), 1 - 2 * SHOWN_RATE)
-    pvalue, error = np.maximum(below, above), np.abs(summary.mean - level)
-    if rows.prediction.single:
-        pvalue, error, low, high = (float(values[0]) for values in (pvalue, error, low, high))
+    found = (np.abs(summary.mean - level), np.maximum(below, above), low, high)
+    error, pvalue, low, high = first_of_each(found) if rows.prediction.single else found
     words = f"coverage within {tau:.4g} of the level; exact binomial tails"
     return TestResult(error, pvalue, error, words, n, {"tolerance": tau, "low": low, "high": high})
+
+
+def first_of_each(arrays: tuple[FloatArray, ...]) -> tuple[Any, ...]:
+    """Return the only number of each array."""
+    return tuple(float(values[0]) for values in arrays)
 
 
 def _of_ranks(y: Any, prediction: Any, tau: float, rng: Any, weights: Any) -> TestResult:
     """Test the largest |F(t) - t|: a supremum whose noise at its place has a variance of at most 1/(4n)."""
     entry = find("uniformity_test")
-    if isinstance(y, Ranks):
-        ranks = y
-    else:
-        completed = entry.parse({"rng": rng})
-        ranks = entry.summarise(entry.read(y, prediction, weights=weights), completed)
+    summarised = (
+        y
+        if isinstance(y, Ranks)
+        else entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng}))
+    )
+    ranks = cast(Ranks, summarised)
     if not ranks.has_equal_weights:
         raise NotApplicableError("the test of ranks counts rows and needs equal weights; leave weights out")
     n, m = ranks.n, ranks.M + 1
@@ -180,8 +187,7 @@ def _of_ranks(y: Any, prediction: Any, tau: float, rng: Any, weights: Any) -> Te
     error = np.abs(reached - np.arange(1, m)[:, None] / m).max(axis=0)
     scale = 1 / (2 * np.sqrt(n))
     pvalue = np.array([normal_sf((tau - e) / scale) for e in error])
-    high = np.minimum(1.0, error - normal_quantile(SHOWN_RATE) * scale)
-    if ranks.single:
-        error, pvalue, high = (float(values[0]) for values in (error, pvalue, high))
+    found = (error, pvalue, np.minimum(1.0, error - normal_quantile(SHOWN_RATE) * scale))
+    error, pvalue, high = first_of_each(found) if ranks.single else found
     words = f"largest difference of the distribution of ranks from the uniform one, against {tau:.4g}; estimate + z s"
     return TestResult(error, pvalue, error, words, n, {"tolerance": tau, "high": high, "names": ranks.names})
