@@ -1,11 +1,13 @@
 """What measurements return besides a plain number."""
 
 from calibrant.core.results import (
+    Comparison,
     ConfidenceInterval,
     CrpsDecomposition,
     Curve,
     Decomposition,
     Direction,
+    Pair,
     QuantileDecomposition,
     TestResult,
 )
@@ -15,6 +17,7 @@ from calibrant.report.audit import Audit
 
 __all__ = [
     "Audit",
+    "Comparison",
     "ConfidenceInterval",
     "CrpsDecomposition",
     "Curve",
@@ -22,6 +25,7 @@ __all__ = [
     "Direction",
     "Explanation",
     "Measured",
+    "Pair",
     "QuantileDecomposition",
     "TestResult",
 ]

@@ -331,3 +331,76 @@ class Direction:
     bias: float
     over_bin: tuple[float, float] | None
     under_bin: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models compared on the same rows.
+
+    Attributes
+    ----------
+    first, second
+        Their names.
+    difference, low, high
+        The value of the first less that of the second, and its confidence limits.
+    pvalue
+        The p-value of the hypothesis that both are equal, adjusted for the number of pairs.
+    skill, skill_low, skill_high
+        1 - first/second with limits; None where it has no meaning, or no valid limits.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    skill: float | None = None
+    skill_low: float | None = None
+    skill_high: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two or more models compared on the same rows by one metric.
+
+    Attributes
+    ----------
+    metric
+        The metric; of `ece` the debiased squared l2 error.
+    names, values
+        The models, and the metric of each.
+    pairs
+        One `Pair` for each two of them.
+    level
+        Confidence level of the limits of all pairs together.
+    method
+        How limits and p-values were found.
+    n
+        Number of rows.
+    """
+
+    metric: str
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    pairs: tuple[Pair, ...]
+    level: float
+    method: str
+    n: int
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the limits support, one sentence for each pair; a difference is claimed only if they exclude 0."""
+        return tuple(_comparison_in_words(self, pair) for pair in self.pairs)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+def _comparison_in_words(found: Comparison, pair: Pair) -> str:
+    metric = "squared calibration error" if found.metric == "ece" else found.metric
+    size = f"{100 * found.level:g} % limits of the difference: {pair.low:.3g} to {pair.high:.3g}"
+    if pair.low <= 0 <= pair.high:
+        return f"{found.n:,} rows cannot tell whether {pair.first} or {pair.second} has the lower {metric} ({size})."
+    less, more = (pair.first, pair.second) if pair.high < 0 else (pair.second, pair.first)
+    return f"The {metric} of {less} is lower than that of {more} by {abs(pair.difference):.3g} ({size})."

@@ -1,0 +1,224 @@
+"""`compare`: published values, the jackknife by hand, series, many models, refusals."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibrant as cb
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.results import Comparison, Pair
+
+
+@pytest.fixture
+def models(D1):
+    y, p = D1
+    return y, {"sharp": p, "timid": 0.5 * p + 0.25}
+
+
+class TestReferences:
+    """Values of the specification, computed independently there."""
+
+    def test_brier_score(self, models, D2):
+        pair = cb.compare(*models).pairs[0]
+        found = (pair.difference, pair.low, pair.high, pair.pvalue)
+        expected = (-3.064484567299175e-05, -0.009465151616931707, 0.009403861925585724, 0.9949106712501401)
+        assert found == pytest.approx(expected, rel=1e-8)
+        y, p = cb.top_label(*D2)
+        pair = cb.compare(y, [p, 0.5 * p + 0.25]).pairs[0]
+        found = (pair.difference, pair.low, pair.high, pair.pvalue)
+        expected = (0.017453672173379047, 0.008001844330060294, 0.0269055000166978, 0.0003116652057481185)
+        assert found == pytest.approx(expected, rel=1e-8)
+
+    def test_squared_errors(self, models, D2):
+        found = cb.compare(*models, metric="ece")
+        assert found.values == pytest.approx((0.001835636232864126, 0.0017614325358527745), rel=1e-7)
+        assert found.pairs[0].difference == pytest.approx(7.420369701135153e-05, rel=1e-7)
+        y, p = cb.top_label(*D2)
+        found = cb.compare(y, [p, 0.5 * p + 0.25], metric=cb.ece)
+        assert found.values == pytest.approx((0.0281254663321963, 0.011111166672939266), rel=1e-7)
+
+
+class TestJackknife:
+    def test_is_that_of_deleting_each_row(self):
+        rng = np.random.default_rng(0)
+        p = np.repeat([0.2, 0.4, 0.6, 0.8], 40)
+        q = np.repeat([0.3, 0.7], 80)
+        y = rng.random(160) < p
+        found = cb.compare(y, [p, q], metric="ece", strategy="width", bins=10).pairs[0]
+
+        def theta(y, p):
+            return cb.ece(y, p, strategy="width", bins=10, norm="l2-squared", debias=True)
+
+        rest = [(np.delete(y, i), np.delete(p, i), np.delete(q, i)) for i in range(160)]
+        left = np.array([theta(y, p) - theta(y, q) for y, p, q in rest])
+        error = np.sqrt(159 / 160 * ((left - left.mean()) ** 2).sum())
+        assert found.difference == pytest.approx(theta(y, p) - theta(y, q), rel=1e-9)
+        assert found.high - found.difference == pytest.approx(stats.t.ppf(0.975, 159) * error, rel=1e-9)
+
+
+class TestMeans:
+    def test_is_the_paired_t_test(self, models):
+        y, p = models
+        a, b = (cb.per_row("log_score", y, p[name]) for name in p)
+        expected = stats.ttest_rel(a, b)
+        pair = cb.compare(y, p, metric="log_score").pairs[0]
+        assert pair.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+        assert (pair.low, pair.high) == pytest.approx(tuple(expected.confidence_interval(0.95)), rel=1e-9)
+
+    def test_skill(self, models):
+        y, p = models
+        pair = cb.compare(y, p).pairs[0]
+        assert pair.skill == pytest.approx(1 - cb.brier_score(y, p["sharp"]) / cb.brier_score(y, p["timid"]))
+        assert pair.skill_low < pair.skill < pair.skill_high
+
+    def test_weights_of_equal_size_change_nothing(self, models):
+        one, other = cb.compare(*models).pairs[0], cb.compare(*models, weights=np.full(500, 7.0)).pairs[0]
+        assert (one.low, one.high, one.pvalue) == pytest.approx((other.low, other.high, other.pvalue), rel=1e-9)
+
+    def test_row_order_does_not_matter(self, models):
+        y, p = models
+        order = np.random.default_rng(0).permutation(500)
+        one = cb.compare(y, p).pairs[0]
+        other = cb.compare(y[order], {name: column[order] for name, column in p.items()}).pairs[0]
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+
+    def test_every_kind_of_prediction(self):
+        rng = np.random.default_rng(0)
+        mean = rng.normal(size=400)
+        y = rng.normal(mean)
+        right, wrong = cb.Normal(mean, np.ones(400)), cb.Normal(mean + 0.5, np.ones(400))
+        assert cb.compare(y, {"right": right, "wrong": wrong}, metric="crps").pairs[0].high < 0
+        intervals = {f"{k}": cb.Intervals(mean - k, mean + k, 0.9) for k in (1.0, 1.645)}
+        pair = cb.compare(y, intervals, metric="coverage").pairs[0]
+        assert pair.difference == pytest.approx(-np.mean((np.abs(y - mean) > 1) & (np.abs(y - mean) <= 1.645)))
+        assert pair.high < 0
+
+    def test_equal_predictions(self, models):
+        y, p = models
+        pair = cb.compare(y, [p["sharp"], p["sharp"]]).pairs[0]
+        assert (pair.difference, pair.low, pair.high, pair.pvalue) == (0.0, 0.0, 0.0, 1.0)
+
+
+class TestSeries:
+    def test_independent_differences_have_nearly_the_plain_limits(self, models):
+        plain, series = cb.compare(*models).pairs[0], cb.compare(*models, time=np.arange(500)).pairs[0]
+        assert series.difference == plain.difference
+        assert series.high - series.low == pytest.approx(plain.high - plain.low, rel=0.35)
+
+    def test_the_order_of_time_counts_not_that_of_rows(self, models):
+        y, p = models
+        order = np.random.default_rng(0).permutation(500)
+        one = cb.compare(y, p, time=np.arange(500)).pairs[0]
+        other = cb.compare(y[order], {name: column[order] for name, column in p.items()}, time=order).pairs[0]
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+
+    def test_level_with_dependent_differences(self):
+        """AR(1) differences with correlation 0.5: the plain t test rejects about 0.25 of the time."""
+        rng, plain, series = np.random.default_rng(1), 0, 0
+        half = np.full(200, 0.5)
+        for _ in range(300):
+            noise = rng.normal(size=300)
+            d = np.zeros(300)
+            for t in range(1, 300):
+                d[t] = 0.5 * d[t - 1] + noise[t]
+            shift = 0.04 * d[100:]
+            call = np.zeros(200), {"a": 0.5 + shift, "b": half}
+            mean = np.mean((0.5 + shift) ** 2 - 0.25)
+            expected = 0.04**2 / (1 - 0.25)  # of the difference of squares
+            pair = cb.compare(*call).pairs[0]
+            plain += not pair.low <= expected <= pair.high
+            pair = cb.compare(*call, time=np.arange(200)).pairs[0]
+            series += not pair.low <= expected <= pair.high
+            assert pair.difference == pytest.approx(mean)
+        assert plain > 45
+        assert series < 27  # Binomial(300, 0.05) exceeds 26 with probability 0.003
+
+
+class TestManyModels:
+    def test_pairs_are_adjusted(self, models):
+        y, p = models
+        found = cb.compare(y, {**p, "constant": np.full(500, 0.5)})
+        assert [(pair.first, pair.second) for pair in found.pairs] == [
+            ("sharp", "timid"),
+            ("sharp", "constant"),
+            ("timid", "constant"),
+        ]
+        every = {**p, "constant": np.full(500, 0.5)}
+        raw = [cb.compare(y, [every[pair.first], every[pair.second]]).pairs[0].pvalue for pair in found.pairs]
+        assert [pair.pvalue for pair in found.pairs] == pytest.approx(_holm(raw), rel=1e-9)
+        assert found.values == pytest.approx([cb.brier_score(y, v) for v in (*p.values(), np.full(500, 0.5))])
+
+    def test_limits_are_wider_than_those_of_one_pair(self, models):
+        y, p = models
+        many = cb.compare(y, {**p, "constant": np.full(500, 0.5)}).pairs[0]
+        one = cb.compare(y, p).pairs[0]
+        assert many.high - many.low > one.high - one.low
+
+
+def _holm(raw):
+    order = np.argsort(raw)
+    steps = np.maximum.accumulate(np.array(raw)[order] * np.arange(len(raw), 0, -1)).clip(max=1)
+    adjusted = np.empty(len(raw))
+    adjusted[order] = steps
+    return adjusted.tolist()
+
+
+class TestWords:
+    def result(self, low, high, metric="brier_score"):
+        pair = Pair("a", "b", (low + high) / 2, low, high, 0.01)
+        return Comparison(metric, ("a", "b"), (0.1, 0.2), (pair,), 0.95, "by hand", 1000)
+
+    def test_a_difference_is_claimed_only_if_limits_exclude_0(self):
+        assert str(self.result(-0.03, -0.01)) == (
+            "The brier_score of a is lower than that of b by 0.02 (95 % limits of the difference: -0.03 to -0.01)."
+        )
+        assert "of b is lower than that of a" in str(self.result(0.01, 0.03))
+        assert str(self.result(-0.01, 0.03, "ece")) == (
+            "1,000 rows cannot tell whether a or b has the lower squared calibration error "
+            "(95 % limits of the difference: -0.01 to 0.03)."
+        )
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("predictions", [[[0.5, 0.5]], {}, {"a": [0.5, 0.5]}, 3, "ab", None, np.ones((2, 3))])
+    def test_two_predictions_are_needed(self, refusal, predictions):
+        message = refusal(cb.compare, [0, 1], predictions)
+        assert "two predictions or more" in message or "must be a mapping" in message
+
+    def test_rows_that_carry_the_mean_are_named(self, refusal):
+        y = np.zeros(300, int)
+        a, b = np.full(300, 0.1), np.full(300, 0.1)
+        a[17] = 0.99
+        message = refusal(cb.compare, y, [a, b], error=NotApplicableError)
+        assert "row 17 alone differs by 0.97" in message
+
+    def test_infinite_scores(self, refusal):
+        p = np.full(100, 0.5)
+        q = p.copy()
+        q[3] = 0.0
+        message = refusal(cb.compare, np.ones(100, int), [p, q], metric="log_score", error=NotApplicableError)
+        assert "row 3 is infinite" in message
+
+    @pytest.mark.parametrize(
+        ("options", "error", "words"),
+        [
+            ({"metric": "mce"}, NotApplicableError, "not a mean of row scores"),
+            ({"metric": "ece", "norm": "l1"}, NotApplicableError, "debiased squared l2 error"),
+            ({"metric": "ece", "weights": np.arange(1, 501)}, NotApplicableError, "equal weights only"),
+            ({"metric": "ece", "time": np.arange(500)}, NotApplicableError, "independent rows only"),
+            ({"metric": "ece", "bins": 200}, NotApplicableError, "rows in each bin"),
+            ({"time": np.arange(5)}, InputError, "one number for each of the 500 rows"),
+            ({"time": np.arange(500), "weights": np.arange(1, 501)}, NotApplicableError, "equal weights"),
+            ({"level": 95}, InputError, "strictly between 0 and 1"),
+            ({"colour": "red"}, InputError, "has no option colour"),
+        ],
+    )
+    def test_options(self, models, refusal, options, error, words):
+        assert words in refusal(cb.compare, *models, error=error, **options)
+
+    def test_several_levels(self, refusal):
+        both = cb.Intervals(np.zeros((60, 2)), np.ones((60, 2)), [0.5, 0.9])
+        assert "compare one" in refusal(cb.compare, np.zeros(60), [both, both], metric="interval_score")
+
+    def test_predictions_of_other_lengths(self, refusal):
+        assert "rows" in refusal(cb.compare, [0, 1, 1], [[0.5, 0.5, 0.5], [0.5, 0.5]])
