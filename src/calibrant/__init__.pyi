@@ -39,6 +39,7 @@ from calibrant.kernel_errors.ucme import ucme as ucme
 from calibrant.probabilities.binned_errors import direction as direction
 from calibrant.probabilities.binned_errors import ece as ece
 from calibrant.probabilities.binned_errors import mce as mce
+from calibrant.probabilities.calibration_test import calibration_test as calibration_test
 from calibrant.probabilities.consistency_test import consistency_test as consistency_test
 from calibrant.probabilities.cumulative import cumulative_differences as cumulative_differences
 from calibrant.probabilities.cumulative import cutoff_error as cutoff_error

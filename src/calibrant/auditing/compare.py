@@ -109,13 +109,14 @@ def compare(
     """
     level, named = check_level(level), _named(predictions)
     entry, given = find(metric), {"weights": weights, "classes": classes, "pos_label": pos_label}
-    completed = entry.parse({**SQUARED, **options} if entry.name == "ece" else options)
+    if entry.name == "ece":
+        _check_of_ece(options, time)
+        options = {**SQUARED, **options}
+    completed = entry.parse(options)
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
     n = next(iter(rows.values())).n
     if entry.name == "ece":
         terms = {name: _squared_error(part, completed) for name, part in rows.items()}
-        if time is not None:
-            raise NotApplicableError("differences of ece are compared for independent rows only; leave time out")
     else:
         terms = {name: _row_scores(entry, part, completed) for name, part in rows.items()}
     w = np.asarray(next(iter(rows.values())).w)
@@ -133,6 +134,17 @@ def compare(
         method=_method(entry.name, len(pairs), order is not None),
         n=n,
     )
+
+
+def _check_of_ece(options: Mapping[str, Any], time: Any) -> None:
+    fixed = {"norm", "debias", "notion"} & options.keys()
+    if fixed or isinstance(options.get("bins"), str):
+        raise NotApplicableError(
+            "ece is compared by the debiased squared l2 error of a fixed number of bins; leave "
+            f"{', '.join(sorted(fixed)) or 'the rule for bins'} out"
+        )
+    if time is not None:
+        raise NotApplicableError("differences of ece are compared for independent rows only; leave time out")
 
 
 def _named(predictions: Any) -> dict[str, Prediction]:
@@ -189,16 +201,6 @@ def _squared_error(rows: Any, options: Any) -> FloatArray:
     """
     if not isinstance(rows, Binary):
         raise InputError("compare(metric='ece') judges one probability per row; reduce class probabilities first")
-    if (
-        options.norm != "l2-squared"
-        or not options.debias
-        or options.notion is not None
-        or isinstance(options.bins, str)
-    ):
-        raise NotApplicableError(
-            "differences of ece are compared by the debiased squared l2 error of a fixed number of bins; leave norm, "
-            "debias and notion out"
-        )
     if not is_unit(rows.w) and rows.w.min() != rows.w.max():
         raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
     information = float((rows.p * (1 - rows.p)).sum(dtype=np.float64))

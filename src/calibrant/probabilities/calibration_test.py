@@ -1,0 +1,170 @@
+"""`calibration_test`: four tests on shared redraws, judged together by their smallest p-value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.bins import GRID_ORDER
+from calibrant.core.catalogue import Entry, enter, ordered, public
+from calibrant.core.grid import Grid
+from calibrant.core.null import MAX_ENTRIES_REDRAWN, redraw_events, resampled_pvalue
+from calibrant.core.ordered import Ordered
+from calibrant.core.pool import Pool, tie_ends
+from calibrant.core.results import TestResult
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import check_count, generator
+
+TESTS = ("kuiper", "spiegelhalter", "cox", "smooth")
+ORDER = 4  # of the smooth test
+LARGEST_LOGIT = 35.0  # beyond it float64 does not tell p from 1
+RANK_TOLERANCE = 1e-10  # relative size of the directions in which a quadratic form has no variance
+
+
+@public
+def calibration_test(
+    y: Outcomes,
+    prediction: ArrayLike | None = None,
+    *,
+    resamples: int = 999,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> TestResult:
+    r"""Test calibration by four tests together: the one to use when nothing is known about the error.
+
+    With r = y - p and v = p(1 - p), the statistics are
+
+    ===============  ==================================================================================================
+    kuiper           the range of the cumulative differences: an error over some stretch of scores
+    spiegelhalter    :math:`|\sum w r (1 - 2p)|`: predictions that are too extreme or too timid
+    cox              the score statistic of logistic recalibration, a + b logit p: a wrong level or slope
+    smooth           Neyman's smooth statistic of order 4 in the rank of the score: waves
+    ===============  ==================================================================================================
+
+    The last two are :math:`U^\top V^{-1} U` with :math:`U = \sum w r x` and :math:`V = \sum w^2 v x x^\top` for
+    x = (1, logit p), and for the Legendre polynomials of degree 1 to 4 of the rank. Outcomes are redrawn from the
+    scores, the same redraws for all four, and each gets its p-value in each redraw. The result is the p-value of the
+    smallest of the four, against the smallest ones of the redraws: exact at any number of rows, with ties and weights.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`; one probability per row.
+    resamples, rng
+        Number of redraws, and the random generator or its seed.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is the smallest p-value of the four and `pvalue` its p-value; `estimate` is the range of the
+        cumulative differences (`cutoff_error`). `details` has the p-value of each test, not adjusted.
+
+    Notes
+    -----
+    The smallest of four p-values is not a p-value; multiplied by four it is, but the four tests see much of the same,
+    and shared redraws allow for that. More than 1,000 different scores are pooled into about as many bins first. No
+    p-value is below 1/(resamples + 1).
+
+    Examples
+    --------
+    Every prediction of 0.2 happens half of the time:
+
+    >>> result = calibration_test([0, 1] * 100, [0.2] * 200)
+    >>> result.pvalue, round(result.estimate, 6)
+    (0.001, 0.3)
+    """
+    options = CalibrationTestOptions(resamples, rng)
+    return CALIBRATION_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class CalibrationTestOptions:
+    """The options of `calibration_test`."""
+
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
+        generator(self.rng)  # refuses what is neither a generator nor a seed
+
+
+def _finish(summary: Ordered | Grid, options: CalibrationTestOptions) -> TestResult:
+    rows = summary.ordered() if isinstance(summary, Grid) else summary
+    rows = rows.at_most(MAX_ENTRIES_REDRAWN, width_bins=GRID_ORDER)
+    tests, B = _Statistics(rows.pool), options.resamples
+    parts = [tests.of(np.asarray(rows.events, np.float64)[None])]
+    parts += [tests.of(events) for events in redraw_events(rows.pool, B, generator(options.rng))]
+    ranks = _ranks(np.concatenate(parts, axis=1))
+    smallest = ranks.min(axis=0)
+    extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
+    each = {name: float(rank) / (B + 1) for name, rank in zip(TESTS, ranks[:, 0], strict=True)}
+    return TestResult(
+        statistic=float(smallest[0]) / (B + 1),
+        pvalue=float(resampled_pvalue(extreme, B)),
+        estimate=float(parts[0][0, 0]) / summary.total_weight,
+        method=f"smallest p-value of {', '.join(TESTS)} on {B} shared redraws of the outcomes",
+        n=summary.n,
+        details=each,
+    )
+
+
+class _Statistics:
+    """The four statistics of sorted entries, as functions of the number of events of each."""
+
+    def __init__(self, pool: Pool) -> None:
+        p, w, count, _ = pool
+        self.expected, self.weight, self.ends = count * p, w, tie_ends(p)
+        v = w * w * count * p * (1 - p)
+        with np.errstate(divide="ignore"):
+            logit = np.clip(np.log(p) - np.log1p(-p), -LARGEST_LOGIT, LARGEST_LOGIT)
+        mass = np.cumsum(w * count)
+        u = 2 * (mass - 0.5 * w * count) / mass[-1] - 1  # mid-rank, scaled to [-1, 1]
+        self.spread = w * (1 - 2 * p)
+        self.cox = _whitened(np.stack([np.ones_like(p), logit], axis=1), w, v)
+        self.smooth = _whitened(np.polynomial.legendre.legvander(u, ORDER)[:, 1:], w, v)
+
+    def of(self, events: NDArray[np.generic]) -> FloatArray:
+        """Return the statistics (4, replicates) of event counts (replicates, entries)."""
+        r = events - self.expected
+        walk = np.cumsum(self.weight * r, axis=1)[:, self.ends]
+        extent = walk.max(axis=1, initial=0.0) - walk.min(axis=1, initial=0.0)
+        quadratic = [((r @ features) ** 2).sum(axis=1) for features in (self.cox, self.smooth)]
+        return np.stack([extent, np.abs(r @ self.spread), *quadratic])
+
+
+def _whitened(x: FloatArray, w: FloatArray, v: FloatArray) -> FloatArray:
+    """Return features whose sums against r have mean 0 and the identity as covariance, if calibrated."""
+    values, vectors = np.linalg.eigh(x.T @ (v[:, None] * x))
+    kept = values > RANK_TOLERANCE * max(float(values[-1]), 0.0)
+    features: FloatArray = w[:, None] * (x @ (vectors[:, kept] / np.sqrt(values[kept])))
+    return features
+
+
+def _ranks(statistics: FloatArray) -> NDArray[np.int64]:
+    """Return for each statistic and replicate how many replicates are at least as large, itself included.
+
+    The first column is the data. Values that differ only by rounding are equal: float32 is compared.
+    """
+    rounded = statistics.astype(np.float32)
+    ranks = np.empty(rounded.shape, np.int64)
+    for row, values in zip(ranks, rounded, strict=True):
+        row[:] = values.size - np.searchsorted(np.sort(values), values, side="left")
+    return ranks
+
+
+CALIBRATION_TEST = enter(
+    Entry(
+        calibration_test,
+        CalibrationTestOptions,
+        ordered,
+        _finish,
+        reads=(Ordered, Grid),
+        kind="test",
+    )
+)

@@ -1,0 +1,107 @@
+"""`calibration_test`: cases by hand, its level, what it sees that single tests miss."""
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.core.ordered import Ordered
+from calibrant.inputs.probabilities import Binary
+from calibrant.probabilities.calibration_test import _Statistics
+from calibrant.summaries import Grid
+
+
+def statistics(y, p, w=None):
+    rows = Ordered.of(Binary(np.asarray(y, np.uint8), np.asarray(p, float), np.ones(len(p)) if w is None else w))
+    return _Statistics(rows.pool).of(rows.events[None])[:, 0]
+
+
+class TestStatistics:
+    def test_by_hand(self):
+        """Scores 1/2 and 4/5, logits 0 and log 4; r = -1/2 and 1/5; v = 1/4 and 4/25."""
+        extent, spread, cox, _ = statistics([0, 1], [0.5, 0.8])
+        assert extent == pytest.approx(0.5)
+        assert spread == pytest.approx(abs(0.2 * (1 - 1.6)))
+        U = np.array([-0.3, 0.2 * np.log(4)])
+        V = np.array([[0.41, 0.16 * np.log(4)], [0.16 * np.log(4), 0.16 * np.log(4) ** 2]])
+        assert cox == pytest.approx(U @ np.linalg.solve(V, U))
+
+    def test_one_score_has_one_direction(self):
+        _, _, cox, smooth = statistics([0, 1, 1, 1], np.full(4, 0.5))
+        assert cox == pytest.approx(1.0)  # (Σr)²/Σv = 1²/1
+        assert smooth == pytest.approx(1.0)  # polynomials of one rank
+
+    def test_certain_scores_have_no_direction(self):
+        assert statistics([0, 1], [0.0, 1.0]) == pytest.approx([0.0, 0.0, 0.0, 0.0])
+
+    def test_the_first_is_the_cutoff_error(self, D1):
+        assert statistics(*D1)[0] / 500 == pytest.approx(cb.cutoff_error(*D1), rel=1e-12)
+        assert cb.calibration_test(*D1).estimate == pytest.approx(cb.cutoff_error(*D1), rel=1e-12)
+
+    def test_quadratic_forms_have_their_mean_if_calibrated(self):
+        rng = np.random.default_rng(0)
+        p = rng.beta(0.5, 2.0, 400)
+        drawn = np.array([statistics(rng.random(400) < p, p) for _ in range(400)])
+        assert drawn[:, 2].mean() == pytest.approx(2, abs=0.4)
+        assert drawn[:, 3].mean() == pytest.approx(4, abs=0.6)
+
+
+class TestLevel:
+    @pytest.mark.parametrize("design", ["uniform", "rare", "fence", "tied"])
+    def test_is_held(self, design):
+        rng, rejected = np.random.default_rng(7), 0
+        for _ in range(200):
+            p = {
+                "uniform": lambda: rng.random(60),
+                "rare": lambda: rng.beta(0.5, 10, 60),
+                "fence": lambda: np.where(np.arange(60) < 6, 0.0035, 0.5),
+                "tied": lambda: rng.integers(0, 4, 60) / 4,
+            }[design]()
+            rejected += cb.calibration_test(rng.random(60) < p, p, resamples=99, rng=rng).pvalue <= 0.05
+        assert rejected <= 20  # Binomial(200, 0.05) exceeds 20 with probability 0.001
+
+
+class TestPower:
+    def test_a_wave_that_kuiper_misses(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(3000)
+        y = rng.random(3000) < np.clip(p + 0.25 * p * (1 - p) * np.cos(4 * np.pi * p), 0, 1)
+        found = cb.calibration_test(y, p)
+        assert found.details["smooth"] < found.details["kuiper"]
+        assert found.pvalue < 0.05
+
+    def test_a_slope(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(500)
+        odds = (p / (1 - p)) ** 0.5
+        found = cb.calibration_test(rng.random(500) < odds / (1 + odds), p)
+        assert found.pvalue <= 0.005
+        assert found.details["cox"] <= 0.002
+
+
+class TestLaws:
+    def test_row_order_does_not_matter(self, D1):
+        y, p = D1
+        order = np.random.default_rng(0).permutation(500)
+        assert cb.calibration_test(y[order], p[order]) == cb.calibration_test(y, p)
+
+    def test_a_common_factor_of_weights_changes_nothing(self, D1):
+        w = np.random.default_rng(0).uniform(0.5, 2, 500)
+        one, other = (cb.calibration_test(*D1, weights=factor * w, resamples=99) for factor in (1.0, 1e6))
+        assert one.pvalue == other.pvalue
+
+    def test_cells_and_many_scores(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(5000)
+        y = (rng.random(5000) < p).astype(np.uint8)
+        rows = cb.calibration_test(y, p)
+        cells = cb.calibration_test(Grid.of(Binary(y, p, np.ones(5000))))
+        assert rows.pvalue > 0.01
+        assert cells.pvalue == pytest.approx(rows.pvalue, abs=0.1)
+
+    def test_an_impossible_outcome(self):
+        assert cb.calibration_test([0, 1, 0], [0.0, 1.0, 1.0]).pvalue == 0.001
+
+    def test_options(self, refusal):
+        assert "resamples" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], resamples=0)
+        assert "rng" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], rng="a")
+        assert "top_label" in refusal(cb.calibration_test, [0, 1], [[0.5, 0.5], [0.5, 0.5]])
