@@ -45,6 +45,7 @@ from calibrant.probabilities.cumulative import cumulative_differences as cumulat
 from calibrant.probabilities.cumulative import cutoff_error as cutoff_error
 from calibrant.probabilities.cumulative import kolmogorov_smirnov_test as kolmogorov_smirnov_test
 from calibrant.probabilities.cumulative import kuiper_test as kuiper_test
+from calibrant.probabilities.power import power as power
 from calibrant.probabilities.reliability_curve import reliability_curve as reliability_curve
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test as spiegelhalter_test
 from calibrant.ranking.curves import ecdf_difference as ecdf_difference

@@ -8,6 +8,7 @@ from calibrant.core.results import (
     Decomposition,
     Direction,
     Pair,
+    Power,
     QuantileDecomposition,
     TestResult,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Explanation",
     "Measured",
     "Pair",
+    "Power",
     "QuantileDecomposition",
     "TestResult",
 ]

@@ -6,13 +6,13 @@ import pytest
 import calibrant as cb
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.calibration_test import _Statistics
+from calibrant.probabilities.calibration_test import FourStatistics
 from calibrant.summaries import Grid
 
 
 def statistics(y, p, w=None):
     rows = Ordered.of(Binary(np.asarray(y, np.uint8), np.asarray(p, float), np.ones(len(p)) if w is None else w))
-    return _Statistics(rows.pool).of(rows.events[None])[:, 0]
+    return FourStatistics(rows.pool).of(rows.events[None])[:, 0]
 
 
 class TestStatistics:
@@ -29,6 +29,13 @@ class TestStatistics:
         _, _, cox, smooth = statistics([0, 1, 1, 1], np.full(4, 0.5))
         assert cox == pytest.approx(1.0)  # (Σr)²/Σv = 1²/1
         assert smooth == pytest.approx(1.0)  # polynomials of one rank
+
+    def test_weights_of_tied_scores_do_not_order_them(self):
+        """Entries of one score have one rank, whatever their weights are: the smooth test sees their sum."""
+        w = np.array([1.0, 1.0, 1.0, 5.0])
+        _, _, cox, smooth = statistics([0, 1, 1, 1], np.full(4, 0.5), w)
+        assert cox == pytest.approx(smooth)
+        assert cox == pytest.approx((0.5 * 1 + 0.5 * 5) ** 2 / (0.25 * 28))
 
     def test_certain_scores_have_no_direction(self):
         assert statistics([0, 1], [0.0, 1.0]) == pytest.approx([0.0, 0.0, 0.0, 0.0])

@@ -334,6 +334,34 @@ class Direction:
 
 
 @dataclass(frozen=True)
+class Power:
+    """What a number of rows can show, found by simulation.
+
+    Attributes
+    ----------
+    power
+        The probability of finding the error, or of passing the test of equivalence.
+    error
+        The constant error that is looked for; None if it is about a tolerance.
+    tolerance
+        The tolerance of the test of equivalence; None if it is about an error.
+    n
+        Number of rows.
+    rows
+        The number of rows of this kind that reach the target; None if no target was missed or asked for.
+    target
+        The power that is aimed at.
+    """
+
+    power: float
+    error: float | None
+    tolerance: float | None
+    n: int
+    rows: int | None
+    target: float
+
+
+@dataclass(frozen=True)
 class Pair:
     """Two models compared on the same rows.
 

@@ -1,0 +1,198 @@
+"""`power`: what these scores can show before any outcome is known, found by simulation of the tests themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant.core.annotations import Rng
+from calibrant.core.limits import ENOUGH_INFORMATION
+from calibrant.core.null import redraw_events, resampled_pvalue
+from calibrant.core.ordered import Ordered
+from calibrant.core.pool import Pool
+from calibrant.core.pvalues import normal_quantile
+from calibrant.core.results import Power
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import as_number, check_count, check_level, generator
+from calibrant.inputs.probabilities import read_binary
+from calibrant.probabilities.calibration_test import FourStatistics
+
+PRECISION = 1.01  # ratio of the ends of a bisection at which it stops
+ENTRIES = 200  # different scores that are simulated
+MOST_ROWS = 10**9
+KEPT_SHARE = 0.9  # of an error that must be left after probabilities are cut off at 0 and 1
+
+
+def power(
+    prediction: ArrayLike,
+    *,
+    error: float | None = None,
+    tolerance: float | None = None,
+    level: float = 0.95,
+    target: float = 0.8,
+    resamples: int = 999,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+) -> Power:
+    r"""Find what rows with these scores can show: a power, the smallest error that is found, or the rows it takes.
+
+    Outcomes are drawn with the probabilities p + e, and with p - e, and `calibration_test` is made at the level
+    1 - `level`; the power is the share of rejections in the direction that is harder to find. With a `tolerance`
+    outcomes are drawn with the probabilities p, and the power is the share of data sets that pass the
+    `equivalence_test` of `cutoff_error`.
+
+    Parameters
+    ----------
+    prediction
+        Probabilities such as those that are to be judged. No outcomes are needed.
+    error
+        A constant error e, such as 0.02.
+    tolerance
+        A tolerance of `equivalence_test`. Without this and `error` the smallest constant error is found that has the
+        target power.
+    level
+        1 less the significance level.
+    target
+        The power that is aimed at.
+    resamples, rng
+        Number of simulated data sets, and the random generator or its seed.
+    weights
+        Importance weights, as in `ece`.
+
+    Returns
+    -------
+    Power
+        `power` with `n` rows, and `rows`, the number that reaches the target, rounded up to two digits; without `error`
+        and `tolerance`, `error` is the smallest error with the target power.
+
+    Notes
+    -----
+    Errors that change their sign along the scores need more rows than a constant one of the same size. Rows must be
+    independent. The standard error of a power of 0.8 from 999 data sets is 0.013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.random.default_rng(0).random(1000)
+    >>> found = power(scores, error=0.05)
+    >>> 0.8 < found.power < 0.95, 700 < found.rows < 1000
+    (True, True)
+    """
+    level, target, B = check_level(level), _share("target", target), check_count("resamples", resamples, least=99)
+    if error is not None and tolerance is not None:
+        raise InputError("give error= or tolerance=, not both: they are the sizes of two different tests")
+    outcomes = np.zeros(np.asarray(prediction).shape[:1], dtype=np.uint8)  # no outcome is looked at
+    rows = Ordered.of(read_binary(outcomes, prediction, verb="power", weights=weights))
+    if tolerance is not None:
+        tau = _share("tolerance", tolerance)
+        share, needed = _reached(lambda part: _passing(part, tau, level, B, rng), rows, target)
+        return Power(share, None, tau, rows.n, needed, target)
+    if error is None:
+        e = _smallest(rows, lambda e: _finding(_of_size(rows, rows.n), e, level, B, rng) >= target, level)
+        return Power(_finding(_of_size(rows, rows.n), e, level, B, rng), e, None, rows.n, None, target)
+    e = _share("error", error)
+    _check_room(rows.pool, e)
+    share, needed = _reached(lambda part: _finding(part, e, level, B, rng), rows, target)
+    return Power(share, e, None, rows.n, needed, target)
+
+
+def _share(name: str, value: Any) -> float:
+    found = as_number(value)
+    if not 0 < found < 1:
+        raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}")
+    return found
+
+
+def _check_room(pool: Pool, e: float) -> None:
+    if not any(_has_room(pool, sign * e) for sign in (1, -1)):
+        raise NotApplicableError(
+            f"these scores leave no room for a constant error of {e:g}: p + e and p - e leave [0, 1] for most rows"
+        )
+
+
+def _has_room(pool: Pool, e: float) -> bool:
+    weight = pool.weight * pool.rows
+    moved = np.clip(pool.score + e, 0, 1) - pool.score
+    return bool(abs((weight * moved).sum()) >= KEPT_SHARE * abs(e) * weight.sum())
+
+
+def _finding(rows: Ordered, e: float, level: float, B: int, rng: Any) -> float:
+    """Return the share of data sets with a constant error in which `calibration_test` rejects."""
+    pool, tests, source = rows.pool, FourStatistics(rows.pool), generator(rng)
+    null = np.concatenate([tests.of(events) for events in redraw_events(pool, B, source)], axis=1)
+    ordered = np.sort(null, axis=1)
+    smallest = np.sort(_smallest_pvalue(null, ordered))
+    found = []
+    for shift in (e, -e):
+        if _has_room(pool, shift):
+            moved = pool._replace(score=np.clip(pool.score + shift, 0, 1))
+            drawn = np.concatenate([tests.of(events) for events in redraw_events(moved, B, source)], axis=1)
+            reached = np.searchsorted(smallest, _smallest_pvalue(drawn, ordered), side="right")
+            found.append(float(np.mean(resampled_pvalue(reached, B) <= 1 - level)))
+    return min(found, default=0.0)
+
+
+def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray) -> FloatArray:
+    """Return the smallest of the four p-values against the sorted null statistics, for each data set."""
+    size = ordered.shape[1]
+    reached = [
+        size - np.searchsorted(null, drawn, side="left") for drawn, null in zip(statistics, ordered, strict=True)
+    ]
+    return np.asarray((1 + np.min(reached, axis=0)) / (size + 1))
+
+
+def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
+    """Return the share of calibrated data sets whose upper limit of the cutoff error is within the tolerance."""
+    pool, total = rows.pool, rows.total_weight
+    v = pool.weight**2 * pool.rows * pool.score * (1 - pool.score)
+    if v.sum() < ENOUGH_INFORMATION * rows.weight_max**2:
+        return 0.0
+    tests = FourStatistics(pool)
+    extent = np.concatenate([tests.of(events)[0] for events in redraw_events(pool, B, generator(rng))]) / total
+    return float(np.mean(extent - normal_quantile(1 - level) * np.sqrt(v.sum()) / total <= tau))
+
+
+def _of_size(rows: Ordered, n: int) -> Ordered:
+    """Return n rows with the distribution of these scores, in at most 200 entries."""
+    size = min(n, ENTRIES)
+    reach = np.cumsum(rows.count) / rows.n
+    entry, number = np.unique(np.searchsorted(reach, (np.arange(size) + 0.5) / size), return_counts=True)
+    ends = np.rint(np.cumsum(number) * (n / size)).astype(np.int64)
+    count = np.diff(ends, prepend=0)
+    return Ordered(rows.score[entry], rows.weight[entry], count, np.zeros_like(count), rows.dtype)
+
+
+def _reached(power_of: Callable[[Ordered], float], rows: Ordered, target: float) -> tuple[float, int | None]:
+    """Return the power of these rows, and the number of rows of this kind that reaches the target, if there is one."""
+    share = power_of(_of_size(rows, rows.n))
+    low = high = float(rows.n)
+    while share < target and power_of(_of_size(rows, int(high))) < target:
+        low, high = high, 2 * high
+        if high > MOST_ROWS:
+            return share, None
+    if share >= target:
+        low = 1.0
+    while high > PRECISION * low and high - low > 1:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if power_of(_of_size(rows, int(middle))) >= target else (middle, high)
+    return share, _two_digits(high)
+
+
+def _two_digits(number: float) -> int:
+    unit = 10 ** max(0, int(np.floor(np.log10(number))) - 1)
+    return int(np.ceil(number / unit) * unit)
+
+
+def _smallest(rows: Ordered, is_found: Callable[[float], bool], level: float) -> float:
+    """Return the smallest error that is found, by bisection of its logarithm around that of a test of the mean."""
+    scale = np.sqrt(rows.walk.variance) / rows.total_weight
+    guess = float(min(0.5, max(1e-9, scale * (normal_quantile((1 + level) / 2) + 1))))
+    low, high = guess / 8, min(1.0, 8 * guess)
+    while high > PRECISION * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if is_found(middle) else (middle, high)
+    return high
