@@ -1,4 +1,4 @@
-"""What is simulated: scores of five shapes, and outcomes drawn from a distorted truth."""
+"""What is simulated: scores of several shapes, some built to break tests, and outcomes from a distorted truth."""
 
 from __future__ import annotations
 
@@ -22,12 +22,23 @@ def _bimodal(rng: np.random.Generator, n: int) -> FloatArray:
     return np.where(rng.random(n) < 0.5, rng.beta(2, 20, n), rng.beta(20, 2, n))
 
 
+def _fence(rng: np.random.Generator, n: int) -> FloatArray:
+    """Return scores of 0.5, where a score says nothing, and a tenth of 0.0035."""
+    return np.where(np.arange(n) < n // 10, 0.0035, 0.5)
+
+
+def _zeros(rng: np.random.Generator, n: int) -> FloatArray:
+    return np.where(rng.random(n) < 0.8, 0.0, rng.random(n))
+
+
 SCORES: dict[str, Draw] = {
     "uniform": lambda rng, n: rng.random(n),
     "rare": lambda rng, n: rng.beta(0.5, 10, n),
     "confident": lambda rng, n: rng.beta(5, 0.2, n),
     "tied": _tied,
     "bimodal": _bimodal,
+    "fence": _fence,
+    "zeros": _zeros,
 }
 
 WORDS = {
@@ -36,6 +47,8 @@ WORDS = {
     "confident": "Beta(5, 0.2)",
     "tied": "uniform, rounded to 0, 0.1, .., 1",
     "bimodal": "half Beta(2, 20), half Beta(20, 2)",
+    "fence": "0.5, and a tenth of the rows 0.0035",
+    "zeros": "0 for 80 % of the rows, else uniform",
 }
 
 

@@ -1,4 +1,4 @@
-"""Do confidence limits of calibration errors cover, and how often does `equivalence_test` pass wrongly?
+"""Do confidence limits of calibration errors and of differences cover?
 
     python -m benchmarks.validity.limits [--quick] [--state FILE] [--processes 2]
 
@@ -18,6 +18,8 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.designs import SCORES, WORDS, Truth
 
+from calibrant import compare
+from calibrant.core.bins import bin_of
 from calibrant.core.catalogue import find
 from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
@@ -59,22 +61,16 @@ TRUTHS = {
 }
 
 
-def fence(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return scores of 0.5, and a tenth of 0.0035."""
-    return np.where(np.arange(n) < n // 10, 0.0035, 0.5)
+DESIGNS = {**SCORES, "weighted": SCORES["uniform"]}
+DESIGN_WORDS = {**WORDS, "weighted": "uniform, with lognormal weights, exp(N(0, 1))"}
 
 
-def zeros(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return scores of which 80 % are 0."""
-    return np.where(rng.random(n) < 0.8, 0.0, rng.random(n))
-
-
-DESIGNS = {**SCORES, "fence": fence, "zeros": zeros, "weighted": SCORES["uniform"]}
-DESIGN_WORDS = {
-    **WORDS,
-    "fence": "0.5, and a tenth of the rows 0.0035",
-    "zeros": "0 for 80 % of the rows, else uniform",
-    "weighted": "uniform, with lognormal weights, exp(N(0, 1))",
+COMPARED = "compare"
+POWERS = {"uniform": 1.0, "rare": 12.0}  # of the two uniform variables whose mean is the true probability
+MODELS = {
+    "both calibrated": lambda q: q,
+    "slope 1.4": Truth(1.4, 0.0).probability,
+    "shift 0.3": Truth(1.0, 0.3).probability,
 }
 
 
@@ -85,6 +81,45 @@ def plan(*, quick: bool) -> list[Cell]:
 
 
 def measure(cell: Cell) -> Counts:
+    """Simulate one cell."""
+    return compared(cell) if cell.procedure == COMPARED else limited(cell)
+
+
+def compared(cell: Cell) -> Counts:
+    """Count how often limits of a difference of two models miss the true one; the truth is (u + v)/2."""
+    rng, total = cell.rng(), Counter()
+    for _ in range(cell.repeats):
+        u, v = rng.random((2, cell.n)) ** POWERS[cell.design]
+        q = (u + v) / 2
+        other = (u + 1 / (1 + POWERS[cell.design])) / 2  # the mean of q given u: calibrated, and less sharp
+        a, b = MODELS[cell.truth](q), other
+        y = (rng.random(cell.n) < q).astype(int)
+        for metric in ("brier_score", "log_score", "ece"):
+            try:
+                pair = compare(y, [a, b], metric=metric).pairs[0]
+            except NotApplicableError:
+                continue
+            true = true_difference(metric, q, a, b)
+            total.update({f"{metric}: issued": 1, f"{metric}: wrong": int(not pair.low <= true <= pair.high)})
+    return dict(total)
+
+
+def true_difference(metric: str, q: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    """Return the mean difference of the scores of two models, or of their squared errors, given the scores."""
+    if metric == "brier_score":
+        return float(np.mean((a - q) ** 2 - (b - q) ** 2))
+    if metric == "log_score":
+        return float(np.mean(q * np.log(b / a) + (1 - q) * np.log((1 - b) / (1 - a))))
+    errors = []
+    for p in (a, b):
+        rows = Ordered.of(Binary(np.zeros(p.size, np.uint8), p, np.ones(p.size)))
+        number = bin_of(p, rows.edges(15, "mass"))
+        gap, count = np.bincount(number, q - p), np.bincount(number)
+        errors.append(float((gap[count > 0] ** 2 / count[count > 0]).sum() / p.size))
+    return errors[0] - errors[1]
+
+
+def limited(cell: Cell) -> Counts:
     """Count for each metric how often limits are issued, and how often each fails."""
     rng, total, truth = cell.rng(), Counter(), TRUTHS[cell.truth]
     for _ in range(cell.repeats):
@@ -127,18 +162,34 @@ def show_wrong(report: Report, found: dict[Cell, Counts], side: str, title: str)
     report.section(f"{title}: share that fails, the largest over n and truths; at most {1 - LEAST:.2f} is asked")
     lines = []
     for design in DESIGNS:
-        cells = {cell: counts for cell, counts in found.items() if cell.design == design}
+        cells = {c: counts for c, counts in found.items() if (c.procedure, c.design) == ("limits", design)}
         worst = [max(wrong(counts, name, side, c.repeats) for c, counts in cells.items()) for name in METRICS]
         report.failures += sum(rate > 1 - LEAST for rate in worst)
         lines.append([design, *(f"{rate:.3f}{' FAIL' if rate > 1 - LEAST else ''}" for rate in worst)])
     report.table(["scores", *METRICS], lines)
 
 
+def show_compared(report: Report, found: dict[Cell, Counts]) -> None:
+    report.section(f"compare: share of two-sided 95 % limits that miss the true difference; at most {1 - LEAST:.2f}")
+    report.say("One model knows (u + v)/2 or distorts it, the other knows u alone and is calibrated.")
+    lines = []
+    for cell, counts in found.items():
+        if cell.procedure == COMPARED:
+            line = [cell.design, str(cell.n), cell.truth]
+            for metric in ("brier_score", "log_score", "ece"):
+                rate = wrong(counts, metric, "wrong", cell.repeats)
+                report.failures += rate > 1 - LEAST
+                issued = counts.get(f"{metric}: issued", 0) / cell.repeats
+                line.append(f"{rate:.3f} of {issued:.2f}{' FAIL' if rate > 1 - LEAST else ''}")
+            lines.append(line)
+    report.table(["scores", "n", "first model", "brier_score", "log_score", "ece"], lines)
+
+
 def show_lengths(report: Report, found: dict[Cell, Counts]) -> None:
     report.section("Share of data sets for which limits are issued, and mean upper limit; uniform scores, calibrated")
     lines = []
     for cell, counts in found.items():
-        if (cell.design, cell.truth) == ("uniform", "calibrated"):
+        if (cell.procedure, cell.design, cell.truth) == ("limits", "uniform", "calibrated"):
             issued = {name: counts.get(f"{name}: issued", 0) for name in METRICS}
             lengths = [
                 f"{k / cell.repeats:.2f}, {counts[f'{name}: length'] / k:.3f}" if k else "refused"
@@ -161,6 +212,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     report.say("equivalence_test with a tolerance just below the true error passes exactly when the upper limit fails.")
     show_wrong(report, found, "above", "Upper limits")
     show_wrong(report, found, "below", "Lower limits")
+    show_compared(report, found)
     show_lengths(report, found)
     report.say()
     report.say(f"{report.failures} limits do not cover")

@@ -3,7 +3,7 @@
     python -m benchmarks.validity.probabilities [--quick] [--state FILE] [--processes 2]
 
 A run that was stopped goes on where it stopped. `--quick` makes few repeats to see that everything runs; nothing of it
-is kept. No intervals of metrics are measured, because there are none yet.
+is kept. Limits of errors have a script of their own, `limits`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,26 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.designs import SCORES, TRUTHS, WORDS, information
 
-from calibrant import consistency_test, kolmogorov_smirnov_test, kuiper_test, reliability_curve, spiegelhalter_test
+from calibrant import (
+    calibration_test,
+    consistency_test,
+    kolmogorov_smirnov_test,
+    kuiper_test,
+    reliability_curve,
+    spiegelhalter_test,
+)
 from calibrant.core.null import ENOUGH
 
 LEVEL = 0.05
 TOLERANCE = 2.6  # standard errors at the nominal level: a sound procedure is marked FAIL in one of 200 cells
 AGAIN = 4
 ROWS = (100, 500, 5000)
-TESTS = {test.__name__: test for test in (spiegelhalter_test, kolmogorov_smirnov_test, kuiper_test)}
+TESTS = {test.__name__: test for test in (spiegelhalter_test, kolmogorov_smirnov_test, kuiper_test, calibration_test)}
 REDRAWS = 999
-CONSISTENCY_REDRAWS = 199
+JOINT_REDRAWS = CONSISTENCY_REDRAWS = 199
 BAND_ROWS, BAND_BINS, BAND_LEVEL = 500, 10, 0.95
 
-THREE_TESTS, CONSISTENCY, BAND = "three tests", "consistency_test", "reliability_curve"
+TESTS_OF_ROWS, CONSISTENCY, BAND = "tests", "consistency_test", "reliability_curve"
 
 
 def plan(*, quick: bool) -> list[Cell]:
@@ -45,14 +52,14 @@ def plan(*, quick: bool) -> list[Cell]:
         for design in SCORES:
             for n in ROWS:
                 repeats = 4000 if information(design, n) >= ENOUGH else 1000
-                cells.append(Cell(THREE_TESTS, design, n, truth, repeats // divisor))
+                cells.append(Cell(TESTS_OF_ROWS, design, n, truth, repeats // divisor))
     cells += [Cell(BAND, design, BAND_ROWS, "calibrated", 2000 // divisor) for design in SCORES]
     return cells
 
 
 def measure(cell: Cell) -> Counts:
     """Simulate one cell."""
-    one_repeat = {THREE_TESTS: three_tests, CONSISTENCY: consistency, BAND: band}[cell.procedure]
+    one_repeat = {TESTS_OF_ROWS: tests_of_rows, CONSISTENCY: consistency, BAND: band}[cell.procedure]
     rng, total = cell.rng(), Counter()
     for _ in range(cell.repeats):
         p = SCORES[cell.design](rng, cell.n)
@@ -64,8 +71,9 @@ def measure(cell: Cell) -> Counts:
 # measured rate would be that of one set of redraws instead of the procedure's.
 
 
-def three_tests(y: np.ndarray, p: np.ndarray, rng: np.random.Generator) -> Counts:
-    results = {name: test(y, p, resamples=REDRAWS, rng=rng) for name, test in TESTS.items()}
+def tests_of_rows(y: np.ndarray, p: np.ndarray, rng: np.random.Generator) -> Counts:
+    redraws = dict.fromkeys(TESTS, REDRAWS) | {"calibration_test": JOINT_REDRAWS}
+    results = {name: test(y, p, resamples=redraws[name], rng=rng) for name, test in TESTS.items()}
     counts = {name: int(result.pvalue <= LEVEL) for name, result in results.items()}
     return {**counts, "redrawn": int("redraws" in results["kuiper_test"].method)}
 
@@ -116,7 +124,7 @@ def show_rates(report: Report, found: Mapping[Cell, Counts], truth: str) -> None
     rows = []
     for design in SCORES:
         for n in ROWS:
-            tests, consistent = cells[THREE_TESTS, design, n], cells[CONSISTENCY, design, n]
+            tests, consistent = cells[TESTS_OF_ROWS, design, n], cells[CONSISTENCY, design, n]
             row = [design, str(n), shown_null(found[tests], tests.repeats), str(tests.repeats)]
             row += [_entry(found[tests][name], tests.repeats, marked=level) for name in TESTS]
             row += [str(consistent.repeats)]
@@ -162,7 +170,7 @@ def levels(cell: Cell, counts: Counts) -> dict[str, tuple[int, int]]:
             "bins outside": (counts["bins_outside"], counts["bins"]),
             "curves outside": (counts["curves_outside"], cell.repeats),
         }
-    names = TESTS if cell.procedure == THREE_TESTS else [CONSISTENCY]
+    names = TESTS if cell.procedure == TESTS_OF_ROWS else [CONSISTENCY]
     return {name: (counts[name], cell.repeats) for name in names}
 
 
@@ -200,13 +208,13 @@ def show_setting(report: Report) -> None:
         report.say(f"{design + ':':<11}{words}")
     report.say('Truth expit(slope logit p + shift). Tests at 5 % with null="auto":')
     report.say(f"the limit distribution where Σp(1-p) >= {ENOUGH:g}, else {REDRAWS} redraws;")
+    report.say(f"calibration_test with {JOINT_REDRAWS} redraws;")
     report.say(f"consistency_test with {CONSISTENCY_REDRAWS} redraws, fewer repeats because each is so many metrics.")
     report.say("Each rate has its Monte Carlo standard error.")
     report.say(
         f"PASS: at most the nominal level plus {TOLERANCE:g} standard errors at that level. Among so many rates one"
     )
     report.say(f"may fail by chance: what fails is measured again with {AGAIN} times the repeats, and that decides.")
-    report.say("Not measured: coverage of intervals of metrics; there are none yet.")
 
 
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
