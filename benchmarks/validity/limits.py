@@ -77,7 +77,10 @@ MODELS = {
 def plan(*, quick: bool) -> list[Cell]:
     """Return all cells, the long ones first."""
     repeats = REPEATS // (100 if quick else 1)
-    return [Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS]
+    pairs = [Cell(COMPARED, design, n, truth, repeats) for n in (1000, 200) for design in POWERS for truth in MODELS]
+    return pairs + [
+        Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS
+    ]
 
 
 def measure(cell: Cell) -> Counts:
