@@ -15,8 +15,8 @@ from calibrant.core.kinds import part_of
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
     MEANS_WITH_INTERVAL,
+    check_deciding,
     check_rare,
-    check_weights,
     effective_rows,
     exact_limits,
     has_equal_weights,
@@ -39,7 +39,7 @@ from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import SkceOptions, check_made_with
 from calibrant.kernel_errors.skce_test import skce_test
-from calibrant.points.discrepancy import SERVED as SERVED_POINTS
+from calibrant.points.discrepancy import MEANS_WITH_INTERVAL as SERVED_POINTS
 from calibrant.points.discrepancy import interval_of_points, serves
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage, worst_slabs
 
@@ -132,7 +132,7 @@ def interval(
     outcomes from a normal distribution, intervals of the mean interval score at level 0.95 cover 0.74, 0.83 and 0.93
     of the time with 50, 100 and 1,000 rows, because misses are rare and their penalties large; intervals of the mean
     Brier score of rows with probability 0.01 cover 0.63 of the time with 100 rows. The numbers of rows in the table
-    are chosen for this reason; with weights they are effective numbers. Weights under which a few heavy rows decide
+    are chosen for this reason; with weights they are effective numbers. Rows of which a few carry the mean or decide
     the interval are refused.
 
     The interval of `mmd` has ``estimator="block"`` by default, with n/100 but at most √n points in a block, and may
@@ -180,7 +180,7 @@ def interval(
         raise NotApplicableError(f"no valid interval is known for {entry.name}; {_served()}")
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
-    summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
+    summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
     if entry.name == "skce":
         return _of_blocks(summary, level, completed)
     if not isinstance(summary, Moments):
@@ -205,7 +205,9 @@ def _served() -> str:
     return f"there is one for {', '.join((*METHODS, *SERVED_POINTS, *own))}"
 
 
-def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> Summary:
+def _summary(
+    entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, level: float = 0.95, **given: Any
+) -> Summary:
     """Return the given summary, or the summary of the rows; refuse rows for which the interval would not be valid."""
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
@@ -222,7 +224,7 @@ def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **gi
     rows = entry.read(y, prediction, **given)
     if entry.name in MEANS_WITH_INTERVAL:
         check_rare(entry, rows, options)
-        check_weights(entry, rows, options)
+        check_deciding(entry, rows, options, level)
     return entry.summarise(rows, options)
 
 

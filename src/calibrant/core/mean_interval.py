@@ -5,6 +5,7 @@ Student's interval is refused unless enough rows show how much the scores vary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
@@ -26,8 +27,10 @@ MIN_ROWS = 100
 """Effective number of rows that a mean needs; also the number of rows of the rarer kind, if rare rows score high."""
 
 MIN_DECIDING_ROWS = 25
-"""Smallest effective number of rows behind a weighted variance, (Σd²)²/Σd⁴ with d = w(s - mean). If weights grow with
-the scores a few heavy rows decide: with 8 instead of 25 a 95 % interval covers 0.90 of the time."""
+"""Smallest effective number of rows behind a variance, (Σd²)²/Σd⁴ with d = w(s - mean). If rare rows score high, or if
+weights grow with the scores, a few rows decide: without this an interval of level 0.95 may cover half of the time."""
+
+FEW_MISSES = 10  # below which the number of misses is not nearly normal
 
 
 class Guard(NamedTuple):
@@ -71,23 +74,54 @@ def interval_of(
     return ConfidenceInterval(float(low[0]), float(high[0]), estimate, level, method, n)
 
 
-def check_weights(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
-    """Refuse weights under which a few rows decide the variance of the mean."""
-    w = np.asarray(rows.w)
-    if is_unit(rows.w) or w.min() == w.max() or entry.row_scores is None:
+def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> None:
+    """Refuse rows of which a few carry the mean or its variance: no interval of such a mean covers."""
+    if entry.row_scores is None:
         return
     scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
     scores = scores[:, None] if scores.ndim == 1 else scores
-    if not np.isfinite(scores).all():
-        return  # `student` refuses infinite scores
+    w = np.asarray(rows.w)
+    if not np.isfinite(scores).all() or w.sum() ** 2 < MIN_ROWS * (w**2).sum():
+        return  # `student` refuses infinite scores and too few rows
     w = (w / w.max())[:, None]
-    spread = (w * (scores - (w * scores).sum(axis=0) / w.sum())) ** 2
-    total, square = spread.sum(axis=0), (spread * spread).sum(axis=0)
-    few = float(np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0).min())
-    if few < MIN_DECIDING_ROWS:
+    spread = w * (scores - (w * scores).sum(axis=0) / w.sum())
+    total, square = (spread**2).sum(axis=0), (spread**4).sum(axis=0)
+    few = np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0)
+    if few.min() < MIN_DECIDING_ROWS:
+        column = int(few.argmin())
+        row = int(np.argmax(np.abs(spread[:, column])))
         raise NotApplicableError(
-            f"with these weights the spread of {entry.name} depends on {few:.3g} effective rows; an interval that "
-            f"covers needs {MIN_DECIDING_ROWS}. Use more rows, or less unequal weights"
+            f"the mean of {entry.name} depends on {few.min():.3g} effective rows, and an interval that covers needs "
+            f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {scores[row, column]:.4g}. Use more rows, less unequal "
+            "weights, or a bounded score"
+        )
+    if entry.name == "log_score" and isinstance(rows, Binary):
+        half = 2 * float(np.sqrt(total[0])) / float(w.sum())
+        _check_unseen_losses(rows, level, half, clip=options.clip or np.finfo(np.float64).tiny)
+
+
+def _check_unseen_losses(rows: Binary, level: float, half: float, *, clip: float) -> None:
+    """Refuse confident predictions whose misses are too rare to have been seen, but would change the mean.
+
+    Rows are grouped by the loss of a miss. In each group with few misses, those that the data cannot exclude would add
+    (upper limit - misses) loss / n to the mean.
+    """
+    t = np.minimum(rows.p, 1 - rows.p.astype(np.float64))
+    loss = -np.log(np.maximum(t, clip))
+    missed = np.where(rows.p > 0.5, rows.y == 0, rows.y == 1)
+    stratum = np.floor(loss).astype(np.int64)
+    m, k, total = (np.bincount(stratum, column) for column in (None, missed, loss))
+    filled = (m > 0) & (k < FEW_MISSES)
+    if not filled.any():
+        return
+    upper = exact_limits(k[filled].astype(np.float64), m[filled].astype(np.float64), level)[1] * m[filled]
+    unseen = (upper - k[filled]) * total[filled] / m[filled] / rows.n
+    if unseen.max() > half:
+        worst = int(np.flatnonzero(filled)[unseen.argmax()])
+        raise NotApplicableError(
+            f"{m[worst]:,} rows have a probability within {math.exp(-worst):.2g} of 0 or 1, and too few of them missed "
+            f"to know how often they do; each miss would cost {total[worst] / m[worst]:.3g}. No interval of the mean "
+            "covers; use more rows, or bound the score with clip="
         )
 
 
@@ -110,16 +144,11 @@ def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
 
 
 def refuse_unseen(entry: Entry[Any, Any], summary: Summary) -> None:
-    """Refuse a summary that does not tell how many rows are of the rarer kind, or whether a few heavy rows decide."""
-    if isinstance(summary, Moments) and entry.name in MEANS_WITH_INTERVAL and not has_equal_weights(summary):
+    """Refuse a summary of scores, which does not tell whether a few rows carry their mean."""
+    if entry.name in MEANS_WITH_INTERVAL:
         raise SummaryError(
-            f"an interval for {entry.name} with unequal weights needs the rows, because a few heavy rows may decide "
-            "it; pass y and prediction"
-        )
-    if entry.name in GUARDS:
-        raise SummaryError(
-            f"an interval for {entry.name} needs to know how many rows there are {GUARDS[entry.name].words}, which a "
-            "summary does not tell; pass y and prediction"
+            f"an interval for {entry.name} needs the rows, because a few of them may carry the mean, which a summary "
+            "does not tell; pass y and prediction"
         )
 
 
