@@ -39,7 +39,7 @@ from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import SkceOptions, check_made_with
 from calibrant.kernel_errors.skce_test import skce_test
-from calibrant.points.discrepancy import MEANS_WITH_INTERVAL as SERVED_POINTS
+from calibrant.points.discrepancy import SERVED as SERVED_POINTS
 from calibrant.points.discrepancy import interval_of_points, serves
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage, worst_slabs
 
@@ -173,7 +173,7 @@ def interval(
         check_choice("method", method, None)
         found, n = limits_of(entry, y, prediction, options, **given, pos_label=pos_label)
         low, high = found.at(level, side)
-        return _limits(low, high, found.estimate, level, found.method, n)
+        return ConfidenceInterval(low, high, found.estimate, level, found.method, n)
     if side != "both":
         raise NotApplicableError(f"the interval of {entry.name} has two limits; leave side at 'both'")
     if entry.name not in METHODS:

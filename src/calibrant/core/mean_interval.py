@@ -92,8 +92,8 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
         row = int(np.argmax(np.abs(spread[:, column])))
         raise NotApplicableError(
             f"the mean of {entry.name} depends on {few.min():.3g} effective rows, and an interval that covers needs "
-            f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {scores[row, column]:.4g}. Use more rows, less unequal "
-            "weights, or a bounded score"
+            f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {scores[row, column]:.4g}. Use more rows, less "
+            "unequal weights, or a bounded score"
         )
     if entry.name == "log_score" and isinstance(rows, Binary):
         half = 2 * float(np.sqrt(total[0])) / float(w.sum())
