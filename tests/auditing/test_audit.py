@@ -56,7 +56,8 @@ def test_the_verdict_says_which_way(y, words):
     verdict = cb.audit(y, P, resamples=99).verdict
     assert verdict.status == "miscalibrated"
     assert any(words in sentence for sentence in verdict.sentences), verdict.sentences
-    assert verdict.sentences[0].startswith("When it says ")
+    assert verdict.sentences[0].startswith("Over the worst stretch of scores the number of events is off by ")
+    assert verdict.sentences[1].startswith("When it says ")
 
 
 def test_no_evidence_and_cannot_tell():

@@ -66,7 +66,7 @@ def test_a_report_on_the_way(run, data):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "there is nothing to check; add conditions such as --fail-if 'ece > 0.05'"),
+        ([], "there is nothing to check; add conditions such as --fail-if 'ece.low > 0.05'"),
         (["--fail-if", "ece >> 1"], "--fail-if 'ece >> 1' is not a condition"),
         (["--fail-if", "ecce > 1"], "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, "),
         (["--fail-if", "ece.pval > 1"], "ece has no field 'pval' here; it has 'value', 'expected', 'pvalue'"),

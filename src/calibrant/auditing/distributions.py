@@ -13,7 +13,6 @@ from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, sco
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting
 from calibrant.core.pvalues import holm
 from calibrant.core.results import CrpsDecomposition, Curve
-from calibrant.core.words import gain
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
@@ -162,7 +161,6 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
         levels = Levels.of(distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w), setting)
     except NotApplicableError as reason:
         return _without_cdf((*scored, *kernel), (str(reason), *missing, *not_scored), setting)
-    advice = "" if parts is None else gain(max(parts.mcb, 0.0), parts.score, "CRPS")
     section = Section(
         "distributions",
         "Predictive distributions",
@@ -177,7 +175,9 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
         (coverage_figure(levels.table, setting), *pit_figure(rows)),
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
-    verdict = words.coverage_verdict("predictive distributions", levels.judged, levels.joint, setting, advice=advice)
+    verdict = words.coverage_verdict(
+        "predictive distributions", levels.judged, levels.joint, setting, advice=words.RECALIBRATE
+    )
     caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *missing, *not_scored)
     return Part((section,), verdict, caveats)
 

@@ -139,7 +139,7 @@ def measure(pairs: Pairs, setting: Setting) -> Found:
         rng=setting.rng,
     )
     found, missing = collected(entries, pairs.result, redrawn, how)
-    return tuple(_with_rounding(line, pairs) for line in found), missing
+    return tuple(_with_limits(_with_rounding(line, pairs), pairs, setting.level) for line in found), missing
 
 
 def collected(
@@ -217,6 +217,19 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
     filled = starts[:-1][np.diff(starts) > 0]
     residuals = cells.weight * (events - cells.count * cells.score)
     return np.asarray(np.add.reduceat(residuals, filled, axis=1) / cells.total_weight)
+
+
+def _with_limits(line: Measurement, pairs: Pairs, level: float) -> Measurement:
+    """Add confidence limits to a measurement whose verb brings them, where these rows carry enough information."""
+    verb, _, field = line.name.partition(".")
+    entry = find(verb)
+    summary = pairs.parts[CELLS] if isinstance(pairs, CountedPairs) and pairs.pooled else pairs.ordered
+    if field or entry.limits is None or not isinstance(summary, entry.reads):
+        return line
+    try:
+        return replace(line, interval=entry.limits(summary, entry.usual).at(level, "both"))
+    except NotApplicableError:
+        return line
 
 
 def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score, score_levels
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
-from calibrant.core.words import gain, percent
+from calibrant.core.words import percent
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
@@ -281,7 +281,6 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
     parts = _decomposed(rows)
     scored, not_scored = _scored(rows, setting, parts)
     kernel, missing = kernel_test(rows, setting, finite=bool(np.isfinite(rows.prediction.values).all()))
-    advice = "" if parts is None else gain(parts.wis.mcb, parts.wis.score, _score_name(rows))
     section = Section(
         "quantiles",
         "Quantiles",
@@ -296,7 +295,7 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
         (*level_tables(levels), *_score_table(rows, parts)),
     )
     caveats = (*levels.caveats(setting, rows), *missing, *not_scored)
-    verdict = words.coverage_verdict("quantiles", levels.judged, levels.joint, setting, advice=advice)
+    verdict = words.coverage_verdict("quantiles", levels.judged, levels.joint, setting, advice=words.RECALIBRATE)
     return Part((section,), verdict, caveats)
 
 

@@ -202,7 +202,7 @@ def _numbers(measurement: Mapping[str, Any]) -> dict[str, float]:
 def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | None, to_junit: Path | None) -> bool:
     """Print the outcome of every condition and tell whether all passed."""
     if not fail_if:
-        raise InputError("there is nothing to check; add conditions such as --fail-if 'ece > 0.05'")
+        raise InputError("there is nothing to check; add conditions such as --fail-if 'ece.low > 0.05'")
     conditions = [read_condition(text) for text in fail_if]
     if to_junit is not None:
         check_output(to_junit, endings=(".xml",), option="--junit", source=file)

@@ -136,7 +136,7 @@ def samples(
 
 @commands.command(
     epilog="""
-    calibrant check data.parquet --y label --p score --fail-if 'ece > 0.05'
+    calibrant check data.parquet --y label --p score --fail-if 'ece.low > 0.05'
     calibrant check report.html --fail-if 'kuiper_test.pvalue < 0.01'
     calibrant check report.html --fail-if 'coverage.0.9 < 0.88'
     calibrant check report.html --fail-if 'density_coverage.coverage < 0.9'
@@ -145,7 +145,7 @@ def samples(
 )
 @click.argument("file", type=PATH)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds, such as 'ece > 0.05'. May be repeated."
+    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds, such as 'ece.low > 0.05'. May be repeated."
 )
 @add(OPTIONS)
 @html_option

@@ -227,12 +227,6 @@ def means_words(observed: float, predicted: float, extent: float) -> str:
     return f"observed {texts[0]}, predicted {texts[1]}{cancel}"
 
 
-def gain(part: float, score: float | None, name: str, by: str = "", *, rounded: bool = False) -> str:
-    """Say how much recalibration could gain; `rounded` if the rows were counted in cells."""
-    share = percent(part / score if score else 0.0)
-    return f"Recalibration on held-out data{by} could take up to {'about ' if rounded else ''}{share} off the {name}."
-
-
 def rows_needed(needed: float) -> int:
     """Return a number of rows, rounded up to two digits."""
     digits = int(10 ** max(0, math.floor(math.log10(needed)) - 1))

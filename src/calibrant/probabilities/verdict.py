@@ -11,9 +11,10 @@ from calibrant.core.findings import Measurement, Setting, Verdict
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import bonferroni, normal_quantile
 from calibrant.core.results import Curve
-from calibrant.core.words import NOTABLE, POWER, gain, percent, points, pvalue_words, rows_needed
+from calibrant.core.words import NOTABLE, POWER, percent, points, pvalue_words, rows_needed
 from calibrant.inputs.arrays import FloatArray
 
+ADVICE = "Consider recalibration on held-out data: isotonic, Platt or temperature scaling."
 INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
 
 
@@ -30,13 +31,8 @@ def verdict(
     p = min(1.0, setting.families * combined(measurements, tests))
     seen = smallest_seen(summary, setting.level)
     if p < 1 - setting.level:
-        value = {m.name: m.value for m in measurements}
-        part = value["decompose.mcb"] if value.get("brier_score") else 0.0
         hint = "No single tenth of the rows is off by more than chance, but all together are."
-        rounded = any(m.name == "decompose.mcb" and m.rounding for m in measurements)
-        by = " (isotonic, Platt or temperature scaling)"
-        advice = gain(part, value.get("brier_score"), "Brier score", by, rounded=rounded)
-        sentences = [example(curve, happens) or hint, shape(curve), advice]
+        sentences = [*size(measurements, setting.level), example(curve, happens) or hint, shape(curve), ADVICE]
         return Verdict(
             "miscalibrated",
             f"These predictions are not calibrated ({pvalue_words(p)}).",
@@ -59,6 +55,18 @@ def verdict(
             f"To see {points(NOTABLE)}, collect about {rows_needed(summary.n * (seen / NOTABLE) ** 2):,} rows.",
         ),
     )
+
+
+def size(measurements: tuple[Measurement, ...], level: float) -> list[str]:
+    """Say how large the error is, by the limits of Kuiper's estimate, rounded outwards; nothing without limits."""
+    for line in measurements:
+        if line.name == "kuiper_test" and line.interval is not None:
+            low, high = math.floor(1000 * line.interval[0]) / 10, math.ceil(1000 * line.interval[1]) / 10
+            return [
+                f"Over the worst stretch of scores the number of events is off by {low:.1f} to {high:.1f} % of all "
+                f"rows ({percent(level)} limits)."
+            ]
+    return []
 
 
 def example(curve: Curve, happens: str) -> str:
@@ -99,15 +107,30 @@ def shape(curve: Curve) -> str:
 
 
 def _where(curve: Curve, bins: NDArray[np.intp]) -> str:
-    first, last = bins.min(), bins.max()
+    """Return the union of these bins in words; bins are neighbours if no bin with rows lies between them."""
     filled = np.flatnonzero(curve.count)
-    if last == filled.max() and first == filled.min():
+    place = np.searchsorted(filled, bins)
+    runs = np.split(place, np.flatnonzero(np.diff(place) > 1) + 1)
+    return listed([_stretch(curve, filled[run[0]], filled[run[-1]], filled) for run in runs])
+
+
+def _stretch(curve: Curve, first: int, last: int, filled: NDArray[np.intp]) -> str:
+    if last == filled[-1] and first == filled[0]:
         return "over the whole range"
-    if first == filled.min():
+    if first == filled[0]:
         return f"up to {curve.upper[last]:.2g}" if curve.upper[last] > 0 else "where they are 0"
-    if last == filled.max():
+    if last == filled[-1]:
         return f"above {curve.lower[first]:.2g}"
     return f"between {curve.lower[first]:.2g} and {curve.upper[last]:.2g}"
+
+
+def listed(texts: list[str]) -> str:
+    """Return texts as an enumeration.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def outside(curve: Curve) -> FloatArray:

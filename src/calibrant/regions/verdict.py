@@ -20,6 +20,7 @@ from calibrant.regions.coverage_curve import COVERAGE_CURVE
 from calibrant.regions.coverage_test import Alternative, has_ties, hit_pvalue, last_true, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
 
+RECALIBRATE = "Consider recalibration on held-out data."
 BINOMIAL = "; binomial p-values"
 
 
