@@ -18,7 +18,7 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.designs import SCORES, WORDS, Truth
 
-from calibrant import compare
+from calibrant import compare_predictions
 from calibrant.core.bins import bin_of
 from calibrant.core.catalogue import find
 from calibrant.core.limits import Limits
@@ -65,7 +65,7 @@ DESIGNS = {**SCORES, "weighted": SCORES["uniform"]}
 DESIGN_WORDS = {**WORDS, "weighted": "uniform, with lognormal weights, exp(N(0, 1))"}
 
 
-COMPARED = "compare"
+COMPARED = "compare_predictions"
 POWERS = {"uniform": 1.0, "rare": 12.0}  # of the two uniform variables whose mean is the true probability
 MODELS = {
     "both calibrated": lambda q: q,
@@ -99,7 +99,7 @@ def compared(cell: Cell) -> Counts:
         y = (rng.random(cell.n) < q).astype(int)
         for metric in ("brier_score", "log_score", "ece"):
             try:
-                pair = compare(y, [a, b], metric=metric).pairs[0]
+                pair = compare_predictions(y, [a, b], metric=metric).pairs[0]
             except NotApplicableError:
                 continue
             true = true_difference(metric, q, a, b)
@@ -173,7 +173,9 @@ def show_wrong(report: Report, found: dict[Cell, Counts], side: str, title: str)
 
 
 def show_compared(report: Report, found: dict[Cell, Counts]) -> None:
-    report.section(f"compare: share of two-sided 95 % limits that miss the true difference; at most {1 - LEAST:.2f}")
+    report.section(
+        f"compare_predictions: share of two-sided 95 % limits that miss the true difference; at most {1 - LEAST:.2f}"
+    )
     report.say("One model knows (u + v)/2 or distorts it, the other knows u alone and is calibrated.")
     lines = []
     for cell, counts in found.items():

@@ -10,7 +10,7 @@ from calibrant import regions as regions
 from calibrant import results as results
 from calibrant import summaries as summaries
 from calibrant.auditing.audit import audit as audit
-from calibrant.auditing.compare import compare as compare
+from calibrant.auditing.compare_predictions import compare_predictions as compare_predictions
 from calibrant.auditing.equivalence_test import equivalence_test as equivalence_test
 from calibrant.auditing.interval import interval as interval
 from calibrant.auditing.interval import per_row as per_row

@@ -20,6 +20,7 @@ CASES = [
     *[("ece", {"bins": bins, "norm": norm}) for bins, norm in ((1, "l1"), (15, "l2"), (15, "max"), (100, "l1"))],
     ("ece", {"bins": 2, "norm": "l2-squared", "debias": True}),
     ("mce", {"bins": 10}),
+    ("cutoff_error", {}),
     ("direction", {"bins": 10}),
     ("brier_score", {}),
     *[("spiegelhalter_test", {"null": "asymptotic", "alternative": side}) for side in ("two-sided", "less")],

@@ -7,7 +7,6 @@ import calibrant as cb
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.calibration_test import FourStatistics
-from calibrant.summaries import Grid
 
 
 def statistics(y, p, w=None):
@@ -96,14 +95,13 @@ class TestLaws:
         one, other = (cb.calibration_test(*D1, weights=factor * w, resamples=99) for factor in (1.0, 1e6))
         assert one.pvalue == other.pvalue
 
-    def test_cells_and_many_scores(self):
+    def test_many_scores_are_pooled(self):
         rng = np.random.default_rng(0)
         p = rng.random(5000)
         y = (rng.random(5000) < p).astype(np.uint8)
-        rows = cb.calibration_test(y, p)
-        cells = cb.calibration_test(Grid.of(Binary(y, p, np.ones(5000))))
-        assert rows.pvalue > 0.01
-        assert cells.pvalue == pytest.approx(rows.pvalue, abs=0.1)
+        found = cb.calibration_test(y, p)
+        assert found.pvalue > 0.01
+        assert found.estimate == pytest.approx(cb.cutoff_error(y, p), abs=1e-3)
 
     def test_an_impossible_outcome(self):
         assert cb.calibration_test([0, 1, 0], [0.0, 1.0, 1.0]).pvalue == 0.001

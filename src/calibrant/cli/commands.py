@@ -145,7 +145,10 @@ def samples(
 )
 @click.argument("file", type=PATH)
 @condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds, such as 'ece.low > 0.05'. May be repeated."
+    "--fail-if",
+    multiple=True,
+    metavar="CONDITION",
+    help="Fail when this holds, such as 'ece.low > 0.05'. May be repeated.",
 )
 @add(OPTIONS)
 @html_option

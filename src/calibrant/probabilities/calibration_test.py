@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.bins import GRID_ORDER
 from calibrant.core.catalogue import Entry, enter, ordered, public
-from calibrant.core.grid import Grid
 from calibrant.core.null import MAX_ENTRIES_REDRAWN, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool, tie_ends
@@ -95,9 +94,8 @@ class CalibrationTestOptions:
         generator(self.rng)  # refuses what is neither a generator nor a seed
 
 
-def _finish(summary: Ordered | Grid, options: CalibrationTestOptions) -> TestResult:
-    rows = summary.ordered() if isinstance(summary, Grid) else summary
-    rows = rows.at_most(MAX_ENTRIES_REDRAWN, width_bins=GRID_ORDER)
+def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
+    rows = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=GRID_ORDER)
     tests, B = FourStatistics(rows.pool), options.resamples
     parts = [tests.of(np.asarray(rows.events, np.float64)[None])]
     parts += [tests.of(events) for events in redraw_events(rows.pool, B, generator(options.rng))]
@@ -166,7 +164,7 @@ CALIBRATION_TEST = enter(
         CalibrationTestOptions,
         ordered,
         _finish,
-        reads=(Ordered, Grid),
+        reads=(Ordered,),
         kind="test",
         perfect=1.0,
     )

@@ -1,4 +1,4 @@
-"""`compare`: two or more predictions of the same rows, by the differences of their scores or errors."""
+"""`compare_predictions`: two or more predictions of the same rows, by the differences of their scores or errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FEWEST_IN_BIN = 3  # so that a bin without one of its rows still has a pair
 SQUARED = {"norm": "l2-squared", "debias": True, "strategy": "mass"}
 
 
-def compare(
+def compare_predictions(
     y: ArrayLike,
     predictions: Mapping[str, Prediction] | Sequence[Prediction],
     *,
@@ -103,7 +103,7 @@ def compare(
     >>> import numpy as np
     >>> y = np.tile([0, 1], 30)
     >>> a, b = np.tile([0.4, 0.7], 30), np.tile([0.2, 0.9], 30)
-    >>> found = compare(y, {"a": a, "b": b})
+    >>> found = compare_predictions(y, {"a": a, "b": b})
     >>> round(found.pairs[0].difference, 12), round(found.pairs[0].low, 4), round(found.pairs[0].high, 4)
     (0.1, 0.0948, 0.1052)
     """
@@ -158,7 +158,7 @@ def _named(predictions: Any) -> dict[str, Prediction]:
             f"({type(predictions).__name__})"
         )
     if len(named) < 2:
-        raise InputError(f"compare needs two predictions or more of the same rows; got {len(named)}")
+        raise InputError(f"compare_predictions needs two predictions or more of the same rows; got {len(named)}")
     return named
 
 
@@ -200,7 +200,9 @@ def _squared_error(rows: Any, options: Any) -> FloatArray:
     With θ of all n rows and θ_i of all but row i, the value of row i is θ + (n - 1)(θ̄ - θ_i).
     """
     if not isinstance(rows, Binary):
-        raise InputError("compare(metric='ece') judges one probability per row; reduce class probabilities first")
+        raise InputError(
+            "compare_predictions(metric='ece') judges one probability per row; reduce class probabilities first"
+        )
     if not is_unit(rows.w) and rows.w.min() != rows.w.max():
         raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
     information = float((rows.p * (1 - rows.p)).sum(dtype=np.float64))

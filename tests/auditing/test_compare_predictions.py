@@ -1,4 +1,4 @@
-"""`compare`: published values, the jackknife by hand, series, many models, refusals."""
+"""`compare_predictions`: published values, the jackknife by hand, series, many models, refusals."""
 
 import numpy as np
 import pytest
@@ -19,22 +19,22 @@ class TestReferences:
     """Values of the specification, computed independently there."""
 
     def test_brier_score(self, models, D2):
-        pair = cb.compare(*models).pairs[0]
+        pair = cb.compare_predictions(*models).pairs[0]
         found = (pair.difference, pair.low, pair.high, pair.pvalue)
         expected = (-3.064484567299175e-05, -0.009465151616931707, 0.009403861925585724, 0.9949106712501401)
         assert found == pytest.approx(expected, rel=1e-8)
         y, p = cb.top_label(*D2)
-        pair = cb.compare(y, [p, 0.5 * p + 0.25]).pairs[0]
+        pair = cb.compare_predictions(y, [p, 0.5 * p + 0.25]).pairs[0]
         found = (pair.difference, pair.low, pair.high, pair.pvalue)
         expected = (0.017453672173379047, 0.008001844330060294, 0.0269055000166978, 0.0003116652057481185)
         assert found == pytest.approx(expected, rel=1e-8)
 
     def test_squared_errors(self, models, D2):
-        found = cb.compare(*models, metric="ece")
+        found = cb.compare_predictions(*models, metric="ece")
         assert found.values == pytest.approx((0.001835636232864126, 0.0017614325358527745), rel=1e-7)
         assert found.pairs[0].difference == pytest.approx(7.420369701135153e-05, rel=1e-7)
         y, p = cb.top_label(*D2)
-        found = cb.compare(y, [p, 0.5 * p + 0.25], metric=cb.ece)
+        found = cb.compare_predictions(y, [p, 0.5 * p + 0.25], metric=cb.ece)
         assert found.values == pytest.approx((0.0281254663321963, 0.011111166672939266), rel=1e-7)
 
 
@@ -44,7 +44,7 @@ class TestJackknife:
         p = np.repeat([0.2, 0.4, 0.6, 0.8], 40)
         q = np.repeat([0.3, 0.7], 80)
         y = rng.random(160) < p
-        found = cb.compare(y, [p, q], metric="ece", strategy="width", bins=10).pairs[0]
+        found = cb.compare_predictions(y, [p, q], metric="ece", strategy="width", bins=10).pairs[0]
 
         def theta(y, p):
             return cb.ece(y, p, strategy="width", bins=10, norm="l2-squared", debias=True)
@@ -61,25 +61,28 @@ class TestMeans:
         y, p = models
         a, b = (cb.per_row("log_score", y, p[name]) for name in p)
         expected = stats.ttest_rel(a, b)
-        pair = cb.compare(y, p, metric="log_score").pairs[0]
+        pair = cb.compare_predictions(y, p, metric="log_score").pairs[0]
         assert pair.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
         assert (pair.low, pair.high) == pytest.approx(tuple(expected.confidence_interval(0.95)), rel=1e-9)
 
     def test_skill(self, models):
         y, p = models
-        pair = cb.compare(y, p).pairs[0]
+        pair = cb.compare_predictions(y, p).pairs[0]
         assert pair.skill == pytest.approx(1 - cb.brier_score(y, p["sharp"]) / cb.brier_score(y, p["timid"]))
         assert pair.skill_low < pair.skill < pair.skill_high
 
     def test_weights_of_equal_size_change_nothing(self, models):
-        one, other = cb.compare(*models).pairs[0], cb.compare(*models, weights=np.full(500, 7.0)).pairs[0]
+        one, other = (
+            cb.compare_predictions(*models).pairs[0],
+            cb.compare_predictions(*models, weights=np.full(500, 7.0)).pairs[0],
+        )
         assert (one.low, one.high, one.pvalue) == pytest.approx((other.low, other.high, other.pvalue), rel=1e-9)
 
     def test_row_order_does_not_matter(self, models):
         y, p = models
         order = np.random.default_rng(0).permutation(500)
-        one = cb.compare(y, p).pairs[0]
-        other = cb.compare(y[order], {name: column[order] for name, column in p.items()}).pairs[0]
+        one = cb.compare_predictions(y, p).pairs[0]
+        other = cb.compare_predictions(y[order], {name: column[order] for name, column in p.items()}).pairs[0]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
 
     def test_every_kind_of_prediction(self):
@@ -87,29 +90,34 @@ class TestMeans:
         mean = rng.normal(size=400)
         y = rng.normal(mean)
         right, wrong = cb.Normal(mean, np.ones(400)), cb.Normal(mean + 0.5, np.ones(400))
-        assert cb.compare(y, {"right": right, "wrong": wrong}, metric="crps").pairs[0].high < 0
+        assert cb.compare_predictions(y, {"right": right, "wrong": wrong}, metric="crps").pairs[0].high < 0
         intervals = {f"{k}": cb.Intervals(mean - k, mean + k, 0.9) for k in (1.0, 1.645)}
-        pair = cb.compare(y, intervals, metric="coverage").pairs[0]
+        pair = cb.compare_predictions(y, intervals, metric="coverage").pairs[0]
         assert pair.difference == pytest.approx(-np.mean((np.abs(y - mean) > 1) & (np.abs(y - mean) <= 1.645)))
         assert pair.high < 0
 
     def test_equal_predictions(self, models):
         y, p = models
-        pair = cb.compare(y, [p["sharp"], p["sharp"]]).pairs[0]
+        pair = cb.compare_predictions(y, [p["sharp"], p["sharp"]]).pairs[0]
         assert (pair.difference, pair.low, pair.high, pair.pvalue) == (0.0, 0.0, 0.0, 1.0)
 
 
 class TestSeries:
     def test_independent_differences_have_nearly_the_plain_limits(self, models):
-        plain, series = cb.compare(*models).pairs[0], cb.compare(*models, time=np.arange(500)).pairs[0]
+        plain, series = (
+            cb.compare_predictions(*models).pairs[0],
+            cb.compare_predictions(*models, time=np.arange(500)).pairs[0],
+        )
         assert series.difference == plain.difference
         assert series.high - series.low == pytest.approx(plain.high - plain.low, rel=0.35)
 
     def test_the_order_of_time_counts_not_that_of_rows(self, models):
         y, p = models
         order = np.random.default_rng(0).permutation(500)
-        one = cb.compare(y, p, time=np.arange(500)).pairs[0]
-        other = cb.compare(y[order], {name: column[order] for name, column in p.items()}, time=order).pairs[0]
+        one = cb.compare_predictions(y, p, time=np.arange(500)).pairs[0]
+        other = cb.compare_predictions(y[order], {name: column[order] for name, column in p.items()}, time=order).pairs[
+            0
+        ]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
 
     def test_level_with_dependent_differences(self):
@@ -125,9 +133,9 @@ class TestSeries:
             call = np.zeros(200), {"a": 0.5 + shift, "b": half}
             mean = np.mean((0.5 + shift) ** 2 - 0.25)
             expected = 0.04**2 / (1 - 0.25)  # of the difference of squares
-            pair = cb.compare(*call).pairs[0]
+            pair = cb.compare_predictions(*call).pairs[0]
             plain += not pair.low <= expected <= pair.high
-            pair = cb.compare(*call, time=np.arange(200)).pairs[0]
+            pair = cb.compare_predictions(*call, time=np.arange(200)).pairs[0]
             series += not pair.low <= expected <= pair.high
             assert pair.difference == pytest.approx(mean)
         assert plain > 45
@@ -137,21 +145,23 @@ class TestSeries:
 class TestManyModels:
     def test_pairs_are_adjusted(self, models):
         y, p = models
-        found = cb.compare(y, {**p, "constant": np.full(500, 0.5)})
+        found = cb.compare_predictions(y, {**p, "constant": np.full(500, 0.5)})
         assert [(pair.first, pair.second) for pair in found.pairs] == [
             ("sharp", "timid"),
             ("sharp", "constant"),
             ("timid", "constant"),
         ]
         every = {**p, "constant": np.full(500, 0.5)}
-        raw = [cb.compare(y, [every[pair.first], every[pair.second]]).pairs[0].pvalue for pair in found.pairs]
+        raw = [
+            cb.compare_predictions(y, [every[pair.first], every[pair.second]]).pairs[0].pvalue for pair in found.pairs
+        ]
         assert [pair.pvalue for pair in found.pairs] == pytest.approx(_holm(raw), rel=1e-9)
         assert found.values == pytest.approx([cb.brier_score(y, v) for v in (*p.values(), np.full(500, 0.5))])
 
     def test_limits_are_wider_than_those_of_one_pair(self, models):
         y, p = models
-        many = cb.compare(y, {**p, "constant": np.full(500, 0.5)}).pairs[0]
-        one = cb.compare(y, p).pairs[0]
+        many = cb.compare_predictions(y, {**p, "constant": np.full(500, 0.5)}).pairs[0]
+        one = cb.compare_predictions(y, p).pairs[0]
         assert many.high - many.low > one.high - one.low
 
 
@@ -182,21 +192,23 @@ class TestWords:
 class TestRefusals:
     @pytest.mark.parametrize("predictions", [[[0.5, 0.5]], {}, {"a": [0.5, 0.5]}, 3, "ab", None, np.ones((2, 3))])
     def test_two_predictions_are_needed(self, refusal, predictions):
-        message = refusal(cb.compare, [0, 1], predictions)
+        message = refusal(cb.compare_predictions, [0, 1], predictions)
         assert "two predictions or more" in message or "must be a mapping" in message
 
     def test_rows_that_carry_the_mean_are_named(self, refusal):
         y = np.zeros(300, int)
         a, b = np.full(300, 0.1), np.full(300, 0.1)
         a[17] = 0.99
-        message = refusal(cb.compare, y, [a, b], error=NotApplicableError)
+        message = refusal(cb.compare_predictions, y, [a, b], error=NotApplicableError)
         assert "row 17 alone differs by 0.97" in message
 
     def test_infinite_scores(self, refusal):
         p = np.full(100, 0.5)
         q = p.copy()
         q[3] = 0.0
-        message = refusal(cb.compare, np.ones(100, int), [p, q], metric="log_score", error=NotApplicableError)
+        message = refusal(
+            cb.compare_predictions, np.ones(100, int), [p, q], metric="log_score", error=NotApplicableError
+        )
         assert "row 3 is infinite" in message
 
     @pytest.mark.parametrize(
@@ -214,11 +226,11 @@ class TestRefusals:
         ],
     )
     def test_options(self, models, refusal, options, error, words):
-        assert words in refusal(cb.compare, *models, error=error, **options)
+        assert words in refusal(cb.compare_predictions, *models, error=error, **options)
 
     def test_several_levels(self, refusal):
         both = cb.Intervals(np.zeros((60, 2)), np.ones((60, 2)), [0.5, 0.9])
-        assert "compare one" in refusal(cb.compare, np.zeros(60), [both, both], metric="interval_score")
+        assert "compare one" in refusal(cb.compare_predictions, np.zeros(60), [both, both], metric="interval_score")
 
     def test_predictions_of_other_lengths(self, refusal):
-        assert "rows" in refusal(cb.compare, [0, 1, 1], [[0.5, 0.5, 0.5], [0.5, 0.5]])
+        assert "rows" in refusal(cb.compare_predictions, [0, 1, 1], [[0.5, 0.5, 0.5], [0.5, 0.5]])
