@@ -2,8 +2,11 @@
 
 import json
 
+import numpy as np
+import polars as pl
 import pytest
 
+import calibrant as cb
 from calibrant.core.findings import Findings, Measurement, Section, Verdict
 
 
@@ -94,3 +97,53 @@ def test_data_are_no_results(refused, write, data):
     assert refused("compare", write("a.json"), data) == (
         "data.csv holds predictions, not results; measure them first: calibrant audit data.csv --json results.json"
     )
+
+
+class TestPredictions:
+    @pytest.fixture
+    def table(self, folder):
+        rng = np.random.default_rng(0)
+        q = rng.random(1500)
+        y = rng.random(1500) < q
+        columns = {"label": np.where(y, "yes", "no"), "old": np.clip(1.3 * q - 0.15, 0.01, 0.99), "new": q}
+        pl.DataFrame({**columns, "day": np.arange(1500), "w": np.full(1500, 2.0)}).write_parquet(folder / "p.parquet")
+        return y, columns["old"], q
+
+    def test_is_what_the_library_says(self, run, table):
+        y, old, new = table
+        done = run("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
+        assert (done.code, done.err) == (0, "")
+        for metric in ("brier_score", "ece"):
+            found = cb.compare_predictions(y, {"old": old, "new": new}, metric=metric)
+            assert str(found) in done.out
+        assert "A lower score is not better calibration" in done.out
+
+    def test_options(self, run, table):
+        y, old, new = table
+        call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
+        done = run(*call, "--metric", "log_score", "--time", "day", "--weights", "w", "--confidence", "0.9")
+        expected = cb.compare_predictions(
+            y, {"old": old, "new": new}, metric="log_score", time=np.arange(1500), level=0.9
+        )
+        assert str(expected) in done.out
+        done = run(*call, "--metric", "ece", "--where", "day < 1000")
+        assert "A lower score" not in done.out
+        assert "ece: old" in done.out
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            (["p.parquet"], "expected two results, or one file with --y and --p twice; got 1 file and no options"),
+            (["p.parquet", "--y", "label"], "got 1 file and --y"),
+            (["p.parquet", "--y", "label", "--p", "old"], "needs --y and two --p or more"),
+            (["p.parquet", "--p", "old", "--p", "new"], "needs --y and two --p or more"),
+            (["p.parquet", "--y", "label", "--p", "old", "--p", "nwe"], "has no column 'nwe' (--p)"),
+            (["p.parquet", "--y", "label", "--p", "old", "--p", "old"], "old"),
+            (["p.parquet", "--y", "label", "--p", "old", "--p", "new", "--metric", "mce", "--pos-label", "yes"], "mce"),
+        ],
+    )
+    @pytest.mark.usefixtures("table")
+    def test_refusals(self, run, given, words):
+        done = run("compare", *given)
+        assert done.code == 2
+        assert words in done.err

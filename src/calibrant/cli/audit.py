@@ -45,10 +45,10 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
     for file in files:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
-        columns, scan = _scan(files, request)
+        columns, scan = scan_of(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)
         rows = _first_outcomes(scan, columns) if many else reading.whole()
-    labels = _labels(cells(rows, columns.y[0]), columns, request)
+    labels = labels_of(cells(rows, columns.y[0]), columns, request)
     if many:
         return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
@@ -79,7 +79,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
             raise _in_the_files(problem, files, reading, columns) from problem
 
 
-def _scan(files: Sequence[Path], request: Request) -> tuple[Columns, Scan]:
+def scan_of(files: Sequence[Path], request: Request) -> tuple[Columns, Scan]:
     """Return the columns that the request names and a scan of them; names are looked up in the first file."""
     where = read_where(request.where) if request.where is not None else None
     kind = kind_named(request)
@@ -147,7 +147,7 @@ def _first_outcomes(scan: Scan, columns: Columns) -> pl.DataFrame:
     return first.head(LABEL_ROWS)
 
 
-def _labels(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
+def labels_of(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
     """Return the labels as values of the outcome column, as keywords of `audit`."""
     found = {}
     if request.pos_label is not None:

@@ -9,9 +9,11 @@ import click
 
 from calibrant.cli.group import FAILED, Commands, typed
 from calibrant.cli.options import (
+    COMPARED,
     OPTIONS,
     PATH,
     POINTS,
+    CompareRequest,
     PointRequest,
     Request,
     add,
@@ -183,22 +185,24 @@ def check(
 
 @commands.command(
     epilog="""
-    calibrant audit predictions.parquet --y label --p old -o old.html
-    calibrant audit predictions.parquet --y label --p new -o new.html
+    calibrant compare predictions.parquet --y label --p old --p new
+    calibrant compare days.csv --y rain --p a --p b --metric log_score --time day
     calibrant compare old.html new.html
     """
 )
-@click.argument("first", metavar="A", type=PATH)
-@click.argument("second", metavar="B", type=PATH)
+@click.argument("files", metavar="FILE | A B", nargs=-1, required=True, type=PATH)
+@add(COMPARED)
 @debug_option
-def compare(first: Path, second: Path) -> None:
-    """Show two results side by side.
+def compare(files: tuple[Path, ...], **options: Any) -> None:
+    """Compare predictions of the same rows, or two results.
 
-    A and B are reports or JSON files that audit or samples wrote.
+    With --p two or more columns of FILE are compared row by row: which has the lower score or calibration error, with
+    confidence limits of the difference. Without it, A and B are reports or JSON files that audit or samples wrote, and
+    their measurements are shown side by side.
     """
     from calibrant.cli.compare import run
 
-    run(first, second)
+    run(files, CompareRequest(**options))
 
 
 @commands.command(

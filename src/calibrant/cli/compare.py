@@ -1,21 +1,77 @@
-"""`calibrant compare`: two results side by side."""
+"""`calibrant compare`: predictions of the same rows, or two results side by side."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from calibrant.cli.audit import labels_of, scan_of
+from calibrant.cli.columns import each_once
+from calibrant.cli.options import CompareRequest, Request
 from calibrant.cli.output import emit, measurements, read_results, tell
 from calibrant.core.words import number, pvalue
+from calibrant.errors import InputError, printable
 
 # Other kinds are shown by their names.
 KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}
+READING = ("where", "format", "delimiter", "encoding", "decimal_comma")
+DEFAULT_METRICS = ("brier_score", "ece")
+SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
 LABEL_WIDTH = 44  # leaves room for three numbers on 80 columns
 
 
-def run(first: Path, second: Path) -> None:
+def run(files: Sequence[Path], request: CompareRequest) -> None:
+    """Compare columns of one file if there are any, else two results."""
+    if request.p:
+        emit(_predictions(files, request))
+        return
+    if len(files) != 2 or request.given:
+        raise InputError(
+            f"expected two results, or one file with --y and --p twice; got {len(files)} "
+            f"file{'s' if len(files) > 1 else ''} and {', '.join(request.given) or 'no options'}"
+        )
+    _results(*files)
+
+
+def _predictions(files: Sequence[Path], request: CompareRequest) -> str:
+    """Compare predictions of the same rows by each metric, in words and numbers."""
+    from calibrant.auditing.compare_predictions import compare_predictions
+
+    if len(request.p) < 2 or request.y is None:
+        raise InputError("a comparison of predictions needs --y and two --p or more: --y label --p old --p new")
+    batches = {}
+    for column in each_once(request.p, "--p"):
+        asked = Request(
+            y=request.y,
+            p=column,
+            weights=request.weights,
+            pos_label=request.pos_label,
+            by=() if request.time is None else (request.time,),
+            **{name: getattr(request, name) for name in READING},
+        )
+        columns, scan = scan_of(files, asked)
+        rows = scan.reading().whole()
+        batches[column], labels = scan.columns.batch(rows), labels_of(rows[columns.y[0]], columns, asked)
+    first, metrics = batches[request.p[0]], request.metric or DEFAULT_METRICS
+    texts = []
+    for metric in metrics:
+        found = compare_predictions(
+            first.y,
+            {printable(column): batch.prediction for column, batch in batches.items()},
+            metric=metric,
+            level=request.measured["level"],
+            time=first.groups[request.time] if request.time is not None and first.groups else None,
+            weights=first.weights,
+            **labels,
+        )
+        values = ", ".join(f"{name} {number(value)}" for name, value in zip(found.names, found.values, strict=True))
+        texts.append("\n".join([f"{found.metric}: {values}", *found.sentences]))
+    return "\n\n".join(texts if metrics == ("ece",) else [*texts, SHARPNESS])
+
+
+def _results(first: Path, second: Path) -> None:
     """Print every measurement of two results and its difference."""
     a, b = read_results(first), read_results(second)
     for remark in _differences(a, b):

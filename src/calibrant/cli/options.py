@@ -57,6 +57,15 @@ class Reading:
             "rng": SEED if self.seed is None else self.seed,
         }
 
+    @property
+    def given(self) -> list[str]:
+        """The options that were typed, as they are typed."""
+        return [
+            "--" + name.replace("_", "-")
+            for name, value in vars(self).items()
+            if value is not None and value != () and value is not False and name != "typed"
+        ]
+
 
 @dataclass(frozen=True)
 class Request(Reading):
@@ -87,18 +96,21 @@ class Request(Reading):
     resume: bool = False
     typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
 
-    @property
-    def given(self) -> list[str]:
-        """The options that were typed, as they are typed."""
-        return [
-            "--" + name.replace("_", "-")
-            for name, value in vars(self).items()
-            if value is not None and value != () and value is not False and name != "typed"
-        ]
-
     def value(self, option: str) -> Any:
         """Return the value of an option, as it is typed: ``"--p-cols"``."""
         return getattr(self, option.removeprefix("--").replace("-", "_"))
+
+
+@dataclass(frozen=True)
+class CompareRequest(Reading):
+    """The options of a comparison of predictions of the same rows."""
+
+    y: str | None = None
+    p: tuple[str, ...] = ()
+    weights: str | None = None
+    time: str | None = None
+    pos_label: str | None = None
+    metric: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -204,6 +216,20 @@ OPTIONS = (
     many_option(
         "--resume", is_flag=True, help="Keep a checkpoint, so that an interrupted run can be resumed; implies --stream."
     ),
+    *format_options(FORMATS, "Format of FILE"),
+)
+
+COMPARED = (
+    column_option("--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, or labels with --pos-label."),
+    column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
+    column_option("--time", metavar="COLUMN", help="Numbers that put the rows of a series in order."),
+    prediction_option("--p", metavar="COLUMN", multiple=True, help="Probability of the event. Give it twice or more."),
+    about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
+    measure_option(
+        "--metric", metavar="NAME", multiple=True, help="brier_score, log_score or ece (default: the first and last)."
+    ),
+    ROWS[0],
+    ROWS[1],
     *format_options(FORMATS, "Format of FILE"),
 )
 
