@@ -62,7 +62,7 @@ TRUTHS = {
 
 
 DESIGNS = {**SCORES, "weighted": SCORES["uniform"]}
-DESIGN_WORDS = {**WORDS, "weighted": "uniform, with lognormal weights, exp(N(0, 1))"}
+DESIGN_WORDS = {**WORDS, "weighted": "uniform, with lognormal weights, exp(0.3 N(0, 1))"}
 
 
 COMPARED = "compare_predictions"
@@ -127,7 +127,7 @@ def limited(cell: Cell) -> Counts:
     rng, total, truth = cell.rng(), Counter(), TRUTHS[cell.truth]
     for _ in range(cell.repeats):
         p = DESIGNS[cell.design](rng, cell.n)
-        w = np.exp(rng.normal(size=p.size)) if cell.design == "weighted" else np.ones(p.size)
+        w = np.exp(0.3 * rng.normal(size=p.size)) if cell.design == "weighted" else np.ones(p.size)
         rows = Binary(truth.outcomes(rng, p).astype(np.uint8), p, w)
         seen = Ordered.of(rows)
         true = replace(seen, events=seen.count * truth.probability(seen.score))

@@ -190,6 +190,18 @@ class TestWords:
 
 
 class TestRefusals:
+    def test_equal_differences_do_not_tell_their_spread(self, refusal):
+        message = refusal(cb.compare_predictions, [0, 0], [[0.1, 0.1], [0.2, 0.2]], error=NotApplicableError)
+        assert "all 2 differences are equal" in message
+
+    def test_confident_predictions_that_were_never_wrong(self, refusal):
+        rng = np.random.default_rng(0)
+        sure = np.append(rng.random(1000), np.full(500, 1e-9))
+        unsure = np.append(sure[:1000] * 0.9 + 0.05, np.full(500, 0.01))
+        y = np.append(rng.random(1000) < sure[:1000], np.zeros(500, bool))
+        call = {"metric": "log_score", "error": NotApplicableError}
+        assert "500 rows have a probability within" in refusal(cb.compare_predictions, y, [sure, unsure], **call)
+
     @pytest.mark.parametrize("predictions", [[[0.5, 0.5]], {}, {"a": [0.5, 0.5]}, 3, "ab", None, np.ones((2, 3))])
     def test_two_predictions_are_needed(self, refusal, predictions):
         message = refusal(cb.compare_predictions, [0, 1], predictions)

@@ -153,9 +153,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("call", "error", "words"),
         [
-            ({"metric": "brier_score"}, NotApplicableError, "brier_score brings no limits of its own"),
+            ({"metric": "brier_score"}, NotApplicableError, "expected a metric that brings its own limits"),
             ({"metric": "nothing"}, InputError, "expected a verb of calibrant"),
-            ({"rng": 0}, InputError, "not for this kind of prediction"),
+            ({"rng": 0}, InputError, "not for one probability per row"),
             ({"bins": 10}, InputError, "cutoff_error has no option bins"),
         ],
     )

@@ -273,7 +273,7 @@ class TestMeans:
     def test_rare_rows_are_not_in_a_summary(self, refusal):
         y, lower, upper = self.rows_with_misses(120)
         total = summarize(interval_score, y, Intervals(lower, upper, 0.9))
-        assert "pass y and prediction" in refusal(interval, interval_score, total, error=SummaryError)
+        assert "Pass y and prediction" in refusal(interval, interval_score, total, error=SummaryError)
 
     def test_equal_weights_change_nothing(self):
         y, distribution = normal_rows(150)
@@ -387,7 +387,7 @@ class TestRefused:
         assert "cannot be given with a summary" in refusal(interval, coverage, total, weights=[1])
         assert "no rows" in refusal(interval, coverage, type(total).zero())
         foreign = summarize("coverage_hsic", y, prediction)
-        assert "reads Moments" in refusal(interval, coverage, foreign, error=SummaryError)
+        assert "reads a summary of kind Moments" in refusal(interval, coverage, foreign, error=SummaryError)
 
 
 BOTH = Intervals([[0.0, -1.0], [0.0, -1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])

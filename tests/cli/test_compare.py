@@ -128,7 +128,7 @@ class TestPredictions:
         assert str(expected) in done.out
         done = run(*call, "--metric", "ece", "--where", "day < 1000")
         assert "A lower score" not in done.out
-        assert "ece: old" in done.out
+        assert "squared calibration error: old" in done.out
 
     @pytest.mark.parametrize(
         ("given", "words"),

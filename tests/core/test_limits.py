@@ -39,20 +39,20 @@ class TestSides:
 class TestRate:
     @pytest.mark.parametrize("tolerance", [0.051, 0.1, 0.2, 0.5])
     def test_is_the_tail_of_the_normal_distribution(self, tolerance):
-        found = normal_limits(0.05, 0.02).rate_at(tolerance)
+        found = normal_limits(0.05, 0.02).pvalue_of(tolerance)
         assert found == pytest.approx(stats.norm.sf((tolerance - 0.05) / 0.02), rel=1e-9)
 
     def test_below_the_estimate_it_exceeds_one_half(self):
-        assert normal_limits(0.05, 0.02).rate_at(0.04) == pytest.approx(stats.norm.cdf(0.5), rel=1e-9)
+        assert normal_limits(0.05, 0.02).pvalue_of(0.04) == pytest.approx(stats.norm.cdf(0.5), rel=1e-9)
 
     def test_ends(self):
-        assert normal_limits(0.05, 1e-4).rate_at(0.9) == 0.0  # beyond the smallest float64
-        assert normal_limits(0.9, 1e-4).rate_at(0.05) == 1.0
+        assert normal_limits(0.05, 1e-4).pvalue_of(0.9) == 0.0  # beyond the smallest float64
+        assert normal_limits(0.9, 1e-4).pvalue_of(0.05) == 1.0
 
     @given(st.floats(0.01, 0.4), st.floats(0.005, 0.1), st.floats(0.02, 0.9))
     def test_rejects_exactly_when_the_limit_is_below_the_tolerance(self, estimate, scale, tolerance):
         found = normal_limits(estimate, scale)
-        p = found.rate_at(tolerance)
+        p = found.pvalue_of(tolerance)
         for level in (0.5, 0.9, 0.95, 0.999):
             if abs(p - (1 - level)) > 1e-6:
                 assert (found.at(level, "upper")[1] <= tolerance) == (p <= 1 - level)
@@ -88,6 +88,6 @@ class TestHalfNormals:
 def test_any_pair_of_functions_is_limits():
     found = Limits(0.2, lambda rate: 0.1, lambda rate: 0.3, "by hand")
     assert found.at(0.9, "both") == (0.1, 0.3)
-    assert found.rate_at(0.3) == 0.0
-    assert found.rate_at(0.29) == 1.0
+    assert found.pvalue_of(0.3) == 0.0
+    assert found.pvalue_of(0.29) == 1.0
     assert math.isfinite(found.estimate)

@@ -10,7 +10,7 @@ from scipy import stats
 import calibrant as cb
 from calibrant.core.bins import BinTable
 from calibrant.core.ordered import Ordered
-from calibrant.errors import NotApplicableError
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.limits import critical, squared_error_cdf, squared_error_terms
 
@@ -132,6 +132,15 @@ class TestSummaries:
 
 
 class TestRefusals:
+    def test_summaries_of_other_verbs(self, refusal):
+        summary = cb.summarize("brier_score", happened(220), HALF)
+        assert "reads a summary of kind" in refusal(cb.interval, "mmce", summary, error=SummaryError)
+
+    def test_one_side_of_an_interval_that_has_two(self, refusal):
+        for metric in ("brier_score", cb.points.mmd, cb.worst_slab_coverage):
+            message = refusal(cb.interval, metric, happened(220), HALF, side="upper", error=NotApplicableError)
+            assert "leave it at 'both'" in message
+
     @pytest.mark.parametrize(
         ("options", "words"),
         [

@@ -95,6 +95,11 @@ class TestRefusals:
         with pytest.raises(NotApplicableError, match=r"leave no room for a constant error of 0.5"):
             cb.power(np.tile([0.05, 0.95], 50), error=0.5)
 
+    def test_too_few_rows_for_any_error(self):
+        p = np.random.default_rng(0).random(20)
+        with pytest.raises(NotApplicableError, match="use more rows"):
+            cb.power(p)
+
     def test_probabilities(self, refusal):
         assert "row 1 is 1.5" in refusal(cb.power, [0.5, 1.5])
         assert "top_label" in refusal(cb.power, [[0.5, 0.5]])

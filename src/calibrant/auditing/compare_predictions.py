@@ -17,7 +17,8 @@ from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, rounded
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
-from calibrant.core.limits import ENOUGH_INFORMATION
+from calibrant.core.mean_interval import MIN_DECIDING_ROWS, check_unseen_losses
+from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Comparison, Pair
@@ -26,14 +27,11 @@ from calibrant.inputs.arrays import FloatArray, is_unit, read_numbers
 from calibrant.inputs.options import check_level
 from calibrant.inputs.probabilities import Binary
 
-DECIDING = 25.0
-"""Least effective number of rows behind the variance of a mean difference, (Σd²)²/Σd⁴: with fewer, rare rows carry the
-mean and no interval covers."""
-
-DECIDING_SKILL = 10.0  # the same for a ratio of means
+ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
+MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
 SERIES_SHARE = 0.41  # of n^(2/3): the cosine transforms whose mean square is the long-run variance
-FEWEST_IN_SERIES = 50
-FEWEST_IN_BIN = 3  # so that a bin without one of its rows still has a pair
+MIN_SERIES_ROWS = 50
+MIN_BIN_ROWS = 3  # so that a bin without one of its rows still has a pair
 SQUARED = {"norm": "l2-squared", "debias": True, "strategy": "mass"}
 
 
@@ -110,7 +108,7 @@ def compare_predictions(
     level, named = check_level(level), _named(predictions)
     entry, given = find(metric), {"weights": weights, "classes": classes, "pos_label": pos_label}
     if entry.name == "ece":
-        _check_of_ece(options, time)
+        _check_ece_options(options, time)
         options = {**SQUARED, **options}
     completed = entry.parse(options)
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
@@ -124,6 +122,10 @@ def compare_predictions(
     couples = list(combinations(named, 2))
     rate = (1 - level) / len(couples)
     pairs = [_pair(first, second, terms, w, order, rate) for first, second in couples]
+    if entry.name == "log_score":
+        for pair in pairs:
+            for name in (pair.first, pair.second):
+                check_unseen_losses(rows[name], 1 - rate, (pair.high - pair.low) / 2, clip=completed.clip)
     adjusted = holm(np.array([pair.pvalue for pair in pairs]))
     return Comparison(
         metric=entry.name,
@@ -136,7 +138,7 @@ def compare_predictions(
     )
 
 
-def _check_of_ece(options: Mapping[str, Any], time: Any) -> None:
+def _check_ece_options(options: Mapping[str, Any], time: Any) -> None:
     fixed = {"norm", "debias", "notion"} & options.keys()
     if fixed or isinstance(options.get("bins"), str):
         raise NotApplicableError(
@@ -169,8 +171,8 @@ def _order(time: Any, n: int, w: FloatArray) -> NDArray[np.intp]:
         raise InputError(f"time must have one number for each of the {n} rows; got shape {when.shape}")
     if not is_unit(w) and w.min() != w.max():
         raise NotApplicableError("a comparison in time needs equal weights; leave weights or time out")
-    if n < FEWEST_IN_SERIES:
-        raise NotApplicableError(f"a comparison in time needs {FEWEST_IN_SERIES} rows; got {n}")
+    if n < MIN_SERIES_ROWS:
+        raise NotApplicableError(f"a comparison in time needs {MIN_SERIES_ROWS} rows; got {n}")
     return np.argsort(when, kind="stable")
 
 
@@ -206,18 +208,18 @@ def _squared_error(rows: Any, options: Any) -> FloatArray:
     if not is_unit(rows.w) and rows.w.min() != rows.w.max():
         raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
     information = float((rows.p * (1 - rows.p)).sum(dtype=np.float64))
-    if information < ENOUGH_INFORMATION:
+    if information < MIN_INFORMATION:
         raise NotApplicableError(
-            f"a comparison of ece needs Σp(1 - p) >= {ENOUGH_INFORMATION:g}; got {information:.3g}. Use more rows"
+            f"a comparison of ece needs Σp(1 - p) >= {MIN_INFORMATION:g}; got {information:.3g}. Use more rows"
         )
     p, r = rows.p.astype(np.float64), rows.y - rows.p.astype(np.float64)
     edges = bin_table(Ordered.of(rows), bins=options.bins, strategy=options.strategy).edges
     bin_number = bin_of(p, rounded(edges, rows.p.dtype.name))
     count = np.bincount(bin_number, minlength=edges.size - 1).astype(np.float64)
     fewest = count[count > 0].min()
-    if fewest < FEWEST_IN_BIN:
+    if fewest < MIN_BIN_ROWS:
         raise NotApplicableError(
-            f"a comparison of ece needs {FEWEST_IN_BIN} rows in each bin; got {fewest:.0f}. Use fewer bins"
+            f"a comparison of ece needs {MIN_BIN_ROWS} rows in each bin; got {fewest:.0f}. Use fewer bins"
         )
     total, square = (np.bincount(bin_number, column, minlength=count.size) for column in (r, r * r))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -234,13 +236,13 @@ def _pair(
 ) -> Pair:
     """Compare two models by Student's t of their differences."""
     a, b = terms[first], terms[second]
-    difference, low, high, pvalue = _student(a - b, w, order, rate, DECIDING)
+    difference, low, high, pvalue = _student(a - b, w, order, rate, MIN_DECIDING_ROWS)
     skill = skill_low = skill_high = None
     mean = float(np.average(b, weights=w))
     if order is None and mean > 0 and min(a.min(), b.min()) >= 0:
         ratio = float(np.average(a, weights=w)) / mean
         try:
-            _, least, most, _ = _student((a - ratio * b) / mean, w, None, rate, DECIDING_SKILL)
+            _, least, most, _ = _student((a - ratio * b) / mean, w, None, rate, MIN_DECIDING_ROWS_SKILL)
             skill, skill_low, skill_high = 1 - ratio, 1 - ratio - most, 1 - ratio - least
         except NotApplicableError:
             skill = 1 - ratio  # its limits would not cover
@@ -257,8 +259,12 @@ def _student(
     mean = float((w * d).sum() / total)
     spread = w * (d - mean)
     square = float((spread**2).sum())
-    if square == 0:
-        return mean, mean, mean, 1.0 if mean == 0 else 0.0
+    if not np.any(d):
+        return 0.0, 0.0, 0.0, 1.0
+    if square <= ROUNDING * float((w * d**2).sum() * w.max()):
+        raise NotApplicableError(
+            f"all {d.size} differences are equal, so their spread is not known; use more rows, or other predictions"
+        )
     few = square**2 / float((spread**4).sum())
     if few < deciding:
         heaviest = int(np.argmax(np.abs(spread)))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant.auditing.interval import Prediction, limits_of
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, find
-from calibrant.core.kinds import kind_of
+from calibrant.core.kinds import KINDS, kind_of
 from calibrant.core.mean_interval import exact_limits, has_equal_weights
 from calibrant.core.moments import Moments
 from calibrant.core.pvalues import binomial_tails, normal_quantile, normal_sf
@@ -19,7 +19,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import as_number
+from calibrant.inputs.options import check_share
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows
 from calibrant.ranking.summary import Ranks
@@ -95,41 +95,34 @@ def equivalence_test(
     >>> round(result.estimate, 6), round(result.pvalue, 5)  # Φ(-0.05/0.025)
     (0.01, 0.02275)
     """
-    tau = _tolerance(tolerance)
+    tau = check_share("tolerance", tolerance)
     kind = kind_of(prediction)
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if kind in REGIONS:
-        _refuse(relative=relative, metric=None if _is(metric, "coverage") else metric, rng=rng)
+        _refuse(str(kind), relative=relative, metric=None if _is(metric, "coverage") else metric, rng=rng)
         return _of_coverage(y, prediction, tau, given, options)
     if kind in RANKED or isinstance(y, Ranks):
-        _refuse(relative=relative, metric=metric, **options)
+        _refuse(kind or "samples", relative=relative, metric=metric, **options)
         return _of_ranks(y, prediction, tau, rng, weights)
-    _refuse(rng=rng)
+    _refuse("binary", rng=rng)
     entry = find("cutoff_error" if metric is None else metric)
     if relative:
         tau *= _mean_prediction(entry, y, prediction, given)
     found, n = limits_of(entry, y, prediction, options, **given)
     words = f"{entry.name} against the tolerance {tau:.4g}; {found.method}"
     details = {"tolerance": tau, "high": found.high(SHOWN_RATE)}
-    return TestResult(found.estimate, found.rate_at(tau), found.estimate, words, n, details)
-
-
-def _tolerance(tolerance: Any) -> float:
-    found = as_number(tolerance)
-    if not 0 < found < 1:
-        raise InputError(f"tolerance must lie strictly between 0 and 1, such as 0.02; got {shown(tolerance)}")
-    return found
+    return TestResult(found.estimate, found.pvalue_of(tau), found.estimate, words, n, details)
 
 
 def _is(metric: Any, name: str) -> bool:
     return metric is None or find(metric).name == name
 
 
-def _refuse(**given: Any) -> None:
+def _refuse(kind: str, **given: Any) -> None:
     """Refuse options that do not belong to this kind of prediction."""
     for name, value in given.items():
         if value is not None and value is not False:
-            raise InputError(f"{name}={shown(value)} is not for this kind of prediction; leave it out")
+            raise InputError(f"{name}={shown(value)} is not for {KINDS[kind].words}; leave it out")
 
 
 def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dict[str, Any]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,8 +93,8 @@ def interval(
     `mmce`                             estimate + z s above, estimate - (1 + z) s below
     =================================  ================================================================================
 
-    Other metrics are refused: no valid interval is known for them. A metric of your own brings its interval as the
-    `limits` of its entry.
+    Other metrics are refused: no valid interval is known for them. A custom metric provides limits through
+    `Entry.limits`.
 
     Parameters
     ----------
@@ -158,6 +158,12 @@ def interval(
     """
     level = check_level(level)
     given = {"weights": weights, "classes": classes}
+    check_choice("side", side, *get_args(Side))
+    own = serves(metric) is None and metric not in (worst_slab_coverage, SLAB) and find(metric).limits is not None
+    if side != "both" and not own:
+        raise NotApplicableError(
+            f"side={side!r} is for calibration errors that bring their own limits; leave it at 'both' here"
+        )
     if metric is worst_slab_coverage or (isinstance(metric, str) and metric == SLAB):
         check_choice("method", method, *METHODS[SLAB])
         if pos_label is not None:
@@ -174,8 +180,6 @@ def interval(
         found, n = limits_of(entry, y, prediction, options, **given, pos_label=pos_label)
         low, high = found.at(level, side)
         return ConfidenceInterval(low, high, found.estimate, level, found.method, n)
-    if side != "both":
-        raise NotApplicableError(f"the interval of {entry.name} has two limits; leave side at 'both'")
     if entry.name not in METHODS:
         raise NotApplicableError(f"no valid interval is known for {entry.name}; {_served()}")
     check_choice("method", method, *METHODS[entry.name])
@@ -193,7 +197,8 @@ def interval(
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
     """Return the limits that a metric brings itself, and the number of rows."""
     if entry.limits is None:
-        raise NotApplicableError(f"{entry.name} brings no limits of its own; {_served()}")
+        own = sorted(name for name, other in ENTRIES.items() if other.limits)
+        raise NotApplicableError(f"expected a metric that brings its own limits: {', '.join(own)}; got {entry.name}")
     completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, **given)
     return entry.limits(summary, completed), summary.n
@@ -212,9 +217,8 @@ def _summary(
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
             raise InputError("prediction, weights and labels cannot be given with a summary, which replaces the rows")
-        if y.n == 0:
-            raise InputError("there are no rows: the summary is empty; at least one row is needed")
-        refuse_unseen(entry, y)
+        entry.check_summary(y)
+        refuse_unseen(entry)
         return y
     if entry.name == "skce" and options.blocksize is None:
         raise NotApplicableError(

@@ -33,7 +33,7 @@ from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
 CELLS, SORTED = "cells", "sorted"
 MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
 KERNEL = "skce_test"
-MAX_ENTRIES_REDRAWN = 4_000  # more are pooled into about as many mass bins before outcomes are redrawn
+MAX_AUDIT_CELLS = 4_000  # more are pooled into about as many mass bins before outcomes are redrawn
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
@@ -139,7 +139,9 @@ def measure(pairs: Pairs, setting: Setting) -> Found:
         rng=setting.rng,
     )
     found, missing = collected(entries, pairs.result, redrawn, how)
-    return tuple(_with_limits(_with_rounding(line, pairs), pairs, setting.level) for line in found), missing
+    lines = [_with_limits(_with_rounding(line, pairs), pairs, setting.level) for line in found]
+    refused = dict.fromkeys(reason for _, reason in lines if reason)
+    return tuple(line for line, _ in lines), (*missing, *refused)
 
 
 def collected(
@@ -180,7 +182,7 @@ def redrawn_metrics(
     More than 4,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
     leaves the errors of those bins as they are. The observed value is then taken on the cells too.
     """
-    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
+    cells = summary.at_most(MAX_AUDIT_CELLS, width_bins=find("ece").defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
     pieces = [_growing(entries, cells, drawn.astype(np.int64)) for drawn in redraw_events(cells.pool, resamples, rng)]
@@ -219,17 +221,17 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
     return np.asarray(np.add.reduceat(residuals, filled, axis=1) / cells.total_weight)
 
 
-def _with_limits(line: Measurement, pairs: Pairs, level: float) -> Measurement:
-    """Add confidence limits to a measurement whose verb brings them, where these rows carry enough information."""
+def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measurement, str]:
+    """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
     entry = find(verb)
     summary = pairs.parts[CELLS] if isinstance(pairs, CountedPairs) and pairs.pooled else pairs.ordered
     if field or entry.limits is None or not isinstance(summary, entry.reads):
-        return line
+        return line, ""
     try:
-        return replace(line, interval=entry.limits(summary, entry.usual).at(level, "both"))
-    except NotApplicableError:
-        return line
+        return replace(line, interval=entry.limits(summary, entry.usual).at(level, "both")), ""
+    except NotApplicableError as reason:
+        return line, f"There are no confidence limits of errors: {reason}."
 
 
 def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:

@@ -119,7 +119,7 @@ def read_condition(text: str) -> Condition:
     if found is None:
         raise InputError(
             f"--fail-if {shown(text)} is not a condition; write a measurement, one of > >= < <= = != and a number, "
-            "such as 'ece > 0.05' or 'kuiper_test.pvalue < 0.01'; or a verdict, 'miscalibrated' or 'different'"
+            "such as 'ece.low > 0.05' or 'kuiper_test.pvalue < 0.01'; or a verdict, 'miscalibrated' or 'different'"
         )
     if not math.isfinite(float(found["number"])):
         raise InputError(f"--fail-if {shown(text)} compares with an infinite number; give a finite threshold")
@@ -179,7 +179,7 @@ def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:
     hint = did_you_mean(name, known) or did_you_mean(measurement, known)
     raise InputError(
         f"nothing called {shown(name)} was measured. {hint}{' ' if hint else ''}"
-        f"There are {', '.join(map(_written, known))}; add .pvalue or .expected for these"
+        f"There are {', '.join(map(_written, known))}; add .pvalue, .expected, .low or .high for these"
     )
 
 

@@ -67,7 +67,7 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> str:
             **labels,
         )
         values = ", ".join(f"{name} {number(value)}" for name, value in zip(found.names, found.values, strict=True))
-        texts.append("\n".join([f"{found.metric}: {values}", *found.sentences]))
+        texts.append("\n".join([f"{found.metric_words}: {values}", *found.sentences]))
     return "\n\n".join(texts if metrics == ("ece",) else [*texts, SHARPNESS])
 
 

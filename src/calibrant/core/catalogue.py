@@ -193,6 +193,11 @@ class Entry(Generic[OptionsT, R]):
 
     def of_summary(self, summary: Summary, options: OptionsT) -> R:
         """Measure what a summary holds."""
+        self.check_summary(summary)
+        return self.finish(summary, options)
+
+    def check_summary(self, summary: Summary) -> None:
+        """Refuse a summary that this verb does not read, or that has no rows."""
         if not isinstance(summary, self.reads):
             expected = " or ".join(kind.__name__ for kind in self.reads)
             raise SummaryError(
@@ -205,7 +210,6 @@ class Entry(Generic[OptionsT, R]):
             raise SummaryError(
                 f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind].words}"
             )
-        return self.finish(summary, options)
 
 
 ENTRIES: dict[str, Entry[Any, Any]] = {}

@@ -17,16 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from calibrant.core.bins import BinTable
+from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 
 Side: TypeAlias = Literal["both", "lower", "upper"]
-
-ENOUGH_INFORMATION = 25.0
-"""Least information Σw²p(1 - p)/max w² for limits that use the normal distribution: with less they may cover half of
-what they claim when events are rare."""
 
 SMALLEST_EXPONENT = -300.0
 LARGEST_RATE = 1 - 2.0**-40
@@ -47,17 +45,17 @@ class Limits:
     method: str
 
     def at(self, level: float, side: Side) -> tuple[float, float]:
-        """Return both limits at this level; a side that is not asked for has the end of [0, 1]."""
+        """Return both limits at this level; the limit of a side that was not requested is 0 or 1."""
         check_choice("side", side, *get_args(Side))
         rate = (1 - level) / (2 if side == "both" else 1)
         return 0.0 if side == "upper" else self.low(rate), 1.0 if side == "lower" else self.high(rate)
 
-    def rate_at(self, tolerance: float) -> float:
+    def pvalue_of(self, tolerance: float) -> float:
         """Return the smallest rate at which the upper limit does not exceed the tolerance.
 
         It is the p-value of the hypothesis that the true value exceeds the tolerance.
         """
-        low, high = SMALLEST_EXPONENT, 0.0  # of 10
+        low, high = SMALLEST_EXPONENT, 0.0  # exponents of 10
         if self.high(10**low) <= tolerance:
             return 0.0
         if self.high(LARGEST_RATE) > tolerance:
@@ -84,6 +82,12 @@ class Noise:
         """Return the noise of rows with these sums."""
         return cls(max(w2v, w2r2) / total**2, w2v / heaviest**2)
 
+    @classmethod
+    def of_table(cls, table: BinTable, heaviest: float) -> Noise:
+        """Return the noise of the rows in a table of bins."""
+        total = float(table.w.sum())
+        return cls.of(float(table.w2v.sum()), float(table.w2r2.sum()), total=total, heaviest=heaviest)
+
     @property
     def scale(self) -> float:
         """The standard deviation s."""
@@ -91,10 +95,11 @@ class Noise:
 
     def check(self, name: str) -> None:
         """Refuse rows that do not carry enough information for limits by the normal distribution."""
-        if self.information < ENOUGH_INFORMATION:
+        if self.information < MIN_INFORMATION:
             raise NotApplicableError(
-                f"limits of {name} need rows that carry {ENOUGH_INFORMATION:g} units of information, Σw²p(1 - p)/max "
-                f"w²; got {self.information:.3g}. With so few or such rare events they would not cover: use more rows"
+                f"limits of {name} need rows that carry {MIN_INFORMATION:g} units of information, Σw²p(1 - p)/max "
+                f"w²; got {self.information:.3g}. With so few rows, or events this rare, the limits would not cover. "
+                "Use more rows"
             )
 
     def limits(self, estimate: float, most: Callable[[float], float], method: str, *, rounding: float = 0.0) -> Limits:

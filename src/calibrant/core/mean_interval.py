@@ -17,7 +17,6 @@ from calibrant.core.catalogue import Entry
 from calibrant.core.kinds import AnyRows, part_of
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
-from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
@@ -95,19 +94,20 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
             f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {scores[row, column]:.4g}. Use more rows, less "
             "unequal weights, or a bounded score"
         )
-    if entry.name == "log_score" and isinstance(rows, Binary):
-        half = 2 * float(np.sqrt(total[0])) / float(w.sum())
-        _check_unseen_losses(rows, level, half, clip=options.clip or np.finfo(np.float64).tiny)
+    if entry.name == "log_score":
+        check_unseen_losses(rows, level, 2 * float(np.sqrt(total[0])) / float(w.sum()), clip=options.clip)
 
 
-def _check_unseen_losses(rows: Binary, level: float, half: float, *, clip: float) -> None:
+def check_unseen_losses(rows: AnyRows, level: float, half: float, *, clip: float | None) -> None:
     """Refuse confident predictions whose misses are too rare to have been seen, but would change the mean.
 
     Rows are grouped by the loss of a miss. In each group with few misses, those that the data cannot exclude would add
-    (upper limit - misses) loss / n to the mean.
+    (upper limit - misses) loss / n to the mean; that must not exceed the half width of the interval.
     """
+    if not isinstance(rows, Binary):
+        return
     t = np.minimum(rows.p, 1 - rows.p.astype(np.float64))
-    loss = -np.log(np.maximum(t, clip))
+    loss = -np.log(np.maximum(t, clip or np.finfo(np.float64).tiny))
     missed = np.where(rows.p > 0.5, rows.y == 0, rows.y == 1)
     stratum = np.floor(loss).astype(np.int64)
     m, k, total = (np.bincount(stratum, column) for column in (None, missed, loss))
@@ -143,12 +143,12 @@ def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
         )
 
 
-def refuse_unseen(entry: Entry[Any, Any], summary: Summary) -> None:
+def refuse_unseen(entry: Entry[Any, Any]) -> None:
     """Refuse a summary of scores, which does not tell whether a few rows carry their mean."""
     if entry.name in MEANS_WITH_INTERVAL:
         raise SummaryError(
-            f"an interval for {entry.name} needs the rows, because a few of them may carry the mean, which a summary "
-            "does not tell; pass y and prediction"
+            f"an interval for {entry.name} needs the rows: a summary does not show whether a few rows determine the "
+            "mean. Pass y and prediction"
         )
 
 

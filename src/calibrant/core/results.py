@@ -348,7 +348,8 @@ class Power:
     n
         Number of rows.
     rows
-        The number of rows of this kind that reach the target; None if no target was missed or asked for.
+        The number of rows of this kind that reaches the target; None if neither an error nor a tolerance was given,
+        or if 10⁹ rows do not reach it.
     target
         The power that is aimed at.
     """
@@ -417,6 +418,11 @@ class Comparison:
     n: int
 
     @property
+    def metric_words(self) -> str:
+        """The metric in words."""
+        return "squared calibration error" if self.metric == "ece" else self.metric
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """What the limits support, one sentence for each pair; a difference is claimed only if they exclude 0."""
         return tuple(_comparison_in_words(self, pair) for pair in self.pairs)
@@ -426,7 +432,7 @@ class Comparison:
 
 
 def _comparison_in_words(found: Comparison, pair: Pair) -> str:
-    metric = "squared calibration error" if found.metric == "ece" else found.metric
+    metric = found.metric_words
     size = f"{100 * found.level:g} % limits of the difference: {pair.low:.3g} to {pair.high:.3g}"
     if pair.low <= 0 <= pair.high:
         return f"{found.n:,} rows cannot tell whether {pair.first} or {pair.second} has the lower {metric} ({size})."

@@ -63,9 +63,14 @@ def check_positive(name: str, value: Any, such_as: str) -> float:
 
 def check_level(level: Any) -> float:
     """Return a confidence level in (0, 1)."""
-    found = as_number(level)
+    return check_share("level", level, "0.95")
+
+
+def check_share(name: str, value: Any, such_as: str = "0.02") -> float:
+    """Return a number strictly between 0 and 1."""
+    found = as_number(value)
     if not 0 < found < 1:
-        raise InputError(f"level must lie strictly between 0 and 1, such as 0.95; got {shown(level)}")
+        raise InputError(f"{name} must lie strictly between 0 and 1, such as {such_as}; got {shown(value)}")
     return found
 
 

@@ -127,12 +127,7 @@ def _limits(summary: Ordered, options: MmceOptions) -> Limits:
     if options.balanced:
         raise NotApplicableError("no valid limits are known for balanced=True; leave it at False")
     estimate, table = _finish(summary, options), summary.bins(width_edges(1))
-    noise = Noise.of(
-        float(table.w2v.sum()),
-        float(table.w2r2.sum()),
-        total=summary.total_weight,
-        heaviest=summary.weight_max,
-    )
+    noise = Noise.of_table(table, summary.weight_max)
     noise.check("mmce")
     method = "estimate + z s above, estimate - (1 + z) s below"
     return noise.limits(estimate, lambda rate: (1 - normal_quantile(rate)) * noise.scale, method)

@@ -17,9 +17,10 @@ from calibrant.core.pool import Pool, tie_ends
 from calibrant.core.results import TestResult
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, generator
+from calibrant.probabilities.cumulative import KUIPER
 
 TESTS = ("kuiper", "spiegelhalter", "cox", "smooth")
-ORDER = 4  # of the smooth test
+SMOOTH_ORDER = 4  # of the polynomials of the smooth test
 LARGEST_LOGIT = 35.0  # beyond it float64 does not tell p from 1
 RANK_TOLERANCE = 1e-10  # relative size of the directions in which a quadratic form has no variance
 
@@ -49,7 +50,8 @@ def calibration_test(
     The last two are :math:`U^\top V^{-1} U` with :math:`U = \sum w r x` and :math:`V = \sum w^2 v x x^\top` for
     x = (1, logit p), and for the Legendre polynomials of degree 1 to 4 of the rank. Outcomes are redrawn from the
     scores, the same redraws for all four, and each gets its p-value in each redraw. The result is the p-value of the
-    smallest of the four, against the smallest ones of the redraws: exact at any number of rows, with ties and weights.
+    smallest of the four, against the smallest ones of the redraws: exact up to 1,000 different scores, with ties and
+    weights; more are pooled first (see Notes).
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
     return TestResult(
         statistic=float(smallest[0]) / (B + 1),
         pvalue=float(resampled_pvalue(extreme, B)),
-        estimate=float(parts[0][0, 0]) / summary.total_weight,
+        estimate=KUIPER.estimate(summary, options),
         method=f"smallest p-value of {', '.join(TESTS)} on {B} shared redraws of the outcomes",
         n=summary.n,
         details=each,
@@ -127,7 +129,7 @@ class FourStatistics:
         u = (2 * (np.cumsum(mass) - 0.5 * mass) / mass.sum() - 1)[score]  # mid-rank, scaled to [-1, 1]
         self.spread = w * (1 - 2 * p)
         self.cox = _whitened(np.stack([np.ones_like(p), logit], axis=1), w, v)
-        self.smooth = _whitened(np.polynomial.legendre.legvander(u, ORDER)[:, 1:], w, v)
+        self.smooth = _whitened(np.polynomial.legendre.legvander(u, SMOOTH_ORDER)[:, 1:], w, v)
 
     def of(self, events: NDArray[Any]) -> FloatArray:
         """Return the statistics (4, replicates) of event counts (replicates, entries)."""

@@ -15,7 +15,7 @@ from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import Entry, NoOptions, Shown, enter, ordered, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
-from calibrant.core.limits import Limits
+from calibrant.core.limits import Limits, Noise
 from calibrant.core.null import (
     MIN_INFORMATION,
     FlippedWalks,
@@ -32,7 +32,7 @@ from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Classes
-from calibrant.probabilities.limits import table_noise, walk_limits
+from calibrant.probabilities.limits import walk_limits
 
 MIN_STEPS = 4 * MIN_INFORMATION
 """Least number of steps of a walk for which null="auto" uses the limit. Without ties
@@ -337,7 +337,7 @@ class CumulativeTest:
         """Return confidence limits of the estimate."""
         table = summary.bins(1) if isinstance(summary, Grid) else summary.bins(width_edges(1))
         rounding = self.exceeded(summary) if isinstance(summary, Grid) else 0.0
-        estimate, noise = self.estimate(summary, options), table_noise(table, summary.weight_max)
+        estimate, noise = self.estimate(summary, options), Noise.of_table(table, summary.weight_max)
         return walk_limits(estimate, noise, self.survival, rounding=rounding)
 
     def rounding(self, grid: Grid, options: NullOptions) -> dict[str, float]:

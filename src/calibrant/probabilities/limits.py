@@ -19,7 +19,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 
 BINNED = "estimate + z s above; noise of the bins below"
-PRECISION = 1e-12  # relative, of a limit that is found by bisection
+RELATIVE_PRECISION = 1e-12  # relative, of a limit that is found by bisection
 
 
 def walk_limits(estimate: float, noise: Noise, survival: Callable[[float], float], *, rounding: float = 0.0) -> Limits:
@@ -36,20 +36,15 @@ def critical(survival: Callable[[float], float], rate: float) -> float:
         return 0.0
     while survival(high) > rate:
         low, high = high, 2 * high
-    while high - low > PRECISION * high:
+    while high - low > RELATIVE_PRECISION * high:
         middle = (low + high) / 2
         low, high = (middle, high) if survival(middle) > rate else (low, middle)
     return (low + high) / 2
 
 
-def table_noise(table: BinTable, heaviest: float) -> Noise:
-    """Return the noise of the rows in a table of bins."""
-    return Noise.of(float(table.w2v.sum()), float(table.w2r2.sum()), total=float(table.w.sum()), heaviest=heaviest)
-
-
 def l1_limits(table: BinTable, estimate: float, heaviest: float) -> Limits:
     """Return limits of Σ_b f_b |gap_b|, a supremum over signs of the bins."""
-    noise = table_noise(table, heaviest)
+    noise = Noise.of_table(table, heaviest)
     noise.check("ece")
     sigma = _deviations(table) * table.share
     return noise.limits(estimate, lambda rate: half_normal_sum_quantile(sigma, rate), BINNED)
@@ -64,7 +59,7 @@ def mean_l1_limits(
     noises is at most twice the sum of the variances: diag(q) - q qᵀ is at most 2 diag(q(1 - q)) for any probability
     vector q.
     """
-    variance = sum(a * a * table_noise(table, heaviest).variance for a, table in zip(share, tables, strict=True))
+    variance = sum(a * a * Noise.of_table(table, heaviest).variance for a, table in zip(share, tables, strict=True))
     noise = Noise((2 if overlap else 1) * float(variance), _joint_information(tables, share, heaviest))
     noise.check("ece")
     sigma = np.concatenate([a * _deviations(table) * table.share for a, table in zip(share, tables, strict=True)])
@@ -99,7 +94,7 @@ def l2_limits(table: BinTable, theta: float, heaviest: float) -> Limits:
     c_b = f_b V_b/ν_b give θ the cumulants of a sum of non-central χ² variables, in the direction that varies most. A
     gamma distribution, shifted to have these cumulants, takes its place, and each limit solves for the true value.
     """
-    table_noise(table, heaviest).check("ece")
+    Noise.of_table(table, heaviest).check("ece")
     c = squared_error_terms(table)
     estimate = math.sqrt(max(theta, 0.0))
 

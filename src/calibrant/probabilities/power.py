@@ -9,21 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
-from calibrant.core.limits import ENOUGH_INFORMATION
-from calibrant.core.null import redraw_events, resampled_pvalue
+from calibrant.core.null import MIN_INFORMATION, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import Power
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import as_number, check_count, check_level, generator
+from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import read_binary
 from calibrant.probabilities.calibration_test import FourStatistics
 
-PRECISION = 1.01  # ratio of the ends of a bisection at which it stops
-ENTRIES = 200  # different scores that are simulated
-MOST_ROWS = 10**9
+BISECTION_RATIO = 1.01  # ratio of the ends of a bisection at which it stops
+MAX_SCORES_SIMULATED = 200  # different scores that are simulated
+MAX_ROWS_NEEDED = 10**9
 KEPT_SHARE = 0.9  # of an error that must be left after probabilities are cut off at 0 and 1
 
 
@@ -48,14 +47,14 @@ def power(
     Parameters
     ----------
     prediction
-        Probabilities such as those that are to be judged. No outcomes are needed.
+        Scores like those that will be tested. No outcomes are needed.
     error
         A constant error e, such as 0.02.
     tolerance
         A tolerance of `equivalence_test`. Without this and `error` the smallest constant error is found that has the
         target power.
     level
-        1 less the significance level.
+        1 minus the significance level.
     target
         The power that is aimed at.
     resamples, rng
@@ -82,36 +81,33 @@ def power(
     >>> 0.8 < found.power < 0.95, 700 < found.rows < 1000
     (True, True)
     """
-    level, target, B = check_level(level), _share("target", target), check_count("resamples", resamples, least=99)
+    level, target, B = check_level(level), check_share("target", target), check_count("resamples", resamples, least=99)
     if error is not None and tolerance is not None:
         raise InputError("give error= or tolerance=, not both: they are the sizes of two different tests")
     outcomes = np.zeros(np.asarray(prediction).shape[:1], dtype=np.uint8)  # no outcome is looked at
     rows = Ordered.of(read_binary(outcomes, prediction, verb="power", weights=weights))
     if tolerance is not None:
-        tau = _share("tolerance", tolerance)
+        tau = check_share("tolerance", tolerance)
         share, needed = _reached(lambda part: _passing(part, tau, level, B, rng), rows, target)
         return Power(share, None, tau, rows.n, needed, target)
     if error is None:
         e = _smallest(rows, lambda e: _finding(_of_size(rows, rows.n), e, level, B, rng) >= target, level)
         return Power(_finding(_of_size(rows, rows.n), e, level, B, rng), e, None, rows.n, None, target)
-    e = _share("error", error)
+    e = check_share("error", error)
     _check_room(rows.pool, e)
     share, needed = _reached(lambda part: _finding(part, e, level, B, rng), rows, target)
     return Power(share, e, None, rows.n, needed, target)
 
 
-def _share(name: str, value: Any) -> float:
-    found = as_number(value)
-    if not 0 < found < 1:
-        raise InputError(f"{name} must lie strictly between 0 and 1; got {shown(value)}")
-    return found
-
-
 def _check_room(pool: Pool, e: float) -> None:
-    if not any(_has_room(pool, sign * e) for sign in (1, -1)):
+    if not _any_room(pool, e):
         raise NotApplicableError(
             f"these scores leave no room for a constant error of {e:g}: p + e and p - e leave [0, 1] for most rows"
         )
+
+
+def _any_room(pool: Pool, e: float) -> bool:
+    return _has_room(pool, e) or _has_room(pool, -e)
 
 
 def _has_room(pool: Pool, e: float) -> bool:
@@ -149,7 +145,7 @@ def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float
     """Return the share of calibrated data sets whose upper limit of the cutoff error is within the tolerance."""
     pool, total = rows.pool, rows.total_weight
     v = pool.weight**2 * pool.rows * pool.score * (1 - pool.score)
-    if v.sum() < ENOUGH_INFORMATION * rows.weight_max**2:
+    if v.sum() < MIN_INFORMATION * rows.weight_max**2:
         return 0.0
     tests = FourStatistics(pool)
     extent = np.concatenate([tests.of(events)[0] for events in redraw_events(pool, B, generator(rng))]) / total
@@ -158,7 +154,7 @@ def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float
 
 def _of_size(rows: Ordered, n: int) -> Ordered:
     """Return n rows with the distribution of these scores, in at most 200 entries."""
-    size = min(n, ENTRIES)
+    size = min(n, MAX_SCORES_SIMULATED)
     reach = np.cumsum(rows.count) / rows.n
     entry, number = np.unique(np.searchsorted(reach, (np.arange(size) + 0.5) / size), return_counts=True)
     ends = np.rint(np.cumsum(number) * (n / size)).astype(np.int64)
@@ -172,11 +168,11 @@ def _reached(power_of: Callable[[Ordered], float], rows: Ordered, target: float)
     low = high = float(rows.n)
     while share < target and power_of(_of_size(rows, int(high))) < target:
         low, high = high, 2 * high
-        if high > MOST_ROWS:
+        if high > MAX_ROWS_NEEDED:
             return share, None
     if share >= target:
         low = 1.0
-    while high > PRECISION * low and high - low > 1:
+    while high > BISECTION_RATIO * low and high - low > 1:
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if power_of(_of_size(rows, int(middle))) >= target else (middle, high)
     return share, _two_digits(high)
@@ -191,8 +187,14 @@ def _smallest(rows: Ordered, is_found: Callable[[float], bool], level: float) ->
     """Return the smallest error that is found, by bisection of its logarithm around that of a test of the mean."""
     scale = np.sqrt(rows.walk.variance) / rows.total_weight
     guess = float(min(0.5, max(1e-9, scale * (normal_quantile((1 + level) / 2) + 1))))
-    low, high = guess / 8, min(1.0, 8 * guess)
-    while high > PRECISION * low:
+    low, high = guess / 8, 8 * guess
+    while high > low and not _any_room(rows.pool, high):
+        high /= BISECTION_RATIO
+    if not is_found(high):
+        raise NotApplicableError(
+            f"no constant error for which these {rows.n} scores leave room is found often enough; use more rows"
+        )
+    while high > BISECTION_RATIO * low:
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if is_found(middle) else (middle, high)
     return high

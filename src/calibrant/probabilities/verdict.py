@@ -174,8 +174,9 @@ def caveats(
     if any(line.name == "log_score" and math.isinf(line.value) for line in measurements):
         found.append(f"{_impossible(summary, pooled)} happened that were given probability 0: {INFINITE}")
     found.append(
-        f"With this many rows a constant error of {points(smallest_seen(summary, level))} is found 4 times in 5 "
-        f"at the {percent(1 - level)} level; smaller ones may stay unseen."
+        f"With this many rows a test of the mean alone would find a constant error of "
+        f"{points(smallest_seen(summary, level))} 4 times in 5 at the {percent(1 - level)} level; errors that are "
+        "smaller, or that cancel, may stay unseen."
     )
     return found
 
