@@ -88,19 +88,8 @@ def numba_body() -> Iterator[None]:
         dispatch.FAST_ROWS, dispatch.FAST_TERMS = kept
 
 
-def numba_mmce(y: Any, p: Any) -> float:
-    with numba_body():
-        return mmce(y, p, bandwidth=BANDWIDTH)
-
-
-def numba_skce(y: Any, P: Any) -> float:
-    with numba_body():
-        return skce(y, P, kernel=KERNEL)
-
-
-def numba_skce_median(y: Any, P: Any) -> float:
-    with numba_body():
-        return skce(y, P)
+def skce_median(y: Any, P: Any) -> float:
+    return skce(y, P)
 
 
 def plain_mmce(y: Any, p: Any) -> float:
@@ -169,10 +158,10 @@ def mebibytes(work: Callable[..., Any], inputs: Callable[[int], tuple[Any, ...]]
 
 
 def time_mmce(report: Report, n: int, rounds: int) -> None:
-    report.section(f"mmce, {n:,} rows, Numba body, best of {rounds} interleaved rounds")
+    report.section(f"mmce, {n:,} rows, best of {rounds} interleaved rounds")
     y, p = binary_rows(n)
-    seconds = best_seconds({SORT: lambda: np.sort(p), MMCE: functools.partial(numba_mmce, y, p)}, rounds=rounds)
-    peak = added_memory(numba_mmce, binary_rows, n)
+    seconds = best_seconds({SORT: lambda: np.sort(p), MMCE: functools.partial(plain_mmce, y, p)}, rounds=rounds)
+    peak = added_memory(plain_mmce, binary_rows, n)
     rows = [
         (SORT, f"{seconds[SORT]:.4f}", "1.00", ""),
         (MMCE, f"{seconds[MMCE]:.4f}", f"{seconds[MMCE] / seconds[SORT]:.2f}", f"{peak / 2**20:.0f}"),
@@ -197,10 +186,10 @@ def time_dense(report: Report, n: int) -> None:
 
 def time_skce(report: Report, n: int) -> None:
     report.section(
-        f"skce, unbiased, {n:,} rows of {CLASSES} classes, exp(-TV/{LENGTH:g}) x delta, Numba body, "
+        f"skce, unbiased, {n:,} rows of {CLASSES} classes, exp(-TV/{LENGTH:g}) x delta, "
         f"best of {FEWER_ROUNDS} interleaved rounds"
     )
-    functions = {SKCE: numba_skce, MEDIAN: numba_skce_median, TILES: tiled_skce}
+    functions = {SKCE: plain_skce, MEDIAN: skce_median, TILES: tiled_skce}
     seconds = _time_pairs(report, functions, n)
     ratio = seconds[TILES] / seconds[SKCE]
     words = f"at least {FASTER_THAN_TILES:g} times as fast as the tiles"

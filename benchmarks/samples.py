@@ -56,7 +56,7 @@ def exact_pvalue(gamma: float, N: int, K: int) -> float:
 
 
 def exact_histogram(N: int, bins: int) -> Any:
-    histograms._band_histogram_band.cache_clear()
+    histograms._histogram_band.cache_clear()
     return histograms.histogram_band(N, np.full(bins, 1 / bins), LEVEL)
 
 

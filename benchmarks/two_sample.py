@@ -25,10 +25,9 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
-from benchmarks.kernel import numba_body, on_rows
+from benchmarks.kernel import on_rows
 from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
 
-from calibrant.core import dispatch
 from calibrant.points import (
     PointMoments,
     c2st,
@@ -61,7 +60,7 @@ AGREE = 1e-6  # of values of two packages, over the larger
 HEAVY = ("scipy.spatial", "scipy.stats", "scipy.linalg", "sklearn", "torch", "numba", "pandas", "matplotlib")
 
 PRDC, SBI, SBI_SINGLE = "prdc compute_prdc", "sbi unbiased_mmd_squared", "the same, float32"
-DENSITY_COVERAGE, MMD, PLAIN_MMD = "calibrant density_coverage", "calibrant mmd", "the same without Numba"
+DENSITY_COVERAGE, MMD = "calibrant density_coverage", "calibrant mmd"
 FIDELITY_MMD = "torch-fidelity kernel_mmd, rbf"
 GEMM, TEST = "the product alone", "calibrant mmd_test"
 FRECHET, ROOT = "calibrant frechet_distance", "scipy.linalg.sqrtm"
@@ -105,16 +104,6 @@ def width(d: int) -> float:
     return float(np.sqrt(2 * d))
 
 
-@contextlib.contextmanager
-def numpy_body() -> Iterator[None]:
-    """Make calibrant sum pairs as where Numba is not installed."""
-    kept, dispatch.FAST_TERMS = dispatch.FAST_TERMS, sys.maxsize
-    try:
-        yield
-    finally:
-        dispatch.FAST_TERMS = kept
-
-
 def of_torch_fidelity(module: str) -> Any:
     """Return a module of torch-fidelity's metrics.
 
@@ -153,20 +142,8 @@ def own_mmd(y: Any, x: Any) -> float:
     return mmd(y, x, bandwidth=width(y.shape[1]))
 
 
-def numba_mmd(y: Any, x: Any) -> float:
-    """What calibrant takes itself for 10,000 points; for the fewer of a first call too, so that they compile it."""
-    with numba_body():
-        return own_mmd(y, x)
-
-
-def plain_mmd(y: Any, x: Any) -> float:
-    with numpy_body():
-        return own_mmd(y, x)
-
-
 def median_mmd(y: Any, x: Any) -> float:
-    with numba_body():
-        return mmd(y, x)
+    return mmd(y, x)
 
 
 def sbi_mmd(y: Any, x: Any, dtype: str = "float64", *, median: bool = False) -> float:
@@ -208,13 +185,7 @@ def fidelity_frechet(m1: Any, S1: Any, m2: Any, S2: Any) -> float:
 
 
 def simpson(points: Any) -> float:
-    """In NumPy: for 10,000 points of 5 coordinates calibrant takes that body itself."""
     return vendi_score(points, order=2, bandwidth=width(points.shape[1]))
-
-
-def numba_simpson(points: Any) -> float:
-    with numba_body():
-        return simpson(points)
 
 
 def kernel_matrix(points: Any) -> Any:
@@ -406,7 +377,7 @@ def time_frechet(report: Report, n: int, d: int, rounds: int, decades: float) ->
 def time_vendi(report: Report, n: int, rounds: int) -> None:
     report.section(f"vendi_score of order 2, {n:,} points of {FEW} coordinates, best of {rounds}; eigenvalues once")
     (points,) = one_set(n)
-    own = {VENDI: simpson, "the same, Numba body": numba_simpson}
+    own = {VENDI: simpson}
     seconds, values = best_calls(on_rows(own, points), rounds=rounds)
     memory = {name: mebibytes(added_memory(function, one_set, n)) for name, function in own.items()}
     G = kernel_matrix(points)
@@ -538,7 +509,7 @@ def main() -> int:
             "The machine is busy. Peers that wait for threads of BLAS may take ten times as long as on an idle one: "
             "no ratio of this run counts."
         )
-    own = {MMD: numba_mmd, PLAIN_MMD: plain_mmd}
+    own = {MMD: own_mmd}
     of_sbi = {SBI: sbi_mmd, SBI_SINGLE: sbi_single} if has("sbi") else {}
     dense = {FIDELITY_MMD: fidelity_mmd} if has("torch_fidelity") else {}
     for d in (FEW, MANY):

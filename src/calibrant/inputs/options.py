@@ -12,8 +12,8 @@ from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers
 
 BIN_RULES = ("cube-root", "sweep")
-MOST_BINS = 10_000_000
-MOST = 10**9  # of anything that an option counts
+MAX_BINS = 10_000_000
+MAX_COUNT = 10**9  # of anything that an option counts
 DIGITS = 10  # levels that agree to this many digits are equal: 1 - 0.9 is 0.09999999999999998
 MAX_LEVELS_SHOWN = 12
 MEANING = {
@@ -48,8 +48,8 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
         )
     if value < least:
         raise InputError(f"{name} must be at least {least}; got {shown(value)}")
-    if int(value) > MOST:
-        raise InputError(f"{name} must be at most {MOST:,}; got {shown(value)}")
+    if int(value) > MAX_COUNT:
+        raise InputError(f"{name} must be at most {MAX_COUNT:,}; got {shown(value)}")
     return int(value)
 
 
@@ -86,8 +86,8 @@ def check_bins(bins: Any, strategy: Any, *, strategies: tuple[str, ...] = ("widt
     if isinstance(bins, str):
         if bins not in BIN_RULES:
             raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
-    elif check_count("bins", bins) > MOST_BINS:
-        raise InputError(f"bins must be at most {MOST_BINS:,}; got {bins}")
+    elif check_count("bins", bins) > MAX_BINS:
+        raise InputError(f"bins must be at most {MAX_BINS:,}; got {bins}")
 
 
 def generator(rng: Any) -> np.random.Generator:

@@ -19,7 +19,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import pair_weight
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import MOST, check_choice, check_count, generator
+from calibrant.inputs.options import MAX_COUNT, check_choice, check_count, generator
 from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import CdfRows, DistributionRows, RegionRows
@@ -219,8 +219,8 @@ def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
     if m < least:
         which = "the unbiased estimator (unbiased=True)" if unbiased else "the biased estimator (unbiased=False)"
         raise InputError(f"blocksize must be at least {least} for {which}; got {shown(m)}")
-    if m > MOST:
-        raise InputError(f"blocksize must be at most {MOST:,}; got {shown(m)}")
+    if m > MAX_COUNT:
+        raise InputError(f"blocksize must be at most {MAX_COUNT:,}; got {shown(m)}")
     return m
 
 

@@ -19,7 +19,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import MOST_BINS, as_number, check_choice, check_count
+from calibrant.inputs.options import MAX_BINS, as_number, check_choice, check_count
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.inputs.sets import Sets
 
@@ -330,8 +330,8 @@ def read_size_bins(bins: Any) -> SizeBins:
     if isinstance(bins, np.ndarray) and bins.ndim:
         bins = bins.tolist()
     if not isinstance(bins, Sequence) or isinstance(bins, str | bytes):
-        if check_count("bins", bins) > MOST_BINS:
-            raise InputError(f"bins must be at most {MOST_BINS:,}; got {shown(bins)}")
+        if check_count("bins", bins) > MAX_BINS:
+            raise InputError(f"bins must be at most {MAX_BINS:,}; got {shown(bins)}")
         return int(bins)
     pairs = [tuple(pair) if isinstance(pair, Sequence | np.ndarray) else (pair,) for pair in bins]
     example = "[(0, 1), (2, 3)]"
