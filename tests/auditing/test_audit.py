@@ -203,11 +203,11 @@ def test_ways_to_show_it(tmp_path):
     assert all(len(line) <= 100 for line in str(audit).splitlines())
     assert "<script>" not in audit._repr_html_()
     assert "not calibrated" in repr(audit)
-    assert audit.table["name"][0] == "ece"
+    assert audit.table["name"][:2] == ["cutoff_error", "ece"]
     assert len({len(column) for column in audit.table.values()}) == 1
     found = json.loads(audit.to_json(tmp_path / "a.json").read_text())
     assert found["verdict"]["status"] == "miscalibrated"
-    assert found["sections"][0]["measurements"][0]["name"] == "ece"
+    assert found["sections"][0]["measurements"][0]["name"] == "cutoff_error"
     assert isinstance(audit.findings, Findings)
 
 

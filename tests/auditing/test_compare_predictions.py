@@ -180,7 +180,7 @@ class TestWords:
 
     def test_a_difference_is_claimed_only_if_limits_exclude_0(self):
         assert str(self.result(-0.03, -0.01)) == (
-            "The brier_score of a is lower than that of b by 0.02 (95 % limits of the difference: -0.03 to -0.01)."
+            "The brier_score of a is lower than that of b by 0.02 (95 % limits of the difference: 0.01 to 0.03)."
         )
         assert "of b is lower than that of a" in str(self.result(0.01, 0.03))
         assert str(self.result(-0.01, 0.03, "ece")) == (
@@ -239,6 +239,28 @@ class TestRefusals:
     )
     def test_options(self, models, refusal, options, error, words):
         assert words in refusal(cb.compare_predictions, *models, error=error, **options)
+
+    def test_predictions_that_are_not_alike(self, models, refusal):
+        y, p = models
+        two = np.stack([1 - p["sharp"], p["sharp"]], axis=1)
+        assert "of one kind" in refusal(cb.compare_predictions, y, {"one": p["sharp"], "two": two})
+        wide, narrow = (cb.Intervals(-np.ones(60), np.ones(60), level) for level in (0.9, 0.5))
+        assert "of one kind" in refusal(cb.compare_predictions, np.zeros(60), [wide, narrow], metric="interval_score")
+        assert "different as texts" in refusal(cb.compare_predictions, y, {1: p["sharp"], "1": p["timid"]})
+
+    def test_times_are_finite_and_belong_to_the_rows_that_count(self, models, refusal):
+        time = np.arange(500.0)
+        time[3] = np.nan
+        assert "row 3 is nan" in refusal(cb.compare_predictions, *models, time=time)
+        weights = np.where(np.arange(500) < 10, 0.0, 1.0)
+        found = cb.compare_predictions(*models, time=np.arange(500), weights=weights)
+        days = np.datetime64("2024-01-01") + np.arange(500)
+        assert found == cb.compare_predictions(*models, time=days, weights=weights)
+
+    def test_scale_does_not_matter(self, models):
+        y, p = models
+        one, other = (cb.compare_predictions(y, p, weights=np.full(500, w)).pairs[0] for w in (1.0, 1e-90))
+        assert (one.low, one.pvalue) == pytest.approx((other.low, other.pvalue), rel=1e-9)
 
     def test_several_levels(self, refusal):
         both = cb.Intervals(np.zeros((60, 2)), np.ones((60, 2)), [0.5, 0.9])

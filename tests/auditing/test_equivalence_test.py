@@ -162,6 +162,15 @@ class TestRefusals:
     def test_options(self, refusal, call, error, words):
         assert words in refusal(cb.equivalence_test, happened(204), HALF, tolerance=0.1, error=error, **call)
 
+    @pytest.mark.parametrize("relative", ["no", np.nan, 1, None, np.array([1, 0])])
+    def test_relative_is_true_or_false(self, refusal, relative):
+        assert "relative must be" in refusal(cb.equivalence_test, happened(204), HALF, tolerance=0.1, relative=relative)
+
+    def test_ranks(self, refusal):
+        ranks = Ranks.of([0] * 60 + [1] * 40, M=1)
+        assert "cannot be given with a summary" in refusal(cb.equivalence_test, ranks, HALF, tolerance=0.1)
+        assert "there are no rows" in refusal(cb.equivalence_test, Ranks.zero(), tolerance=0.1)
+
     def test_relative(self, D2, refusal):
         message = refusal(cb.equivalence_test, *D2, tolerance=0.1, relative=True, error=NotApplicableError)
         assert "one_vs_rest" in message

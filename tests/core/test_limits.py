@@ -65,7 +65,8 @@ class TestNoise:
 
     def test_too_little_information_is_refused_with_the_number(self, refusal):
         message = refusal(Noise(0.01, 24.9).check, "ece", error=NotApplicableError)
-        assert "limits of ece need rows that carry 25 units of information" in message
+        assert "limits of ece need a sum of p(1 - p) over the rows of at least 25" in message
+        assert "About 1.1 times as many rows are needed" in message
         assert "got 24.9" in message
         Noise(0.01, 25.0).check("ece")
 

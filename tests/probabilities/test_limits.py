@@ -121,6 +121,13 @@ class TestSummaries:
             one, other = cb.interval(metric, D1[0], D1[1]), cb.interval(metric, D1[0][order], D1[1][order])
             assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)
 
+    def test_limits_stay_in_the_range_of_the_error(self):
+        P = np.tile([0.9, 0.1], (400, 1))
+        found = cb.interval("ece", np.ones(400, int), P, notion="classwise", average="sum")
+        assert found.low <= found.estimate <= found.high <= 2
+        low = cb.interval("cutoff_error", happened(201), HALF, level=0.01, side="upper")
+        assert low.high >= 0
+
     def test_a_common_factor_of_weights_changes_nothing(self, D1):
         w = np.random.default_rng(1).uniform(0.5, 1.5, 500)
         for metric in ("cutoff_error", "ece", "mmce"):

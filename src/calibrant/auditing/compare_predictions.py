@@ -23,9 +23,10 @@ from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Comparison, Pair
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, is_unit, read_numbers
+from calibrant.inputs.arrays import FloatArray, as_array, is_unit, read_numbers, read_weights
 from calibrant.inputs.options import check_level
-from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import RegionRows
 
 ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
 MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
@@ -112,13 +113,14 @@ def compare_predictions(
         options = {**SQUARED, **options}
     completed = entry.parse(options)
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
+    _check_alike(rows)
     n = next(iter(rows.values())).n
     if entry.name == "ece":
         terms = {name: _squared_error(part, completed) for name, part in rows.items()}
     else:
         terms = {name: _row_scores(entry, part, completed) for name, part in rows.items()}
     w = np.asarray(next(iter(rows.values())).w)
-    order = None if time is None else _order(time, n, w)
+    order = None if time is None else _order(time, w, weights)
     couples = list(combinations(named, 2))
     rate = (1 - level) / len(couples)
     pairs = [_pair(first, second, terms, w, order, rate) for first, second in couples]
@@ -159,16 +161,41 @@ def _named(predictions: Any) -> dict[str, Prediction]:
             f"predictions must be a mapping from names to predictions, or a list of them; got {shown(predictions)} "
             f"({type(predictions).__name__})"
         )
+    if len(named) < len(predictions):
+        raise InputError(f"the names of predictions must be different as texts; got {shown(list(predictions))}")
     if len(named) < 2:
         raise InputError(f"compare_predictions needs two predictions or more of the same rows; got {len(named)}")
     return named
 
 
-def _order(time: Any, n: int, w: FloatArray) -> NDArray[np.intp]:
+def _check_alike(rows: Mapping[str, Any]) -> None:
+    """Refuse predictions of different kinds, numbers of classes or levels: their scores have different scales."""
+    (first, one), *others = rows.items()
+    for name, other in others:
+        alike = type(one) is type(other)
+        if alike and isinstance(one, RegionRows):
+            alike = np.array_equal(one.prediction.levels, other.prediction.levels)
+        elif alike and isinstance(one, Classes):
+            alike = one.K == other.K
+        if not alike:
+            raise InputError(
+                f"predictions must be of one kind, with the same classes and levels, to be compared; {first!r} and "
+                f"{name!r} are not"
+            )
+
+
+def _order(time: Any, w: FloatArray, weights: Any) -> NDArray[np.intp]:
     """Return the rows in the order of time; the variance of a series is known for equal weights only."""
-    when = read_numbers(time, "time")
+    when = as_array(time, name="time")
+    when = when.astype(np.int64).astype(np.float64) if when.dtype.kind in "mM" else read_numbers(time, "time")
+    keep = None if weights is None else read_weights(weights, len(when)) > 0
+    when = when if keep is None or when.ndim != 1 else when[keep]
+    n = w.size
     if when.shape != (n,):
         raise InputError(f"time must have one number for each of the {n} rows; got shape {when.shape}")
+    if not np.isfinite(when).all():
+        row = int(np.flatnonzero(~np.isfinite(when))[0])
+        raise InputError("time must be finite numbers; {row} is {value}", row=row, value=float(when[row]))
     if not is_unit(w) and w.min() != w.max():
         raise NotApplicableError("a comparison in time needs equal weights; leave weights or time out")
     if n < MIN_SERIES_ROWS:
@@ -255,12 +282,15 @@ def _student(
     """Return the weighted mean of d, its limits and the p-value of the hypothesis that the true mean is 0."""
     from scipy.special import stdtr, stdtrit
 
+    w = w / w.max()
     total = float(w.sum())
     mean = float((w * d).sum() / total)
+    largest = float(np.abs(d).max())
+    if largest == 0:
+        return 0.0, 0.0, 0.0, 1.0
+    d, mean = d / largest, mean / largest  # squares and fourth powers stay in the range of float64
     spread = w * (d - mean)
     square = float((spread**2).sum())
-    if not np.any(d):
-        return 0.0, 0.0, 0.0, 1.0
     if square <= ROUNDING * float((w * d**2).sum() * w.max()):
         raise NotApplicableError(
             f"all {d.size} differences are equal, so their spread is not known; use more rows, or other predictions"
@@ -270,7 +300,7 @@ def _student(
         heaviest = int(np.argmax(np.abs(spread)))
         raise NotApplicableError(
             f"the mean difference depends on {few:.3g} effective rows, {deciding:g} are needed: row {heaviest} alone "
-            f"differs by {d[heaviest]:.4g}. No interval of such a mean covers; use more rows, or bound the score"
+            f"differs by {largest * d[heaviest]:.4g}. No interval of such a mean covers; use more rows"
         )
     if order is None:
         m = total**2 / float((w**2).sum())
@@ -279,7 +309,7 @@ def _student(
         freedom, error = _long_run(d[order] - mean)
     t = float(stdtrit(freedom, 1 - rate / 2))
     pvalue = 2 * float(stdtr(freedom, -abs(mean) / error))
-    return mean, mean - t * error, mean + t * error, pvalue
+    return largest * mean, largest * (mean - t * error), largest * (mean + t * error), pvalue
 
 
 def _long_run(d: FloatArray) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_share
+from calibrant.inputs.options import check_choice, check_share
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows
 from calibrant.ranking.summary import Ranks
@@ -96,13 +96,18 @@ def equivalence_test(
     (0.01, 0.02275)
     """
     tau = check_share("tolerance", tolerance)
+    check_choice("relative", relative, False, True)
     kind = kind_of(prediction)
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if kind in REGIONS:
         _refuse(str(kind), relative=relative, metric=None if _is(metric, "coverage") else metric, rng=rng)
         return _of_coverage(y, prediction, tau, given, options)
     if kind in RANKED or isinstance(y, Ranks):
-        _refuse(kind or "samples", relative=relative, metric=metric, **options)
+        beside = {"prediction": prediction, "weights": weights} if isinstance(y, Ranks) else {}
+        _refuse(kind or "samples", relative=relative, metric=metric, classes=classes, pos_label=pos_label, **options)
+        for name, value in beside.items():
+            if value is not None:
+                raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
         return _of_ranks(y, prediction, tau, rng, weights)
     _refuse("binary", rng=rng)
     entry = find("cutoff_error" if metric is None else metric)
@@ -173,6 +178,7 @@ def _of_ranks(y: Any, prediction: Any, tau: float, rng: Any, weights: Any) -> Te
         else entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng}))
     )
     ranks = cast(Ranks, summarised)
+    entry.check_summary(ranks)
     if not ranks.has_equal_weights:
         raise NotApplicableError("the test of ranks counts rows and needs equal weights; leave weights out")
     n, m = ranks.n, ranks.M + 1

@@ -176,7 +176,8 @@ def interval(
         return interval_of_points(name, cast(Any, y), cast(Any, prediction), level, options)
     entry = find(metric)
     if entry.limits is not None:
-        check_choice("method", method, None)
+        if method is not None:
+            raise InputError(f"the limits of {entry.name} have one method; leave method out")
         found, n = limits_of(entry, y, prediction, options, **given, pos_label=pos_label)
         low, high = found.at(level, side)
         return ConfidenceInterval(low, high, found.estimate, level, found.method, n)

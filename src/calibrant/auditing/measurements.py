@@ -115,6 +115,7 @@ Pairs = RowPairs | CountedPairs
 """
 
 FIRST = (
+    "cutoff_error",
     "ece",
     "direction",
     "kuiper_test",

@@ -37,6 +37,7 @@ CONDITION = re.compile(
     r"""\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<name>[^\s<>=!]+))\s*"""
     r"(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
 )
+NO_LIMITS = "Limits need more rows or less rare events: calibrant audit says how many; 'NAME.pvalue < 0.01' works now"
 WORD = re.compile(r"[^\s<>=!]+")
 VERDICTS_ON_PREDICTIONS = ("miscalibrated", "no evidence", "cannot tell")
 VERDICTS_ON_POINTS = ("different", "no evidence", "cannot tell")
@@ -158,7 +159,7 @@ def _looked_up(name: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[float
     if field not in numbers:
         raise InputError(
             f"{measurement} has no field {shown(field)} here; it has {listing(list(numbers))}. "
-            f"{did_you_mean(field, numbers)}".rstrip()
+            f"{NO_LIMITS if field in ('low', 'high') else did_you_mean(field, numbers)}".rstrip()
         )
     if math.isnan(numbers[field]):
         raise InputError(f"{name} is not a number in these results, so it cannot be checked; leave it out")

@@ -54,7 +54,8 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> str:
         columns, scan = scan_of(files, asked)
         rows = scan.reading().whole()
         batches[column], labels = scan.columns.batch(rows), labels_of(rows[columns.y[0]], columns, asked)
-    first, metrics = batches[request.p[0]], request.metric or DEFAULT_METRICS
+    usual = DEFAULT_METRICS if request.time is None else DEFAULT_METRICS[:1]  # ece is for independent rows
+    first, metrics = batches[request.p[0]], request.metric or usual
     texts = []
     for metric in metrics:
         found = compare_predictions(

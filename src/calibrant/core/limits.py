@@ -43,12 +43,13 @@ class Limits:
     low: Callable[[float], float]
     high: Callable[[float], float]
     method: str
+    largest: float = 1.0  # that the error can be
 
     def at(self, level: float, side: Side) -> tuple[float, float]:
-        """Return both limits at this level; the limit of a side that was not requested is 0 or 1."""
+        """Return both limits at this level; the limit of a side that was not requested is the end of its range."""
         check_choice("side", side, *get_args(Side))
         rate = (1 - level) / (2 if side == "both" else 1)
-        return 0.0 if side == "upper" else self.low(rate), 1.0 if side == "lower" else self.high(rate)
+        return 0.0 if side == "upper" else self.low(rate), self.largest if side == "lower" else self.high(rate)
 
     def pvalue_of(self, tolerance: float) -> float:
         """Return the smallest rate at which the upper limit does not exceed the tolerance.
@@ -97,25 +98,38 @@ class Noise:
         """Refuse rows that do not carry enough information for limits by the normal distribution."""
         if self.information < MIN_INFORMATION:
             raise NotApplicableError(
-                f"limits of {name} need rows that carry {MIN_INFORMATION:g} units of information, Σw²p(1 - p)/max "
-                f"w²; got {self.information:.3g}. With so few rows, or events this rare, the limits would not cover. "
-                "Use more rows"
+                f"limits of {name} need a sum of p(1 - p) over the rows of at least {MIN_INFORMATION:g} (unequal "
+                f"weights count less); got {self.information:.3g}. With so few rows, or events this rare, they would "
+                f"not cover. {self._needed()}"
             )
 
-    def limits(self, estimate: float, most: Callable[[float], float], method: str, *, rounding: float = 0.0) -> Limits:
+    def _needed(self) -> str:
+        if self.information == 0:
+            return "All scores are 0 or 1, so no number of such rows is enough"
+        return f"About {math.ceil(10 * MIN_INFORMATION / self.information) / 10:g} times as many rows are needed"
+
+    def limits(
+        self,
+        estimate: float,
+        noise_quantile: Callable[[float], float],
+        method: str,
+        *,
+        rounding: float = 0.0,
+        largest: float = 1.0,
+    ) -> Limits:
         """Return the limits of a supremum.
 
-        `most` gives the value that the supremum of the noise exceeds with a given probability; `rounding` is by how
-        much the estimate of the rows may exceed this one, where rows were counted in cells.
+        `noise_quantile` gives the value that the supremum of the noise exceeds with a given probability; `rounding` is
+        by how much the estimate of the rows may exceed this one, where rows were counted in cells.
         """
 
         def low(rate: float) -> float:
-            return max(0.0, estimate - most(rate))
+            return max(0.0, estimate - max(0.0, noise_quantile(rate)))
 
         def high(rate: float) -> float:
-            return min(1.0, estimate + rounding - normal_quantile(rate) * self.scale)
+            return min(largest, max(0.0, estimate + rounding - normal_quantile(rate) * self.scale))
 
-        return Limits(estimate, low, high, method)
+        return Limits(estimate, low, high, method, largest)
 
 
 def half_normal_sum_quantile(sigma: FloatArray, rate: float) -> float:

@@ -83,7 +83,9 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
     if not np.isfinite(scores).all() or w.sum() ** 2 < MIN_ROWS * (w**2).sum():
         return  # `student` refuses infinite scores and too few rows
     w = (w / w.max())[:, None]
-    spread = w * (scores - (w * scores).sum(axis=0) / w.sum())
+    largest = max(float(np.abs(scores).max()), np.finfo(np.float64).tiny)
+    relative = scores / largest  # fourth powers stay in the range of float64
+    spread = w * (relative - (w * relative).sum(axis=0) / w.sum())
     total, square = (spread**2).sum(axis=0), (spread**4).sum(axis=0)
     few = np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0)
     if few.min() < MIN_DECIDING_ROWS:
@@ -95,7 +97,8 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
             "unequal weights, or a bounded score"
         )
     if entry.name == "log_score":
-        check_unseen_losses(rows, level, 2 * float(np.sqrt(total[0])) / float(w.sum()), clip=options.clip)
+        half = 2 * largest * float(np.sqrt(total[0])) / float(w.sum())
+        check_unseen_losses(rows, level, half, clip=options.clip)
 
 
 def check_unseen_losses(rows: AnyRows, level: float, half: float, *, clip: float | None) -> None:

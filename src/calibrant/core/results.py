@@ -342,7 +342,7 @@ class Power:
     power
         The probability of finding the error, or of passing the test of equivalence.
     error
-        The constant error that is looked for; None if it is about a tolerance.
+        The mean error that is looked for; None if it is about a tolerance.
     tolerance
         The tolerance of the test of equivalence; None if it is about an error.
     n
@@ -433,8 +433,13 @@ class Comparison:
 
 def _comparison_in_words(found: Comparison, pair: Pair) -> str:
     metric = found.metric_words
-    size = f"{100 * found.level:g} % limits of the difference: {pair.low:.3g} to {pair.high:.3g}"
+    if pair.low == pair.high == 0:
+        return f"{pair.first} and {pair.second} have the same {metric} in every row."
+    limits = f"{100 * found.level:g} % limits of the difference"
     if pair.low <= 0 <= pair.high:
+        size = f"{limits}: {pair.low:.3g} to {pair.high:.3g}"
         return f"{found.n:,} rows cannot tell whether {pair.first} or {pair.second} has the lower {metric} ({size})."
     less, more = (pair.first, pair.second) if pair.high < 0 else (pair.second, pair.first)
+    least, most = sorted((abs(pair.low), abs(pair.high)))
+    size = f"{limits}: {least:.3g} to {most:.3g}"
     return f"The {metric} of {less} is lower than that of {more} by {abs(pair.difference):.3g} ({size})."

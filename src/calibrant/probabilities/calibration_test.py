@@ -120,6 +120,7 @@ class FourStatistics:
 
     def __init__(self, pool: Pool) -> None:
         p, w, count, _ = pool
+        w = w / w.max()  # a common factor changes nothing, and must not leave the range of float32
         self.expected, self.weight, self.ends = count * p, w, tie_ends(p)
         v = w * w * count * p * (1 - p)
         with np.errstate(divide="ignore"):

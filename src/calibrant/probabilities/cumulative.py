@@ -477,6 +477,7 @@ CUTOFF_ERROR = enter(
         on_grid=lambda options: True,
         rounding=lambda grid, options: KUIPER.exceeded(grid),
         limits=KUIPER.limits,
+        audit={"": Shown("error over the worst stretch of scores (cutoff error)")},
     )
 )
 

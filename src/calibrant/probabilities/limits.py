@@ -24,7 +24,7 @@ RELATIVE_PRECISION = 1e-12  # relative, of a limit that is found by bisection
 
 def walk_limits(estimate: float, noise: Noise, survival: Callable[[float], float], *, rounding: float = 0.0) -> Limits:
     """Return limits of the extent of the cumulative differences; `survival` is that of a Brownian motion's extent."""
-    noise.check("the cumulative differences")
+    noise.check("the cutoff error")
     method = "estimate + z s above; null distribution of the statistic below"
     return noise.limits(estimate, lambda rate: critical(survival, rate) * noise.scale, method, rounding=rounding)
 
@@ -70,7 +70,7 @@ def mean_l1_limits(
         # The supremum of dependent normal noises exceeds its mean by z s at most (Gaussian isoperimetry).
         return MEAN_OF_HALF_NORMAL * float(sigma.sum()) - normal_quantile(rate) * noise.scale
 
-    return noise.limits(estimate, most, BINNED)
+    return noise.limits(estimate, most, BINNED, largest=float(share.sum()))
 
 
 def _joint_information(tables: Sequence[BinTable], share: FloatArray, heaviest: float) -> float:

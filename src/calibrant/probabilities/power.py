@@ -15,7 +15,7 @@ from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import Power
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import read_binary
 from calibrant.probabilities.calibration_test import FourStatistics
@@ -23,7 +23,7 @@ from calibrant.probabilities.calibration_test import FourStatistics
 BISECTION_RATIO = 1.01  # ratio of the ends of a bisection at which it stops
 MAX_SCORES_SIMULATED = 200  # different scores that are simulated
 MAX_ROWS_NEEDED = 10**9
-KEPT_SHARE = 0.9  # of an error that must be left after probabilities are cut off at 0 and 1
+SHIFT_HALVINGS = 40
 
 
 def power(
@@ -39,8 +39,9 @@ def power(
 ) -> Power:
     r"""Find what rows with these scores can show: a power, the smallest error that is found, or the rows it takes.
 
-    Outcomes are drawn with the probabilities p + e, and with p - e, and `calibration_test` is made at the level
-    1 - `level`; the power is the share of rejections in the direction that is harder to find. With a `tolerance`
+    Outcomes are drawn with the probabilities p + c, and with p - c, cut off at 0 and 1, with c such that the mean error
+    is e. `calibration_test` is made at the level 1 - `level`; the power is the share of rejections in the direction
+    that is harder to find. With a `tolerance`
     outcomes are drawn with the probabilities p, and the power is the share of data sets that pass the
     `equivalence_test` of `cutoff_error`.
 
@@ -49,7 +50,7 @@ def power(
     prediction
         Scores like those that will be tested. No outcomes are needed.
     error
-        A constant error e, such as 0.02.
+        The mean of an error e that is constant but for cutting off, such as 0.02.
     tolerance
         A tolerance of `equivalence_test`. Without this and `error` the smallest constant error is found that has the
         target power.
@@ -82,9 +83,11 @@ def power(
     (True, True)
     """
     level, target, B = check_level(level), check_share("target", target), check_count("resamples", resamples, least=99)
+    if resampled_pvalue(0, B) > 1 - level:
+        raise InputError(f"{B} resamples have no p-value below {1 - level:.3g}; use more resamples, or a lower level")
     if error is not None and tolerance is not None:
         raise InputError("give error= or tolerance=, not both: they are the sizes of two different tests")
-    outcomes = np.zeros(np.asarray(prediction).shape[:1], dtype=np.uint8)  # no outcome is looked at
+    outcomes = np.zeros(as_array(prediction, name="prediction").shape[:1], dtype=np.uint8)  # no outcome is looked at
     rows = Ordered.of(read_binary(outcomes, prediction, verb="power", weights=weights))
     if tolerance is not None:
         tau = check_share("tolerance", tolerance)
@@ -100,35 +103,39 @@ def power(
 
 
 def _check_room(pool: Pool, e: float) -> None:
-    if not _any_room(pool, e):
-        raise NotApplicableError(
-            f"these scores leave no room for a constant error of {e:g}: p + e and p - e leave [0, 1] for most rows"
-        )
+    if not _shifted(pool, e):
+        raise NotApplicableError(f"these scores leave no room for a mean error of {e:g} in either direction")
 
 
-def _any_room(pool: Pool, e: float) -> bool:
-    return _has_room(pool, e) or _has_room(pool, -e)
+def _shifted(pool: Pool, e: float) -> list[FloatArray]:
+    """Return the probabilities p + c and p - c, cut off at 0 and 1, whose mean differs by e from that of p.
 
-
-def _has_room(pool: Pool, e: float) -> bool:
-    weight = pool.weight * pool.rows
-    moved = np.clip(pool.score + e, 0, 1) - pool.score
-    return bool(abs((weight * moved).sum()) >= KEPT_SHARE * abs(e) * weight.sum())
+    A direction in which there is no room for such an error is left out.
+    """
+    weight = pool.weight * pool.rows / float((pool.weight * pool.rows).sum())
+    found = []
+    for sign in (1, -1):
+        low, high = 0.0, 1.0
+        for _ in range(SHIFT_HALVINGS):
+            middle = (low + high) / 2
+            moved = abs(float((weight * (np.clip(pool.score + sign * middle, 0, 1) - pool.score)).sum()))
+            low, high = (middle, high) if moved < e else (low, middle)
+        if high < 1:
+            found.append(np.clip(pool.score + sign * high, 0, 1))
+    return found
 
 
 def _finding(rows: Ordered, e: float, level: float, B: int, rng: Any) -> float:
-    """Return the share of data sets with a constant error in which `calibration_test` rejects."""
+    """Return the share of data sets with a mean error e in which `calibration_test` rejects."""
     pool, tests, source = rows.pool, FourStatistics(rows.pool), generator(rng)
     null = np.concatenate([tests.of(events) for events in redraw_events(pool, B, source)], axis=1)
     ordered = np.sort(null, axis=1)
     smallest = np.sort(_smallest_pvalue(null, ordered))
     found = []
-    for shift in (e, -e):
-        if _has_room(pool, shift):
-            moved = pool._replace(score=np.clip(pool.score + shift, 0, 1))
-            drawn = np.concatenate([tests.of(events) for events in redraw_events(moved, B, source)], axis=1)
-            reached = np.searchsorted(smallest, _smallest_pvalue(drawn, ordered), side="right")
-            found.append(float(np.mean(resampled_pvalue(reached, B) <= 1 - level)))
+    for score in _shifted(pool, e):
+        drawn = np.concatenate([tests.of(x) for x in redraw_events(pool._replace(score=score), B, source)], axis=1)
+        reached = np.searchsorted(smallest, _smallest_pvalue(drawn, ordered), side="right")
+        found.append(float(np.mean(resampled_pvalue(reached, B) <= 1 - level)))
     return min(found, default=0.0)
 
 
@@ -188,11 +195,11 @@ def _smallest(rows: Ordered, is_found: Callable[[float], bool], level: float) ->
     scale = np.sqrt(rows.walk.variance) / rows.total_weight
     guess = float(min(0.5, max(1e-9, scale * (normal_quantile((1 + level) / 2) + 1))))
     low, high = guess / 8, 8 * guess
-    while high > low and not _any_room(rows.pool, high):
+    while high > low and not _shifted(rows.pool, high):
         high /= BISECTION_RATIO
     if not is_found(high):
         raise NotApplicableError(
-            f"no constant error for which these {rows.n} scores leave room is found often enough; use more rows"
+            f"no mean error for which these {rows.n} scores leave room is found often enough; use more rows"
         )
     while high > BISECTION_RATIO * low:
         middle = float(np.sqrt(low * high))

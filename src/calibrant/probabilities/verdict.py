@@ -43,28 +43,29 @@ def verdict(
             "no evidence",
             f"No evidence of miscalibration ({pvalue_words(p)}).",
             (
-                f"An average error of {points(seen)} would have been found 4 times in 5 with this many rows. "
-                "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
+                f"A test of the mean alone would find an average error of {points(seen)} 4 times in 5 with this many "
+                "rows. That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
             ),
         )
     return Verdict(
         "cannot tell",
         f"There are too few rows to tell ({summary.n:,}; {pvalue_words(p)}).",
         (
-            f"Only an average error of {points(seen)} or more would have been found 4 times in 5. "
+            f"A test of the mean alone would find only an average error of {points(seen)} or more 4 times in 5. "
             f"To see {points(NOTABLE)}, collect about {rows_needed(summary.n * (seen / NOTABLE) ** 2):,} rows.",
         ),
     )
 
 
 def size(measurements: tuple[Measurement, ...], level: float) -> list[str]:
-    """Say how large the error is, by the limits of Kuiper's estimate, rounded outwards; nothing without limits."""
+    """Say how large the error is, by the limits of the cutoff error, rounded outwards; nothing without limits."""
     for line in measurements:
-        if line.name == "kuiper_test" and line.interval is not None:
+        if line.name == "cutoff_error" and line.interval is not None:
             low, high = math.floor(1000 * line.interval[0]) / 10, math.ceil(1000 * line.interval[1]) / 10
+            span = f"{low:.1f} to {high:.1f}" if low > 0 else f"at most {high:.1f}"
             return [
-                f"Over the worst stretch of scores the number of events is off by {low:.1f} to {high:.1f} % of all "
-                f"rows ({percent(level)} limits)."
+                f"Over the worst stretch of scores the number of events is off by {span} % of all rows "
+                f"({percent(level)} limits)."
             ]
     return []
 
@@ -75,11 +76,20 @@ def example(curve: Curve, happens: str) -> str:
     b = int(np.argmax(np.abs(gap)))
     if gap[b] == 0:
         return ""
-    return (
-        f"When it says {percent(curve.mean_predicted[b])}, {happens} {percent(curve.mean_observed[b])} of the time "
-        f"({curve.count[b]:,} rows; if calibrated, {percent(curve.consistency_low[b])} to "
-        f"{percent(curve.consistency_high[b])})."
-    )
+    shares = (curve.mean_predicted[b], curve.mean_observed[b], curve.consistency_low[b], curve.consistency_high[b])
+    says, seen, least, most = _percents(shares)
+    band = f"{curve.count[b]:,} rows; if calibrated, {least} to {most}"
+    return f"When it says {says}, {happens} {seen} of the time ({band})."
+
+
+def _percents(shares: tuple[float, float, float, float]) -> list[str]:
+    """Write a prediction, a frequency outside its band, and the band with so many digits that it stays outside."""
+    _, seen, low, high = (100 * share for share in shares)
+    smallest = min([100 * share for share in shares if share > 0], default=1.0)
+    first = max(0, -math.floor(math.log10(smallest)))
+    digits = range(first, first + 4)
+    clear = [d for d in digits if not round(low, d) <= round(seen, d) <= round(high, d)]
+    return [f"{100 * share:.{[*clear, digits[-1]][0]}f} %" for share in shares]
 
 
 def shape(curve: Curve) -> str:
