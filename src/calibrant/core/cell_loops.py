@@ -12,7 +12,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-BLOCK = 1024  # rows per step: short loops that the compiler can turn into vector instructions
+BLOCK = 2048  # rows per step: short loops that the compiler can turn into vector instructions
 u64 = np.uint64  # an index that cannot be negative needs no check for counting from the end
 
 
