@@ -352,15 +352,16 @@ def time_first_calls(report: Report, rounds: int) -> None:
         *("interval('coverage', y, one)", "interval('crps', y, law)"),
         *("coverage_curve(y, several)", "coverage_curve(y, one, groups=g)", "coverage_curve(y, one, groups='size')"),
         *("coverage_test(y, one)", "coverage_test(y, one, groups=g)", "coverage_test(y, one, calibration_size=100)"),
-        *("kupiec_test(y, one)", "christoffersen_test(y, one)", "christoffersen_test(y, one, method='independence')"),
-        *("multinomial_coverage_test(y, several)", "coverage_hsic_test(y, one)"),
+        *("regions.kupiec_test(y, one)", "regions.christoffersen_test(y, one)"),
+        "regions.christoffersen_test(y, one, method='independence')",
+        *("regions.multinomial_coverage_test(y, several)", "regions.coverage_hsic_test(y, one)"),
         *("crps(y, law)", "crps(y, draws)", "energy_score(v, plane)", "log_score(y, law)"),
         *("sharpness(law)", "sharpness(draws)", "pit(y, law)", "pit(y, draws, rng=0)", "pit(y, q, rng=0)"),
         *("pit_histogram(y, draws)", "pit_histogram(y, q)", "reliability_curve(y, q)"),
         *("decompose(y, q)", "decompose(y, draws)", "decompose(y, law)", "decompose(y, draws, method='hersbach')"),
         "worst_slab_coverage(y, one, features=v, directions=20, rng=0)",
     ]
-    longer = {"coverage_hsic_test(y, one)": "999 permutations"}
+    longer = {"regions.coverage_hsic_test(y, one)": "999 permutations"}
     statements = {call: (SMALL_ROWS, f"cb.{call}\nassert 'numba' not in sys.modules") for call in calls}
     seconds = best_fresh_seconds(statements, rounds=rounds)
     rows = [
