@@ -173,7 +173,7 @@ class TestRefused:
     def test_what_is_not_one_number(self, refusal):
         assert "kuiper_test is a test: call kuiper_test(y, p)" in refusal(scorer, "kuiper_test")
         assert "ReliabilityDisplay.from_estimator" in refusal(scorer, reliability_curve)
-        assert "brier_score, ece, log_score, mce" in refusal(scorer, "decompose")
+        assert "brier_score, cutoff_error, ece, log_score, mce" in refusal(scorer, "decompose")
         assert "expected a verb" in refusal(scorer, "accuracy")
 
     def test_unknown_options(self, refusal):

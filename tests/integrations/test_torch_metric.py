@@ -465,7 +465,7 @@ class TestRefused:
     @pytest.mark.parametrize("verb", ["skce", "mmce", "ucme", "coverage", "crps"])
     def test_other_verbs(self, torch, refusal, verb):
         message = refusal(TorchMetric, verb)
-        served = "brier_score, cumulative_differences, decompose, direction, ece, kolmogorov"
+        served = "brier_score, cumulative_differences, cutoff_error, decompose, direction, ece, "
         assert f"use StreamingMetric({verb!r}). TorchMetric serves {served}" in message
 
     @pytest.mark.parametrize(

@@ -159,12 +159,12 @@ def interval(
     level = check_level(level)
     given = {"weights": weights, "classes": classes}
     check_choice("side", side, *get_args(Side))
-    own = serves(metric) is None and metric not in (worst_slab_coverage, SLAB) and find(metric).limits is not None
-    if side != "both" and not own:
+    is_slab = metric is worst_slab_coverage or (isinstance(metric, str) and metric == SLAB)
+    if side != "both" and (is_slab or serves(metric) or find(metric).limits is None):
         raise NotApplicableError(
             f"side={side!r} is for calibration errors that bring their own limits; leave it at 'both' here"
         )
-    if metric is worst_slab_coverage or (isinstance(metric, str) and metric == SLAB):
+    if is_slab:
         check_choice("method", method, *METHODS[SLAB])
         if pos_label is not None:
             raise InputError("pos_label= is for labels of probabilities; leave it out")
