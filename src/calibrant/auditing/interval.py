@@ -141,8 +141,8 @@ def interval(
     level 0.95 miss, with 100 blocks 5 or 6; with the polynomial kernel pairs miss 8 in 100 even then, and are refused.
 
     Limits of calibration errors are those of the error of these scores in these bins, with random outcomes. Many are
-    suprema, sup_f Σ w f(p) E(y - p | p)/W over functions with |f| <= 1. The best f for the true errors does not depend
-    on the outcomes, so an error exceeds estimate + z s with probability 1 - `level` at most, where
+    suprema, sup_f Σ w f(p) E(y - p | p)/W over functions of absolute value at most 1. The best f for the true errors
+    does not depend on the outcomes, so an error exceeds estimate + z s with probability 1 - `level` at most, where
     s² = max(Σw²p(1 - p), Σw²(y - p)²)/W². They need Σw²p(1 - p)/max w² >= 25, and are refused below. No upper limit
     of the error without bins exists for `ece`: errors may cancel within bins. A bootstrap of the `ece` does not cover
     near 0 and is not offered. Rows must be independent.
