@@ -61,6 +61,13 @@ class TestRecord:
         w = np.where(np.arange(1000) % 10 == 0, 20.0, 1.0)
         assert cb.power(p, weights=w).error > 1.3 * cb.power(p).error
 
+    def test_a_common_factor_of_weights_changes_nothing(self):
+        p = np.random.default_rng(0).random(1500)
+        one, other = (cb.power(p, tolerance=0.04, weights=np.full(1500, w)) for w in (1.0, 5.0))
+        assert 0.2 < one.power < 1
+        assert other.power == pytest.approx(one.power, abs=0.02)
+        assert other.rows == pytest.approx(one.rows, rel=0.05)
+
     def test_a_finer_error_takes_more_rows(self):
         p = np.random.default_rng(0).random(300)
         assert cb.power(p, error=0.02).rows > 3 * cb.power(p, error=0.05).rows

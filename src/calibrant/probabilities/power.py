@@ -150,9 +150,9 @@ def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray) -> FloatArray:
 
 def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
     """Return the share of calibrated data sets whose upper limit of the cutoff error is within the tolerance."""
-    pool, total = rows.pool, rows.total_weight
-    v = pool.weight**2 * pool.rows * pool.score * (1 - pool.score)
-    if v.sum() < MIN_INFORMATION * rows.weight_max**2:
+    pool, total = rows.pool, rows.total_weight / rows.weight_max  # in units of the largest weight, as FourStatistics
+    v = (pool.weight / rows.weight_max) ** 2 * pool.rows * pool.score * (1 - pool.score)
+    if v.sum() < MIN_INFORMATION:
         return 0.0
     tests = FourStatistics(pool)
     extent = np.concatenate([tests.of(events)[0] for events in redraw_events(pool, B, generator(rng))]) / total
