@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.auditing.distributions import audit_distributions, distribution_groups
 from calibrant.auditing.probabilities import audit_binary, audit_classes, kuiper_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
-from calibrant.core.annotations import Labels, Rng
+from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import with_parts
@@ -20,7 +21,7 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.labels import read_classes
-from calibrant.inputs.options import check_choice, check_count, check_level, generator
+from calibrant.inputs.options import check_choice, check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
@@ -58,6 +59,10 @@ def audit(
     level: float = 0.95,
     classes: Labels | None = None,
     pos_label: Any = None,
+    tolerance: float | None = None,
+    relative: bool = False,
+    alternative: Alternative | None = None,
+    clusters: ArrayLike | None = None,
     calibration_size: int | None = None,
     covariates: ArrayLike | None = None,
     log_density_y: ArrayLike | None = None,
@@ -82,6 +87,19 @@ def audit(
         With 2, the groups of each pair of columns are tested too.
     level
         Confidence level of tests and bands.
+    tolerance
+        The largest error that is acceptable: of probabilities the `cutoff_error`, of intervals, sets and quantiles the
+        distance of the coverage from its level, of distributions and draws the largest distance of the distribution of
+        ranks or of the probability integral transform from the uniform one. Without it the verdict names the smallest
+        of 0.01, 0.02 and 0.05 that the limits support.
+    relative
+        Whether the tolerance is a share of the mean prediction, for probabilities of rare events.
+    alternative
+        For intervals and sets: ``"two-sided"``, or ``"less"`` if they promise at least their level, as conformal
+        methods do. By default "less" for sets, for intervals with `calibration_size`, and for outcomes on bounds.
+    clusters
+        Labels of rows that may depend on each other, such as a customer with several rows. Rows of different clusters
+        are independent.
     calibration_size
         For intervals and sets of split conformal prediction: the number of calibration scores. Their coverage is then
         tested as one that is guaranteed on average over calibration sets only; see `coverage_test`.
@@ -156,6 +174,12 @@ def audit(
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
     how = AUDITED[type(rows)]
     families = how.families + (groupings is not None)
+    tau = _tolerance(tolerance, relative, rows, kind)
+    check_choice("alternative", alternative, None, *get_args(Alternative))
+    if alternative is not None and kind not in CONFORMAL:
+        raise InputError(
+            f"{{alternative=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}", option="alternative"
+        )
     _check_of_draws(rows, kind, columns=columns, covariates=covariates, log_density_y=log_density_y)
     keep = rows.keep if isinstance(rows, DistributionRows) else None
     setting = Setting(
@@ -164,6 +188,10 @@ def audit(
         generated,
         class_names=_class_names(rows, classes),
         families=families,
+        tolerance=tau,
+        relative=relative,
+        alternative=alternative,
+        clusters=None if clusters is None else _clusters(rows, clusters, weights),
         calibration_size=m,
         columns=_names(rows, columns),
         covariates=None if covariates is None else covariate_columns(covariates, rows.n, keep),
@@ -172,6 +200,38 @@ def audit(
     part = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
     return audit_of(part, grouped, setting, kind=kind, n=rows.n, names=called)
+
+
+def _tolerance(tolerance: Any, relative: Any, rows: AnyRows, kind: str) -> float | None:
+    """Read the tolerance; a relative one becomes a share of the mean prediction."""
+    check_choice("relative", relative, False, True)
+    if tolerance is None:
+        if relative:
+            raise InputError(
+                "{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative"
+            )
+        return None
+    tau = check_share("tolerance", tolerance)
+    if not relative:
+        return tau
+    if not isinstance(rows, Binary):
+        raise InputError(
+            f"{{relative=}} is for probabilities of one event; leave it out for {KINDS[kind].words}", option="relative"
+        )
+    mean = float(np.average(rows.p, weights=rows.w))
+    if mean == 0:
+        raise InputError(
+            "{relative=} is a share of the mean prediction, which is 0 here; leave it out", option="relative"
+        )
+    return tau * mean
+
+
+def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
+    """Read which rows may depend on each other; those of weight 0 were already dropped from `rows`."""
+    if not isinstance(rows, Binary):
+        raise InputError("{clusters=} is for probabilities of one event; leave it out", option="clusters")
+    (grouping,) = _groupings(rows, clusters, 1, weights)
+    return grouping.code
 
 
 def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> None:

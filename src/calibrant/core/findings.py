@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant.core.annotations import Alternative
+from calibrant.core.claims import Claim
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
@@ -26,6 +29,7 @@ class Measurement:
     pvalue: float | None = None  # of the hypothesis that the predictions are calibrated
     method: str = ""  # how value and p-value were found
     details: Mapping[str, float] = field(default_factory=dict)  # further numbers, such as the statistic of a test
+    decides: bool = False  # whether the verdict rests on it; other measurements describe
 
     @property
     def rounding(self) -> float | None:
@@ -72,16 +76,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in words.
+    """The answer: claims, and the words made from them.
 
-    `status` is ``"miscalibrated"``, ``"no evidence"`` (of miscalibration, with enough rows to detect a notable error)
-    or ``"cannot tell"`` (too few rows); for sets of points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or
-    ``"no truth"``.
+    `status` is ``"miscalibrated"``, ``"within"`` (calibrated within `tolerance`) or ``"cannot tell"``; for sets of
+    points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
     """
 
     status: str
     headline: str  # one sentence
     sentences: tuple[str, ...] = ()  # what it means, which rows it is about, and what to do
+    claims: tuple[Claim, ...] = ()  # the headline is made from the first one
+    tolerance: float | None = None  # the one given, or the smallest usual one that the limits support
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,12 @@ class Setting:
     rng: np.random.Generator
     class_names: tuple[str, ...] = ()
     families: int = 1  # of tests behind the verdict, such as those of all rows, of classes, of groups
+    tolerance: float | None = None  # largest error that the user accepts
+    relative: bool = False  # whether the tolerance is a share of the mean prediction
+    alternative: Alternative | None = (
+        None  # which errors of coverage count; None: what this kind of prediction promises
+    )
+    clusters: NDArray[np.intp] | None = None  # (n,), rows with the same number may depend on each other
     calibration_size: int | None = None  # scores behind split-conformal predictions
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
     covariates: FloatArray | None = None  # (n, q), known when the draws were made

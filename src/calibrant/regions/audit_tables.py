@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.core.annotations import Alternative
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
 from calibrant.core.pvalues import holm
@@ -17,7 +18,6 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions import verdict as words
 from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations
-from calibrant.regions.coverage_test import Alternative
 from calibrant.regions.hits import ALL, HitTable, not_nested
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
 from calibrant.regions.verdict import (

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.annotations import Alternative, Labels, Outcomes, Rng
 from calibrant.core.catalogue import POINTERS, Entry, enter, public
 from calibrant.core.pvalues import beta_binomial_tails, binomial_tails, bonferroni, two_sided
 from calibrant.core.results import TestResult
@@ -32,7 +32,6 @@ from calibrant.regions.hits import (
     not_nested,
 )
 
-Alternative = Literal["two-sided", "less", "greater"]
 Null = Literal["exact", "asymptotic"]
 
 

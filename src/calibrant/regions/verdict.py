@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant.core.annotations import Alternative
 from calibrant.core.findings import Setting, Verdict
 from calibrant.core.mean_interval import exact_limits, score_limits
 from calibrant.core.pvalues import binomial_tails, bonferroni, holm, normal_quantile, two_sided
@@ -17,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
 from calibrant.regions.coverage_curve import COVERAGE_CURVE
-from calibrant.regions.coverage_test import Alternative, has_ties, hit_pvalue, last_true, multinomial_coverage_test
+from calibrant.regions.coverage_test import has_ties, hit_pvalue, last_true, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
 
 RECALIBRATE = "Consider recalibration on held-out data."
