@@ -139,8 +139,8 @@ def digits():
         level=0.9,
         verdict=Verdict(
             "cannot tell",
-            "Probabilities are off by 1.1 percentage points (95 % limits: 0 to 3.1): 3,000 rows cannot tell whether that "
-            "is within the tolerance of 2 points.",
+            "Probabilities are off by 1.1 percentage points (95 % limits: 0 to 3.1): 3,000 rows cannot tell whether "
+            "that is within the tolerance of 2 points.",
             ("About 9,000 rows would tell.",),
             (error_claim("cannot tell", 0.011, 0.0, 0.0307, 0.02),),
             0.02,

@@ -205,7 +205,8 @@ def _pieces(cell: str) -> list[str]:
 
 
 def _section(section: Section, identity: str, detail: Detail, claims: Sequence[Claim], markup: Any) -> dict[str, Any]:
-    notes = list(dict.fromkeys(filter(None, map(_how, section.measurements))))
+    in_parts = parts(section.measurements)
+    notes = list(dict.fromkeys(filter(None, (_how(m) for _, part in in_parts for m in part))))
     has = {
         field: any(getattr(m, field) is not None for m in section.measurements)
         for field in ("rounding", "interval", "expected", "pvalue")
@@ -219,7 +220,7 @@ def _section(section: Section, identity: str, detail: Detail, claims: Sequence[C
         ],
         "parts": [
             (heading, heading == DESCRIBES, [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in part])
-            for heading, part in parts(section.measurements)
+            for heading, part in in_parts
         ],
         "notes": notes,
         "has": has,
