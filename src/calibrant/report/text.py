@@ -38,12 +38,16 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
 
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
     """Return the headline with its mark, and the sentences."""
-    verdict = findings.verdict
-    tone, _ = tone_of(findings.kind, verdict)
-    lines = _wrapped(verdict.headline, f"{MARKS[tone]} ", "  ", width)
-    for sentence in verdict.sentences:
+    lines = headline_lines(findings, width)
+    for sentence in (*findings.verdict.sentences, _tolerances(findings)):
         lines += _wrapped(sentence, "  ", "  ", width)
-    return [*lines, *_wrapped(_tolerances(findings), "  ", "  ", width)]
+    return lines
+
+
+def headline_lines(findings: Findings, width: int = WIDTH) -> list[str]:
+    """Return the headline with its mark."""
+    tone, _ = tone_of(findings.kind, findings.verdict)
+    return _wrapped(findings.verdict.headline, f"{MARKS[tone]} ", "  ", width)
 
 
 def _tolerances(findings: Findings) -> str:
