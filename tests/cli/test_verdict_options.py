@@ -1,4 +1,4 @@
-"""Options of the verdict and of the report: tolerance, clusters, title, rounded probabilities, levels in names, colour."""
+"""Options of the verdict and of the report, and what a terminal shows."""
 
 import json
 import os

@@ -219,8 +219,8 @@ def normalised(prediction: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> normalised([[0.33, 0.33, 0.33]]).tolist()
-    [[0.3333333333333333, 0.3333333333333333, 0.3333333333333333]]
+    >>> normalised([[0.33, 0.33, 0.33]]).round(4).tolist()
+    [[0.3333, 0.3333, 0.3333]]
     """
     P = _read_floats(prediction).astype(np.float64)
     if P.ndim == 1:
