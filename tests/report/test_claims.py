@@ -57,6 +57,14 @@ class TestBoxes:
         found = boxes(findings(description, ERROR, replace(ERROR, kind="limits"), COVERAGE))
         assert [box.value for box in found] == ["4.0\u00a0%", "91.0\u00a0%"]
 
+    def test_one_range_of_scores_the_worst(self):
+        ranges = [
+            Claim("above", f"scores {low} to {low + 0.123456}", "frequency", p, p - 0.01, p + 0.01, 0.95, 9, 0.1)
+            for low, p in ((0.1, 0.2), (0.2, 0.4), (0.3, 0.3))
+        ]
+        found = boxes(findings(ERROR, *ranges))
+        assert [box.label for box in found[1:]] == ["Observed frequency, scores 0.2 to 0.323"]
+
     def test_measurements_of_small_pvalues_are_not_among_them(self):
         section = Section("s", "S", "", (Measurement("ece", "error", 0.1, expected=0.05, pvalue=0.001),))
         assert boxes(findings(sections=(section,))) == []
@@ -78,7 +86,7 @@ class TestRounding:
     def test_limits_contain_the_limits(self, a, b, c, tolerance):
         low, estimate, high = sorted((a, b, c))
         claim = Claim("limits", "all rows", "cutoff_error", estimate, low, high, 0.95, tolerance=tolerance)
-        _, below, above = (float(text.removesuffix("\u00a0%")) / 100 for text in claim_numbers(claim))
+        below, above, _ = (float(text.removesuffix("\u00a0%")) / 100 for text in claim_numbers(claim))
         assert below <= low + 1e-9
         assert above >= high - 1e-9
 
@@ -88,7 +96,7 @@ class TestRounding:
     )
     def test_comparisons_with_the_tolerance_stay_true(self, low, high, texts):
         claim = Claim("limits", "all rows", "cutoff_error", low, low, high, 0.95, tolerance=0.02)
-        assert tuple(text.removesuffix("\u00a0%") for text in claim_numbers(claim)[1:]) == texts
+        assert tuple(text.removesuffix("\u00a0%") for text in claim_numbers(claim)[:2]) == texts
 
     @given(st.floats(1e-6, 1))
     def test_tolerances_are_rounded_upwards(self, tolerance):
@@ -135,7 +143,7 @@ class TestTolerances:
 
     def test_none_without_limits(self):
         assert tolerances(Verdict("within", "")) == []
-        assert tolerances(Verdict("within", "", (), (replace(ERROR, low=math.nan),))) == []
+        assert tolerances(Verdict("within", "", (), (replace(ERROR, high=math.nan),))) == []
         assert tolerances(Verdict("within", "", (), (replace(ERROR, level=None),))) == []
 
     @given(shares, shares, st.booleans(), st.sampled_from([None, 0.01, 0.02, 0.03, 0.05, 0.2]))
@@ -177,6 +185,14 @@ class TestMarks:
     def test_of_several_lines_those_with_the_pvalue(self):
         assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.002),)) == ["", "bad", "", ""]
         assert marked(self.TABLE, (replace(ERROR, subject="group B"),)) == ["", "bad", "bad", ""]
+
+    def test_the_pvalue_may_be_multiplied_by_the_number_of_families(self):
+        assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.006),)) == ["", "bad", "", ""]
+
+    def test_subjects_that_end_with_the_name(self):
+        part = replace(ERROR, subject="90 % intervals of group B", pvalue=0.002)
+        assert marked(self.TABLE, (part,)) == ["", "bad", "", ""]
+        assert marked(self.TABLE, (replace(part, pvalue=0.3),)) == [""] * 4
 
     def test_descriptions_mark_nothing(self):
         assert marked(self.TABLE, (replace(ERROR, subject="group A", level=None),)) == [""] * 4

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from calibrant.core import words
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim
 from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
-MAX_DIGITS = 6  # of a percentage
+MAX_FAMILIES = 4  # of tests behind a verdict
+NAME = re.compile(r"[\d.,]+| = .*")  # what differs between subjects of one sort
+LONG_NUMBER = re.compile(r"\d+\.\d{4,}")
 QUANTITIES = {
     "cutoff_error": "cutoff calibration error",
-    "coverage": "coverage",
     "frequency": "observed frequency",
-    "ece": "expected calibration error",
+    "coverage": "coverage",
+    "coverage_error": "error of coverage",
+    "share_below": "share of outcomes below",
+    "rank_error": "distance of ranks from uniform ones",
 }
 """What the quantities of claims are called in a box; others are called by their names."""
 SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
@@ -70,12 +75,24 @@ def points_words(tolerance: float) -> str:
 
 
 def boxes(findings: Findings) -> list[Box]:
-    """Return what stands beside the verdict: claims that the level covers, the headline's first."""
+    """Return what stands beside the verdict: claims that the level covers, the headline's first.
+
+    Of claims that differ in a range or a name alone, the one that is farthest from calibration is shown.
+    """
     if findings.kind == "points":
         return _measured_boxes(findings)
-    covered = [claim for claim in findings.verdict.claims if claim.level is not None and claim.kind != "description"]
-    first_of = {(claim.subject, claim.quantity): claim for claim in reversed(covered)}
-    return [_box(claim) for claim in covered if first_of[claim.subject, claim.quantity] is claim][:MAX_BOXES]
+    found: dict[tuple[str, str], Claim] = {}
+    for claim in findings.verdict.claims:
+        if claim.level is None or claim.kind == "description" or math.isnan(claim.estimate):
+            continue
+        sort = claim.quantity, NAME.sub("", claim.subject)
+        if sort not in found or (found[sort] is not findings.verdict.claims[0] and _gap(claim) > _gap(found[sort])):
+            found[sort] = claim
+    return [_box(claim) for claim in found.values()][:MAX_BOXES]
+
+
+def _gap(claim: Claim) -> float:
+    return abs(claim.estimate - claim.expected)
 
 
 def _measured_boxes(findings: Findings) -> list[Box]:
@@ -97,10 +114,12 @@ def _measured_boxes(findings: Findings) -> list[Box]:
 
 def _box(claim: Claim) -> Box:
     name = QUANTITIES.get(claim.quantity, words.heading(claim.quantity))
-    of = "" if claim.subject == ALL_ROWS else f", {words.text(claim.subject)}"
-    value, low, high = claim_numbers(claim)
+    of = "" if claim.subject == ALL_ROWS else f", {words.text(subject_words(claim))}"
     lines = []
-    if not math.isnan(claim.low) and not math.isnan(claim.high):
+    if math.isnan(claim.low) or math.isnan(claim.high):
+        value = f"{100 * claim.estimate:.1f}\u00a0%" if _is_share(claim) else words.number(claim.estimate)
+    else:
+        low, high, value = claim_numbers(claim)
         lines.append(f"{words.level_percent(claim.level or 0)} limits: {low} to {high}")
     if claim.expected:
         lines.append(f"{_number(claim.expected, claim)} if calibrated")
@@ -109,34 +128,25 @@ def _box(claim: Claim) -> Box:
     return Box(words.label(name) + of, value, tuple(lines))
 
 
+def subject_words(claim: Claim) -> str:
+    """Return what a claim is about, with numbers of at most three digits.
+
+    >>> subject_words(Claim("above", "scores 0.00680685 to 0.01862251", "frequency", 0.05))
+    'scores 0.00681 to 0.0186'
+    """
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", claim.subject)
+
+
 def claim_numbers(claim: Claim) -> tuple[str, str, str]:
-    r"""Return estimate and limits in words; limits are rounded outwards, with digits enough to compare them.
+    r"""Return the limits of a claim and its estimate in words.
 
     >>> claim_numbers(Claim("within", ALL_ROWS, "cutoff_error", 0.008, 0.00449, 0.0131, 0.95, tolerance=0.02))
-    ('0.8\xa0%', '0.4\xa0%', '1.4\xa0%')
-    >>> claim_numbers(Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.024, 0.02001, 0.03, 0.95, tolerance=0.02))
-    ('2.400\xa0%', '2.001\xa0%', '3.000\xa0%')
+    ('0.4\xa0%', '1.4\xa0%', '0.8\xa0%')
     """
     if not _is_share(claim):
-        return words.number(claim.estimate), words.number(claim.low), words.number(claim.high)
-    tau = claim.tolerance or 0.0
-    for digits in range(1, MAX_DIGITS + 1):
-        low, high = _floor(claim.low, digits), -_floor(-claim.high, digits)
-        if _sides(low, high, claim.expected, tau) == _sides(claim.low, claim.high, claim.expected, tau):
-            break
-    texts = (f"{100 * value:.{digits}f}\u00a0%" for value in (claim.estimate, low, high))
-    return tuple(texts)  # type: ignore[return-value]
-
-
-def _sides(low: float, high: float, expected: float, tau: float) -> tuple[bool, ...]:
-    """Return which limits are within the tolerance, and which are beyond it."""
-    return high <= expected + tau, low > expected + tau, low >= expected - tau, high < expected - tau
-
-
-def _floor(share: float, digits: int) -> float:
-    """Round a share down to `digits` of a percentage; what is a whole step up to rounding stays."""
-    step = 10.0 ** (digits + 2)
-    return share if math.isnan(share) else math.floor(round(share * step, 6)) / step
+        return words.number(claim.low), words.number(claim.high), words.number(claim.estimate)
+    low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, claim.expected)
+    return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
 
 
 def _is_share(claim: Claim) -> bool:
@@ -156,9 +166,10 @@ def tolerances(verdict: Verdict) -> list[Supported]:
     if not verdict.claims or verdict.claims[0].level is None:
         return []
     claim = verdict.claims[0]
-    if math.isnan(claim.low) or math.isnan(claim.high) or not _is_share(claim):
+    if math.isnan(claim.high) or not _is_share(claim):
         return []
-    gaps = claim.low - claim.expected, claim.high - claim.expected
+    low = 0.0 if math.isnan(claim.low) else claim.low
+    gaps = low - claim.expected, claim.high - claim.expected
     least, most = max(0.0, gaps[0], -gaps[1]), max(abs(gap) for gap in gaps)
     asked = () if verdict.tolerance is None else (verdict.tolerance,)
     found = [_supported(tau, least, most, chosen=tau in asked) for tau in sorted({*USUAL_TOLERANCES, *asked})]
@@ -176,7 +187,7 @@ def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
     """Return the tone of each line of a table that a claim names, empty texts for the others.
 
     Lines are named by their first column. Of several lines with one name, those with the claim's p-value are meant, if
-    there are any.
+    there are any; it may be multiplied by the number of families of tests.
     """
     tones = [""] * table.length
     if not table.length:
@@ -186,12 +197,15 @@ def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
     for claim in claims:
         if claim.level is None or claim.kind not in SIDES:
             continue
-        lines = [i for i, label in enumerate(labels) if claim.subject in _subjects(noun, label)]
-        exact = [i for i in lines if claim.pvalue is not None and pvalues[i] == claim.pvalue]
-        for i in exact or lines:
+        named = [i for i, label in enumerate(labels) if claim.subject in (str(label), f"{noun} {label}")]
+        ended = named or [i for i, label in enumerate(labels) if claim.subject.endswith(f" {label}")]
+        exact = [i for i in ended if _same_pvalue(claim.pvalue, pvalues[i])]
+        for i in exact or named:
             tones[i] = SIDES[claim.kind]
     return tones
 
 
-def _subjects(noun: str, label: Any) -> tuple[str, str]:
-    return str(label), f"{noun} {label}"
+def _same_pvalue(of_claim: float | None, of_line: float | None) -> bool:
+    if of_claim is None or of_line is None:
+        return False
+    return any(math.isclose(of_claim, min(1.0, k * of_line), rel_tol=1e-9) for k in range(1, MAX_FAMILIES + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Measurement, Table
@@ -17,6 +17,7 @@ WIDTH = 88  # characters of a line
 MIN_WIDTH, MAX_SENTENCE_WIDTH = 40, 100  # however narrow or wide a terminal is
 MAX_TABLE_ROWS = 12
 ROUNDING = "off by at most"
+OMITTED_FIRST = ("statistic", "weight", "pvalue", "bias")  # columns of groups; the JSON has all of them
 MIN_NAME_WIDTH = 32  # of the first column; shorter names could look alike
 
 
@@ -102,7 +103,7 @@ def _measurements(measurements: Sequence[Measurement], findings: Findings, width
     head, *lines = _aligned([tuple(row[k] for k in kept) for row in (heading, *rows)], width)
     table = [head]
     for title, part in found:
-        table += [f"  {title}:"] if title else []
+        table += [f"  {title}"] if title else []
         table += [lines.pop(0) for _ in part]
     rounded = ", ".join(f"{m.name} {number(m.rounding)}" for m in measurements if m.rounding is not None)
     return [*table, *(_wrapped(f"Counted in cells, {ROUNDING}: {rounded}.", "  ", "  ", width) if rounded else [])]
@@ -110,13 +111,12 @@ def _measurements(measurements: Sequence[Measurement], findings: Findings, width
 
 def _table(table: Table, claims: Sequence[Claim], width: int) -> list[str]:
     """Return a table; a mark stands before each line that a claim is about."""
-    names = list(table.columns)
     shown = min(table.length, MAX_TABLE_ROWS)
-    rows = [
-        tuple(map(heading, names)),
-        *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown)),
-    ]
-    head, *lines = _aligned(rows, width)
+    columns = {
+        name: [heading(name), *(cell(name, value) for value in column[:shown])]
+        for name, column in table.columns.items()
+    }
+    head, *lines = _aligned(list(zip(*_that_fit(columns, width).values(), strict=True)), width)
     tones = marked(table, claims)
     lines = [f"{MARKS[tone]}{line[1:]}" if tone else line for tone, line in zip(tones, lines, strict=False)]
     if table.length > shown:
@@ -124,17 +124,33 @@ def _table(table: Table, claims: Sequence[Claim], width: int) -> list[str]:
     return [head, *lines, *_wrapped(table.note, "  ", "  ", width)]
 
 
+def _that_fit(columns: Mapping[str, Sequence[str]], width: int) -> dict[str, Sequence[str]]:
+    """Return the columns of a table without those that can be missed, where a line would be too wide."""
+    kept = dict(columns)
+    for name in OMITTED_FIRST:
+        widths = [max(map(len, column)) for column in kept.values()]
+        if min(widths[0], MIN_NAME_WIDTH) + _needed(widths[1:]) > width and len(kept) > 2:
+            kept.pop(name, None)
+    return kept
+
+
 def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:
-    """Return lines with aligned columns; the first column is shortened if lines would be too wide."""
+    """Return rows with aligned columns; long names in the first column take two lines, and are then cut."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    room = width - sum(other + 2 for other in widths[1:]) - 2
+    room = width - _needed(widths[1:])
     widths[0] = min(widths[0], max(room, MIN_NAME_WIDTH))
     lines = []
     for first, *others in rows:
-        name = first if len(first) <= widths[0] else f"{first[: widths[0] - 1]}…"
+        name, *rest = textwrap.wrap(first, widths[0], max_lines=2, placeholder="…", subsequent_indent="  ") or [""]
         cells = (f"{text:>{other}}" for text, other in zip(others, widths[1:], strict=True))
-        lines.append("  ".join([f"  {name:<{widths[0]}}", *cells]).rstrip())
+        line = "  ".join([f"  {name:<{widths[0]}}", *cells]).rstrip()
+        lines.append("\n".join([line, *(f"  {more}" for more in rest)]))
     return lines
+
+
+def _needed(widths: Sequence[int]) -> int:
+    """Return the characters that columns after the first one take, and the indentation."""
+    return sum(width + 2 for width in widths) + 2
 
 
 def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
