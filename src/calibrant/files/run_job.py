@@ -23,7 +23,7 @@ from calibrant.errors import CalibrantError, InputError, NotApplicableError, Sum
 from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import ROWS_FOLDER, Asked, Checkpoint, Kept, locked, refuse_special_file
 from calibrant.files.found import FileStamp
-from calibrant.files.reading import START, Piece, Position, Reading, engine
+from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
 from calibrant.files.values import ColumnType, counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
@@ -282,7 +282,7 @@ def _named(reading: Reading, piece: Piece) -> Iterator[None]:
 def _number_of_rows(reading: Reading) -> int | None:
     """Return the number of all rows, if progress is shown and the files tell it without being read."""
     watched = sys.stderr is not None and sys.stderr.isatty()
-    if not watched or reading.where is not None or len(reading.files) > MAX_FILES_COUNTED or engine() != "polars":
+    if not watched or reading.where is not None or len(reading.files) > MAX_FILES_COUNTED:
         return None
     total = 0
     for found in reading.files:
