@@ -16,7 +16,7 @@ from typing import Any
 
 from calibrant.core.dispatch import expecting
 from calibrant.core.summary import Summary
-from calibrant.engines.jobs import Job, TakesPieces
+from calibrant.engines.jobs import Job, Measuring
 from calibrant.engines.run_files import remove_runs
 from calibrant.engines.totals import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
@@ -119,7 +119,7 @@ def _sigterm_as_exit() -> Iterator[None]:
 
 def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
     """Return the summary of a piece, in the chunks it was decoded in if possible; None if no row counts."""
-    if isinstance(job, TakesPieces) and (chunks := columns.pieces(piece.frame)):
+    if isinstance(job, Measuring) and (chunks := columns.pieces(piece.frame)):
         part = job.part_of_pieces(chunks)
         if part is not None:
             return part
