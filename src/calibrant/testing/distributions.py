@@ -233,8 +233,8 @@ class Probe:
         cdf = self.tail("cdf")
         if cdf is None:
             return None
-        ends = np.full((2, *levels.shape), FARTHEST) * [[[-1.0]], [[1.0]]]
-        return first_double(*ends, lambda x: cdf(x) >= levels)
+        low, high = np.full(levels.shape, -FARTHEST), np.full(levels.shape, FARTHEST)
+        return first_double(low, high, lambda x: cdf(x) >= levels)
 
 
 def _answers(distribution: Distribution, method: str) -> bool:
