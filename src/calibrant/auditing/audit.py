@@ -13,6 +13,7 @@ from calibrant.auditing.distributions import audit_distributions, distribution_g
 from calibrant.auditing.probabilities import audit_binary, audit_classes, kuiper_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.claims import PartLine, part_claims
 from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
@@ -51,6 +52,7 @@ INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, Cdf
 CONFORMAL = ("intervals", "sets")
 
 
+@public
 def audit(
     y: ArrayLike,
     prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution,

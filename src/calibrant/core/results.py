@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import pictures as plots
+from calibrant.core.plot_style import name_of
 from calibrant.inputs.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -164,12 +166,49 @@ class Curve:
         length = len(next(iter(self.columns.values())))
         return f"Curve({self.kind}, {length} points of {', '.join(self.columns)}; {self.method}; n={self.n})"
 
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return the columns as a data frame of pandas, polars or PyArrow, which must be installed.
+
+        Columns of several curves, such as those of ranks, become one column each.
+        """
+        import narwhals as nw
+
+        return nw.from_dict(self._flat(), backend=backend).to_native()
+
+    def _flat(self) -> dict[str, NDArray[Any]]:
+        """Return columns (T,) only; those (T, C) of several curves are split."""
+        found: dict[str, NDArray[Any]] = {}
+        for name, values in self.columns.items():
+            split = (
+                {name: values}
+                if values.ndim == 1
+                else {f"{name}, {name_of(self.details, c)}": column for c, column in enumerate(values.T)}
+            )
+            found.update(split)
+        return found
+
+    def _repr_html_(self) -> str:
+        columns = self._flat()
+        length = len(next(iter(columns.values())))
+        rows = list(zip(*(np.asarray(column)[:MAX_ROWS_SHOWN].tolist() for column in columns.values()), strict=True))
+        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
+        body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>" for row in rows)
+        more = f"<p>{length - len(rows):,} more points</p>" if length > len(rows) else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the curve on Matplotlib axes (new ones if None) and return them.
 
         Only "ecdf_difference" has an option: ``scale="sqrt_n"`` draws the difference times √n.
         """
         return plots.draw(self.kind, self.columns, self.details, ax, **options)
+
+
+MAX_ROWS_SHOWN = 20  # of a curve in a notebook
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
 
 
 @dataclass(frozen=True, eq=False)
