@@ -236,7 +236,7 @@ class TestCurveAsTable:
     def test_several_columns_are_split(self):
         draws = np.random.default_rng(0).normal(size=(50, 9, 2))
         curve = cb.ecdf_difference(np.zeros((50, 2)), cb.Samples(draws))
-        assert "difference, column 1" in curve.to_frame("polars").columns
+        assert "v, column 1" in curve.to_frame("polars").columns
 
     def test_notebook(self):
         shown = cb.coverage_curve([1.0, 2.0], cb.Intervals([0, 0], [3, 3], 0.9), groups=["<b>", "c"])._repr_html_()
