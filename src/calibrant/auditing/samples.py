@@ -202,7 +202,7 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
 
 def _size(error: RankError) -> Measurement:
     """Return the size of the error, on which the outcome within a tolerance rests."""
-    method = "largest difference of the distribution of ranks from the uniform one; exact band below, estimate + z s"
+    method = "largest difference of the distribution of ranks from the uniform one; exact limits"
     label = "largest error of the share of outcomes below a quantile of the draws"
     return Measurement(
         "rank_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True

@@ -62,7 +62,8 @@ def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
     if pvalue > 1 - level:
         return kinds.NONE, f"The joint ranks show no departure beyond chance ({p})."
     if alone:
-        return "dependence wrong", f"Each variable is right alone; their dependence is wrong (joint ranks, {p})."
+        together = "together they are, as wrong dependence makes them"
+        return "dependence wrong", f"No single variable is off beyond chance; {together} (joint ranks, {p})."
     return (
         kinds.OTHER,
         f"The joint ranks are uneven too ({p}), as errors of single variables make them: correct these first.",
@@ -84,24 +85,29 @@ def _calm(found: Found) -> str:
     p = f"{'adjusted ' if found.adjusted else ''}{pvalue_words(found.pvalue)}"
     words = [f"No departure beyond chance ({_percent(found.level)}; {p})."]
     if not found.outward:
-        words.append(f"{_visible(found)} would be found less than 4 times in 5.")
+        words.append(visible_words(*found.smallest, found.n))
     if found.contraction is not None and found.contraction <= LITTLE_CONTRACTION:
         words.append(contraction_words(found.contraction))
     return " ".join(words)
 
 
-def _visible(found: Found) -> str:
-    """Say up to which size errors are likely to go unseen."""
-    shift, spread = found.smallest
-    error = 100 * (spread - 1)
-    rows = "1 row" if found.n == 1 else f"{found.n:,} rows"
-    shift_words = (
-        f"a shift under {shift:.2g} predictive standard deviations" if shift < np.inf else "a shift of any size"
-    )
-    if np.isnan(spread):
-        return f"At {rows} {shift_words}"
-    spread_words = f"under {error:.{0 if error >= 10 else 1}f} %" if spread < np.inf else "of any size"
-    return f"At {rows} a spread error {spread_words} or {shift_words}"
+def visible_words(shift: float, spread: float, n: int) -> str:
+    """Say which errors so many rows show four times in five; those of one draw have no spread.
+
+    >>> visible_words(0.131, np.nan, 500)
+    'With 500 rows a shift of 0.14 predictive standard deviations would be found at least 4 times in 5.'
+    """
+    rows = "1 row" if n == 1 else f"{n:,} rows"
+    errors = [f"a spread that is wrong by a factor of {_rounded_up(spread)}"] * (spread < np.inf)
+    errors += [f"a shift of {_rounded_up(shift)} predictive standard deviations"] * (shift < np.inf)
+    end = "would be found at least 4 times in 5."
+    if not errors:
+        return f"With {rows} no error of the spread and no shift {end}"
+    return f"With {rows} {', or '.join(errors)}{',' * (len(errors) > 1)} {end}"
+
+
+def _rounded_up(value: float) -> str:
+    return f"{np.ceil(100 * value - ROUNDING) / 100:.2f}"
 
 
 def _wide(found: Found) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
-from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import pvalue_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.bands import ecdf_band
@@ -87,43 +86,41 @@ class RankError(NamedTuple):
 
 
 def rank_error(checks: Checks) -> RankError:
-    r"""Return the size of the error of these draws.
+    """Return the size of the error of these draws.
 
-    The lower limit is that of the exact band of the test: above 0 exactly if it rejects. The upper limit is the
-    estimate + z/(2√n): the noise at the place of the true maximum has a variance of at most 1/(4n), and of several sets
-    of ranks only that with the largest true error matters.
+    Of several sets of ranks only that with the largest true error matters for the upper limit.
     """
-    ranks = checks.ranks
-    sets = [(ranks, checks.rates.test, False)]
+    sets = [(checks.ranks, checks.rates.test, False)]
     sets += [(check.ranks, checks.rate, True) for check in checks.all[1:] if check.ranks is not None]
-    largest, low = RankError(-1.0, 0.0, 0.0, "", False), 0.0
-    for some, rate, joint in sets:
-        estimates, lows = column_errors(some, rate)
-        c, low = int(estimates.argmax()), max(low, float(lows.max()))
-        if estimates[c] > largest.estimate:
-            name = "" if some.single and not joint else some.names[c]
-            largest = largest._replace(estimate=float(estimates[c]), name=name, joint=joint)
-    reach = normal_quantile(1 - checks.rate / 2) / (2 * math.sqrt(ranks.n))
-    return largest._replace(low=low, high=min(1.0, largest.estimate + reach))
+    found = []
+    for ranks, rate, joint in sets:
+        estimate, low, high = column_errors(ranks, rate, checks.rate / 2)
+        c = int(estimate.argmax())
+        name = "" if ranks.single and not joint else ranks.names[c]
+        found.append(RankError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
+    largest = max(found, key=lambda error: error.estimate)
+    return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
 
 
-def column_errors(ranks: Ranks, rate: float) -> tuple[FloatArray, FloatArray]:
-    """Return the largest |F(t) - t| of each column, and its lower limit by the band with this error rate.
+def column_errors(ranks: Ranks, rate: float, upper_rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the largest |F(t) - t| of each column, with lower and upper limits of these error rates.
 
-    Three ranks 0 among one draw: F(1/2) = 1, and 2 P(B >= 3) = 1/4 of Binomial(3, 1/2) is not below the rate.
+    The lower limit is that of the exact band of the test: above 0 exactly if it rejects. Above, the exact limits of F
+    at each t will do, because only the place of the true maximum matters.
 
-    >>> estimate, low = column_errors(Ranks.of([0, 0, 0], M=1), 0.05)
-    >>> estimate, low
-    (array([0.5]), array([0.]))
+    Three ranks 0 among one draw: F(1/2) is 1, at least 0.05^(1/3) = 0.37, and by chance 1 in a quarter of the cases.
+
+    >>> estimate, low, high = column_errors(Ranks.of([0, 0, 0], M=1), 0.05, 0.05)
+    >>> float(estimate[0]), float(low[0]), float(high[0])
+    (0.5, 0.0, 0.5)
     """
-    n, m = ranks.n, ranks.M + 1
-    reached = np.cumsum(ranks.counts, axis=0)[:-1] / n
-    estimate = np.abs(reached - np.arange(1, m)[:, None] / m).max(axis=0)
-    t = ranks.points / m
+    n, t = float(ranks.n), (ranks.points / (ranks.M + 1))[:, None]
     c = below(ranks.counts, ranks.points).astype(np.float64)
-    lower, upper = exact_limits(c, np.full(c.shape, float(n)), 1 - ecdf_band(n, t, 1 - rate).gamma)
-    low = np.maximum(lower - t[:, None], t[:, None] - upper).max(axis=0)
-    return estimate, np.maximum(0.0, low)
+    inner = exact_limits(c, np.full(c.shape, n), 1 - ecdf_band(ranks.n, t[:, 0], 1 - rate).gamma)
+    outer = exact_limits(c, np.full(c.shape, n), 1 - 2 * upper_rate)
+    low = np.maximum(inner[0] - t, t - inner[1]).max(axis=0)
+    high = np.maximum(outer[1] - t, t - outer[0]).max(axis=0)
+    return np.abs(c / n - t).max(axis=0), np.maximum(0.0, low), high
 
 
 def main_claim(error: RankError, found: Outcome, checks: Checks) -> Claim:

@@ -9,7 +9,7 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, ou
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, percent, rows_needed
-from calibrant.ranking.explain_words import Found, contraction_words, limits_words, sentence
+from calibrant.ranking.explain_words import Found, contraction_words, limits_words, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.rank_claims import (
@@ -154,7 +154,8 @@ class _Words(NamedTuple):
         if not off:
             return []
         if self._coordinates_pass() and not self.checks.ranks.single:
-            return [f"No single coordinate is off beyond chance; their dependence is ({self._listed(off)})."]
+            together = "together they are, as wrong dependence makes them"
+            return [f"No single coordinate is off beyond chance; {together} ({self._listed(off)})."]
         return [f"The whole is off as well ({self._listed(off)}); correct single coordinates first."]
 
     def _of_covariates(self) -> list[str]:
@@ -182,17 +183,9 @@ class _Words(NamedTuple):
 
     def _visible(self) -> str:
         """Say what would have been found."""
-        shift, spread = self.columns[0].smallest
-        if self.checks.ranks.M == 1:
-            return "One draw per row shows no error of the spread, however many rows there are."
-        if spread == math.inf:
-            return (
-                "No error of the spread would have been found 4 times in 5: collect more rows, or more draws per row."
-            )
-        return (
-            f"A spread that is wrong by a factor of {spread:.3g}, or a shift of {shift:.2g} predictive standard "
-            "deviations, would have been found 4 times in 5."
-        )
+        ranks = self.checks.ranks
+        seen = visible_words(*self.columns[0].smallest, ranks.n)
+        return f"{seen} One draw per row shows no error of the spread." if ranks.M == 1 else seen
 
     def _needed(self) -> list[str]:
         """Say how many rows it would take to tell."""
@@ -204,7 +197,7 @@ class _Words(NamedTuple):
             needed = rows_needed(n * (gap / abs(error.estimate - tau)) ** 2)
             return [f"If the error is as estimated, it would take about {needed:,} rows to tell."]
         needed = rows_needed(_rows_to_pass(self.checks, tau))
-        return [f"Calibrated draws would be found to be within {_points(tau)} 4 times in 5 with about {needed:,} rows."]
+        return [f"With {needed:,} rows calibrated draws would be shown to be so within {_points(tau)} 4 times in 5."]
 
     def _of_contraction(self) -> list[str]:
         claims = contraction_claims(self.columns, self.checks)
@@ -231,10 +224,11 @@ def _points(share: float) -> str:
 def _rows_to_pass(checks: Checks, tau: float) -> float:
     """Return the number of rows with which the upper limit of calibrated draws is at most tau 4 times in 5.
 
-    √n max|F(t) - t| has about Kolmogorov's distribution, in each of several sets of ranks.
+    √n max|F(t) - t| has about Kolmogorov's distribution, in each of several sets of ranks. Limits are wider in the
+    middle than at the ends, and the largest upper limit is not at the largest difference: that takes off 0.1.
     """
     from scipy.special import kolmogi
 
     sets = checks.ranks.C + sum(check.ranks is not None for check in checks.all[1:])
-    largest = float(kolmogi(1 - POWER ** (1 / sets)))
+    largest = float(kolmogi(1 - POWER ** (1 / sets))) - 0.1
     return ((largest + normal_quantile(1 - checks.rate / 2) / 2) / tau) ** 2
