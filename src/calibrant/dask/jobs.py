@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from calibrant.auditing.batches import AuditJob
@@ -99,6 +99,8 @@ def audit(
     pos_label: Any = None,
     exact: bool = False,
     level: float = 0.95,
+    tolerance: float | None = None,
+    relative: bool = False,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -112,7 +114,7 @@ def audit(
     groups
         Labels of rows: the name of a column or a list of names; where `data` is a tuple, a Dask array or a mapping from
         names to Dask arrays. Every group is tested.
-    classes, pos_label, level, resamples, names, rng
+    classes, pos_label, level, tolerance, relative, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept. Without it rows are counted in the cells of a `Grid`, and memory does not
@@ -134,10 +136,10 @@ def audit(
     >>> import numpy as np
     >>> p = np.linspace(0.01, 0.99, 2000)
     >>> y = np.random.default_rng(0).random(2000) < p
-    >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500)))
-    <Audit of 2,000 rows: No evidence of miscalibration (p > 0.999).>
+    >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500))).verdict.status
+    'within'
     """
-    job = AuditJob(exact, level, resamples, rng, classes, pos_label, names)
+    job = AuditJob(exact, level, tolerance, relative, resamples, rng, classes, pos_label, names)
     found: Audit = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
     return found
 
@@ -206,7 +208,7 @@ def merged(parts: Sequence[Any]) -> Any:
         span *= FAN_IN
         level = [
             delayed_task(
-                _Merge(k * span, min((k + 1) * span, len(parts)) - 1),
+                partial(_merged, k * span, min((k + 1) * span, len(parts)) - 1),
                 *level[k * FAN_IN : (k + 1) * FAN_IN],
                 name="merge",
             )
@@ -215,17 +217,11 @@ def merged(parts: Sequence[Any]) -> Any:
     return level[0]
 
 
-@dataclass(frozen=True)
-class _Merge:
-    """What a worker does with the summaries of neighbouring partitions."""
-
-    first: int
-    last: int
-
-    def __call__(self, *parts: Summary | None) -> Summary | None:
-        merging: Merging[Summary] = Merging()
-        with errors_name(f"partitions {self.first} to {self.last}"):
-            for part in parts:
-                if part is not None:
-                    merging.add(part)
-            return merging.total()
+def _merged(first: int, last: int, *parts: Summary | None) -> Summary | None:
+    """Return what a worker makes of the summaries of neighbouring partitions."""
+    merging: Merging[Summary] = Merging()
+    with errors_name(f"partitions {first} to {last}"):
+        for part in parts:
+            if part is not None:
+                merging.add(part)
+        return merging.total()
