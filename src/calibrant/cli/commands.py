@@ -22,6 +22,7 @@ from calibrant.cli.options import (
     html_option,
     json_option,
     output_option,
+    title_option,
 )
 from calibrant.version import __version__
 
@@ -57,6 +58,7 @@ def commands() -> None:
 @click.argument("files", metavar="FILE...", type=PATH, nargs=-1)
 @add(OPTIONS)
 @html_option
+@title_option
 @json_option
 @debug_option
 @click.pass_context
@@ -103,6 +105,7 @@ def audit(
 )
 @add(POINTS)
 @html_option
+@title_option
 @json_option
 @debug_option
 @click.pass_context
@@ -154,6 +157,7 @@ def samples(
 )
 @add(OPTIONS)
 @html_option
+@title_option
 @output_option("--junit", "to_junit", type=PATH, metavar="XML", help="Write the outcome as JUnit XML.")
 @debug_option
 @click.pass_context
