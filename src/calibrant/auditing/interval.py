@@ -9,8 +9,8 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.core.annotations import Labels, Outcomes
 from calibrant.auditing.no_interval import no_interval, own_limits
+from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
 from calibrant.core.limits import Limits, Side
@@ -183,8 +183,10 @@ def interval(
     entry = find(metric)
     if _is_of_blocks(entry, y, options):
         check_choice("method", method, None, "block")
+        check_choice("side", side, "both", "lower")
         completed = entry.parse(options)
-        return _of_blocks(_summary(entry, y, prediction, completed, **given, pos_label=pos_label), level, completed)
+        summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
+        return _of_blocks(summary, level, completed)
     if entry.limits is not None:
         if method is not None:
             raise InputError(f"the limits of {entry.name} have one method; leave method out")

@@ -50,8 +50,8 @@ class NormNoise:
         """Refuse rows that do not carry enough information for limits by the normal distribution."""
         if self.information < MIN_INFORMATION:
             raise NotApplicableError(
-                f"limits of skce need a variance of the outcomes, summed over the rows, of at least {MIN_INFORMATION:g} "
-                f"(unequal weights count less); got {self.information:.3g}. Use more rows"
+                f"limits of skce need a variance of the outcomes, summed over the rows, of at least "
+                f"{MIN_INFORMATION:g} (unequal weights count less); got {self.information:.3g}. Use more rows"
             )
 
     def limits(self, estimate: float, square: float) -> Limits:

@@ -254,7 +254,9 @@ def _limits(summary: Ordered | KeptRows | Blocks, options: SkceOptions) -> Limit
     check_made_with(summary, options.kernel, options.unbiased, options.blocksize)
     check_distance(summary, options.kernel)
     if isinstance(summary, Blocks):
-        raise NotApplicableError("blocks of rows give a lower bound alone, with interval(skce, ...); leave blocksize out")
+        raise NotApplicableError(
+            "blocks of rows give a lower bound alone, with interval(skce, ...); leave blocksize out"
+        )
     biased = estimate(summary, options.kernel, False, options.randomness)
     found = estimate(summary, options.kernel, True, options.randomness) if options.unbiased else biased
     noise = _line_noise(summary, options) if isinstance(summary, Ordered) else _noise(summary, options)
@@ -274,7 +276,8 @@ def _noise(summary: KeptRows, options: SkceOptions) -> NormNoise:
     rows = kernel_rows_of(summary)
     if isinstance(rows, DistributionRows) and (isinstance(rows.distribution, Samples) or options.draws is not None):
         raise NotApplicableError(
-            "limits of skce do not allow for the chance of draws; with blocksize=2, or more, interval gives a lower bound"
+            "limits of skce do not allow for the chance of draws. Instead, interval with blocksize=2, or more, gives a "
+            "lower bound"
         )
     rows = rows.take(canonical_order(rows))
     form = form_of(rows, resolved(rows, options.kernel, options.randomness), options.randomness)
