@@ -66,7 +66,7 @@ def test_hits_of_draws_are_exact():
     rows = read_outcomes(np.arange(6) + 0.5, cb.Samples(np.tile(np.arange(1.0, 6.0), (6, 1))))
     table = distribution_table(pit_bounds(rows), np.arange(1, 6) / 6, unit_weights(6))
     assert table.hits.tolist() == [1, 2, 3, 4, 5]
-    assert table.below.tolist() == [1, 2, 3, 4, 5]
+    assert table.inside.tolist() == [1, 2, 3, 4, 5]
 
 
 def test_hits_of_a_distribution_with_atoms():
@@ -74,7 +74,7 @@ def test_hits_of_a_distribution_with_atoms():
     rows = read_outcomes([0.0, 1.0], cb.ScipyDistribution(stats.bernoulli(np.array([0.5, 0.5]))))
     table = distribution_table(pit_bounds(rows), np.array([0.25, 0.5, 0.75]), unit_weights(2))
     assert table.hits.tolist() == [1, 1, 2]
-    assert table.below.tolist() == [0, 1, 1]
+    assert table.inside.tolist() == [0, 1, 1]
 
 
 def test_a_right_discrete_distribution_is_not_accused():
