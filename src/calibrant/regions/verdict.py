@@ -88,7 +88,7 @@ def kernel_verdict(p: float | None, setting: Setting) -> Verdict:
     return Verdict(status, headline, (), (claim,))
 
 
-def _headline(found: Found, phrases: dict[str, Phrase], judged: Sequence[Judged], plan: Plan, setting: Setting) -> str:
+def _headline(found: Found, phrases: dict[str, Phrase], plan: Plan, setting: Setting) -> str:
     first = found.claims[0]
     p = pvalue_words(first.pvalue or 0.0)
     if found.by_part:
