@@ -44,6 +44,7 @@ LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # cent
 MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
+HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
 COORDINATE = INTERVALS._replace(subject="central {level} intervals of {group}")
 
 
@@ -57,11 +58,8 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
     scored, not_scored = scored_vectors(rows, setting)
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
     lines, no_margins = _coordinates(rows, setting, beside=whole is not None)
-    tests = (0 if lines is None else int(lines.tested.sum())) + 1
-    used = [
-        m if m.pvalue is None else replace(m, pvalue=min(1.0, setting.families * tests * m.pvalue), decides=True)
-        for m in kernel
-    ]
+    times = setting.families * (1 if lines is None else HALVED)
+    used = [m if m.pvalue is None else replace(m, pvalue=min(1.0, times * m.pvalue), decides=True) for m in kernel]
     section = Section(
         "distributions",
         "Predictive distributions of vectors",
@@ -86,7 +84,7 @@ def _verdict_of_vectors(lines: Lines | None, whole: float | None, rows: Distribu
     levels = np.unique(lines.curve.nominal)
     rates = (lines.rate, lines.family_rate)
     plan = Plan(levels, Rule(), *rates, setting.tolerance, copies=rows.distribution.shape[0])
-    beside = None if whole is None else Beside("skce_test", whole, bounded=False)
+    beside = None if whole is None else Beside("skce_test", whole, HALVED, bounded=False)
     return coverage_verdict([(lines, COORDINATE)], setting, plan=plan, beside=beside)
 
 
@@ -109,7 +107,7 @@ def _coordinates(rows: DistributionRows, setting: Setting, *, beside: bool) -> t
         if table is None:
             return None, ("Coordinates are not tested: one draw per row has no central interval.",)
         tables.append(table)
-    tests = sum(filled(table) for table in tables) + beside
+    tests = sum(filled(table) for table in tables) * (HALVED if beside else 1)
     found = [level_lines(table, setting, Rule(), tests=tests) for table in tables]
     columns: dict[str, Any] = {
         name: np.concatenate([lines.curve.columns[name] for lines in found]) for name in found[0].curve.columns

@@ -88,6 +88,7 @@ def _sized_verdict(found: sized.Covered, phrase: Phrase, size: str, setting: Set
         parts=found.parts(phrase, size),
         beside=found.beside,
         advice=advice,
+        parts_advice=f"Let the {size} of the {phrase.things} follow how hard a row is to predict.",
     )
 
 
@@ -302,7 +303,7 @@ class Levels:
 
     def verdict(self, setting: Setting) -> Verdict:
         """Return the verdict on all levels."""
-        beside = None if self.joint is None else Beside(JOINT, self.joint.pvalue, bounded=True)
+        beside = None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
         rates = (self.lines.rate, self.lines.family_rate)
         plan = Plan(self.table.levels, Rule(), *rates, setting.tolerance, central=self.central is not None)
         return coverage_verdict(self.judged, setting, plan=plan, beside=beside, advice=RECALIBRATE)

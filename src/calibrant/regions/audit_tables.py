@@ -236,7 +236,7 @@ class Covered:
     @property
     def beside(self) -> Beside | None:
         """The test of all levels together, as a test beside those of the levels."""
-        return None if self.joint is None else Beside(JOINT, self.joint.pvalue, bounded=True)
+        return None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
 
     def parts(self, phrase: Phrase, size: str) -> list[Judged]:
         """Return the lines of parts of the rows, if there are several parts."""

@@ -41,13 +41,15 @@ Judged = tuple[Lines, Phrase]
 
 
 class Beside(NamedTuple):
-    """A test of all rows beside the lines, one of the tests of their family.
+    """A test of all rows beside the lines, in their family.
 
-    `bounded` tells whether limits of the coverage bound what it detects.
+    `times` is the factor that makes its p-value allow for the family; `bounded` tells whether limits of the coverage
+    bound what it detects.
     """
 
     test: str
     pvalue: float
+    times: int
     bounded: bool
 
 
@@ -87,8 +89,7 @@ def found_claims(judged: Sequence[Judged], parts: Sequence[Judged], beside: Besi
     A part, such as the rows with wide intervals, makes the predictions miscalibrated by the rule for all rows: if a
     test rejects it, and its error is above the tolerance or, without one, is not negligible.
     """
-    tests = sum(int(lines.tested.sum()) for lines, _ in judged) + (beside is not None)
-    alone = min(1.0, setting.families * tests * beside.pvalue) if beside is not None else 1.0
+    alone = min(1.0, setting.families * beside.times * beside.pvalue) if beside is not None else 1.0
     smallest = [float(np.nanmin(lines.curve.pvalue_adjusted)) for lines, _ in judged if lines.tested.any()]
     p = min([*smallest, alone])
     rejected = p < 1 - setting.level

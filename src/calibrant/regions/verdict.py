@@ -35,6 +35,7 @@ def coverage_verdict(
     parts: Sequence[Judged] = (),
     beside: Beside | None = None,
     advice: str = "",
+    parts_advice: str = "",
 ) -> Verdict:
     """Return the verdict on the coverage of all levels, and of parts of the rows such as those with wide intervals."""
     if not any(lines.tested.any() for lines, _ in judged):
@@ -47,10 +48,10 @@ def coverage_verdict(
         *_on_parts(found, parts, setting),
         *_beyond_promise(found),
         *(_rows_sentence(found, judged[0][0], plan, setting) if found.status == "cannot tell" else []),
-        *([advice] if advice and found.status == "miscalibrated" else []),
+        *filter(None, [parts_advice if found.by_part else advice] if found.status == "miscalibrated" else []),
     ]
     headline = _headline(found, phrases, plan, setting)
-    return Verdict(found.status, headline, tuple(sentences), found.claims, found.main.tolerance)
+    return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance)
 
 
 def _untested(judged: Judged) -> Verdict:
@@ -102,7 +103,7 @@ def _headline(found: Found, phrases: dict[str, Phrase], plan: Plan, setting: Set
     number = len(found.of_levels)
     told = found.main.tolerance if found.status == "within" else plan.target
     size = said(worst, setting, told) if number == 1 else _largest(found, plan, setting)
-    which = "" if number == 1 else f"all {number:,} coverages are "
+    which = {1: "", 2: "both coverages are "}.get(number, f"all {number:,} coverages are ")
     return f"{size}: {which + _within(found, plan) if found.status == 'within' else _cannot_tell(first, plan)}."
 
 
@@ -127,6 +128,8 @@ def _within(found: Found, plan: Plan) -> str:
 
 
 def _cannot_tell(claim: Claim, plan: Plan) -> str:
+    if plan.calibration_size is not None and claim.low > plan.target:
+        return f"a valid method may cover as little after a calibration set of {plan.calibration_size:,} scores"
     rows = "1 row" if claim.rows == 1 else f"{claim.rows:,} rows"
     return f"{rows} cannot tell whether coverage is within {points(plan.target)} of its level"
 
@@ -315,7 +318,7 @@ def alpha_question(judged: Judged) -> list[str]:
     """Ask whether an error rate was given as level: coverage is far from the level and near 1 - level.
 
     >>> from types import SimpleNamespace as Curve
-    >>> given = Lines(Curve(nominal=np.array([0.1]), coverage=np.array([0.88])), None, None, 0.05)
+    >>> given = Lines(Curve(nominal=np.array([0.1]), coverage=np.array([0.88])), None, None, 0.05, 0.05)
     >>> alpha_question((given, Phrase("intervals", "", "", "")))
     ['Is 0.1 the error rate? Then pass level=0.9: these intervals cover 88 % of the outcomes.']
     """
