@@ -75,7 +75,8 @@ def test_classes(exact):
     whole = table(audit(KINDS, CLASSES, resamples=99))
     assert set(whole) - set(ours) == {"classes.skce_test", *(() if exact else ("mmce", "skce_test"))}
     for name, line in ours.items():
-        assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=line.details.get("rounding", 0.0)), name
+        off = 0.1 if name == "calibration_test" else line.details.get("rounding", 0.0)  # a p-value of other redraws
+        assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=off), name
 
 
 def test_groups():

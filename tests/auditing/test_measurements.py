@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.auditing.measurements import MAX_AUDIT_CELLS, _growing, redrawn_metrics
+from calibrant.auditing.measurements import _growing, redrawn_metrics
 from calibrant.core.catalogue import find
+from calibrant.core.null import MAX_ENTRIES_REDRAWN
 
 
 def run(y, p, weights=None, resamples=299, seed=0):
@@ -52,7 +53,7 @@ def test_expectation_and_pvalue_agree_with_the_consistency_test(weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cells_stand_in_for_the_rows(weighted):
     rng = np.random.default_rng(1)
-    n = MAX_AUDIT_CELLS + 5000
+    n = MAX_ENTRIES_REDRAWN + 5000
     p = rng.random(n)
     y = rng.random(n) < p
     w = rng.uniform(0.2, 3, n) if weighted else None

@@ -76,7 +76,7 @@ def test_the_failure_says_what_was_found(run):
     lines = [
         ">       assert_calibrated(timid, p)",
         "E       AssertionError: These predictions are not calibrated (p < 0.001).",
-        "E       When it says * %, it happens * % of the time (200 rows; if calibrated, * % to * %).",
+        "E       When it says * %, it happens * % of the time (200 rows, 99 % limits * % to * %).",
         "E       Predictions are too timid (under-confident): *",
         "E       kuiper_test: estimate 0.0*, p-value *e-*",
         "E       spiegelhalter_test: estimate -0.0*, p-value *e-*",

@@ -106,7 +106,7 @@ class TestLaws:
         assert found.estimate == pytest.approx(cb.cutoff_error(y, p), abs=1e-3)
 
     def test_an_impossible_outcome(self):
-        assert cb.calibration_test([0, 1, 0], [0.0, 1.0, 1.0]).pvalue == 0.001
+        assert cb.calibration_test([0, 1, 0], [0.0, 1.0, 1.0]).pvalue == 0
 
     def test_options(self, refusal):
         assert "resamples" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], resamples=0)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from scipy import stats
 
 import calibrant as cb
@@ -163,9 +164,25 @@ class TestRefusals:
 
     def test_rare_events(self, refusal):
         y, p = np.zeros(500, int), np.full(500, 0.001)
-        for metric in ("cutoff_error", "ece", "mmce"):
+        for metric in ("ece", "mmce"):
             assert "got 0.5" in refusal(cb.interval, metric, y, p, error=NotApplicableError)
         assert cb.interval("mce", y, p).high < 0.01  # exact, whatever the number of rows
+
+    def test_cutoff_error_of_rare_events(self):
+        # no event among 500: the mean frequency is at most 1 - 0.0125^(1/500), the rate split over both of its limits
+        found = cb.interval("cutoff_error", np.zeros(500, int), np.full(500, 0.001))
+        assert (found.estimate, found.low) == (pytest.approx(0.001), 0.0)
+        assert found.high == pytest.approx(1 - 0.0125 ** (1 / 500), rel=1e-12)
+        # 6 of 8 rows, predicted 0.1: the error is at least the lower limit of the frequency less 0.1
+        few = cb.interval("cutoff_error", [1] * 6 + [0] * 2, [0.1] * 8, side="lower", level=0.9)
+        low = beta.ppf(0.05, 6, 3)
+        assert few.low == pytest.approx(low - 0.1, rel=1e-9)
+
+    def test_cutoff_error_of_rare_events_with_weights(self, refusal):
+        message = refusal(
+            cb.interval, "cutoff_error", [0, 1] * 5, [0.1] * 10, weights=np.arange(1, 11), error=NotApplicableError
+        )
+        assert "need a sum of p(1 - p)" in message
 
     def test_max_with_weights(self, refusal):
         message = refusal(cb.interval, "mce", happened(220), HALF, weights=np.arange(1, 401), error=NotApplicableError)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -12,9 +13,10 @@ from calibrant.auditing.distributions import audit_distributions, distribution_g
 from calibrant.auditing.probabilities import audit_binary, audit_classes, kuiper_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
+from calibrant.core.claims import PartLine, part_claims
 from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
-from calibrant.core.words import with_parts
+from calibrant.core.words import listed, with_parts
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
 from calibrant.inputs.distribution import Distribution
@@ -36,9 +38,9 @@ from calibrant.version import __version__
 
 AUDITED: dict[type, Kind] = {
     Binary: Kind(audit_binary, kuiper_groups),
-    Classes: Kind(audit_classes, kuiper_groups, families=2),
-    IntervalRows: Kind(audit_intervals, sized_groups, families=2),
-    SetRows: Kind(audit_sets, sized_groups, families=2),
+    Classes: Kind(audit_classes, kuiper_groups, families=("the most probable class", "each class")),
+    IntervalRows: Kind(audit_intervals, sized_groups, families=("all rows", "rows of similar width")),
+    SetRows: Kind(audit_sets, sized_groups, families=("all rows", "rows of similar size")),
     QuantileRows: Kind(audit_quantiles, quantile_groups),
     DistributionRows: Kind(audit_distributions, distribution_groups),
 }
@@ -123,12 +125,18 @@ def audit(
 
     Notes
     -----
-    The verdict on probabilities is "miscalibrated" if one of three tests of all rows (Kuiper, Spiegelhalter, and the
-    expected calibration error against redrawn outcomes), a class, or a group rejects. The p-values are corrected for
-    the number of tests, classes and groups, and for up to three such families: the probability of a false alarm is at
-    most 1 - `level` over all of them. The verdict is "no evidence" if none rejects and an average error of five
-    percentage points would have been found 4 times in 5, else "cannot tell". Not rejecting is never proof of
-    calibration.
+    The verdict is made of claims (`verdict.claims`), each with an estimate, limits and the rows it is about; all of
+    them together are true with probability `level`. Measurements that the verdict does not use describe the rows.
+
+    Its status is one of three. With a tolerance: "miscalibrated" if calibration is rejected and the lower limit of the
+    error exceeds the tolerance, "within" if the upper limit does not, else "cannot tell". Without one: "within" if the
+    upper limit is at most 0.05 and calibration is not rejected, or at most 0.01, which is negligible even if it is
+    detectable; `verdict.tolerance` is the smallest of 0.01, 0.02 and 0.05 that the limits support. Where events are
+    rarer than 1 in 10 these are shares of the mean prediction, 10, 20 and 50 %.
+
+    Probabilities are tested by `calibration_test`, and the size is their `cutoff_error`. Classes and groups are tested
+    too. P-values of the verdict are multiplied by the number of such families, so the probability of a false alarm is
+    at most 1 - `level` over all of them.
 
     Intervals, sets, quantiles and distributions are tested by their coverage: at each level (Holm) and at all levels
     jointly, for rows with predictions of similar width or size, and for groups, corrected in the same way.
@@ -146,9 +154,9 @@ def audit(
     >>> churn = examples.churn()
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
-    'These predictions are not calibrated (p < 0.001).'
-    >>> result.verdict.sentences[0]
-    'Over the worst stretch of scores the number of events is off by 2.4 to 5.5 % of all rows (95 % limits).'
+    'Probabilities are off by 4.2 percentage points (95 % limits: 2.4 to 5.5): not calibrated (p < 0.001).'
+    >>> result.verdict.sentences[1]
+    'Predictions are too extreme (over-confident): too low up to 0.29 and too high above 0.66.'
     """
     level, generated = check_level(level), generator(rng)
     B = check_count("resamples", resamples, least=19)
@@ -173,8 +181,9 @@ def audit(
         )
     groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
     how = AUDITED[type(rows)]
-    families = how.families + (groupings is not None)
-    tau = _tolerance(tolerance, relative, rows, kind)
+    families = (*how.families, *(() if groupings is None else ("groups",)))
+    mean = float(np.average(rows.p, weights=rows.w)) if isinstance(rows, Binary) else None
+    tau = error_tolerated(check_tolerance(tolerance, relative), relative, mean)
     check_choice("alternative", alternative, None, *get_args(Alternative))
     if alternative is not None and kind not in CONFORMAL:
         raise InputError(
@@ -187,7 +196,7 @@ def audit(
         B,
         generated,
         class_names=_class_names(rows, classes),
-        families=families,
+        families=len(families),
         tolerance=tau,
         relative=relative,
         alternative=alternative,
@@ -199,31 +208,26 @@ def audit(
     )
     part = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
-    return audit_of(part, grouped, setting, kind=kind, n=rows.n, names=called)
+    return audit_of(part, grouped, setting, families, kind=kind, n=rows.n, names=called)
 
 
-def _tolerance(tolerance: Any, relative: Any, rows: AnyRows, kind: str) -> float | None:
-    """Read the tolerance; a relative one becomes a share of the mean prediction."""
+def check_tolerance(tolerance: Any, relative: Any) -> float | None:
+    """Return the tolerance as it was given."""
     check_choice("relative", relative, False, True)
-    if tolerance is None:
-        if relative:
-            raise InputError(
-                "{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative"
-            )
-        return None
-    tau = check_share("tolerance", tolerance)
-    if not relative:
-        return tau
-    if not isinstance(rows, Binary):
-        raise InputError(
-            f"{{relative=}} is for probabilities of one event; leave it out for {KINDS[kind].words}", option="relative"
-        )
-    mean = float(np.average(rows.p, weights=rows.w))
+    if tolerance is None and relative:
+        raise InputError("{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative")
+    return None if tolerance is None else check_share("tolerance", tolerance)
+
+
+def error_tolerated(tolerance: float | None, relative: bool, mean: float | None) -> float | None:
+    """Return the largest error that is accepted; `mean` is the mean prediction of one event, None for other kinds."""
+    if tolerance is None or not relative:
+        return tolerance
+    if mean is None:
+        raise InputError("{relative=} is for probabilities of one event; leave it out here", option="relative")
     if mean == 0:
-        raise InputError(
-            "{relative=} is a share of the mean prediction, which is 0 here; leave it out", option="relative"
-        )
-    return tau * mean
+        raise InputError("{relative=} is a share of the mean prediction, which is 0; leave it out", option="relative")
+    return tolerance * mean
 
 
 def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
@@ -269,9 +273,20 @@ def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
 
 
 def audit_of(
-    part: Part, grouped: Grouped | None, setting: Setting, *, kind: str, n: int, names: Mapping[str, str]
+    part: Part,
+    grouped: Grouped | None,
+    setting: Setting,
+    families: Sequence[str],
+    *,
+    kind: str,
+    n: int,
+    names: Mapping[str, str],
 ) -> Audit:
-    """Return the audit, given what was found about rows and groups."""
+    """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
+    shared = (
+        f"The verdict has {len(families)} families of tests: {listed(families)}. Its p-values are multiplied by their "
+        "number, so that all of it together keeps the level; the tables show p-values of one family."
+    )
     findings = Findings(
         kind=kind,
         n=n,
@@ -279,7 +294,7 @@ def audit_of(
         verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
-        caveats=part.caveats,
+        caveats=(*part.caveats, *([shared] if len(families) > 1 else [])),
         names=names,
         version=__version__,
     )
@@ -287,13 +302,28 @@ def audit_of(
 
 
 def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdict:
-    """Add a sentence on groups to the verdict; a group with several levels counts by its smallest p-value."""
-    smallest: dict[str, float] = {}
+    """Add what was found about groups to the verdict; a group with several lines counts by its smallest p-value."""
     columns = grouped.table.columns
-    for group, p in zip(columns["group"], columns["pvalue_adjusted"], strict=True):
-        if p is not None:
-            smallest[group] = min(p, smallest.get(group, 1.0))
-    return with_parts(verdict, "groups", smallest, grouped.how, setting) if smallest else verdict
+    lines: dict[str, PartLine] = {}
+    for i, (group, p) in enumerate(zip(columns["group"], columns["pvalue_adjusted"], strict=True)):
+        if p is not None and (group not in lines or p < lines[group].pvalue):
+            lines[group] = _group_line(columns, i)
+    if not lines:
+        return verdict
+    quantity = next((name for name in ("cutoff_error", "coverage") if name in columns), "ranks")
+    off = grouped.claims or part_claims("group", quantity, lines, families=setting.families, level=setting.level)
+    how = {f"group {name}": words for name, words in grouped.how.items()}
+    return with_parts(verdict, "groups", len(lines), off, how, setting)
+
+
+def _group_line(columns: Mapping[str, Sequence[Any]], i: int) -> PartLine:
+    """Return line i of a table of groups."""
+
+    def value(name: str, default: float) -> float:
+        return float(columns[name][i]) if name in columns and columns[name][i] is not None else default
+
+    estimate = value("cutoff_error", value("coverage", math.nan))
+    return PartLine(value("pvalue_adjusted", 1.0), estimate, int(value("n", 0)), expected=value("nominal", 0.0))
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

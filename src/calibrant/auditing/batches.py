@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, cast
 
-from calibrant.auditing.audit import AUDITED, INSTEAD, KINDS_AUDITED, audit_of, class_names
+from calibrant.auditing.audit import (
+    AUDITED,
+    INSTEAD,
+    KINDS_AUDITED,
+    audit_of,
+    check_tolerance,
+    class_names,
+    error_tolerated,
+)
 from calibrant.auditing.measurements import CountedPairs
 from calibrant.auditing.probabilities import TOP, CountedClasses, cell_groups
 from calibrant.core.annotations import Labels, Rng
@@ -39,6 +47,8 @@ class AuditJob:
 
     exact: bool = False
     level: float = 0.95
+    tolerance: float | None = None
+    relative: bool = False
     resamples: int = 999
     rng: Rng = 0
     classes: Labels | None = None
@@ -49,6 +59,7 @@ class AuditJob:
         """Check the options before rows are read."""
         check_choice("exact", self.exact, False, True)
         check_level(self.level)
+        check_tolerance(self.tolerance, self.relative)
         check_count("resamples", self.resamples, least=19)
         generator(self.rng)
         report_names(self.names, "{'outcome': 'left'}")
@@ -72,11 +83,16 @@ class AuditJob:
         counted = CountedClasses(facts) if of_classes else CountedPairs(facts)
         named = class_names(counted.K, self.classes) if isinstance(counted, CountedClasses) else ()
         how = AUDITED[Classes if of_classes else Binary]
-        setting = Setting(self.level, self.resamples, generator(self.rng), named, how.families + bool(groups))
+        families = (*how.families, *(["groups"] if groups else []))
+        mean = None if isinstance(counted, CountedClasses) else counted.ordered.mean_score
+        tau = error_tolerated(self.tolerance, self.relative, mean)
+        setting = Setting(self.level, self.resamples, generator(self.rng), named, len(families), tau, self.relative)
         found = how.sections(counted, setting)
         grouped = cell_groups(chain.from_iterable(part.grids() for part in groups), setting) if groups else None
         called = report_names(self.names, "{'outcome': 'left'}")
-        return audit_of(found, grouped, setting, kind="classes" if of_classes else "binary", n=facts.n, names=called)
+        return audit_of(
+            found, grouped, setting, families, kind="classes" if of_classes else "binary", n=facts.n, names=called
+        )
 
     @property
     def _labels(self) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from calibrant.core.catalogue import Entry, entries, find
 from calibrant.core.findings import Measurement, Setting
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows
-from calibrant.core.null import reaches, redraw_events, resampled_pvalue
+from calibrant.core.limits import Limits
+from calibrant.core.null import MAX_ENTRIES_REDRAWN, reaches, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.core.several import Several
@@ -28,12 +29,12 @@ from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.mmce import mmce_of_events
 from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks, kernel_options
+from calibrant.probabilities.cumulative import CUTOFF_ERROR
 from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
 
 CELLS, SORTED = "cells", "sorted"
 MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
 KERNEL = "skce_test"
-MAX_AUDIT_CELLS = 4_000  # more are pooled into about as many mass bins before outcomes are redrawn
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
@@ -130,6 +131,17 @@ FIRST = (
 """The order of the measurements; others follow in the order of the catalogue."""
 
 
+def cutoff_limits(pairs: Pairs) -> Limits:
+    """Return the limits of the cutoff error; without any, those of its range."""
+    summary = _best_summary(pairs)
+    try:
+        limits: Limits = CUTOFF_ERROR.limits(summary, CUTOFF_ERROR.usual)  # type: ignore[misc]
+    except NotApplicableError as reason:
+        estimate = CUTOFF_ERROR.finish(summary, CUTOFF_ERROR.usual)
+        return Limits(estimate, lambda rate: 0.0, lambda rate: 1.0, f"no limits: {reason}")
+    return limits
+
+
 def measure(pairs: Pairs, setting: Setting) -> Found:
     """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
     entries = _entries("binary")
@@ -141,7 +153,7 @@ def measure(pairs: Pairs, setting: Setting) -> Found:
     )
     found, missing = collected(entries, pairs.result, redrawn, how)
     lines = [_with_limits(_with_rounding(line, pairs), pairs, setting.level) for line in found]
-    refused = dict.fromkeys(reason for _, reason in lines if reason)
+    refused = [reason for _, reason in lines if reason][:1]  # of several errors it is the same
     return tuple(line for line, _ in lines), (*missing, *refused)
 
 
@@ -180,10 +192,10 @@ def redrawn_metrics(
 ) -> tuple[dict[str, Redrawn], str]:
     """Return expectation and p-value of each number that grows with miscalibration, and how they were found.
 
-    More than 4,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
+    More than 1,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
     leaves the errors of those bins as they are. The observed value is then taken on the cells too.
     """
-    cells = summary.at_most(MAX_AUDIT_CELLS, width_bins=find("ece").defaults["bins"])
+    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
     pieces = [_growing(entries, cells, drawn.astype(np.int64)) for drawn in redraw_events(cells.pool, resamples, rng)]
@@ -225,14 +237,18 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
 def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measurement, str]:
     """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
-    entry = find(verb)
-    summary = pairs.parts[CELLS] if isinstance(pairs, CountedPairs) and pairs.pooled else pairs.ordered
+    entry, summary = find(verb), _best_summary(pairs)
     if field or entry.limits is None or not isinstance(summary, entry.reads):
         return line, ""
     try:
         return replace(line, interval=entry.limits(summary, entry.usual).at(level, "both")), ""
     except NotApplicableError as reason:
         return line, f"There are no confidence limits of errors: {reason}."
+
+
+def _best_summary(pairs: Pairs) -> Summary:
+    """Return the cells if rows were counted in them, because they know their own rounding, else the sorted rows."""
+    return pairs.parts[CELLS] if isinstance(pairs, CountedPairs) and pairs.pooled else pairs.ordered
 
 
 def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.measurements import MEANS, CountedPairs, Pairs, RowPairs, audit_options, collected, measure
+from calibrant.auditing.measurements import (
+    MEANS,
+    CountedPairs,
+    Pairs,
+    RowPairs,
+    audit_options,
+    collected,
+    cutoff_limits,
+    measure,
+)
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
+from calibrant.core.claims import ALL_ROWS, Claim, PartLine, part_claims
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import holm
-from calibrant.core.results import Curve
+from calibrant.core.results import Curve, TestResult
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
+from calibrant.probabilities.calibration_test import CALIBRATION_TEST
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test
+from calibrant.probabilities.mistakes import questions_on_classes, questions_on_event
 
 MAX_SCORES_DRAWN = 4_000
-TESTS = ("kuiper_test", "spiegelhalter_test", "ece")
 TOP, EACH, LABELS = "top", "each", "labels"  # parts of the summary of class probabilities
 NOTION_OF = {EACH: "classwise", LABELS: "top-label"}
 NOTION_LABELS = {
@@ -35,27 +47,78 @@ NOTION_LABELS = {
 }
 
 
+class Asked(NamedTuple):
+    """The section on one probability per row, and the words of its verdict."""
+
+    name: str
+    title: str
+    intro: str
+    subject: str = ALL_ROWS
+    named: str = "Probabilities"
+    happens: str = "it happens"
+
+
+EVENT = Asked(
+    "probabilities",
+    "Probabilities",
+    "Does the event happen as often as predicted?",
+)
+TOP_CLASS = Asked(
+    "confidence",
+    "The most probable class",
+    "Is the most probable class right as often as its probability says?",
+    subject="the most probable class",
+    named="The probability of the most probable class",
+    happens="it is right",
+)
+
+
 def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> Part:
     """Audit probabilities of an event, from rows or from a summary."""
-    return audit_pairs(
-        RowPairs(rows) if isinstance(rows, Binary) else rows,
-        setting,
-        name="probabilities",
-        title="Probabilities",
-        intro="Does the event happen as often as predicted?",
-        happens="it happens",
-    )
+    return audit_pairs(RowPairs(rows) if isinstance(rows, Binary) else rows, setting, EVENT)
 
 
-def audit_pairs(pairs: Pairs, setting: Setting, *, name: str, title: str, intro: str, happens: str) -> Part:
+def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
     """Audit one probability per row, of an event or of the most probable class."""
     summary = pairs.ordered
+    test = CALIBRATION_TEST.finish(
+        summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
+    )
+    tenths = _reliability(
+        summary, setting, bins=10, strategy="mass", simultaneous=True, level=verdicts.region_level(setting)
+    )
+    evidence = verdicts.Evidence(summary, test, cutoff_limits(pairs), tenths, asked.subject, asked.named, asked.happens)
+    verdict = verdicts.verdict(evidence, setting)
+    if asked is EVENT:
+        verdict = replace(verdict, sentences=(*questions_on_event(summary), *verdict.sentences))
     measurements, missing = measure(pairs, setting)
-    tenths = _reliability(summary, setting, bins=10, strategy="mass", simultaneous=True)
-    verdict = verdicts.verdict(measurements, tenths, summary, tests=TESTS, happens=happens, setting=setting)
-    section = Section(name, title, intro, measurements, _figures(summary, setting))
-    caveats = verdicts.caveats(summary, setting.level, measurements, pooled=pairs.pooled)
+    infinite = any(line.name == "log_score" and math.isinf(line.value) for line in measurements)
+    section = Section(
+        asked.name,
+        asked.title,
+        asked.intro,
+        (*_decisive(measurements[0], test, verdict.claims[0]), *measurements[1:]),
+        _figures(summary, setting),
+    )
+    caveats = verdicts.caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
     return Part((section,), verdict, (*caveats, *missing))
+
+
+def _decisive(cutoff: Measurement, test: TestResult, claim: Claim) -> tuple[Measurement, ...]:
+    """Return the two measurements on which the verdict rests, with the limits that it states."""
+    limits = (claim.low, claim.high) if cutoff.interval is not None else None
+    return (
+        replace(cutoff, interval=limits, decides=True),
+        Measurement(
+            "calibration_test",
+            "smallest p-value of four tests",
+            float(test.statistic),
+            pvalue=float(test.pvalue),
+            method=test.method,
+            details={name: float(value) for name, value in test.details.items()},
+            decides=True,
+        ),
+    )
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
@@ -178,14 +241,7 @@ ClassFacts = RowClasses | CountedClasses
 def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
     """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
     facts = RowClasses(rows) if isinstance(rows, Classes) else rows
-    top = audit_pairs(
-        facts.top,
-        setting,
-        name="confidence",
-        title="The most probable class",
-        intro="Is the most probable class right as often as its probability says?",
-        happens="it is right",
-    )
+    top = audit_pairs(facts.top, setting, TOP_CLASS)
     table = _class_table(facts, setting)
     whole, missing = collected([find(name) for name in ("skce_test", "brier_score", "log_score")], facts.result)
     section = Section(
@@ -195,12 +251,23 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
         (*(_renamed(m) for m in whole), *_notions(facts)),
         tables=(table,),
     )
-    columns = table.columns
-    adjusted = dict(zip(columns["class"], columns["pvalue_adjusted"], strict=True))
-    means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
-    how = dict(zip(columns["class"], (words.means_words(*line) for line in means), strict=True))
-    verdict = words.with_parts(top.verdict, "classes", adjusted, how, setting)
+    off, how = _class_claims(table, facts, setting)
+    verdict = words.with_parts(top.verdict, "classes", facts.K, off, how, setting)
+    if isinstance(rows, Classes):
+        questions = questions_on_classes(rows, setting.class_names)
+        verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
     return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+
+
+def _class_claims(table: Table, facts: ClassFacts, setting: Setting) -> tuple[tuple[Claim, ...], dict[str, str]]:
+    """Return claims on classes that are off, and how each class is off."""
+    columns, n = table.columns, facts.top.ordered.n
+    lines = zip(columns["class"], columns["pvalue_adjusted"], columns["kuiper estimate"], strict=True)
+    parts = {name: PartLine(p, estimate, n) for name, p, estimate in lines}
+    means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
+    how = dict(zip((f"class {name}" for name in parts), (words.means_words(*line) for line in means), strict=True))
+    off = part_claims("class", "cutoff_error", parts, families=setting.families, level=setting.level)
+    return off, how
 
 
 def _renamed(measurement: Measurement) -> Measurement:
@@ -221,7 +288,7 @@ def _class_table(facts: ClassFacts, setting: Setting) -> Table:
         test = kuiper.finish(summary, kuiper.parse({"rng": setting.rng}))
         weight = summary.total_weight
         observed = float(summary.event_weight_by_score.sum()) / weight
-        predicted = float((summary.weight_by_score * summary.unique_scores).sum()) / weight
+        predicted = summary.mean_score
         found.append((k, observed, predicted, ece.finish(summary, ece.usual), test.estimate, test.pvalue))
     order = np.argsort([row[-1] for row in found], kind="stable")
     columns = list(zip(*(found[i] for i in order), strict=True))
@@ -284,7 +351,7 @@ def _grouped(found: GroupFindings, note: str) -> Grouped:
             "group": tuple(found.names[i] for i in order),
             "n": column(found.n),
             "weight": column(found.weight),
-            "estimate": column(found.estimate),
+            "cutoff_error": column(found.estimate),
             "statistic": column(found.statistic),
             "pvalue": column(found.pvalue),
             "pvalue_adjusted": column(found.pvalue_adjusted),

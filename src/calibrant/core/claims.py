@@ -7,15 +7,15 @@ compared with the truth where it is known; `benchmarks/validity/claims.py` count
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Status: TypeAlias = Literal["miscalibrated", "within", "cannot tell"]
 """The outcomes of a verdict on predictions."""
 
 ClaimKind: TypeAlias = Literal["miscalibrated", "within", "cannot tell", "limits", "below", "above", "description"]
-"""What a claim says of its quantity: an outcome, that it lies between the limits, or on which side of `expected`."""
+"""What a claim says beside its limits: an outcome, nothing more, or on which side of `expected` the quantity is."""
 
 USUAL_TOLERANCES = (0.01, 0.02, 0.05)  # where the user gives none
 ALL_ROWS = "all rows"
@@ -45,7 +45,7 @@ class Claim:
 
     def is_false(self, truth: float) -> bool:
         """Tell whether the claim is false if the true value of its quantity is `truth`."""
-        if self.level is None or self.kind in ("cannot tell", "description"):
+        if self.level is None or self.kind == "description":
             return False
         if truth < self.low - ROUNDING or truth > self.high + ROUNDING:  # false for NaN
             return True
@@ -61,6 +61,17 @@ class Claim:
                 return truth <= self.expected + ROUNDING
             case _:
                 return False
+
+
+class PartLine(NamedTuple):
+    """What was found about one class or group: a p-value adjusted for all of them, and an estimate."""
+
+    pvalue: float
+    estimate: float
+    rows: int
+    low: float = math.nan
+    high: float = math.nan
+    expected: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -112,3 +123,29 @@ def outcome(
     if supported and (not rejected or supported[0] == usual[0]):
         return Outcome("within", supported[0])
     return Outcome("miscalibrated" if rejected else "cannot tell")
+
+
+def part_claims(
+    noun: str, quantity: str, lines: Mapping[str, PartLine], *, families: int, level: float
+) -> tuple[Claim, ...]:
+    """Return a claim for each part, a class or a group, whose p-value rejects, the smallest p-value first."""
+    found = []
+    for name, line in sorted(lines.items(), key=lambda item: item[1].pvalue):
+        p = min(1.0, families * line.pvalue)
+        if p < 1 - level:
+            subject = f"{noun} {name}"
+            found.append(
+                Claim(
+                    "miscalibrated",
+                    subject,
+                    quantity,
+                    line.estimate,
+                    line.low,
+                    line.high,
+                    level,
+                    line.rows,
+                    line.expected,
+                    pvalue=p,
+                )
+            )
+    return tuple(found)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Alternative
-from calibrant.core.claims import Claim
+from calibrant.core.claims import ALL_ROWS, Claim
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
@@ -163,19 +163,20 @@ class Part:
 
 
 class Grouped(NamedTuple):
-    """The table of groups, and how each tested group is off, in a few words."""
+    """The table of groups, how each tested group is off in a few words, and claims on those that are."""
 
     table: Table
     how: Mapping[str, str]
+    claims: tuple[Claim, ...] = ()
 
 
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
-    `sections` makes its part of the audit, `groups` tests groups of rows, and `families` is the number of families of
-    tests behind its verdict, not counting groups.
+    `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
+    behind its verdict, besides groups.
     """
 
     sections: Callable[[Any, Setting], Part]
     groups: Callable[[Any, list[Grouping], Setting], Grouped]
-    families: int = 1
+    families: tuple[str, ...] = (ALL_ROWS,)

@@ -120,6 +120,11 @@ class Ordered(Summary):
         """Sum of the weights."""
         return float(self.n) if is_unit(self.weight) else float((self.weight * self.count).sum())
 
+    @property
+    def mean_score(self) -> float:
+        """Mean of the scores."""
+        return float((self.weight * self.count * self.score).sum()) / self.total_weight
+
     def rows_at(self, numbers: NDArray[np.intp]) -> Binary:
         """Return rows by their number in the order of (score, weight); events come first among equal rows."""
         ends = np.cumsum(self.count)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Setting, Verdict
 from calibrant.errors import without_control
 
@@ -21,6 +22,7 @@ SMALL_GROUP = 30  # rows
 POWER = 0.8  # "found 4 times in 5"
 NOTABLE = 0.05  # an average error of 5 percentage points
 NAMED = 4  # classes or groups that a sentence names
+MAX_DIGITS = 6  # decimals of a percentage
 
 
 def number(value: float | None) -> str:
@@ -85,6 +87,63 @@ def percent(value: float) -> str:
 def points(value: float) -> str:
     """Write a difference of probabilities in percentage points."""
     return f"{100 * value:.{1 if value >= 0.001 else 3}f} percentage points"
+
+
+def outward(low: float, high: float, estimate: float, tolerance: float | None = None) -> tuple[str, str, str]:
+    """Write the limits of a share and its estimate in percent, rounded so that what is said of them stays true.
+
+    The lower limit is rounded down and the upper one up, with one decimal, or as many as it takes for two digits of the
+    upper limit, and for a limit beyond a tolerance to stay beyond it.
+
+    >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001)
+    (('0.4', '1.4', '0.8'), ('0.000', '0.032', '0.010'))
+    >>> outward(0.02004, 0.031, 0.025, 0.02)[0]
+    '2.004'
+    """
+    digits = 1 if not 0 < high < 0.01 else 1 - math.floor(math.log10(100 * high))
+    while True:
+        step = 10.0**digits
+        down, up = (
+            round(side(round(100 * limit * step, 6)) / step, digits)
+            for side, limit in ((math.floor, low), (math.ceil, high))
+        )
+        beyond = tolerance is not None and (
+            (low > tolerance and down <= 100 * tolerance) or (high <= tolerance and up > 100 * tolerance)
+        )
+        if not beyond or digits >= MAX_DIGITS:
+            return f"{down:.{digits}f}", f"{up:.{digits}f}", f"{100 * estimate:.{digits}f}"
+        digits += 1
+
+
+def share_words(expected: float, seen: float, low: float, high: float) -> list[str]:
+    """Write an expected share, one that was seen, and its limits in percent, the limits rounded outwards.
+
+    There are so many digits that the expected share stays outside the limits, or apart from the one that was seen.
+
+    >>> share_words(0.76, 0.584, 0.533, 0.631), share_words(0.9, 0.8993, 0.8987, 0.8999)
+    (['76 %', '58 %', '53 %', '64 %'], ['90.00 %', '89.93 %', '89.87 %', '89.99 %'])
+    """
+    smallest = min([100 * share for share in (expected, seen) if share > 0], default=1.0)
+    for digits in range(max(0, -math.floor(math.log10(smallest))), MAX_DIGITS + 1):
+        step = 10.0**digits
+        says, happens = round(100 * expected, digits), round(100 * seen, digits)
+        limits = [
+            round(side(round(100 * limit * step, 6)) / step, digits)
+            for side, limit in ((math.floor, low), (math.ceil, high))
+            if not math.isnan(limit)
+        ]
+        if says != happens and not (limits and limits[0] <= says <= limits[1]):
+            break
+    return [f"{share:.{digits}f} %" for share in (says, happens, *limits)]
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts as an enumeration.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def pvalue_words(value: float) -> str:
@@ -192,24 +251,50 @@ def _written(name: str) -> Callable[[float], str]:
 
 
 def with_parts(
-    verdict: Verdict, noun: str, adjusted: Mapping[str, float], how: Mapping[str, str], setting: Setting
+    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[str, str], setting: Setting
 ) -> Verdict:
-    """Return the verdict with a sentence on classes or groups, given their adjusted p-values and how they are off."""
-    off = [name for name, p in adjusted.items() if setting.families * p < 1 - setting.level]
+    """Return the verdict with what was found about its parts, classes or groups.
+
+    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off. With
+    a tolerance a part makes predictions miscalibrated only if its lower limit exceeds it; a part that may exceed it
+    leaves open what was within.
+    """
     if not off:
-        return replace(
-            verdict, sentences=(*verdict.sentences, f"None of {len(adjusted):,} {noun} is off by more than chance.")
-        )
-    named = "; ".join(f"{name} ({how[name]})" for name in off[:NAMED])
-    listed = named + (f" and {len(off) - NAMED:,} more" if len(off) > NAMED else "")
+        sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
+        return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
+    named = "; ".join(f"{_name(claim)} ({how[claim.subject]})" for claim in off[:NAMED])
+    more = f" and {len(off) - NAMED:,} more" if len(off) > NAMED else ""
     are = "is" if len(off) == 1 else "are"
-    sentence = f"{len(off):,} of {len(adjusted):,} {noun} {are} off by more than chance: {listed}."
-    if verdict.status == "miscalibrated":
-        return replace(verdict, sentences=(*verdict.sentences, sentence))
-    p = min(1.0, setting.families * min(adjusted.values()))
-    return Verdict(
-        "miscalibrated", f"Some {noun} of these predictions are not calibrated ({pvalue_words(p)}).", (sentence,)
+    p = pvalue_words(min(claim.pvalue or 0.0 for claim in off))
+    sentence = f"{len(off):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
+    claims = (*verdict.claims, *off)
+    beyond = [claim for claim in off if setting.tolerance is None or claim.low > setting.tolerance]
+    if verdict.status == "miscalibrated" or not beyond:
+        open_again = verdict.status == "within" and any(not claim.high <= verdict_tolerance(verdict) for claim in off)
+        status = "cannot tell" if open_again else verdict.status
+        return replace(verdict, status=status, sentences=(*verdict.sentences, sentence), claims=claims)
+    return replace(
+        verdict,
+        status="miscalibrated",
+        headline=f"Not calibrated in every part: {sentence[0].lower()}{sentence[1:]}",
+        sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
+        claims=(*off, *verdict.claims),
+        tolerance=setting.tolerance,
     )
+
+
+def verdict_tolerance(verdict: Verdict) -> float:
+    """Return the tolerance of a verdict that has one."""
+    return math.nan if verdict.tolerance is None else verdict.tolerance
+
+
+def _name(claim: Claim) -> str:
+    """Return the user's name of a part."""
+    return claim.subject.partition(" ")[2]
+
+
+def _lowered(headline: str) -> str:
+    return headline[:1].lower() + headline[1:]
 
 
 def means_words(observed: float, predicted: float, extent: float) -> str:

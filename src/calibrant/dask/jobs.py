@@ -99,6 +99,8 @@ def audit(
     pos_label: Any = None,
     exact: bool = False,
     level: float = 0.95,
+    tolerance: float | None = None,
+    relative: bool = False,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -112,7 +114,7 @@ def audit(
     groups
         Labels of rows: the name of a column or a list of names; where `data` is a tuple, a Dask array or a mapping from
         names to Dask arrays. Every group is tested.
-    classes, pos_label, level, resamples, names, rng
+    classes, pos_label, level, tolerance, relative, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept. Without it rows are counted in the cells of a `Grid`, and memory does not
@@ -134,10 +136,10 @@ def audit(
     >>> import numpy as np
     >>> p = np.linspace(0.01, 0.99, 2000)
     >>> y = np.random.default_rng(0).random(2000) < p
-    >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500)))
-    <Audit of 2,000 rows: No evidence of miscalibration (p > 0.999).>
+    >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500))).verdict.status
+    'within'
     """
-    job = AuditJob(exact, level, resamples, rng, classes, pos_label, names)
+    job = AuditJob(exact, level, tolerance, relative, resamples, rng, classes, pos_label, names)
     found: Audit = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
     return found
 

@@ -164,6 +164,8 @@ class Scan:
         exact: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         level: float = 0.95,
+        tolerance: float | None = None,
+        relative: bool = False,
         resamples: int = 999,
         rng: Any = 0,
         names: Mapping[str, str] | None = None,
@@ -174,12 +176,12 @@ class Scan:
         ----------
         exact, checkpoint
             As for `measure`.
-        level, resamples, rng, names
+        level, tolerance, relative, resamples, rng, names
             As for `calibrant.audit`.
         """
         from calibrant.auditing.batches import AuditJob
 
-        job = AuditJob(exact=exact, level=level, resamples=resamples, rng=rng, names=names or self.names, **self.labels)
+        job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **self.labels)
         found: Audit = self.found(job, checkpoint)
         return found
 

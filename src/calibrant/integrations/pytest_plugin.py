@@ -12,6 +12,7 @@ from calibrant.core import words
 from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_level
 from calibrant.inputs.probabilities import Binary, read_binary
 from calibrant.probabilities import verdict
@@ -86,7 +87,8 @@ def _measured(name: str, rows: Binary, **options: Any) -> Any:
 
 def _sentences(rows: Binary, level: float) -> list[str]:
     tenths = _measured("reliability_curve", rows, bins=10, strategy="mass", simultaneous=True, level=level)
-    return [sentence for sentence in (verdict.example(tenths, "it happens"), verdict.shape(tenths)) if sentence]
+    claims = verdict.region_claims(tenths, level=level, rate=1 - level, exact=is_unit(rows.w))
+    return verdict.region_words(claims, "it happens")
 
 
 def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.bins import GRID_ORDER
 from calibrant.core.catalogue import Entry, enter, ordered, public
-from calibrant.core.null import MAX_ENTRIES_REDRAWN, redraw_events, resampled_pvalue
+from calibrant.core.null import MAX_ENTRIES_REDRAWN, MIN_INFORMATION, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool, tie_ends
+from calibrant.core.pvalues import brownian_range_sf, normal_sf
 from calibrant.core.results import TestResult
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, generator
@@ -64,21 +66,24 @@ def calibration_test(
     -------
     TestResult
         `statistic` is the smallest p-value of the four and `pvalue` its p-value; `estimate` is the range of the
-        cumulative differences (`cutoff_error`). `details` has the p-value of each test, not adjusted.
+        cumulative differences (`cutoff_error`). `details` has the p-value of each test, not adjusted, and the smallest
+        p-value that so many redraws can give.
 
     Notes
     -----
     The smallest of four p-values is not a p-value; multiplied by four it is, but the four tests see much of the same,
     and shared redraws allow for that. More than 1,000 different scores are pooled into about as many bins first. No
-    p-value is below 1/(resamples + 1).
+    p-value of redraws is below 1/(resamples + 1); four times that of Kuiper's or Spiegelhalter's test by its limit
+    distribution takes its place if that is smaller and the limit is accurate. An outcome that was given the probability
+    0 has the p-value 0.
 
     Examples
     --------
     Every prediction of 0.2 happens half of the time:
 
     >>> result = calibration_test([0, 1] * 100, [0.2] * 200)
-    >>> result.pvalue, round(result.estimate, 6)
-    (0.001, 0.3)
+    >>> result.pvalue < 1e-9, round(result.estimate, 6)
+    (True, 0.3)
     """
     options = CalibrationTestOptions(resamples, rng)
     return CALIBRATION_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
@@ -105,13 +110,14 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
     smallest = ranks.min(axis=0)
     extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
     each = {name: float(rank) / (B + 1) for name, rank in zip(TESTS, ranks[:, 0], strict=True)}
+    impossible = rows.events[rows.score == 0].any() or (rows.count - rows.events)[rows.score == 1].any()
     return TestResult(
         statistic=float(smallest[0]) / (B + 1),
-        pvalue=float(resampled_pvalue(extreme, B)),
+        pvalue=0.0 if impossible else min(float(resampled_pvalue(extreme, B)), tests.tail(rows.events)),
         estimate=KUIPER.estimate(summary, options),
         method=f"smallest p-value of {', '.join(TESTS)} on {B} shared redraws of the outcomes",
         n=summary.n,
-        details=each,
+        details={**each, "smallest possible": float(resampled_pvalue(0, B))},
     )
 
 
@@ -129,6 +135,7 @@ class FourStatistics:
         mass = np.bincount(score, w * count)
         u = (2 * (np.cumsum(mass) - 0.5 * mass) / mass.sum() - 1)[score]  # mid-rank, scaled to [-1, 1]
         self.spread = w * (1 - 2 * p)
+        self.variance, self.spread_variance = float(v.sum()), float((v * (1 - 2 * p) ** 2).sum())
         self.cox = _whitened(np.stack([np.ones_like(p), logit], axis=1), w, v)
         self.smooth = _whitened(np.polynomial.legendre.legvander(u, SMOOTH_ORDER)[:, 1:], w, v)
 
@@ -139,6 +146,20 @@ class FourStatistics:
         extent = walk.max(axis=1, initial=0.0) - walk.min(axis=1, initial=0.0)
         quadratic = [((r @ features) ** 2).sum(axis=1) for features in (self.cox, self.smooth)]
         return np.stack([extent, np.abs(r @ self.spread), *quadratic])
+
+    def tail(self, events: NDArray[Any]) -> float:
+        """Return four times the smaller p-value of Kuiper's and Spiegelhalter's test by their limit distributions.
+
+        It is a p-value of all four together, for errors beyond what redraws can tell apart; 1 where the limits are
+        not accurate.
+        """
+        extent, spread, *_ = self.of(np.asarray(events, np.float64)[None])[:, 0].tolist()
+        found = [1.0]
+        if self.variance >= MIN_INFORMATION:
+            found.append(brownian_range_sf(extent / math.sqrt(self.variance)))
+        if 0 < MIN_INFORMATION * float((self.spread**2).max()) <= self.spread_variance:
+            found.append(2 * normal_sf(spread / math.sqrt(self.spread_variance)))
+        return len(TESTS) * min(found)
 
 
 def _whitened(x: FloatArray, w: FloatArray, v: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Classes
-from calibrant.probabilities.limits import walk_limits
+from calibrant.probabilities.limits import mean_frequency_limits, walk_limits
 
 MIN_STEPS = 4 * MIN_INFORMATION
 """Least number of steps of a walk for which null="auto" uses the limit. Without ties
@@ -338,6 +338,8 @@ class CumulativeTest:
         table = summary.bins(1) if isinstance(summary, Grid) else summary.bins(width_edges(1))
         rounding = self.exceeded(summary) if isinstance(summary, Grid) else 0.0
         estimate, noise = self.estimate(summary, options), Noise.of_table(table, summary.weight_max)
+        if noise.information < MIN_INFORMATION and summary.has_equal_weights:
+            return mean_frequency_limits(table, estimate)
         return walk_limits(estimate, noise, self.survival, rounding=rounding)
 
     def rounding(self, grid: Grid, options: NullOptions) -> dict[str, float]:

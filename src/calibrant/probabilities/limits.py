@@ -29,6 +29,32 @@ def walk_limits(estimate: float, noise: Noise, survival: Callable[[float], float
     return noise.limits(estimate, lambda rate: critical(survival, rate) * noise.scale, method, rounding=rounding)
 
 
+def mean_frequency_limits(table: BinTable, estimate: float) -> Limits:
+    """Return limits of the extent of the cumulative differences for any number of rows of equal weight.
+
+    With the true mean frequency q̄ and the mean prediction p̄, the extent is at least |q̄ - p̄|, at most the larger of q̄
+    and p̄, and at most the larger of 1 - q̄ and 1 - p̄. They are wide, but exact where few rows or rare events leave no
+    normal distribution: limits of q̄ by Clopper and Pearson are conservative for rows of different probabilities
+    (Hoeffding 1956).
+    """
+    n, predicted = float(table.count.sum()), float(table.mean_predicted[0])
+    k = np.array([round(n * float(table.mean_observed[0]))])
+
+    def frequency(rate: float) -> tuple[float, float]:
+        low, high = exact_limits(k, np.array([n]), 1 - rate)  # each fails with probability rate/2
+        return float(low[0]), float(high[0])
+
+    def low(rate: float) -> float:
+        least, most = frequency(rate)
+        return max(0.0, least - predicted, predicted - most)
+
+    def high(rate: float) -> float:
+        least, most = frequency(rate)
+        return min(max(most, predicted), max(1 - least, 1 - predicted))
+
+    return Limits(estimate, low, high, "exact limits of the mean frequency")
+
+
 def critical(survival: Callable[[float], float], rate: float) -> float:
     """Return the smallest x >= 0 at which a falling function is at most `rate`."""
     low, high = 0.0, 1.0

@@ -94,12 +94,18 @@ def power(
         share, needed = _reached(lambda part: _passing(part, tau, level, B, rng), rows, target)
         return Power(share, None, tau, rows.n, needed, target)
     if error is None:
-        e = _smallest(rows, lambda e: _finding(_of_size(rows, rows.n), e, level, B, rng) >= target, level)
-        return Power(_finding(_of_size(rows, rows.n), e, level, B, rng), e, None, rows.n, None, target)
+        e = smallest_error(rows, level=level, target=target, resamples=B, rng=rng)
+        return Power(Finding(_of_size(rows, rows.n), level, B, rng).share(e), e, None, rows.n, None, target)
     e = check_share("error", error)
     _check_room(rows.pool, e)
-    share, needed = _reached(lambda part: _finding(part, e, level, B, rng), rows, target)
+    share, needed = _reached(lambda part: Finding(part, level, B, rng).share(e), rows, target)
     return Power(share, e, None, rows.n, needed, target)
+
+
+def smallest_error(rows: Ordered, *, level: float, target: float, resamples: int, rng: Rng) -> float:
+    """Return the smallest constant error that `calibration_test` finds with the target power at these scores."""
+    finding = Finding(_of_size(rows, rows.n), level, resamples, rng)
+    return _smallest(rows, lambda e: finding.share(e) >= target, level)
 
 
 def _check_room(pool: Pool, e: float) -> None:
@@ -125,18 +131,29 @@ def _shifted(pool: Pool, e: float) -> list[FloatArray]:
     return found
 
 
-def _finding(rows: Ordered, e: float, level: float, B: int, rng: Any) -> float:
-    """Return the share of data sets with a mean error e in which `calibration_test` rejects."""
-    pool, tests, source = rows.pool, FourStatistics(rows.pool), generator(rng)
-    null = np.concatenate([tests.of(events) for events in redraw_events(pool, B, source)], axis=1)
-    ordered = np.sort(null, axis=1)
-    smallest = np.sort(_smallest_pvalue(null, ordered))
-    found = []
-    for score in _shifted(pool, e):
-        drawn = np.concatenate([tests.of(x) for x in redraw_events(pool._replace(score=score), B, source)], axis=1)
-        reached = np.searchsorted(smallest, _smallest_pvalue(drawn, ordered), side="right")
-        found.append(float(np.mean(resampled_pvalue(reached, B) <= 1 - level)))
-    return min(found, default=0.0)
+class Finding:
+    """How often `calibration_test` rejects data sets with these scores and a mean error."""
+
+    def __init__(self, rows: Ordered, level: float, resamples: int, rng: Rng) -> None:
+        self.level, self.resamples, self.rng = level, resamples, generator(rng)
+        self.pool, self.tests = rows.pool, FourStatistics(rows.pool)
+        null = self._statistics(self.pool)
+        self.ordered = np.sort(null, axis=1)
+        self.smallest = np.sort(_smallest_pvalue(null, self.ordered))
+
+    def _statistics(self, pool: Pool) -> FloatArray:
+        return np.concatenate(
+            [self.tests.of(events) for events in redraw_events(pool, self.resamples, self.rng)], axis=1
+        )
+
+    def share(self, e: float) -> float:
+        """Return the share of data sets with a mean error e that are rejected, in the direction with fewer of them."""
+        found = []
+        for score in _shifted(self.pool, e):
+            drawn = _smallest_pvalue(self._statistics(self.pool._replace(score=score)), self.ordered)
+            reached = np.searchsorted(self.smallest, drawn, side="right")
+            found.append(float(np.mean(resampled_pvalue(reached, self.resamples) <= 1 - self.level)))
+        return min(found, default=0.0)
 
 
 def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray) -> FloatArray:

@@ -1,199 +1,361 @@
-"""What an audit says about one probability per row: the verdict, and what to keep in mind."""
+"""The verdict on one probability per row: claims with limits first, then the words made from them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.core.findings import Measurement, Setting, Verdict
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, outcome
+from calibrant.core.findings import Setting, Verdict
+from calibrant.core.limits import Limits
+from calibrant.core.mean_interval import exact_limits
+from calibrant.core.null import resampled_pvalue
 from calibrant.core.ordered import Ordered
-from calibrant.core.pvalues import bonferroni, normal_quantile
-from calibrant.core.results import Curve
-from calibrant.core.words import NOTABLE, POWER, percent, points, pvalue_words, rows_needed
-from calibrant.inputs.arrays import FloatArray
+from calibrant.core.pvalues import brownian_range_sf, normal_quantile
+from calibrant.core.results import Curve, TestResult
+from calibrant.core.words import POWER, listed, outward, percent, points, pvalue_words, rows_needed, share_words
+from calibrant.errors import NotApplicableError
+from calibrant.probabilities.limits import critical
+from calibrant.probabilities.power import smallest_error
 
 ADVICE = "Consider recalibration on held-out data: isotonic, Platt or temperature scaling."
 INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
+LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
+RARE = 0.1  # mean prediction below which errors are stated as shares of the predicted events
+NO_REGION = "No single tenth of the rows is off by more than chance, but all together are."
+SHARE_OF_REGIONS = 0.5  # of the error rate, for claims on ranges of scores; the limits of the size have the rest
 
 
-def verdict(
-    measurements: tuple[Measurement, ...],
-    curve: Curve,
-    summary: Ordered,
-    *,
-    tests: tuple[str, ...],
-    happens: str,
-    setting: Setting,
-) -> Verdict:
+@dataclass(frozen=True)
+class Evidence:
+    """What the claims on one probability per row are made from."""
+
+    summary: Ordered
+    test: TestResult  # calibration_test
+    limits: Limits  # of the cutoff error
+    tenths: Curve  # mass bins with a simultaneous band
+    subject: str = ALL_ROWS
+    named: str = "Probabilities"  # beginning of the headline
+    happens: str = "it happens"
+
+
+def region_level(setting: Setting) -> float:
+    """Return the level of the simultaneous band of the tenths."""
+    return 1 - SHARE_OF_REGIONS * (1 - setting.level) / setting.families
+
+
+def verdict(found: Evidence, setting: Setting) -> Verdict:
     """Return the verdict on one probability per row."""
-    p = min(1.0, setting.families * combined(measurements, tests))
-    seen = smallest_seen(summary, setting.level)
-    if p < 1 - setting.level:
-        hint = "No single tenth of the rows is off by more than chance, but all together are."
-        sentences = [*size(measurements, setting.level), example(curve, happens) or hint, shape(curve), ADVICE]
-        return Verdict(
-            "miscalibrated",
-            f"These predictions are not calibrated ({pvalue_words(p)}).",
-            tuple(sentence for sentence in sentences if sentence),
-        )
-    if seen <= NOTABLE:
-        return Verdict(
-            "no evidence",
-            f"No evidence of miscalibration ({pvalue_words(p)}).",
-            (
-                f"A test of the mean alone would find an average error of {points(seen)} 4 times in 5 with this many "
-                "rows. That is not proof of calibration: smaller errors, and errors that cancel, stay unseen.",
-            ),
-        )
+    claims = claims_of(found, setting)
+    main, regions = claims[0], claims[1:]
+    scale = Scale.of(found.summary, setting)
+    sentences = [_rows_it_takes(found, main, setting)]
+    if main.kind == "miscalibrated":
+        sentences += [*(region_words(regions, found.happens) or [NO_REGION]), ADVICE]
+    sentences.append(scale.meaning)
     return Verdict(
-        "cannot tell",
-        f"There are too few rows to tell ({summary.n:,}; {pvalue_words(p)}).",
-        (
-            f"A test of the mean alone would find only an average error of {points(seen)} or more 4 times in 5. "
-            f"To see {points(NOTABLE)}, collect about {rows_needed(summary.n * (seen / NOTABLE) ** 2):,} rows.",
-        ),
+        main.kind,
+        headline(main, found, scale, setting),
+        tuple(filter(None, sentences)),
+        claims,
+        main.tolerance,
     )
 
 
-def size(measurements: tuple[Measurement, ...], level: float) -> list[str]:
-    """Say how large the error is, by the limits of the cutoff error, rounded outwards; nothing without limits."""
-    for line in measurements:
-        if line.name == "cutoff_error" and line.interval is not None:
-            low, high = math.floor(1000 * line.interval[0]) / 10, math.ceil(1000 * line.interval[1]) / 10
-            span = f"{low:.1f} to {high:.1f}" if low > 0 else f"at most {high:.1f}"
-            return [
-                f"Over the worst stretch of scores the number of events is off by {span} % of all rows "
-                f"({percent(level)} limits)."
-            ]
-    return []
+# ---------------------------------------------------------------- claims
 
 
-def example(curve: Curve, happens: str) -> str:
-    """Return the sentence on the bin that is off most: when it says .., it happens .. of the time."""
-    gap = outside(curve)
-    b = int(np.argmax(np.abs(gap)))
-    if gap[b] == 0:
-        return ""
-    shares = (curve.mean_predicted[b], curve.mean_observed[b], curve.consistency_low[b], curve.consistency_high[b])
-    says, seen, least, most = _percents(shares)
-    band = f"{curve.count[b]:,} rows; if calibrated, {least} to {most}"
-    return f"When it says {says}, {happens} {seen} of the time ({band})."
+def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
+    """Return the claim on all rows, then claims on ranges of scores if calibration is rejected."""
+    p = min(1.0, setting.families * float(found.test.pvalue))
+    rejected = p < 1 - setting.level
+    low, high = found.limits.at(setting.level, "both")
+    low = low if rejected else 0.0
+    usual = Scale.of(found.summary, setting).usual
+    decided = outcome(low, high, rejected=rejected, tolerance=setting.tolerance, usual=usual)
+    main = Claim(
+        decided.status,
+        found.subject,
+        "cutoff_error",
+        found.limits.estimate,
+        low,
+        high,
+        setting.level,
+        found.summary.n,
+        tolerance=decided.tolerance,
+        test="calibration_test",
+        pvalue=p,
+    )
+    if not rejected:
+        return (main,)
+    rate, exact = 1 - region_level(setting), found.summary.has_equal_weights
+    return (main, *region_claims(found.tenths, level=setting.level, rate=rate, exact=exact))
 
 
-def _percents(shares: tuple[float, float, float, float]) -> list[str]:
-    """Write a prediction, a frequency outside its band, and the band with so many digits that it stays outside."""
-    _, seen, low, high = (100 * share for share in shares)
-    smallest = min([100 * share for share in shares if share > 0], default=1.0)
-    first = max(0, -math.floor(math.log10(smallest)))
-    digits = range(first, first + 4)
-    clear = [d for d in digits if not round(low, d) <= round(seen, d) <= round(high, d)]
-    return [f"{100 * share:.{[*clear, digits[-1]][0]}f} %" for share in shares]
+def region_claims(curve: Curve, *, level: float, rate: float, exact: bool) -> list[Claim]:
+    """Return a claim for each bin that leaves its band, unless its own limits contain the prediction.
 
-
-def shape(curve: Curve) -> str:
-    """Return in words which way the bins outside the band are off; empty if there are none."""
-    gap = outside(curve)
-    low, high = np.flatnonzero(gap > 0), np.flatnonzero(gap < 0)  # predictions too low, too high
-    if not low.size and not high.size:
-        return ""
-    if not low.size:
-        return f"Predictions are too high {_where(curve, high)}."
-    if not high.size:
-        return f"Predictions are too low {_where(curve, low)}."
-    middle = 0.5  # too extreme means away from it, too timid towards it
-    if curve.mean_predicted[low].max() < middle < curve.mean_predicted[high].min():
-        return (
-            f"Predictions are too extreme (over-confident): too low {_where(curve, low)} "
-            f"and too high {_where(curve, high)}."
-        )
-    if curve.mean_predicted[high].max() < middle < curve.mean_predicted[low].min():
-        return (
-            f"Predictions are too timid (under-confident): too high {_where(curve, high)} "
-            f"and too low {_where(curve, low)}."
-        )
-    return f"Predictions are too high {_where(curve, high)} and too low {_where(curve, low)}."
-
-
-def _where(curve: Curve, bins: NDArray[np.intp]) -> str:
-    """Return the union of these bins in words; bins are neighbours if no bin with rows lies between them."""
-    filled = np.flatnonzero(curve.count)
-    place = np.searchsorted(filled, bins)
-    runs = np.split(place, np.flatnonzero(np.diff(place) > 1) + 1)
-    return listed([_stretch(curve, filled[run[0]], filled[run[-1]], filled) for run in runs])
-
-
-def _stretch(curve: Curve, first: int, last: int, filled: NDArray[np.intp]) -> str:
-    if last == filled[-1] and first == filled[0]:
-        return "over the whole range"
-    if first == filled[0]:
-        return f"up to {curve.upper[last]:.2g}" if curve.upper[last] > 0 else "where they are 0"
-    if last == filled[-1]:
-        return f"above {curve.lower[first]:.2g}"
-    return f"between {curve.lower[first]:.2g} and {curve.upper[last]:.2g}"
-
-
-def listed(texts: list[str]) -> str:
-    """Return texts as an enumeration.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
+    `curve` has a simultaneous band, `rate` is the error rate of all limits of bins together, and `exact` says whether
+    rows have equal weights; without them there are no limits.
     """
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    claims = [_region(curve, b, level, rate, exact) for b in np.flatnonzero(curve.outside).tolist()]
+    return [claim for claim in claims if not claim.low <= claim.expected <= claim.high]  # kept without limits
 
 
-def outside(curve: Curve) -> FloatArray:
-    """Return observed minus predicted where a bin lies outside its band, 0 elsewhere."""
-    return np.where(curve.outside, np.nan_to_num(curve.mean_observed - curve.mean_predicted), 0.0)
+def _region(curve: Curve, b: int, level: float, rate: float, exact: bool) -> Claim:
+    observed, predicted, n = float(curve.mean_observed[b]), float(curve.mean_predicted[b]), int(curve.count[b])
+    low = high = math.nan
+    if exact:
+        each = rate / np.count_nonzero(curve.count)
+        limits = exact_limits(np.array([round(observed * n)]), np.array([float(n)]), 1 - each)
+        low, high = (float(limit[0]) for limit in limits)
+    return Claim(
+        "above" if observed > predicted else "below",
+        scores_between(float(curve.lower[b]), float(curve.upper[b])),
+        "frequency",
+        observed,
+        low,
+        high,
+        level,
+        n,
+        expected=predicted,
+        test="simultaneous band of bins",
+    )
 
 
-def combined(measurements: tuple[Measurement, ...], names: tuple[str, ...]) -> float:
-    """Return the p-value of several tests together: the smallest, times their number (Bonferroni)."""
-    return bonferroni([m.pvalue for m in measurements if m.name in names and m.pvalue is not None])
+def scores_between(low: float, high: float) -> str:
+    """Return the subject of a claim on rows with scores in (low, high]; 0 belongs to the first range.
+
+    >>> scores_between(0.25, 0.5), scores_between(0.0, 0.0)
+    ('scores 0.25 to 0.5', 'scores 0')
+    """
+    return "scores 0" if high == 0 else f"scores {low!r} to {high!r}"
 
 
-def smallest_seen(summary: Ordered, level: float) -> float:
-    """Return the smallest constant error that a test of the mean difference finds 4 times in 5: (z + 0.84) σ."""
-    deviations = normal_quantile((1 + level) / 2) + normal_quantile(POWER)
-    return deviations * math.sqrt(summary.walk.variance) / summary.total_weight
+def bounds_of(subject: str) -> tuple[float, float]:
+    """Return the bounds that `scores_between` was given."""
+    low, _, high = subject.removeprefix("scores ").partition(" to ")
+    return float(low), float(high or low)
 
 
-def caveats(
-    summary: Ordered, level: float, measurements: tuple[Measurement, ...], *, pooled: bool = False
-) -> list[str]:
-    """Return what to keep in mind about these rows; `pooled` if an entry is a cell in which rows were counted."""
+# ---------------------------------------------------------------- words
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How errors are stated: in percentage points, or for rare events as shares of the predicted number of events."""
+
+    unit: float  # error that is written as 100 %
+    usual: tuple[float, ...]  # tolerances, as errors
+    rare: Literal["", "events", "non-events"] = ""
+
+    @classmethod
+    def of(cls, summary: Ordered, setting: Setting) -> Scale:
+        """Return the scale for these predictions: relative if asked for, or if events or non-events are rare."""
+        mean = summary.mean_score
+        smaller, rare = min((mean, "events"), (1 - mean, "non-events"))
+        if setting.relative:
+            smaller, rare = mean, "events"
+        if (smaller >= RARE and not setting.relative) or smaller == 0:
+            return cls(1.0, USUAL_TOLERANCES)
+        factor = min(1.0, smaller / RARE)
+        return cls(smaller, tuple(factor * tolerance for tolerance in USUAL_TOLERANCES), rare)  # type: ignore[arg-type]
+
+    @property
+    def meaning(self) -> str:
+        """What the size means."""
+        of = f"the predicted number of {self.rare}" if self.rare else "all rows"
+        return (
+            "The size is the largest difference between the predicted and the true number of events over any range of "
+            f"scores, as a share of {of} (cutoff error)."
+        )
+
+    def size(self, claim: Claim) -> str:
+        """State the limits of an error, rounded outwards, with its estimate where it is known to be above 0."""
+        relative = bool(self.rare) and claim.high <= LARGEST_RELATIVE * self.unit
+        unit = self.unit if relative else 1.0
+        words = f" % of the predicted {self.rare}" if relative else " percentage points"
+        tolerance = None if claim.tolerance is None else claim.tolerance / unit
+        low, high, estimate = outward(claim.low / unit, claim.high / unit, claim.estimate / unit, tolerance)
+        level = percent(claim.level or 0.0)
+        if claim.low > 0:
+            return f"{estimate}{words} ({level} limits: {low} to {high})"
+        return f"at most {high}{words} ({level} confidence)"
+
+    def tolerance(self, tolerance: float) -> str:
+        """State a tolerance."""
+        share = f"{100 * tolerance / self.unit:.4g}"
+        if self.rare:
+            return f"{share} % of the predicted {self.rare}"
+        return f"{share} percentage point{'' if share == '1' else 's'}"
+
+
+def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
+    """State the size of the error, then the outcome."""
+    verb = "is" if found.named.startswith("The ") else "are"
+    return f"{found.named} {verb} off by {scale.size(claim)}: {_ending(claim, found, scale, setting)}."
+
+
+def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
+    """Put the outcome into words."""
+    p, given = _pvalue(claim, found), setting.tolerance is not None
+    rejected = claim.pvalue is not None and claim.pvalue < 1 - setting.level
+    bound = scale.tolerance(scale.usual[-1] if claim.tolerance is None else claim.tolerance)
+    if claim.kind == "miscalibrated":
+        return f"more than the tolerance of {bound} ({p})" if given else f"not calibrated ({p})"
+    if claim.kind == "cannot tell":
+        rows = f"{claim.rows:,} row{'' if claim.rows == 1 else 's'}"
+        return f"{rows} cannot tell whether that is within {'the tolerance of ' if given else ''}{bound} ({p})"
+    if rejected:
+        return f"detectable ({p}), but {f'within the tolerance of {bound}' if given else 'negligible'}"
+    return f"calibrated within the tolerance of {bound}" if given else f"calibrated within {bound} ({p})"
+
+
+def _pvalue(claim: Claim, found: Evidence) -> str:
+    """Write the p-value; the smallest that redraws can give is a bound."""
+    words, test = pvalue_words(claim.pvalue or 0.0), found.test
+    return words.replace("p =", "p ≤") if test.statistic <= test.details["smallest possible"] else words
+
+
+def _rows_it_takes(found: Evidence, claim: Claim, setting: Setting) -> str:
+    """Say how many rows of this kind would show that calibrated predictions are within the tolerance."""
+    if claim.kind != "cannot tell":
+        return ""
+    if claim.pvalue is not None and claim.pvalue < 1 - setting.level:
+        p = _pvalue(claim, found)
+        return f"Calibration is rejected ({p}), but the tolerance lies between the limits of the error."
+    usual = Scale.of(found.summary, setting).usual[-1]
+    if found.summary.walk.variance == 0:
+        return "All predictions are 0 or 1, so no number of such rows is enough."
+    tolerance = usual if setting.tolerance is None else setting.tolerance
+    needed = rows_to_pass(found.summary, tolerance, setting.level)
+    return f"If the predictions are calibrated, about {needed:,} rows would show it 4 times in 5."
+
+
+def rows_to_pass(summary: Ordered, tolerance: float, level: float) -> int:
+    """Return about how many rows with these scores pass a tolerance 4 times in 5 if they are calibrated.
+
+    They pass if the range of the cumulative differences plus z s is at most the tolerance; the range divided by s is
+    that of a Brownian motion, and 4 in 5 lie below its 80 % quantile.
+    """
+    s = math.sqrt(summary.walk.variance) / summary.total_weight
+    deviations = critical(brownian_range_sf, 1 - POWER) + normal_quantile((1 + level) / 2)
+    return rows_needed(summary.n * (deviations * s / tolerance) ** 2)
+
+
+def region_words(claims: Sequence[Claim], happens: str) -> list[str]:
+    """Return an example, the bin that is off most, and which way all these bins are off."""
+    if not claims:
+        return []
+    return [_example(max(claims, key=lambda claim: abs(claim.estimate - claim.expected)), happens), _shape(claims)]
+
+
+def _example(claim: Claim, happens: str) -> str:
+    """Return the sentence on a range of scores that is off: when it says .., it happens .. of the time."""
+    says, seen, *limits = share_words(claim.expected, claim.estimate, claim.low, claim.high)
+    limited = f", {percent(claim.level or 0.0)} limits {' to '.join(limits)}" if limits else ""
+    return f"When it says {says}, {happens} {seen} of the time ({claim.rows:,} rows{limited})."
+
+
+def _shape(regions: Sequence[Claim]) -> str:
+    """Return in words which way ranges of scores are off."""
+    low = [claim for claim in regions if claim.kind == "above"]  # predictions are too low
+    high = [claim for claim in regions if claim.kind == "below"]
+    if not (low and high):
+        return f"Predictions are too {'low' if low else 'high'} {_where(low or high)}."
+    middle = 0.5  # too extreme means away from it, too timid towards it
+    both = f"too low {_where(low)} and too high {_where(high)}"
+    if max(claim.expected for claim in low) < middle < min(claim.expected for claim in high):
+        return f"Predictions are too extreme (over-confident): {both}."
+    if max(claim.expected for claim in high) < middle < min(claim.expected for claim in low):
+        return f"Predictions are too timid (under-confident): too high {_where(high)} and too low {_where(low)}."
+    return f"Predictions are {both}."
+
+
+def _where(claims: Sequence[Claim]) -> str:
+    """Return the union of the ranges of scores in words."""
+    ranges: list[list[float]] = []
+    for low, high in (bounds_of(claim.subject) for claim in claims):
+        if ranges and ranges[-1][1] == low:
+            ranges[-1][1] = high
+        else:
+            ranges.append([low, high])
+    return listed([_range_words(low, high) for low, high in ranges])
+
+
+def _range_words(low: float, high: float) -> str:
+    if low <= 0 and high >= 1:
+        return "over the whole range"
+    if high <= 0:
+        return "where they are 0"
+    if low <= 0:
+        return f"up to {high:.2g}"
+    return f"above {low:.2g}" if high >= 1 else f"from {low:.2g} to {high:.2g}"
+
+
+# ---------------------------------------------------------------- what to keep in mind
+
+SIMULATED = 399  # data sets behind the sentence on power
+
+
+def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool) -> list[str]:
+    """Return what to keep in mind about these rows.
+
+    `pooled` says whether an entry is a cell in which rows were counted, `infinite` whether the log score is infinite.
+    """
     n, unique = summary.n, summary.unique_scores.size
     events = int(summary.events.sum())
     rare = min(events, n - events)
     found = []
     if rare < 30:
-        kind = "events" if events <= n - events else "non-events"
+        kind = "event" if events <= n - events else "non-event"
         few = f"Only {rare}" if rare else "No"
-        found.append(f"{few} {kind} among {n:,} rows: what is said about them rests on few cases.")
+        among = f"{n:,} row{'' if n == 1 else 's'}"
+        found.append(
+            f"{few} {kind}{'' if rare == 1 else 's'} among {among}: what is said about them rests on few cases."
+        )
     if pooled:
         found.append(
             f"The rows were counted in cells of the score, of which {unique:,} hold some: bins of equal width are "
             "exact, the method says by how much others may be off, and each cell is drawn as one score."
         )
     elif unique < n / 2:
-        found.append(f"There are {unique:,} different scores among {n:,} rows; tied scores are judged together.")
+        scores = f"{unique:,} different score{'' if unique == 1 else 's'}"
+        found.append(
+            f"There {'is' if unique == 1 else 'are'} {scores} among {n:,} rows; tied scores are judged together."
+        )
     effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
     if effective < 0.9 * n:
         found.append(f"With these weights {n:,} rows count like {effective:,.0f}.")
-    if any(line.name == "log_score" and math.isinf(line.value) for line in measurements):
+    if infinite:
         found.append(f"{_impossible(summary, pooled)} happened that were given probability 0: {INFINITE}")
-    found.append(
-        f"With this many rows a test of the mean alone would find a constant error of "
-        f"{points(smallest_seen(summary, level))} 4 times in 5 at the {percent(1 - level)} level; errors that are "
-        "smaller, or that cancel, may stay unseen."
-    )
-    return found
+    return [*found, *_power(summary, setting)]
+
+
+def _power(summary: Ordered, setting: Setting) -> list[str]:
+    """Say which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
+    level = 1 - (1 - setting.level) / setting.families
+    if resampled_pvalue(0, SIMULATED) > 1 - level:
+        return []
+    try:
+        e = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
+    except NotApplicableError:
+        return ["With so few rows no constant error is found 4 times in 5."]
+    return [
+        f"With this many rows an error of {points(e)}, the same at all scores, is found 4 times in 5; smaller errors, "
+        "and errors that cancel, may stay unseen."
+    ]
 
 
 def _impossible(summary: Ordered, pooled: bool) -> str:
     """Say how many outcomes were ruled out; cells do not tell 0 from what is next to it."""
     if pooled:
         return "Outcomes"
-    ruled_out = summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
-    return f"{int(ruled_out):,} outcomes"
+    ruled_out = int(
+        summary.events[summary.score == 0].sum() + (summary.count - summary.events)[summary.score == 1].sum()
+    )
+    return f"{ruled_out:,} outcome{'' if ruled_out == 1 else 's'}"

@@ -276,8 +276,9 @@ def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -
         coverage_lines(HitTable.of(rows, labels_of(grouping)), setting, alternative=alternative)
         for grouping in groupings
     ]
-    table, how = grouped(curves, rows.covered.shape[1] > 1, words.INTERVALS)
-    return Grouped(replace(table, note=table.note + (ONLY_LOW if alternative == "less" else "")), how)
+    found = grouped(curves, rows.covered.shape[1] > 1, words.INTERVALS)
+    note = found.table.note + (ONLY_LOW if alternative == "less" else "")
+    return found._replace(table=replace(found.table, note=note))
 
 
 def _one(sizes: Sizes, k: int) -> Sizes:

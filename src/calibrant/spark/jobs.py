@@ -82,6 +82,8 @@ def audit(
     pos_label: Any = None,
     exact: bool = False,
     level: float = 0.95,
+    tolerance: float | None = None,
+    relative: bool = False,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -94,7 +96,7 @@ def audit(
         As in `measure`. One probability per row, or class probabilities.
     groups
         The name of a column of labels, or a list of names. Every group is tested.
-    classes, pos_label, level, resamples, names, rng
+    classes, pos_label, level, tolerance, relative, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept, in the end on the driver. Without it rows are counted in the cells of a
@@ -132,7 +134,7 @@ def audit(
         print(result)
         result.to_html("report.html")
     """
-    job = AuditJob(exact, level, resamples, rng, classes, pos_label, names)
+    job = AuditJob(exact, level, tolerance, relative, resamples, rng, classes, pos_label, names)
     named = NamedColumns.read(y, prediction, weights, groups)
     found: Audit = run(job, named, selected(data, named))
     return found

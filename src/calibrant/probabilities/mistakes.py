@@ -1,0 +1,69 @@
+"""Likely mistakes of the user, which an audit asks about before it judges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.core.ordered import Ordered
+from calibrant.core.words import number
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.probabilities import Classes
+
+MIN_ROWS_ASKED = 10
+SURE = 5.0  # standard errors by which the other reading must fit better
+MAX_CLASSES_MATCHED = 500
+
+
+def questions_on_event(summary: Ordered) -> list[str]:
+    """Ask whether these are labels, or probabilities of the other outcome."""
+    if summary.n < MIN_ROWS_ASKED:
+        return []
+    p = summary.score
+    if bool(((p == 0) | (p == 1)).all()):
+        return [
+            f"Are these predicted labels? All {summary.n:,} predictions are 0 or 1. Pass probabilities, such as those "
+            "of predict_proba."
+        ]
+    w, events, misses = summary.weight, summary.events, summary.count - summary.events
+    as_given, swapped = ((x - p) ** 2 for x in (1.0, 0.0))  # squared error of an event; of p and of 1 - p
+    # Brier score of p less that of 1 - p, row by row: (1 - 2p) for an event, 2p - 1 for none.
+    difference = float((w * (events - misses) * (1 - 2 * p)).sum())
+    spread = float((w**2 * summary.count * (1 - 2 * p) ** 2).sum()) ** 0.5
+    if difference <= SURE * spread:
+        return []
+    total = summary.total_weight
+    brier, other = (
+        float((w * (events * happened + misses * not_happened)).sum()) / total
+        for happened, not_happened in ((as_given, swapped), (swapped, as_given))
+    )
+    return [
+        f"Are these probabilities of the other outcome? The Brier score of p is {number(brier)}, that of 1 - p is "
+        f"{number(other)}."
+    ]
+
+
+def questions_on_classes(rows: Classes, names: tuple[str, ...]) -> list[str]:
+    """Ask whether the columns stand in another order than the classes."""
+    from scipy.optimize import linear_sum_assignment
+
+    if rows.n < MIN_ROWS_ASKED or rows.K > MAX_CLASSES_MATCHED:
+        return []
+    of_label = np.zeros((rows.K, rows.K))
+    np.add.at(of_label, rows.y, rows.w[:, None] * rows.P)
+    column = linear_sum_assignment(of_label, maximize=True)[1]
+    moved = np.flatnonzero((column != np.arange(rows.K)) & (of_label.sum(axis=1) > 0))
+    if moved.size == 0 or not _fits_better(rows, column):
+        return []
+    k = int(moved[0])
+    return [
+        f"Do the columns stand in another order than the classes? Outcomes of class {names[k]} fit the column of class "
+        f"{names[int(column[k])]}, and {moved.size:,} of {rows.K:,} classes fit another column better. Pass classes= "
+        "in the order of the columns."
+    ]
+
+
+def _fits_better(rows: Classes, column: FloatArray) -> bool:
+    """Tell whether the probability of what happened is clearly higher if classes are matched with these columns."""
+    every = np.arange(rows.n)
+    d = rows.w * (rows.P[every, column[rows.y]].astype(np.float64) - rows.P[every, rows.y])
+    return bool(d.sum() > SURE * np.sqrt((d**2).sum()))
