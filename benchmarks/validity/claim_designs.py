@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,17 +13,19 @@ from benchmarks.validity.claim_truth import (
     BinaryTruth,
     Chances,
     ClassTruth,
-    DistributionTruth,
+    DrawsTruth,
     FloatArray,
     Known,
+    Line,
     RegionTruth,
 )
 from benchmarks.validity.designs import HARD_SCORES, SCORES
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import norm, poisson
 
-from calibrant import Intervals, Normal, Quantiles, Samples, Sets
+from calibrant import Intervals, Normal, Quantiles, Samples, Sets, joint_ranks
 
 Rng = np.random.Generator
 Labels = NDArray[np.int64]
@@ -149,8 +152,22 @@ def _half(level: Any) -> Any:
     return norm.isf((1 - np.asarray(level)) / 2)
 
 
-def _between(lower: FloatArray, upper: FloatArray, mean: Any, s: Any) -> FloatArray:
+def _between(lower: Any, upper: Any, mean: Any, s: Any) -> FloatArray:
     return norm.cdf(upper, mean, s) - norm.cdf(lower, mean, s)
+
+
+def lines(levels: tuple[float, ...], hit: FloatArray, inside: FloatArray | None = None) -> tuple[Line, ...]:
+    """Return one line per level of probabilities (n, L); without `inside` no outcome lies on an edge."""
+    inner = hit if inside is None else inside
+    return tuple(Line(level, hit[:, k], inner[:, k]) for k, level in enumerate(levels))
+
+
+def interval_truth(given: Intervals, hit: FloatArray, inside: FloatArray | None = None, **known: Any) -> RegionTruth:
+    """Return what is true of intervals that are covered with these probabilities, (n, L)."""
+    lower, upper = (np.asarray(bound).reshape(hit.shape) for bound in (given.lower, given.upper))
+    middle = np.where(np.isinf(lower), upper, (lower + upper) / 2).mean(axis=1)
+    levels = tuple(np.atleast_1d(given.levels).tolist())
+    return RegionTruth({"intervals": lines(levels, hit, inside)}, sizes=upper - lower, places=middle, **known)
 
 
 def normal_intervals(levels: tuple[float, ...], spread: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
@@ -165,7 +182,7 @@ def normal_intervals(levels: tuple[float, ...], spread: float, *, G: int = 0) ->
         lower, upper = mean - half, mean + half
         single = len(levels) == 1
         given = Intervals(lower[:, 0], upper[:, 0], levels[0]) if single else Intervals(lower, upper, levels)
-        return Data(y, given, options, RegionTruth(_between(lower, upper, mean, s), levels, groups))
+        return Data(y, given, options, interval_truth(given, _between(lower, upper, mean, s), groups=groups))
 
     return draw
 
@@ -179,33 +196,33 @@ def split_conformal(m: int, level: float, *, counts: bool = False) -> Callable[[
     def draw(rng: Rng, n: int) -> Data:
         q = np.sort(np.abs(outcomes(rng, m)))[int(np.ceil(round((m + 1) * level, 10))) - 1]
         covered = poisson.cdf(3 + q, 3) - poisson.cdf(3 - q - 1, 3) if counts else 2 * norm.cdf(q) - 1
-        known = RegionTruth(np.full((n, 1), covered), (level,), {})
         given = Intervals(np.full(n, -q), np.full(n, q), level)
+        known = interval_truth(given, np.full((n, 1), covered), less=True)
         return Data(outcomes(rng, n), given, {"calibration_size": m}, known)
 
     return draw
 
 
 def heteroscedastic(rng: Rng, n: int) -> Data:
-    """Intervals of one width for outcomes of two spreads: 90 % over all rows, 82 and 98 % in the two halves."""
-    s = np.where(np.arange(n) % 2, 0.75, 1.3)
-    half = _marginal_half()
-    known = RegionTruth(_between(-half, half, 0, s)[:, None], (0.9,), {"group": np.arange(n) % 2})
-    y = rng.normal(size=n) * s
-    return Data(y, Intervals(np.full(n, -half), np.full(n, half), 0.9), {"groups": np.arange(n) % 2}, known)
+    """Intervals of one width for outcomes of two spreads: 90 % over all rows, 82 and 98 % in the two groups."""
+    group = np.arange(n) % 2
+    s, half = np.where(group, 0.75, 1.3), _marginal_half()
+    given = Intervals(np.full(n, -half), np.full(n, half), 0.9)
+    known = interval_truth(given, _between(-half, half, 0, s)[:, None], groups={"group": group})
+    return Data(rng.normal(size=n) * s, given, {"groups": group}, known)
 
 
+@cache
 def _marginal_half() -> float:
-    from scipy.optimize import brentq
-
     return float(brentq(lambda h: norm.cdf(h / 0.75) + norm.cdf(h / 1.3) - 1.9, 0.5, 4))
 
 
 def count_intervals(rng: Rng, n: int) -> Data:
     """Exact quartiles of Poisson(3), which cover more than a half because they must."""
-    lower, upper = np.full(n, 2.0), np.full(n, 4.0)
-    known = RegionTruth(np.full((n, 1), poisson.cdf(4, 3) - poisson.cdf(1, 3)), (0.5,), {})
-    return Data(rng.poisson(3, n).astype(np.float64), Intervals(lower, upper, 0.5), {}, known)
+    given = Intervals(np.full(n, 2.0), np.full(n, 4.0), 0.5)
+    hit, inside = poisson.cdf(4, 3) - poisson.cdf(1, 3), poisson.pmf(3, 3)
+    known = interval_truth(given, np.full((n, 1), hit), np.full((n, 1), inside))
+    return Data(rng.poisson(3, n).astype(np.float64), given, {}, known)
 
 
 def one_sided(true_level: float) -> Callable[[Rng, int], Data]:
@@ -213,9 +230,8 @@ def one_sided(true_level: float) -> Callable[[Rng, int], Data]:
 
     def draw(rng: Rng, n: int) -> Data:
         mean = rng.normal(size=n)
-        upper = mean + norm.ppf(true_level)
-        known = RegionTruth(np.full((n, 1), true_level), (0.9,), {})
-        return Data(rng.normal(mean), Intervals(np.full(n, -np.inf), upper, 0.9), {}, known)
+        given = Intervals(np.full(n, -np.inf), mean + norm.ppf(true_level), 0.9)
+        return Data(rng.normal(mean), given, {}, interval_truth(given, np.full((n, 1), true_level)))
 
     return draw
 
@@ -232,49 +248,96 @@ def label_sets(temperature: float) -> Callable[[Rng, int], Data]:
         needed = np.column_stack([np.ones(n, dtype=bool), total[:, :-1] < 0.9])
         mask = np.zeros(P.shape, dtype=bool)
         np.put_along_axis(mask, order, needed, axis=1)
-        known = RegionTruth((Q * mask).sum(axis=1, keepdims=True), (0.9,), {})
+        covered = (Q * mask).sum(axis=1, keepdims=True)
+        sizes = mask.sum(axis=1, keepdims=True).astype(np.float64)
+        known = RegionTruth({"sets": lines((0.9,), covered)}, less=True, sizes=sizes)
         return Data(drawn_labels(rng, Q), Sets(mask, 0.9), {}, known)
 
     return draw
 
 
 TAUS = (0.05, 0.25, 0.5, 0.75, 0.95)
+NINE = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)  # at which distributions are looked at
+
+
+def quantile_truth(taus: tuple[float, ...], at: FloatArray, below: FloatArray | None = None) -> RegionTruth:
+    """Return what is true of quantiles, given P(y <= q) and P(y < q), (n, Q)."""
+    under = at if below is None else below
+    low = len(taus) // 2
+    central = tuple(round(1 - 2 * tau, 6) for tau in taus[:low])
+    hit, inside = at[:, ::-1][:, :low] - under[:, :low], under[:, ::-1][:, :low] - at[:, :low]
+    known = {"quantile": lines(taus, at, under), "central intervals": lines(central, hit, np.maximum(inside, 0))}
+    return RegionTruth(known)
+
+
+def _normal_outcomes(rng: Rng, n: int, shift: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    mean, s = rng.normal(size=n), rng.lognormal(sigma=0.5, size=n)
+    return mean + s * (shift + rng.normal(size=n)), mean, s
 
 
 def normal_quantiles(spread: float, shift: float) -> Callable[[Rng, int], Data]:
-    """Quantiles of normal distributions; outcomes are moved by `shift` and spread by 1/`spread`."""
+    """Quantiles of normal distributions that are `spread` times as wide as the outcomes, which are moved by `shift`."""
 
     def draw(rng: Rng, n: int) -> Data:
-        mean, s = rng.normal(size=n), rng.lognormal(sigma=0.5, size=n)
+        y, mean, s = _normal_outcomes(rng, n, shift)
         z = norm.ppf(TAUS)
-        chance = np.tile(norm.cdf(spread * z - shift), (n, 1))
-        y = mean + s * (shift + rng.normal(size=n))
-        return Data(y, Quantiles(mean[:, None] + spread * np.outer(s, z), TAUS), {}, RegionTruth(chance, TAUS, {}))
+        known = quantile_truth(TAUS, np.tile(norm.cdf(spread * z - shift), (n, 1)))
+        return Data(y, Quantiles(mean[:, None] + spread * np.outer(s, z), TAUS), {}, known)
 
     return draw
+
+
+def count_quantiles(rng: Rng, n: int) -> Data:
+    """Exact quantiles of Poisson distributions, on which outcomes often lie."""
+    rate = rng.uniform(1, 6, (n, 1))
+    q = poisson.ppf(TAUS, rate)
+    known = quantile_truth(TAUS, poisson.cdf(q, rate), poisson.cdf(q - 1, rate))
+    return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
 
 
 def normal_distributions(spread: float, shift: float) -> Callable[[Rng, int], Data]:
-    """Normal distributions."""
+    """Normal distributions, wrong in the same ways."""
 
     def draw(rng: Rng, n: int) -> Data:
-        mean, s = rng.normal(size=n), rng.lognormal(sigma=0.5, size=n)
-        y = mean + s * (shift + rng.normal(size=n))
-        return Data(y, Normal(mean, spread * s), {}, DistributionTruth(shift, spread))
+        y, mean, s = _normal_outcomes(rng, n, shift)
+        known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
+        return Data(y, Normal(mean, spread * s), {}, known)
 
     return draw
 
 
+JOINT = ("mean_distance", "average")  # ranks of vectors that audits look at
+JOINT_ROWS = 20_000  # simulated to know their distribution
+
+
+def _vectors(rng: Rng, n: int, M: int, D: int, spread: float, shift: float) -> tuple[FloatArray, FloatArray]:
+    wrong = (np.arange(D) == D - 1).astype(np.float64)
+    mean = rng.normal(size=(n, D))
+    y = mean + shift * wrong + rng.normal(size=(n, D))
+    return y, mean[:, None] + (1 + (spread - 1) * wrong) * rng.normal(size=(n, M, D))
+
+
+@cache
+def joint_error(M: int, D: int, spread: float, shift: float) -> float:
+    """Return the largest distance of the distribution of joint ranks from the uniform one, by simulation."""
+    if D == 1 or (spread, shift) == (1.0, 0.0):
+        return 0.0
+    rng = np.random.default_rng(1)
+    y, drawn = _vectors(rng, JOINT_ROWS, M, D, spread, shift)
+    found = []
+    for method in JOINT:
+        rank = np.asarray(joint_ranks(y, Samples(drawn), method=method, rng=rng)).ravel().astype(np.int64)
+        share = np.bincount(rank, minlength=M + 1).cumsum() / JOINT_ROWS
+        found.append(float(np.abs(share - np.arange(1, M + 2) / (M + 1)).max()))
+    return max(found)
+
+
 def draws(M: int, D: int, spread: float, shift: float) -> Callable[[Rng, int], Data]:
-    """M draws of D independent coordinates; the last coordinate alone is wrong if there are several."""
+    """M draws of D independent coordinates, of which the last is wrong."""
 
     def draw(rng: Rng, n: int) -> Data:
-        wrong = (np.arange(D) == D - 1).astype(np.float64)
-        mean = rng.normal(size=(n, D))
-        y = mean + shift * wrong + rng.normal(size=(n, D))
-        drawn = mean[:, None] + (1 + (spread - 1) * wrong) * rng.normal(size=(n, M, D))
-        names = None if D == 1 else frozenset([str(D - 1)])
-        known = DistributionTruth(shift, spread, M, names)
+        y, drawn = _vectors(rng, n, M, D, spread, shift)
+        known = DrawsTruth(shift, spread, M, D, joint_error(M, D, spread, shift))
         return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), {}, known)
 
     return draw
@@ -330,6 +393,7 @@ DESIGNS: dict[str, Design] = {
     "quantiles, calibrated": Design(normal_quantiles(1.0, 0.0), True, SMALL),
     "quantiles, too narrow": Design(normal_quantiles(0.85, 0.0), False, ONE_SIZE),
     "quantiles, too low": Design(normal_quantiles(1.0, 0.2), False, ONE_SIZE),
+    "quantiles of counts": Design(count_quantiles, True, SMALL),
     "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 500, 2000: 200}),
     "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, {2000: 200}),
     "Normal, too low": Design(normal_distributions(1.0, 0.2), False, {2000: 200}),

@@ -7,10 +7,9 @@ error.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -25,14 +24,18 @@ FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)"
+TOP_CLASS, WHOLE = "the most probable class", "the whole"
+REGION = rf"(central )?{NUMBER} % (intervals|sets|quantile)"
 PARTS = {
     ALL_ROWS: re.compile(ALL_ROWS),
+    TOP_CLASS: re.compile(TOP_CLASS),
+    WHOLE: re.compile(WHOLE),
     "group": re.compile(r"group (.+)"),
     "class": re.compile(r"class (.+)"),
     "scores": re.compile(rf"scores {NUMBER} to {NUMBER}"),
     "score": re.compile(rf"scores {NUMBER}"),
-    "level": re.compile(rf"{NUMBER} % (?:intervals|sets|quantiles?)"),
-    "coordinate": re.compile(r"coordinate (.+)"),
+    "region": re.compile(rf"{REGION}(?: (of \w+|around) {NUMBER}(?: to {NUMBER})?)?"),
+    "coordinate": re.compile(r"(?:coordinate )?(\d+)"),
 }
 
 
@@ -43,13 +46,13 @@ class UnknownClaimError(LookupError):
         super().__init__(f"the true value is not known of: {claim}")
 
 
-def subject_parts(claim: Claim) -> dict[str, tuple[str, ...]]:
-    """Return what a subject names, such as {"group": ("B",), "level": ("90",)} for "90 % intervals, group B".
+def subject_parts(claim: Claim) -> dict[str, tuple[str | None, ...]]:
+    """Return what a subject names.
 
     >>> subject_parts(Claim("limits", "scores 0.6 to 0.8, group B", "frequency", 0.7))
     {'scores': ('0.6', '0.8'), 'group': ('B',)}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str | None, ...]] = {}
     for part in claim.subject.split(", "):
         matches = {name: match for name, pattern in PARTS.items() if (match := pattern.fullmatch(part))}
         if len(matches) != 1:
@@ -140,19 +143,25 @@ class BinaryTruth:
         rows = np.ones(p.size, dtype=bool)
         for name, given in subject_parts(claim).items():
             if name == "group":
-                rows &= in_group(claim, given[0], self.groups)
+                rows &= in_group(claim, str(given[0]), self.groups)
             elif name == "scores":
-                rows &= (p > float(given[0])) & (p <= float(given[1]))
+                rows &= self._between(claim, *map(float, given))
             elif name == "score":
                 rows &= p == float(given[0])
             elif name != ALL_ROWS:
                 raise UnknownClaimError(claim)
         return rows
 
+    def _between(self, claim: Claim, low: float, high: float) -> Mask:
+        """Return the scores in (low, high]; the first range has the scores of 0 too, unless they have a claim alone."""
+        p = self.rows.p
+        first = (p >= 0) & (p <= high)
+        return first if low == 0 and np.count_nonzero(first) == claim.rows else (p > low) & (p <= high)
+
 
 @dataclass(frozen=True)
 class ClassTruth:
-    """Class probabilities P and the true ones Q, (n, K). Without a class, a claim is about the predicted label."""
+    """Class probabilities P and the true ones Q, (n, K)."""
 
     P: FloatArray
     Q: FloatArray
@@ -161,11 +170,14 @@ class ClassTruth:
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
         parts = subject_parts(claim)
-        label = parts.pop("class", None)
-        columns = self.P.argmax(axis=1) if label is None else np.full(len(self.P), int(label[0]))
+        if not {"class", TOP_CLASS} & set(parts):
+            raise UnknownClaimError(claim)
+        columns = self.P.argmax(axis=1)
+        if "class" in parts:
+            columns = np.full(len(self.P), int(str(parts["class"][0])))
         p, q = (np.take_along_axis(of, columns[:, None], axis=1)[:, 0] for of in (self.P, self.Q))
-        rest = [part for part in claim.subject.split(", ") if not part.startswith("class ")]
-        other = Claim(claim.kind, ", ".join(rest) or ALL_ROWS, claim.quantity, claim.estimate)
+        rest = [part for part in claim.subject.split(", ") if not part.startswith(("class ", TOP_CLASS))]
+        other = replace(claim, subject=", ".join(rest) or ALL_ROWS)
         return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups).value(other)
 
 
@@ -173,55 +185,86 @@ class ClassTruth:
 
 
 @dataclass(frozen=True)
-class RegionTruth:
-    """The probability of each row's outcome to lie in its region, (n, L), for L levels."""
+class Line:
+    """A level, and the probabilities of outcomes to lie in their regions, edges included and not."""
 
-    chance: FloatArray
-    levels: tuple[float, ...]
-    groups: Mapping[str, NDArray[Any]]
+    level: float
+    hit: FloatArray
+    inside: FloatArray
+
+    def error(self, rows: Mask, *, less: bool) -> float:
+        """Return how far coverage is from its level; a level between both shares is right, more is if `less`."""
+        short, over = self.level - float(self.hit[rows].mean()), float(self.inside[rows].mean()) - self.level
+        return max(short, 0.0) if less else max(short, over, 0.0)
+
+
+SHORTENED = 1e-3  # relative size of what four digits leave out
+
+
+@dataclass(frozen=True)
+class RegionTruth:
+    """What is covered: of intervals, sets or quantiles at some levels, and of central intervals between quantiles.
+
+    `less`: at least the level is promised. `sizes` and `places` are those by which a claim may name rows.
+    """
+
+    lines: Mapping[str, tuple[Line, ...]]  # by "intervals", "sets", "quantile" or "central intervals"
+    less: bool = False
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    sizes: FloatArray | None = None  # (n, L)
+    places: FloatArray | None = None  # (n,)
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
-        if claim.quantity != "coverage":
-            raise UnknownClaimError(claim)
-        rows, column = np.ones(len(self.chance), dtype=bool), 0 if len(self.levels) == 1 else -1
-        for name, given in subject_parts(claim).items():
-            if name == "group":
-                rows &= in_group(claim, given[0], self.groups)
-            elif name == "level":
-                column = self._column(claim, float(given[0]) / 100)
-            elif name != ALL_ROWS:
+        parts = subject_parts(claim)
+        first = next(iter(self.lines.values()))[0]
+        rows = np.ones(first.hit.size, dtype=bool)
+        if "group" in parts:
+            rows &= in_group(claim, str(parts["group"][0]), self.groups)
+        if "region" not in parts:
+            if claim.quantity != "coverage_error" or not parts.keys() <= {ALL_ROWS, "group"}:
                 raise UnknownClaimError(claim)
-        if column < 0:
+            return max(line.error(rows, less=self.less) for lines in self.lines.values() for line in lines)
+        line, rows = self._named(claim, parts["region"], rows)
+        if claim.quantity == "coverage_error":
+            return line.error(rows, less=self.less)
+        if claim.quantity in ("coverage", "share_below"):
+            return float(line.hit[rows].mean())
+        raise UnknownClaimError(claim)
+
+    def _named(self, claim: Claim, given: tuple[str | None, ...], rows: Mask) -> tuple[Line, Mask]:
+        central, level, kind, by, low, high = given
+        lines = self.lines.get(f"{central or ''}{kind}", ())
+        near = [k for k, line in enumerate(lines) if abs(line.level - float(str(level)) / 100) < 1e-4]
+        if len(near) != 1:
             raise UnknownClaimError(claim)
-        return float(self.chance[rows, column].mean())
+        if by is not None:
+            rows = rows & self._part(claim, str(by), near[0], float(str(low)), float(high or str(low)))
+        return lines[near[0]], rows
 
-    def _column(self, claim: Claim, level: float) -> int:
-        near = [k for k, one in enumerate(self.levels) if math.isclose(one, level, abs_tol=1e-9)]
-        if not near:
+    def _part(self, claim: Claim, by: str, k: int, low: float, high: float) -> Mask:
+        """Return the rows of about some sizes, or at some places; limits have four digits."""
+        known = self.places if by == "around" else self.sizes
+        if known is None:
             raise UnknownClaimError(claim)
-        return near[0]
+        values = known if known.ndim == 1 else known[:, k]
+        rows = (values >= low - SHORTENED * abs(low)) & (values <= high + SHORTENED * abs(high))
+        if abs(int(rows.sum()) - claim.rows) > max(5, rows.size // 50):
+            raise UnknownClaimError(claim)
+        return rows
 
 
-# Distributions and draws: y is N(m + shift s, s²) and the prediction N(m, (spread s)²), in one coordinate or all
+# Draws: y is N(m + shift, 1) and the draws are N(m, spread²), in one coordinate
 
 
 GRID = 20_001
 
 
 @cache
-def pit_distance(shift: float, spread: float) -> float:
-    """Return the largest distance between the distribution of F(Y) and the uniform one.
-
-    >>> pit_distance(0.0, 1.0)
-    0.0
-    >>> round(pit_distance(0.2, 1.0), 4), round(float(2 * ndtr(0.1) - 1), 4)
-    (0.0797, 0.0797)
-    """
-    if (shift, spread) == (0.0, 1.0):
-        return 0.0
-    u = np.linspace(0, 1, GRID)[1:-1]
-    return float(np.abs(ndtr(spread * ndtri(u) - shift) - u).max())
+def rank_chances(M: int, shift: float, spread: float) -> FloatArray:
+    """Return the distribution of the rank of the outcome among M draws."""
+    y = shift + ndtri((np.arange(GRID) + 0.5) / GRID)
+    return binom.pmf(np.arange(M + 1)[:, None], M, ndtr(y / spread)).mean(axis=1)
 
 
 @cache
@@ -233,28 +276,43 @@ def rank_distance(M: int, shift: float, spread: float) -> float:
     """
     if (shift, spread) == (0.0, 1.0):
         return 0.0
-    y = shift + ndtri((np.arange(GRID) + 0.5) / GRID)
-    at = binom.pmf(np.arange(M + 1)[:, None], M, ndtr(y / spread)).mean(axis=1)
-    return float(np.abs(np.cumsum(at) - np.arange(1, M + 2) / (M + 1)).max())
+    return float(np.abs(np.cumsum(rank_chances(M, shift, spread)) - np.arange(1, M + 2) / (M + 1)).max())
+
+
+def central_coverage(level: float, M: int, shift: float, spread: float) -> float:
+    """Return the coverage of the central interval of M draws with this nominal level.
+
+    >>> round(central_coverage(0.9, 19, 0.0, 1.0), 6)
+    0.9
+    """
+    left_out = round((1 - level) * (M + 1) / 2)
+    return float(rank_chances(M, shift, spread)[left_out : M + 1 - left_out].sum())
 
 
 @dataclass(frozen=True)
-class DistributionTruth:
-    """Normal distributions, or M draws of them; `wrong` coordinates have the shift and the spread, the others none."""
+class DrawsTruth:
+    """M draws of D coordinates of which the last has this shift and spread; `joint` is the error of joint ranks."""
 
     shift: float
     spread: float
-    draws: int | None = None
-    wrong: frozenset[str] | None = None  # names of coordinates; None: all
+    M: int
+    D: int = 1
+    joint: float = 0.0
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
         parts = subject_parts(claim)
-        coordinate = parts.pop("coordinate", (None,))[0]
-        right = self.wrong is not None and coordinate is not None and coordinate not in self.wrong
-        shift, spread = (0.0, 1.0) if right else (self.shift, self.spread)
-        if claim.quantity == "pit_distance":
-            return pit_distance(shift, spread)
-        if claim.quantity == "rank_distance" and self.draws is not None:
-            return rank_distance(self.draws, shift, spread)
+        wrong = self.shift, self.spread
+        if WHOLE in parts:
+            return self.joint
+        if claim.quantity == "rank_error":
+            return max(rank_distance(self.M, *wrong), self.joint)
+        coordinate = str(parts["coordinate"][0]) if "coordinate" in parts else None
+        if (coordinate is None) != (self.D == 1):
+            raise UnknownClaimError(claim)
+        shift, spread = wrong if coordinate in (None, str(self.D - 1)) else (0.0, 1.0)
+        if claim.quantity == "coverage":
+            return central_coverage(claim.expected, self.M, shift, spread)
+        if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed
+            return -shift / spread if claim.quantity == "shift" else 1 / spread
         raise UnknownClaimError(claim)

@@ -10,15 +10,16 @@ from benchmarks.validity.claim_truth import (
     BinaryTruth,
     Chances,
     ClassTruth,
-    DistributionTruth,
+    DrawsTruth,
+    Line,
     RegionTruth,
     UnknownClaimError,
-    pit_distance,
     rank_distance,
 )
 from benchmarks.validity.claims import page
 from scipy.stats import norm
 
+from calibrant import Normal
 from calibrant.core.claims import Claim
 
 P, Q = np.array([0.0, 0.2, 0.2, 0.6, 0.8]), np.array([0.1, 0.1, 0.2, 0.8, 0.8])
@@ -60,7 +61,7 @@ def test_a_subject_that_is_not_known_is_an_error(subject: str) -> None:
 
 
 def test_a_quantity_that_is_not_known_is_an_error() -> None:
-    for known in (BINARY, RegionTruth(np.ones((2, 1)), (0.9,), {}), DistributionTruth(0, 1)):
+    for known in (BINARY, RegionTruth({"intervals": (Line(0.9, P, P),)}), DrawsTruth(0.0, 1.0, 9)):
         with pytest.raises(UnknownClaimError, match="fame"):
             known.value(claim("all rows", "fame"))
 
@@ -70,28 +71,53 @@ def test_classes_by_name_and_by_predicted_label() -> None:
     known = ClassTruth(stated, true, {"group": np.array([0, 1])})
     assert known.value(claim("class 1", "bias")) == pytest.approx(0.1)
     assert known.value(claim("class 1, group 0", "bias")) == pytest.approx(0.2)
-    assert known.value(claim("all rows", "bias")) == pytest.approx(-0.1)
+    assert known.value(claim("the most probable class", "bias")) == pytest.approx(-0.1)
 
 
-def test_coverage_by_level_and_group() -> None:
-    known = RegionTruth(np.array([[0.4, 0.8], [0.6, 1.0]]), (0.5, 0.9), {"group": np.array([0, 1])})
+def test_coverage_by_level_group_and_width() -> None:
+    lines = (
+        Line(0.5, np.array([0.4, 0.6]), np.array([0.3, 0.5])),
+        Line(0.9, np.array([0.8, 1.0]), np.array([0.8, 1.0])),
+    )
+    sizes = np.array([[1.0, 2.0], [3.0, 4.0]])
+    known = RegionTruth({"intervals": lines}, groups={"group": np.array([0, 1])}, sizes=sizes)
     assert known.value(claim("50 % intervals", "coverage")) == 0.5
     assert known.value(claim("90 % intervals, group 1", "coverage")) == 1.0
-    with pytest.raises(UnknownClaimError):
-        known.value(claim("all rows", "coverage"))  # of which level?
-    with pytest.raises(UnknownClaimError):
-        known.value(claim("80 % intervals", "coverage"))
+    assert known.value(claim("90 % intervals of width 2", "coverage_error", rows=1)) == pytest.approx(0.1)
+    assert known.value(claim("all rows", "coverage_error")) == 0.0  # 50 %: .4 to .5 with and without the edges
+    assert known.value(claim("all rows, group 0", "coverage_error")) == pytest.approx(0.1)
+    for subject in ("all rows", "80 % intervals", "90 % sets", "90 % intervals around 1 to 2"):
+        with pytest.raises(UnknownClaimError):
+            known.value(claim(subject, "coverage"))
 
 
-def test_distances_of_ranks_agree_with_a_simulation() -> None:
+def test_more_coverage_is_no_error_where_at_least_the_level_is_promised() -> None:
+    lines = (Line(0.9, np.array([0.95, 0.99]), np.array([0.95, 0.99])),)
+    assert RegionTruth({"sets": lines}).value(claim("all rows", "coverage_error")) == pytest.approx(0.07)
+    assert RegionTruth({"sets": lines}, less=True).value(claim("all rows", "coverage_error")) == 0
+
+
+def test_ranks_agree_with_a_simulation() -> None:
     rng = np.random.default_rng(0)
     shift, spread, M, n = 0.2, 1.3, 9, 200_000
     y = shift + rng.normal(size=n)
-    u = np.sort(norm.cdf(y / spread))
-    assert np.abs(u - np.linspace(0, 1, n)).max() == pytest.approx(pit_distance(shift, spread), abs=0.004)
     rank = (spread * rng.normal(size=(n, M)) < y[:, None]).sum(axis=1)
     share = np.bincount(rank, minlength=M + 1).cumsum() / n - np.arange(1, M + 2) / (M + 1)
     assert np.abs(share).max() == pytest.approx(rank_distance(M, shift, spread), abs=0.004)
+    known = DrawsTruth(shift, spread, M)
+    covered = claim("all rows", "coverage", expected=0.8)
+    assert known.value(covered) == pytest.approx(np.mean((rank >= 1) & (rank <= M - 1)), abs=0.004)
+    assert known.value(claim("all rows", "shift")) == pytest.approx(-0.2 / 1.3)  # the draws are too low
+    assert known.value(claim("all rows", "spread")) == pytest.approx(1 / 1.3)
+
+
+def test_the_last_of_several_coordinates_is_wrong() -> None:
+    known = DrawsTruth(0.2, 1.3, 9, 5, joint=0.1)
+    assert known.value(claim("0", "spread")) == 1
+    assert known.value(claim("coordinate 4", "spread")) == pytest.approx(1 / 1.3)
+    assert known.value(claim("the whole", "average")) == 0.1
+    with pytest.raises(UnknownClaimError):
+        known.value(claim("all rows", "spread"))
 
 
 def test_false_claims_of_a_page_are_counted_by_kind() -> None:
@@ -126,7 +152,7 @@ def test_truths_of_designs_agree_with_their_outcomes(name: str) -> None:
         found, true = y == 0, known.Q[:, 0]
         assert drawn_labels(np.random.default_rng(0), known.Q).max() < known.Q.shape[1]
     elif isinstance(known, RegionTruth):
-        found, true = hits(y, prediction), known.chance[:, -1]
+        found, true = hits(y, prediction), next(iter(known.lines.values()))[-1].hit
     else:
         return  # compared with a simulation above
     spread = np.sqrt(np.mean(true * (1 - true)) / n * 10)  # rows of a cluster depend on each other
@@ -139,6 +165,8 @@ def hits(y: np.ndarray, prediction: object) -> np.ndarray:
         return prediction.mask.reshape(len(y), -1)[np.arange(len(y)), y]
     if hasattr(prediction, "values"):
         return y <= prediction.values[:, -1]
+    if isinstance(prediction, Normal):
+        return y <= prediction.mean + norm.ppf(0.975) * prediction.std
     lower, upper = (np.asarray(bound).reshape(len(y), -1)[:, -1] for bound in (prediction.lower, prediction.upper))
     return (lower <= y) & (y <= upper)
 
