@@ -287,7 +287,7 @@ def audit_of(
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
         f"The verdict has {len(families)} families of tests: {listed(families)}. Its p-values are multiplied by their "
-        "number, so that all of it together keeps the level; the tables show p-values of one family."
+        "number, and all of it together keeps the level; the tables show p-values of one family."
     )
     findings = Findings(
         kind=kind,
@@ -296,7 +296,7 @@ def audit_of(
         verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
-        caveats=(*part.caveats, *([shared] if len(families) > 1 else [])),
+        caveats=(*part.caveats, *([shared] if len(families) > 1 and kind in ("binary", "classes") else [])),
         names=names,
         version=__version__,
     )
