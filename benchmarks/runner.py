@@ -107,6 +107,7 @@ class Report:
 
     def __init__(self, title: str, *, packages: Sequence[str]) -> None:
         self.lines: list[str] = []
+        self.attached: dict[str, str] = {}
         self.failures = 0
         versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
         self.say(title)
@@ -148,7 +149,13 @@ class Report:
         """Add a line that says whether a target is met."""
         self.say(f"{self.mark(holds)}  {words}: {measured}")
 
+    def attach(self, name: str, text: str) -> None:
+        """Add a file that is written with the report, such as a table for machines."""
+        self.attached[name] = text
+
     def save(self, name: str) -> None:
-        """Write the text to `results/<name>.txt`."""
+        """Write the text to `results/<name>.txt`, and what is attached beside it."""
         RESULTS.mkdir(exist_ok=True)
+        for file, text in self.attached.items():
+            (RESULTS / file).write_text(text, encoding="utf-8")
         (RESULTS / f"{name}.txt").write_text("\n".join(self.lines) + "\n", encoding="utf-8")

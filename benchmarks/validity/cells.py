@@ -6,16 +6,18 @@ import argparse
 import json
 import multiprocessing
 import os
-import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from benchmarks.runner import Report, source_digest
+
+from calibrant.progress import steps
 
 SEED = 20250101
 
@@ -29,6 +31,7 @@ class Cell:
     n: int
     truth: str
     repeats: int
+    part: int = 0  # of a cell that is measured in several parts, each with its own stream
 
     def rng(self) -> np.random.Generator:
         """Return the cell's own stream, which does not depend on which cells ran before."""
@@ -50,25 +53,37 @@ def run(measure: Measure, cells: Sequence[Cell], state: Path, *, processes: int)
     print(f"{len(cells)} cells, {len(cells) - len(waiting)} of them finished before", flush=True)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # the processes share the cores, not each core
     state.parent.mkdir(parents=True, exist_ok=True)
-    begun = time.monotonic()
     fresh = multiprocessing.get_context("spawn")
     with state.open("a", encoding="utf-8") as log, ProcessPoolExecutor(processes, mp_context=fresh) as pool:
         futures = {pool.submit(measure, cell): cell for cell in waiting}
-        for done, future in enumerate(as_completed(futures), start=1):
+        done = as_completed(futures)
+        for _ in steps(len(waiting), size=1, label="cells"):
+            future = next(done)
             cell, counts = futures[future], future.result()
             found[cell] = counts
             log.write(json.dumps({"source": source, "cell": asdict(cell), "counts": counts}) + "\n")
             log.flush()
-            passed = time.monotonic() - begun
-            left = passed * (len(waiting) - done) / done
-            print(
-                f"[{done}/{len(waiting)}] {_words(cell)}: {counts}; {passed:.0f} s, about {left:.0f} s left", flush=True
-            )
     return {cell: found[cell] for cell in cells}
 
 
-def _words(cell: Cell) -> str:
-    return f"{cell.procedure}, {cell.design}, n = {cell.n}, {cell.truth}, {cell.repeats} repeats"
+def in_parts(cells: Sequence[Cell], most: int) -> list[Cell]:
+    """Divide cells into parts of at most so many repeats: an interrupted run loses no more than that."""
+    parts = []
+    for cell in cells:
+        starts = range(0, cell.repeats, most)
+        parts += [replace(cell, repeats=min(most, cell.repeats - start), part=k) for k, start in enumerate(starts)]
+    return parts
+
+
+def together(found: Mapping[Cell, Counts]) -> dict[Cell, Counts]:
+    """Add up the counts of the parts of each cell."""
+    repeats: Counter[Cell] = Counter()
+    sums: dict[Cell, Counter[str]] = {}
+    for cell, counts in found.items():
+        whole = replace(cell, repeats=0, part=0)
+        repeats[whole] += cell.repeats
+        sums.setdefault(whole, Counter()).update(counts)
+    return {replace(whole, repeats=repeats[whole]): dict(counts) for whole, counts in sums.items()}
 
 
 def _finished(state: Path, source: str) -> dict[Cell, Counts]:

@@ -41,6 +41,19 @@ SCORES: dict[str, Draw] = {
     "zeros": _zeros,
 }
 
+# Scores of real tables on which tests and limits were seen to fail: more designs for tests and claims.
+HARD_SCORES: dict[str, Draw] = {
+    "rare events": lambda rng, n: np.exp(rng.uniform(np.log(0.001), np.log(0.02), n)),
+    "92 % zeros": lambda rng, n: np.where(rng.random(n) < 0.92, 0.0, rng.random(n)),
+    "three scores": lambda rng, n: rng.choice([0.1, 0.35, 0.8], n, p=[0.6, 0.3, 0.1]),
+}
+
+HARD_WORDS = {
+    "rare events": "0.001 to 0.02, uniform on the log scale",
+    "92 % zeros": "0 for 92 % of the rows, else uniform",
+    "three scores": "0.1, 0.35 and 0.8 for 60, 30 and 10 % of the rows",
+}
+
 WORDS = {
     "uniform": "uniform on [0, 1]",
     "rare": "Beta(0.5, 10)",

@@ -14,7 +14,7 @@ import pytest
 import calibrant as cb
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
 from calibrant.errors import MissingExtraError
-from calibrant.report.page import AUDIT, COMPARISON, KINDS, MARKS, frame_of, render, tone_of
+from calibrant.report.page import AUDIT, COMPARISON, KINDS, MARKS, MODELS, frame_of, render, tone_of
 from calibrant.report.text import as_html_fragment, as_text
 
 NAMES = ["churn", "digits", "calm", "points", "hostile"]
@@ -297,8 +297,8 @@ def visible(page):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "unknown"])
-def test_points_alone_are_compared(kind):
-    assert frame_of(kind) is (COMPARISON if kind == "points" else AUDIT)
+def test_points_and_models_are_compared(kind):
+    assert frame_of(kind) is {"points": COMPARISON, "comparison": MODELS}.get(kind, AUDIT)
 
 
 class TestTones:
@@ -333,7 +333,7 @@ class TestTones:
         assert tone_of("points", Verdict("miscalibrated", ""))[0] == "unsure"
 
     def test_every_tone_has_a_mark(self):
-        tones = {tone for frame in (AUDIT, COMPARISON) for tone, _ in frame.statuses.values()}
+        tones = {tone for frame in (AUDIT, COMPARISON, MODELS) for tone, _ in frame.statuses.values()}
         assert tones == set(MARKS)
 
 

@@ -268,7 +268,7 @@ COMPARED = (
     prediction_option("--p", metavar="COLUMN", multiple=True, help="Probability of the event. Give it twice or more."),
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
     measure_option(
-        "--metric", metavar="NAME", multiple=True, help="brier_score, log_score or ece (default: the first and last)."
+        "--metric", metavar="NAME", multiple=True, help="ece, cutoff_error, log_score ... (default: ece, brier_score)."
     ),
     ROWS[0],
     ROWS[1],

@@ -58,12 +58,25 @@ COMPARISON = Frame(
         "no truth": ("unsure", "Nothing to compare with"),
     },
 )
+MODELS = Frame(
+    "Comparison of predictions",
+    "rows",
+    "if equal",
+    "A difference is that of the first model less the second. A p-value says how often models that are equal by this "
+    "metric would look at least this different.",
+    {
+        "different": ("good", "One is better"),
+        "within": ("good", "No difference that matters"),
+        "cannot tell": ("unsure", "Cannot tell"),
+    },
+)
+FRAMES = {"points": COMPARISON, "comparison": MODELS}
 MARKS = {"bad": "✗", "good": "✓", "unsure": "?"}
 
 
 def frame_of(kind: str) -> Frame:
     """Return the words for a kind of findings."""
-    return COMPARISON if kind == "points" else AUDIT
+    return FRAMES.get(kind, AUDIT)
 
 
 def tone_of(kind: str, verdict: Verdict) -> tuple[str, str]:
@@ -99,6 +112,7 @@ KINDS = {
     "samples": "Draws of predictive distributions",
     "distributions": "Predictive distributions",
     "points": "Sets of points",
+    "comparison": "Predictions of the same rows",
 }
 
 

@@ -1,0 +1,408 @@
+"""What audits are shown: predictions of every kind, right or wrong in a known way, and what is true of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from benchmarks.validity.claim_truth import (
+    BinaryTruth,
+    Chances,
+    ClassTruth,
+    DrawsTruth,
+    FloatArray,
+    Known,
+    Line,
+    RegionTruth,
+)
+from benchmarks.validity.designs import HARD_SCORES, SCORES
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from scipy.stats import norm, poisson
+
+from calibrant import Intervals, Normal, Quantiles, Samples, Sets, joint_ranks
+
+Rng = np.random.Generator
+Labels = NDArray[np.int64]
+CALIBRATED = "calibrated"
+
+
+class Data(NamedTuple):
+    """One data set for an audit, and what is true of it."""
+
+    y: NDArray[Any]
+    prediction: Any
+    options: Mapping[str, Any]
+    known: Known
+
+
+@dataclass(frozen=True)
+class Design:
+    """How data sets are drawn; `kept`: the predictions keep what they promise, so that no fault may be claimed."""
+
+    draw: Callable[[Rng, int], Data]
+    kept: bool
+    repeats: Mapping[int, int]  # number of data sets for each number of rows
+
+
+# Probabilities: truths are functions of the score
+
+Curve = Callable[[FloatArray], FloatArray]
+
+
+def _logistic(slope: float, shift: float) -> Curve:
+    def probability(p: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return expit(slope * logit(p) + shift)
+
+    return probability
+
+
+def _wave(p: FloatArray) -> FloatArray:
+    return np.clip(p + 0.06 * np.cos(2 * np.pi * p), 0, 1)
+
+
+def _one_region(p: FloatArray) -> FloatArray:
+    return np.where((p > 0.6) & (p <= 0.8), p + 0.12, p)
+
+
+TRUTHS: dict[str, Curve] = {
+    CALIBRATED: lambda p: p,
+    "slope .99": _logistic(0.99, 0.0),
+    "slope .8": _logistic(0.8, 0.0),
+    "slope 1.3": _logistic(1.3, 0.0),
+    "shift .3": _logistic(1.0, 0.3),
+    "wave": _wave,
+    "one region": _one_region,
+}
+
+
+def binary(scores: str, truth: str, *, weighted: bool = False) -> Callable[[Rng, int], Data]:
+    """One probability per row."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        p = {**SCORES, **HARD_SCORES}[scores](rng, n)
+        q = TRUTHS[truth](p)
+        w = rng.lognormal(size=n) if weighted else np.ones(n)
+        y = (rng.random(n) < q).astype(np.int64)
+        return Data(y, p, {"weights": w} if weighted else {}, BinaryTruth(Chances(p, q, w), {}))
+
+    return draw
+
+
+CLUSTER, WITHIN = 10, 0.3  # rows of a cluster, and how much they share
+
+
+def clustered(rng: Rng, n: int) -> Data:
+    """Clusters of 10 rows that share a score and, partly, their outcome: calibrated over all clusters."""
+    code = np.arange(n) // CLUSTER
+    p, shared = rng.random(code.max() + 1)[code], rng.random(code.max() + 1)[code]
+    y = (np.where(rng.random(n) < WITHIN, shared, rng.random(n)) < p).astype(np.int64)
+    return Data(y, p, {"clusters": code}, BinaryTruth(Chances(p, p, np.ones(n)), {}))
+
+
+def grouped(G: int, truth: str) -> Callable[[Rng, int], Data]:
+    """G groups: all right, one wrong, or half of them too high and half too low, which cancels over all rows."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        p, group = rng.random(n), rng.integers(G, size=n)
+        wrong = {CALIBRATED: 0 * group, "one group": 1 * (group == 0), "cancelling": 1 - 2 * (group % 2)}[truth]
+        q = p + 0.8 * wrong * p * (1 - p)
+        y = (rng.random(n) < q).astype(np.int64)
+        return Data(y, p, {"groups": group}, BinaryTruth(Chances(p, q, np.ones(n)), {"group": group}))
+
+    return draw
+
+
+def drawn_labels(rng: Rng, Q: FloatArray) -> Labels:
+    """Return one label per row, drawn from its class probabilities."""
+    return (rng.random((len(Q), 1)) > Q.cumsum(axis=1)).sum(axis=1).clip(max=Q.shape[1] - 1)
+
+
+def classes(K: int, truth: str, *, G: int = 0) -> Callable[[Rng, int], Data]:
+    """K classes; one wrong: class 0 happens half as often as predicted, and its share goes to class 1."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        P = rng.dirichlet(np.full(K, min(1.0, 10 / K)), n)
+        P /= P.sum(axis=1, keepdims=True)
+        Q = P.copy()
+        if truth == "one class":
+            Q[:, 1] += 0.5 * Q[:, 0]
+            Q[:, 0] *= 0.5
+        elif truth == "overconfident":
+            Q = 0.8 * P + 0.2 / K
+        groups = {"group": rng.integers(G, size=n)} if G else {}
+        options = {"groups": groups["group"]} if G else {}
+        return Data(drawn_labels(rng, Q), P, options, ClassTruth(P, Q, groups))
+
+    return draw
+
+
+# Intervals, sets, quantiles
+
+NESTED = (0.5, 0.8, 0.95)
+
+
+def _half(level: Any) -> Any:
+    return norm.isf((1 - np.asarray(level)) / 2)
+
+
+def _between(lower: Any, upper: Any, mean: Any, s: Any) -> FloatArray:
+    return norm.cdf(upper, mean, s) - norm.cdf(lower, mean, s)
+
+
+def lines(levels: tuple[float, ...], hit: FloatArray, inside: FloatArray | None = None) -> tuple[Line, ...]:
+    """Return one line per level of probabilities (n, L); without `inside` no outcome lies on an edge."""
+    inner = hit if inside is None else inside
+    return tuple(Line(level, hit[:, k], inner[:, k]) for k, level in enumerate(levels))
+
+
+def interval_truth(given: Intervals, hit: FloatArray, inside: FloatArray | None = None, **known: Any) -> RegionTruth:
+    """Return what is true of intervals that are covered with these probabilities, (n, L)."""
+    lower, upper = (np.asarray(bound).reshape(hit.shape) for bound in (given.lower, given.upper))
+    middle = np.where(np.isinf(lower), upper, (lower + upper) / 2).mean(axis=1)
+    levels = tuple(np.atleast_1d(given.levels).tolist())
+    return RegionTruth({"intervals": lines(levels, hit, inside)}, sizes=upper - lower, places=middle, **known)
+
+
+def normal_intervals(levels: tuple[float, ...], spread: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
+    """Central intervals of normal distributions, `spread` times as wide as they should be."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        mean, s = rng.normal(size=(n, 1)), rng.lognormal(sigma=0.5, size=(n, 1))
+        half = spread * s * _half(levels)
+        y = rng.normal(mean, s)[:, 0]
+        groups = {"group": rng.integers(G, size=n)} if G else {}
+        options = {"groups": groups["group"]} if G else {}
+        lower, upper = mean - half, mean + half
+        single = len(levels) == 1
+        given = Intervals(lower[:, 0], upper[:, 0], levels[0]) if single else Intervals(lower, upper, levels)
+        return Data(y, given, options, interval_truth(given, _between(lower, upper, mean, s), groups=groups))
+
+    return draw
+
+
+def split_conformal(m: int, level: float, *, counts: bool = False) -> Callable[[Rng, int], Data]:
+    """Absolute errors of m calibration rows, drawn anew each time, give the width of all intervals."""
+
+    def outcomes(rng: Rng, n: int) -> FloatArray:
+        return rng.poisson(3, n) - 3.0 if counts else rng.normal(size=n)
+
+    def draw(rng: Rng, n: int) -> Data:
+        q = np.sort(np.abs(outcomes(rng, m)))[int(np.ceil(round((m + 1) * level, 10))) - 1]
+        covered = poisson.cdf(3 + q, 3) - poisson.cdf(3 - q - 1, 3) if counts else 2 * norm.cdf(q) - 1
+        given = Intervals(np.full(n, -q), np.full(n, q), level)
+        known = interval_truth(given, np.full((n, 1), covered), less=True)
+        return Data(outcomes(rng, n), given, {"calibration_size": m}, known)
+
+    return draw
+
+
+def heteroscedastic(rng: Rng, n: int) -> Data:
+    """Intervals of one width for outcomes of two spreads: 90 % over all rows, 82 and 98 % in the two groups."""
+    group = np.arange(n) % 2
+    s, half = np.where(group, 0.75, 1.3), _marginal_half()
+    given = Intervals(np.full(n, -half), np.full(n, half), 0.9)
+    known = interval_truth(given, _between(-half, half, 0, s)[:, None], groups={"group": group})
+    return Data(rng.normal(size=n) * s, given, {"groups": group}, known)
+
+
+@cache
+def _marginal_half() -> float:
+    return float(brentq(lambda h: norm.cdf(h / 0.75) + norm.cdf(h / 1.3) - 1.9, 0.5, 4))
+
+
+def count_intervals(rng: Rng, n: int) -> Data:
+    """Exact quartiles of Poisson(3), which cover more than a half because they must."""
+    given = Intervals(np.full(n, 2.0), np.full(n, 4.0), 0.5)
+    hit, inside = poisson.cdf(4, 3) - poisson.cdf(1, 3), poisson.pmf(3, 3)
+    known = interval_truth(given, np.full((n, 1), hit), np.full((n, 1), inside))
+    return Data(rng.poisson(3, n).astype(np.float64), given, {}, known)
+
+
+def one_sided(true_level: float) -> Callable[[Rng, int], Data]:
+    """Upper bounds that outcomes stay below with this probability, said to be 90 %."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        mean = rng.normal(size=n)
+        given = Intervals(np.full(n, -np.inf), mean + norm.ppf(true_level), 0.9)
+        return Data(rng.normal(mean), given, {}, interval_truth(given, np.full((n, 1), true_level)))
+
+    return draw
+
+
+def label_sets(temperature: float) -> Callable[[Rng, int], Data]:
+    """Sets of the likeliest labels, up to 90 % of the stated probability; labels follow P tempered."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        P = rng.dirichlet(np.full(10, 0.5), n)
+        Q = P**temperature
+        Q /= Q.sum(axis=1, keepdims=True)
+        order = np.argsort(-P, axis=1)
+        total = np.take_along_axis(P, order, axis=1).cumsum(axis=1)
+        needed = np.column_stack([np.ones(n, dtype=bool), total[:, :-1] < 0.9])
+        mask = np.zeros(P.shape, dtype=bool)
+        np.put_along_axis(mask, order, needed, axis=1)
+        covered = (Q * mask).sum(axis=1, keepdims=True)
+        sizes = mask.sum(axis=1, keepdims=True).astype(np.float64)
+        known = RegionTruth({"sets": lines((0.9,), covered)}, less=True, sizes=sizes)
+        return Data(drawn_labels(rng, Q), Sets(mask, 0.9), {}, known)
+
+    return draw
+
+
+TAUS = (0.05, 0.25, 0.5, 0.75, 0.95)
+NINE = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)  # at which distributions are looked at
+
+
+def quantile_truth(taus: tuple[float, ...], at: FloatArray, below: FloatArray | None = None) -> RegionTruth:
+    """Return what is true of quantiles, given P(y <= q) and P(y < q), (n, Q)."""
+    under = at if below is None else below
+    low = len(taus) // 2
+    central = tuple(round(1 - 2 * tau, 6) for tau in taus[:low])
+    hit, inside = at[:, ::-1][:, :low] - under[:, :low], under[:, ::-1][:, :low] - at[:, :low]
+    known = {"quantile": lines(taus, at, under), "central intervals": lines(central, hit, np.maximum(inside, 0))}
+    return RegionTruth(known)
+
+
+def _normal_outcomes(rng: Rng, n: int, shift: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    mean, s = rng.normal(size=n), rng.lognormal(sigma=0.5, size=n)
+    return mean + s * (shift + rng.normal(size=n)), mean, s
+
+
+def normal_quantiles(spread: float, shift: float) -> Callable[[Rng, int], Data]:
+    """Quantiles of normal distributions that are `spread` times as wide as the outcomes, which are moved by `shift`."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        y, mean, s = _normal_outcomes(rng, n, shift)
+        z = norm.ppf(TAUS)
+        known = quantile_truth(TAUS, np.tile(norm.cdf(spread * z - shift), (n, 1)))
+        return Data(y, Quantiles(mean[:, None] + spread * np.outer(s, z), TAUS), {}, known)
+
+    return draw
+
+
+def count_quantiles(rng: Rng, n: int) -> Data:
+    """Exact quantiles of Poisson distributions, on which outcomes often lie."""
+    rate = rng.uniform(1, 6, (n, 1))
+    q = poisson.ppf(TAUS, rate)
+    known = quantile_truth(TAUS, poisson.cdf(q, rate), poisson.cdf(q - 1, rate))
+    return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
+
+
+def normal_distributions(spread: float, shift: float) -> Callable[[Rng, int], Data]:
+    """Normal distributions, wrong in the same ways."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        y, mean, s = _normal_outcomes(rng, n, shift)
+        known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
+        return Data(y, Normal(mean, spread * s), {}, known)
+
+    return draw
+
+
+JOINT = ("mean_distance", "average")  # ranks of vectors that audits look at
+JOINT_ROWS = 20_000  # simulated to know their distribution
+
+
+def _vectors(rng: Rng, n: int, M: int, D: int, spread: float, shift: float) -> tuple[FloatArray, FloatArray]:
+    wrong = (np.arange(D) == D - 1).astype(np.float64)
+    mean = rng.normal(size=(n, D))
+    y = mean + shift * wrong + rng.normal(size=(n, D))
+    return y, mean[:, None] + (1 + (spread - 1) * wrong) * rng.normal(size=(n, M, D))
+
+
+@cache
+def joint_error(M: int, D: int, spread: float, shift: float) -> float:
+    """Return the largest distance of the distribution of joint ranks from the uniform one, by simulation."""
+    if D == 1 or (spread, shift) == (1.0, 0.0):
+        return 0.0
+    rng = np.random.default_rng(1)
+    y, drawn = _vectors(rng, JOINT_ROWS, M, D, spread, shift)
+    found = []
+    for method in JOINT:
+        rank = np.asarray(joint_ranks(y, Samples(drawn), method=method, rng=rng)).ravel().astype(np.int64)
+        share = np.bincount(rank, minlength=M + 1).cumsum() / JOINT_ROWS
+        found.append(float(np.abs(share - np.arange(1, M + 2) / (M + 1)).max()))
+    return max(found)
+
+
+def draws(M: int, D: int, spread: float, shift: float) -> Callable[[Rng, int], Data]:
+    """M draws of D independent coordinates, of which the last is wrong."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        y, drawn = _vectors(rng, n, M, D, spread, shift)
+        known = DrawsTruth(shift, spread, M, D, joint_error(M, D, spread, shift))
+        return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), {}, known)
+
+    return draw
+
+
+# All designs. Numbers of data sets are such that most cells take about a minute.
+
+SMALL = MappingProxyType({50: 1000, 200: 1000, 2000: 400})
+MIDDLE = MappingProxyType({200: 500, 2000: 400, 10_000: 200})
+ONE_SIZE = MappingProxyType({2000: 400})
+LARGE = MappingProxyType({100_000: 40, 1_000_000: 8})
+
+DESIGNS: dict[str, Design] = {
+    **{f"{scores}, calibrated": Design(binary(scores, CALIBRATED), True, SMALL) for scores in (*SCORES, *HARD_SCORES)},
+    **{
+        f"{scores}, {truth}": Design(binary(scores, truth), False, MIDDLE if scores == "uniform" else ONE_SIZE)
+        for scores in ("uniform", "rare events", "92 % zeros", "tied")
+        for truth in TRUTHS
+        if truth != CALIBRATED
+    },
+    "uniform, large, calibrated": Design(binary("uniform", CALIBRATED), True, LARGE),
+    "uniform, large, slope .99": Design(binary("uniform", "slope .99"), False, LARGE),
+    "uniform, large, wave": Design(binary("uniform", "wave"), False, LARGE),
+    "lognormal weights, calibrated": Design(binary("uniform", CALIBRATED, weighted=True), True, SMALL),
+    "lognormal weights, slope .8": Design(binary("uniform", "slope .8", weighted=True), False, ONE_SIZE),
+    "clusters of 10": Design(clustered, True, {200: 500, 2000: 400}),
+    **{
+        f"{G} groups, {truth}": Design(grouped(G, truth), truth == CALIBRATED, {200: 500, 2000: 300})
+        for G in (4, 20)
+        for truth in (CALIBRATED, "one group", "cancelling")
+    },
+    **{
+        f"{K} classes, {truth}": Design(classes(K, truth), truth == CALIBRATED, {2000: 40} if K == 300 else {500: 300})
+        for K in (3, 10, 300)
+        for truth in (CALIBRATED, "one class", "overconfident")
+    },
+    "3 classes, 4 groups, calibrated": Design(classes(3, CALIBRATED, G=4), True, {500: 300}),
+    "90 % intervals, calibrated": Design(normal_intervals((0.9,), 1.0), True, SMALL),
+    "90 % intervals, 4 groups, calibrated": Design(normal_intervals((0.9,), 1.0, G=4), True, {200: 500, 2000: 400}),
+    "90 % intervals, too narrow": Design(normal_intervals((0.9,), 0.8), False, SMALL),
+    "90 % intervals, too wide": Design(normal_intervals((0.9,), 1.2), False, SMALL),
+    "three levels, calibrated": Design(normal_intervals(NESTED, 1.0), True, SMALL),
+    "three levels, too narrow": Design(normal_intervals(NESTED, 0.9), False, SMALL),
+    "split conformal, m = 100": Design(split_conformal(100, 0.9), True, SMALL),
+    "split conformal, m = 500": Design(split_conformal(500, 0.9), True, SMALL),
+    "split conformal, counts": Design(split_conformal(500, 0.9, counts=True), True, {2000: 400}),
+    "heteroscedastic, one width": Design(heteroscedastic, False, SMALL),
+    "quartiles of counts": Design(count_intervals, True, SMALL),
+    "one-sided, calibrated": Design(one_sided(0.9), True, SMALL),
+    "one-sided, too low": Design(one_sided(0.85), False, ONE_SIZE),
+    "sets of likely labels": Design(label_sets(1.0), True, SMALL),
+    "sets, overconfident": Design(label_sets(0.5), False, ONE_SIZE),
+    "quantiles, calibrated": Design(normal_quantiles(1.0, 0.0), True, SMALL),
+    "quantiles, too narrow": Design(normal_quantiles(0.85, 0.0), False, ONE_SIZE),
+    "quantiles, too low": Design(normal_quantiles(1.0, 0.2), False, ONE_SIZE),
+    "quantiles of counts": Design(count_quantiles, True, SMALL),
+    "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 500, 2000: 200}),
+    "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, {2000: 200}),
+    "Normal, too low": Design(normal_distributions(1.0, 0.2), False, {2000: 200}),
+    **{
+        f"{M} draws, D = {D}, {words}": Design(
+            draws(M, D, spread, shift), words == CALIBRATED, {200: 500} if D == 1 else {200: 300}
+        )
+        for M in (19, 99)
+        for D in (1, 5)
+        for words, spread, shift in ((CALIBRATED, 1.0, 0.0), ("spread 1.3", 1.3, 0.0), ("shift .2", 1.0, 0.2))
+    },
+}

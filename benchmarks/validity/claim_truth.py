@@ -1,0 +1,318 @@
+"""What is true of simulated predictions: the value of the quantity that a claim is about.
+
+A simulation knows the probability of every outcome, so it knows the error, coverage or frequency that an audit states
+with limits. Subjects of claims are texts; this module reads them. A subject or quantity that it does not know is an
+error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
+
+from calibrant.core.claims import ALL_ROWS, Claim
+
+FloatArray = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)"
+TOP_CLASS, WHOLE = "the most probable class", "the whole"
+REGION = rf"(central )?{NUMBER} % (intervals|sets|quantile)"
+PARTS = {
+    ALL_ROWS: re.compile(ALL_ROWS),
+    TOP_CLASS: re.compile(TOP_CLASS),
+    WHOLE: re.compile(WHOLE),
+    "group": re.compile(r"group (.+)"),
+    "class": re.compile(r"class (.+)"),
+    "scores": re.compile(rf"scores {NUMBER} to {NUMBER}"),
+    "score": re.compile(rf"scores {NUMBER}"),
+    "region": re.compile(rf"{REGION}(?: (of \w+|around) {NUMBER}(?: to {NUMBER})?)?"),
+    "coordinate": re.compile(r"(?:coordinate )?(\d+)"),
+}
+
+
+class UnknownClaimError(LookupError):
+    """A claim about something whose true value this benchmark does not know: teach it, or the claim is not counted."""
+
+    def __init__(self, claim: Claim) -> None:
+        super().__init__(f"the true value is not known of: {claim}")
+
+
+def subject_parts(claim: Claim) -> dict[str, tuple[str | None, ...]]:
+    """Return what a subject names.
+
+    >>> subject_parts(Claim("limits", "scores 0.6 to 0.8, group B", "frequency", 0.7))
+    {'scores': ('0.6', '0.8'), 'group': ('B',)}
+    """
+    found: dict[str, tuple[str | None, ...]] = {}
+    for part in claim.subject.split(", "):
+        matches = {name: match for name, pattern in PARTS.items() if (match := pattern.fullmatch(part))}
+        if len(matches) != 1:
+            raise UnknownClaimError(claim)
+        ((name, match),) = matches.items()
+        found[name] = match.groups()
+    return found
+
+
+class Known(Protocol):
+    """What is known of one simulated data set."""
+
+    def value(self, claim: Claim) -> float:
+        """Return the true value of the claim's quantity."""
+
+
+# Probabilities
+
+
+class Chances(NamedTuple):
+    """Scores p, the true probabilities q of the events, weights."""
+
+    p: FloatArray
+    q: FloatArray
+    w: FloatArray
+
+    def at(self, rows: Mask) -> Chances:
+        """Return those of some rows."""
+        return Chances(self.p[rows], self.q[rows], self.w[rows])
+
+
+def cutoff_error(rows: Chances) -> float:
+    """Return the range of the cumulative sums of w(q - p)/W in the order of the scores, ties pooled, from 0 on.
+
+    >>> one = np.ones(4)
+    >>> round(cutoff_error(Chances(np.array([0.2, 0.2, 0.4, 0.8]), np.array([0.3, 0.2, 0.2, 0.8]), one)), 6)
+    0.05
+    """
+    _, place = np.unique(rows.p, return_inverse=True)
+    walk = np.cumsum(np.bincount(place, rows.w * (rows.q - rows.p))) / rows.w.sum()
+    return float(max(walk.max(), 0.0) - min(walk.min(), 0.0))
+
+
+def bias(rows: Chances) -> float:
+    """Return the weighted mean of q - p."""
+    return float(np.average(rows.q - rows.p, weights=rows.w))
+
+
+def frequency(rows: Chances) -> float:
+    """Return the weighted mean of q."""
+    return float(np.average(rows.q, weights=rows.w))
+
+
+OF_CHANCES: dict[str, Callable[[Chances], float]] = {
+    "cutoff_error": cutoff_error,
+    "bias": bias,
+    "frequency": frequency,
+}
+
+
+def in_group(claim: Claim, label: str, groups: Mapping[str, NDArray[Any]]) -> Mask:
+    """Return the rows of a group, named "B" or "region = B"."""
+    column, _, name = label.rpartition(" = ")
+    found = [labels.astype(str) == name for key, labels in groups.items() if column in ("", key)]
+    if len(found) != 1 or not found[0].any():
+        raise UnknownClaimError(claim)
+    return found[0]
+
+
+@dataclass(frozen=True)
+class BinaryTruth:
+    """One probability per row."""
+
+    rows: Chances
+    groups: Mapping[str, NDArray[Any]]
+
+    def value(self, claim: Claim) -> float:
+        """Return the true value of the claim's quantity."""
+        if claim.quantity not in OF_CHANCES:
+            raise UnknownClaimError(claim)
+        rows = self._named(claim)
+        if not rows.any():
+            raise UnknownClaimError(claim)
+        return OF_CHANCES[claim.quantity](self.rows.at(rows))
+
+    def _named(self, claim: Claim) -> Mask:
+        p = self.rows.p
+        rows = np.ones(p.size, dtype=bool)
+        for name, given in subject_parts(claim).items():
+            if name == "group":
+                rows &= in_group(claim, str(given[0]), self.groups)
+            elif name == "scores":
+                rows &= self._between(claim, *map(float, given))
+            elif name == "score":
+                rows &= p == float(given[0])
+            elif name != ALL_ROWS:
+                raise UnknownClaimError(claim)
+        return rows
+
+    def _between(self, claim: Claim, low: float, high: float) -> Mask:
+        """Return the scores in (low, high]; the first range has the scores of 0 too, unless they have a claim alone."""
+        p = self.rows.p
+        first = (p >= 0) & (p <= high)
+        return first if low == 0 and np.count_nonzero(first) == claim.rows else (p > low) & (p <= high)
+
+
+@dataclass(frozen=True)
+class ClassTruth:
+    """Class probabilities P and the true ones Q, (n, K)."""
+
+    P: FloatArray
+    Q: FloatArray
+    groups: Mapping[str, NDArray[Any]]
+
+    def value(self, claim: Claim) -> float:
+        """Return the true value of the claim's quantity."""
+        parts = subject_parts(claim)
+        if not {"class", TOP_CLASS} & set(parts):
+            raise UnknownClaimError(claim)
+        columns = self.P.argmax(axis=1)
+        if "class" in parts:
+            columns = np.full(len(self.P), int(str(parts["class"][0])))
+        p, q = (np.take_along_axis(of, columns[:, None], axis=1)[:, 0] for of in (self.P, self.Q))
+        rest = [part for part in claim.subject.split(", ") if not part.startswith(("class ", TOP_CLASS))]
+        other = replace(claim, subject=", ".join(rest) or ALL_ROWS)
+        return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups).value(other)
+
+
+# Intervals, sets, quantiles
+
+
+@dataclass(frozen=True)
+class Line:
+    """A level, and the probabilities of outcomes to lie in their regions, edges included and not."""
+
+    level: float
+    hit: FloatArray
+    inside: FloatArray
+
+    def error(self, rows: Mask, *, less: bool) -> float:
+        """Return how far coverage is from its level; a level between both shares is right, more is if `less`."""
+        short, over = self.level - float(self.hit[rows].mean()), float(self.inside[rows].mean()) - self.level
+        return max(short, 0.0) if less else max(short, over, 0.0)
+
+
+SHORTENED = 1e-3  # relative size of what four digits leave out
+
+
+@dataclass(frozen=True)
+class RegionTruth:
+    """What is covered: of intervals, sets or quantiles at some levels, and of central intervals between quantiles.
+
+    `less`: at least the level is promised. `sizes` and `places` are those by which a claim may name rows.
+    """
+
+    lines: Mapping[str, tuple[Line, ...]]  # by "intervals", "sets", "quantile" or "central intervals"
+    less: bool = False
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    sizes: FloatArray | None = None  # (n, L)
+    places: FloatArray | None = None  # (n,)
+
+    def value(self, claim: Claim) -> float:
+        """Return the true value of the claim's quantity."""
+        parts = subject_parts(claim)
+        first = next(iter(self.lines.values()))[0]
+        rows = np.ones(first.hit.size, dtype=bool)
+        if "group" in parts:
+            rows &= in_group(claim, str(parts["group"][0]), self.groups)
+        if "region" not in parts:
+            if claim.quantity != "coverage_error" or not parts.keys() <= {ALL_ROWS, "group"}:
+                raise UnknownClaimError(claim)
+            return max(line.error(rows, less=self.less) for lines in self.lines.values() for line in lines)
+        line, rows = self._named(claim, parts["region"], rows)
+        if claim.quantity == "coverage_error":
+            return line.error(rows, less=self.less)
+        if claim.quantity in ("coverage", "share_below"):
+            return float(line.hit[rows].mean())
+        raise UnknownClaimError(claim)
+
+    def _named(self, claim: Claim, given: tuple[str | None, ...], rows: Mask) -> tuple[Line, Mask]:
+        central, level, kind, by, low, high = given
+        lines = self.lines.get(f"{central or ''}{kind}", ())
+        near = [k for k, line in enumerate(lines) if abs(line.level - float(str(level)) / 100) < 1e-4]
+        if len(near) != 1:
+            raise UnknownClaimError(claim)
+        if by is not None:
+            rows = rows & self._part(claim, str(by), near[0], float(str(low)), float(high or str(low)))
+        return lines[near[0]], rows
+
+    def _part(self, claim: Claim, by: str, k: int, low: float, high: float) -> Mask:
+        """Return the rows of about some sizes, or at some places; limits have four digits."""
+        known = self.places if by == "around" else self.sizes
+        if known is None:
+            raise UnknownClaimError(claim)
+        values = known if known.ndim == 1 else known[:, k]
+        rows = (values >= low - SHORTENED * abs(low)) & (values <= high + SHORTENED * abs(high))
+        if abs(int(rows.sum()) - claim.rows) > max(5, rows.size // 50):
+            raise UnknownClaimError(claim)
+        return rows
+
+
+# Draws: y is N(m + shift, 1) and the draws are N(m, spread²), in one coordinate
+
+
+GRID = 20_001
+
+
+@cache
+def rank_chances(M: int, shift: float, spread: float) -> FloatArray:
+    """Return the distribution of the rank of the outcome among M draws."""
+    y = shift + ndtri((np.arange(GRID) + 0.5) / GRID)
+    return binom.pmf(np.arange(M + 1)[:, None], M, ndtr(y / spread)).mean(axis=1)
+
+
+@cache
+def rank_distance(M: int, shift: float, spread: float) -> float:
+    """Return the largest distance between the distribution of the rank among M draws and the uniform one.
+
+    >>> rank_distance(19, 0.0, 1.0)
+    0.0
+    """
+    if (shift, spread) == (0.0, 1.0):
+        return 0.0
+    return float(np.abs(np.cumsum(rank_chances(M, shift, spread)) - np.arange(1, M + 2) / (M + 1)).max())
+
+
+def central_coverage(level: float, M: int, shift: float, spread: float) -> float:
+    """Return the coverage of the central interval of M draws with this nominal level.
+
+    >>> round(central_coverage(0.9, 19, 0.0, 1.0), 6)
+    0.9
+    """
+    left_out = round((1 - level) * (M + 1) / 2)
+    return float(rank_chances(M, shift, spread)[left_out : M + 1 - left_out].sum())
+
+
+@dataclass(frozen=True)
+class DrawsTruth:
+    """M draws of D coordinates of which the last has this shift and spread; `joint` is the error of joint ranks."""
+
+    shift: float
+    spread: float
+    M: int
+    D: int = 1
+    joint: float = 0.0
+
+    def value(self, claim: Claim) -> float:
+        """Return the true value of the claim's quantity."""
+        parts = subject_parts(claim)
+        wrong = self.shift, self.spread
+        if WHOLE in parts:
+            return self.joint
+        if claim.quantity == "rank_error":
+            return max(rank_distance(self.M, *wrong), self.joint)
+        coordinate = str(parts["coordinate"][0]) if "coordinate" in parts else None
+        if (coordinate is None) != (self.D == 1):
+            raise UnknownClaimError(claim)
+        shift, spread = wrong if coordinate in (None, str(self.D - 1)) else (0.0, 1.0)
+        if claim.quantity == "coverage":
+            return central_coverage(claim.expected, self.M, shift, spread)
+        if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed
+            return -shift / spread if claim.quantity == "shift" else 1 / spread
+        raise UnknownClaimError(claim)

@@ -1,0 +1,140 @@
+"""How often does an audit say something false? Claims are compared with what is true of simulated data.
+
+    python -m benchmarks.validity.claims [--quick] [--state FILE] [--processes 2]
+
+A page is false if one of its claims is: limits that miss the true value, "miscalibrated" or a side where predictions
+are right, "within" a tolerance that the true error exceeds; or if it calls predictions miscalibrated that keep what
+they promise. At most 5 % of the pages of a design may be false. A claim whose true value is not known ends the run with
+an error. A run can be interrupted and resumed. `--quick` makes few repeats to see that everything runs; nothing of it
+is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from benchmarks.runner import Report
+from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
+from benchmarks.validity.claim_designs import DESIGNS, Data, Design
+from benchmarks.validity.claim_truth import subject_parts
+
+import calibrant as cb
+from calibrant.core.claims import Claim
+
+RATE = 0.05
+TOLERANCE = 2.6  # standard errors
+PART = 50  # data sets that are lost when a run is interrupted
+REDRAWS = 99
+PROCEDURE = "claims"
+FAULTS = ("miscalibrated", "below", "above")  # kinds of claims that accuse
+PAGES, FALSE_PAGES, ALARMS, SILENT = "pages", "false pages", "false alarms", "pages without claims"
+
+
+def plan(*, quick: bool) -> list[Cell]:
+    """Return all cells."""
+    cells = [
+        Cell(PROCEDURE, name, n, "kept" if design.kept else "broken", max(2, repeats // 200) if quick else repeats)
+        for name, design in DESIGNS.items()
+        for n, repeats in design.repeats.items()
+        if not (quick and n > 10_000)
+    ]
+    return in_parts(sorted(cells, key=lambda cell: -cell.n), PART)
+
+
+def measure(cell: Cell) -> Counts:
+    """Audit the data sets of one cell and count the claims."""
+    rng, total, design = cell.rng(), Counter(), DESIGNS[cell.design]
+    for _ in range(cell.repeats):
+        data = design.draw(rng, cell.n)
+        verdict = cb.audit(data.y, data.prediction, resamples=REDRAWS, rng=rng, **data.options).verdict
+        total.update(page(verdict.status, verdict.claims, data, design))
+    return dict(total)
+
+
+def page(status: str, claims: Iterable[Claim], data: Data, design: Design) -> Counts:
+    """Count the claims of one page by kind, and those that are false."""
+    counts: Counter[str] = Counter({PAGES: 1, f"status {status}": 1})
+    alarm = design.kept and status == "miscalibrated"
+    claimed = [claim for claim in claims if claim.level is not None]
+    for claim in claimed:
+        wrong = claim.is_false(data.known.value(claim)) or (design.kept and claim.kind in FAULTS)
+        counts.update({f"claims {claim.kind}": 1, f"false {claim.kind}": int(wrong)})
+        if wrong:
+            counts[f"which {claim.kind}: {claim.quantity} of {' and '.join(subject_parts(claim))}"] += 1
+    false = alarm or any(counts[name] for name in counts if name.startswith("false "))
+    counts.update({FALSE_PAGES: int(false), ALARMS: int(alarm), SILENT: int(not claimed and status != "cannot tell")})
+    return dict(counts)
+
+
+def most(repeats: int) -> float:
+    """Return the share of false pages up to which a design passes."""
+    return RATE + TOLERANCE * math.sqrt(RATE * (1 - RATE) / repeats)
+
+
+def shown(count: float, trials: float) -> str:
+    """Return a share, or nothing where there are no trials."""
+    return f"{count / trials:.3f}" if trials else ""
+
+
+STATUSES = {"miscalibrated": "miscal.", "within": "within", "cannot tell": "cannot"}
+
+
+def show_designs(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("Share of pages with a false claim, and the outcomes")
+    rows = []
+    for cell, counts in found.items():
+        pages = counts[PAGES]
+        rate = counts[FALSE_PAGES] / pages
+        outcomes = [shown(counts.get(f"status {status}", 0), pages) for status in STATUSES]
+        said = sum(count for name, count in counts.items() if name.startswith("claims "))
+        bound = most(cell.repeats)
+        row = [cell.design, f"{cell.n:,}", str(cell.repeats), f"{said / pages:.1f}", *outcomes]
+        rows.append([*row, shown(counts[ALARMS], pages), f"{rate:.3f}", f"{bound:.3f}", report.mark(rate <= bound)])
+    header = ["design", "n", "pages", "claims", *STATUSES.values(), "false alarms", "false pages", "at most", ""]
+    report.table(header, rows)
+
+
+def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("Share of false claims by kind of claim, all designs")
+    total: Counter[str] = Counter()
+    for counts in found.values():
+        total.update(counts)
+    kinds = sorted(name.removeprefix("claims ") for name in total if name.startswith("claims "))
+    rows = []
+    for kind in kinds:
+        said, false = int(total[f"claims {kind}"]), int(total[f"false {kind}"])
+        rows.append([kind, f"{said:,}", f"{false:,}", f"{false / said:.4f}"])
+    report.table(["kind", "claims", "false", "share"], rows)
+    which = Counter({name.removeprefix("which "): total[name] for name in total if name.startswith("which ")})
+    if which:
+        report.say()
+        report.table(["false claims", "number"], [[name, f"{count:,}"] for name, count in which.most_common(20)])
+    report.say()
+    silent = int(total[SILENT])
+    report.target("pages that give an outcome without a claim", str(silent), silent == 0)
+
+
+def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
+    """Measure all cells and return the report."""
+    found = together(run(measure, cells, state, processes=processes))
+    report = Report("False claims of audits", packages=["numpy", "scipy"])
+    report.say()
+    report.say(
+        f"Audits at the level {1 - RATE:g} with {REDRAWS} redraws of data whose truth is known. A page is false if one"
+    )
+    report.say("of its claims is, or if it calls predictions miscalibrated that keep what they promise.")
+    report.say(f"PASS: at most {RATE:g} plus {TOLERANCE:g} standard errors at that rate.")
+    show_designs(report, dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n))))
+    show_kinds(report, found)
+    report.say()
+    report.say(
+        f"{len(found)} cells of {len({cell.design for cell in found})} designs; {report.failures} targets missed"
+    )
+    return report
+
+
+if __name__ == "__main__":
+    raise SystemExit(command("claims", "False claims of audits.", plan, simulate))

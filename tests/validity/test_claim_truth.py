@@ -1,0 +1,179 @@
+"""The true values that `benchmarks/validity/claims.py` compares claims with, on small data worked by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from benchmarks.validity.cells import Cell, in_parts, together
+from benchmarks.validity.claim_designs import DESIGNS, Data, Design, drawn_labels
+from benchmarks.validity.claim_truth import (
+    BinaryTruth,
+    Chances,
+    ClassTruth,
+    DrawsTruth,
+    Line,
+    RegionTruth,
+    UnknownClaimError,
+    rank_distance,
+)
+from benchmarks.validity.claims import page
+from scipy.stats import norm
+
+from calibrant import Normal
+from calibrant.core.claims import Claim
+
+P, Q = np.array([0.0, 0.2, 0.2, 0.6, 0.8]), np.array([0.1, 0.1, 0.2, 0.8, 0.8])
+GROUP = np.array(["A", "A", "B", "B", "B"])
+BINARY = BinaryTruth(Chances(P, Q, np.ones(5)), {"group": GROUP})
+
+
+def claim(subject: str, quantity: str, kind: str = "limits", **fields: object) -> Claim:
+    return Claim(kind, subject, quantity, 0.0, **{"level": 0.95, "rows": 5, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("subject", "quantity", "value"),
+    [
+        ("all rows", "cutoff_error", 0.04),  # the walk is 0.1, 0, 0, 0.2, 0.2 over 5; its range from 0 on
+        ("all rows", "bias", 0.04),
+        ("group A", "cutoff_error", 0.05),  # 0.1, 0 over 2
+        ("group group = B", "bias", 0.2 / 3),
+        ("scores 0", "frequency", 0.1),
+        ("scores 0 to 0.2", "frequency", 0.15),  # open below, closed above
+        ("scores 0.2 to 0.8, group B", "frequency", 0.8),
+    ],
+)
+def test_probabilities(subject: str, quantity: str, value: float) -> None:
+    assert math.isclose(BINARY.value(claim(subject, quantity)), value, rel_tol=1e-12)
+
+
+def test_ties_are_pooled_in_the_cutoff_error_and_weights_count() -> None:
+    rows = Chances(np.array([0.5, 0.5]), np.array([0.9, 0.1]), np.array([1.0, 1.0]))
+    assert BinaryTruth(rows, {}).value(claim("all rows", "cutoff_error")) == pytest.approx(0, abs=1e-15)
+    rows = rows._replace(w=np.array([3.0, 1.0]))
+    assert BinaryTruth(rows, {}).value(claim("all rows", "cutoff_error")) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("subject", ["everything", "group C", "class 1", "scores 0.9 to 1", "coordinate 0"])
+def test_a_subject_that_is_not_known_is_an_error(subject: str) -> None:
+    with pytest.raises(UnknownClaimError, match="not known"):
+        BINARY.value(claim(subject, "bias"))
+
+
+def test_a_quantity_that_is_not_known_is_an_error() -> None:
+    for known in (BINARY, RegionTruth({"intervals": (Line(0.9, P, P),)}), DrawsTruth(0.0, 1.0, 9)):
+        with pytest.raises(UnknownClaimError, match="fame"):
+            known.value(claim("all rows", "fame"))
+
+
+def test_classes_by_name_and_by_predicted_label() -> None:
+    stated, true = np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([[0.5, 0.5], [0.4, 0.6]])
+    known = ClassTruth(stated, true, {"group": np.array([0, 1])})
+    assert known.value(claim("class 1", "bias")) == pytest.approx(0.1)
+    assert known.value(claim("class 1, group 0", "bias")) == pytest.approx(0.2)
+    assert known.value(claim("the most probable class", "bias")) == pytest.approx(-0.1)
+
+
+def test_coverage_by_level_group_and_width() -> None:
+    lines = (
+        Line(0.5, np.array([0.4, 0.6]), np.array([0.3, 0.5])),
+        Line(0.9, np.array([0.8, 1.0]), np.array([0.8, 1.0])),
+    )
+    sizes = np.array([[1.0, 2.0], [3.0, 4.0]])
+    known = RegionTruth({"intervals": lines}, groups={"group": np.array([0, 1])}, sizes=sizes)
+    assert known.value(claim("50 % intervals", "coverage")) == 0.5
+    assert known.value(claim("90 % intervals, group 1", "coverage")) == 1.0
+    assert known.value(claim("90 % intervals of width 2", "coverage_error", rows=1)) == pytest.approx(0.1)
+    assert known.value(claim("all rows", "coverage_error")) == 0.0  # 50 %: .4 to .5 with and without the edges
+    assert known.value(claim("all rows, group 0", "coverage_error")) == pytest.approx(0.1)
+    for subject in ("all rows", "80 % intervals", "90 % sets", "90 % intervals around 1 to 2"):
+        with pytest.raises(UnknownClaimError):
+            known.value(claim(subject, "coverage"))
+
+
+def test_more_coverage_is_no_error_where_at_least_the_level_is_promised() -> None:
+    lines = (Line(0.9, np.array([0.95, 0.99]), np.array([0.95, 0.99])),)
+    assert RegionTruth({"sets": lines}).value(claim("all rows", "coverage_error")) == pytest.approx(0.07)
+    assert RegionTruth({"sets": lines}, less=True).value(claim("all rows", "coverage_error")) == 0
+
+
+def test_ranks_agree_with_a_simulation() -> None:
+    rng = np.random.default_rng(0)
+    shift, spread, M, n = 0.2, 1.3, 9, 200_000
+    y = shift + rng.normal(size=n)
+    rank = (spread * rng.normal(size=(n, M)) < y[:, None]).sum(axis=1)
+    share = np.bincount(rank, minlength=M + 1).cumsum() / n - np.arange(1, M + 2) / (M + 1)
+    assert np.abs(share).max() == pytest.approx(rank_distance(M, shift, spread), abs=0.004)
+    known = DrawsTruth(shift, spread, M)
+    covered = claim("all rows", "coverage", expected=0.8)
+    assert known.value(covered) == pytest.approx(np.mean((rank >= 1) & (rank <= M - 1)), abs=0.004)
+    assert known.value(claim("all rows", "shift")) == pytest.approx(-0.2 / 1.3)  # the draws are too low
+    assert known.value(claim("all rows", "spread")) == pytest.approx(1 / 1.3)
+
+
+def test_the_last_of_several_coordinates_is_wrong() -> None:
+    known = DrawsTruth(0.2, 1.3, 9, 5, joint=0.1)
+    assert known.value(claim("0", "spread")) == 1
+    assert known.value(claim("coordinate 4", "spread")) == pytest.approx(1 / 1.3)
+    assert known.value(claim("the whole", "average")) == 0.1
+    with pytest.raises(UnknownClaimError):
+        known.value(claim("all rows", "spread"))
+
+
+def test_false_claims_of_a_page_are_counted_by_kind() -> None:
+    data = Data(P, P, {}, BINARY)
+    claims = [
+        claim("all rows", "bias", "limits", low=0.0, high=0.1),  # true: 0.04
+        claim("group A", "bias", "above", low=-0.1, high=0.1),  # false: the bias is 0
+        claim("scores 0", "frequency", "limits", low=0.2, high=0.3),  # false: 0.1
+        claim("all rows", "cutoff_error", "within", tolerance=0.05),  # true
+        claim("anything", "else", "description", level=None),  # claims nothing
+    ]
+    counts = page("within", claims, data, Design(lambda rng, n: data, kept=False, repeats={}))
+    assert (counts["false limits"], counts["false above"], counts["false within"]) == (1, 1, 0)
+    assert (counts["claims limits"], counts["false pages"], counts["false alarms"]) == (2, 1, 0)
+    assert "claims description" not in counts
+
+
+def test_predictions_that_keep_their_promise_are_not_miscalibrated() -> None:
+    data = Data(P, P, {}, BINARY)
+    counts = page("miscalibrated", [], data, Design(lambda rng, n: data, kept=True, repeats={}))
+    assert counts["false pages"] == counts["false alarms"] == counts["pages without claims"] == 1
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_truths_of_designs_agree_with_their_outcomes(name: str) -> None:
+    """The mean of outcomes, or of hits, over large data is what the design says."""
+    n = 2000 if name.startswith("300") else 20_000
+    y, prediction, _, known = DESIGNS[name].draw(np.random.default_rng(1), n)
+    if isinstance(known, BinaryTruth):
+        found, true = y, known.rows.q
+    elif isinstance(known, ClassTruth):
+        found, true = y == 0, known.Q[:, 0]
+        assert drawn_labels(np.random.default_rng(0), known.Q).max() < known.Q.shape[1]
+    elif isinstance(known, RegionTruth):
+        found, true = hits(y, prediction), next(iter(known.lines.values()))[-1].hit
+    else:
+        return  # compared with a simulation above
+    spread = np.sqrt(np.mean(true * (1 - true)) / n * 10)  # rows of a cluster depend on each other
+    assert abs(np.mean(found) - np.mean(true)) <= 4 * spread
+
+
+def hits(y: np.ndarray, prediction: object) -> np.ndarray:
+    """Return whether outcomes are covered at the last level."""
+    if hasattr(prediction, "mask"):
+        return prediction.mask.reshape(len(y), -1)[np.arange(len(y)), y]
+    if hasattr(prediction, "values"):
+        return y <= prediction.values[:, -1]
+    if isinstance(prediction, Normal):
+        return y <= prediction.mean + norm.ppf(0.975) * prediction.std
+    lower, upper = (np.asarray(bound).reshape(len(y), -1)[:, -1] for bound in (prediction.lower, prediction.upper))
+    return (lower <= y) & (y <= upper)
+
+
+def test_parts_of_a_cell_have_their_own_streams_and_add_up() -> None:
+    cell = Cell("claims", "uniform", 50, "kept", 120)
+    parts = in_parts([cell], 50)
+    assert [part.repeats for part in parts] == [50, 50, 20]
+    assert len({part.rng().integers(1 << 60) for part in parts}) == 3
+    assert together({part: {"pages": part.repeats} for part in parts}) == {cell: {"pages": 120}}
