@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cb
 from calibrant.core.pvalues import holm
+from calibrant.ranking.failures import normal_errors
 
 N, M, D = 400, 49, 3
 RNG = np.random.default_rng(5)
@@ -90,7 +91,9 @@ class TestNumbers:
         test, said = cb.uniformity_test(Y, draws), cb.explain(Y, draws)
         assert found["uniformity_test"].pvalue == test.pvalue
         assert found["explain.spread"].value == pytest.approx(said.spread, rel=1e-11)
-        assert found["explain.spread"].interval == pytest.approx((said.spread_low, said.spread_high), rel=1e-11)
+        # 5 %, half of it for the upper limit of the size, the rest for four limits
+        errors = normal_errors(np.bincount(cb.ranks(Y, draws), minlength=M + 1), 1 - 0.05 / 8)
+        assert found["explain.spread"].interval == pytest.approx((errors.spread_low, errors.spread_high), rel=1e-11)
         assert found["explain.shift"].value == pytest.approx(said.shift, rel=1e-11)
         assert found["crps"].value == pytest.approx(cb.crps(Y, draws, fair=True), rel=1e-12)
         assert found["contraction"].value == pytest.approx(cb.contraction(Y, draws), rel=1e-11)
@@ -145,8 +148,13 @@ class TestNumbers:
         climate = cb.Samples(CLIMATE)
         audit = cb.audit(Y, climate, groups={"side": np.where(MEAN > 0, "up", "down")}, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "side = up (too low by" in audit.verdict.sentences[-1]
-        assert set(audit.findings.groups.columns) == {"group", "n", "shift", "spread", "pvalue", "pvalue_adjusted"}
+        numbers = {"rank_error", "shift", "spread", "pvalue", "pvalue_adjusted"}
+        assert set(audit.findings.groups.columns) == {"group", "n", *numbers}
+        claim = claimed(audit, "rank_error")["group side = up"]
+        columns = audit.findings.groups.columns
+        assert claim.pvalue == columns["pvalue_adjusted"][columns["group"].index("side = up")]
+        assert 0 < claim.low < claim.estimate < claim.high
+        assert "side = up (too low by" in audit.verdict.headline
 
     def test_groups_count_twice_on_a_page_with_two_families(self):
         alone = cb.audit(Y, ensemble(0.8), resamples=19)
