@@ -186,31 +186,21 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
         line["pvalue_adjusted"] = p
     lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
     worst = {line["group"]: line for line in reversed(lines)}  # the worst line of a group describes it
-    shown = [name for name in lines[0] if name not in ("how", "limits")]
+    shown = [name for name in lines[0] if name not in ("how", "ranks")]
     columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in shown}
     if len(set(columns["coordinate"])) == 1:
         del columns["coordinate"]
     table = Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families))
-    claims = [_group_claim(line, setting.level) for line in lines if worst[line["group"]] is line]
-    off = tuple(claim for claim in claims if claim.pvalue is not None and claim.pvalue <= 1 - setting.level)
-    return Grouped(table, {name: line["how"] for name, line in worst.items()}, off)
+    off = [line for line in lines if worst[line["group"]] is line and line["pvalue_adjusted"] <= 1 - setting.level]
+    claims = tuple(_group_claim(line, rate, setting.level) for line in off)
+    return Grouped(table, {name: line["how"] for name, line in worst.items()}, claims)
 
 
-def _group_claim(line: dict[str, Any], level: float) -> Claim:
-    low, high = line["limits"]
-    subject, p = f"group {line['group']}", line["pvalue_adjusted"]
-    return Claim(
-        "miscalibrated",
-        subject,
-        "rank_error",
-        line["rank_error"],
-        low,
-        high,
-        level,
-        line["n"],
-        test="uniformity_test",
-        pvalue=p,
-    )
+def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
+    ranks: Ranks = line["ranks"]
+    estimate, low, high = (float(size[0]) for size in column_errors(ranks, rate, rate / 2))
+    subject, test, p = f"group {line['group']}", "uniformity_test", line["pvalue_adjusted"]
+    return Claim("miscalibrated", subject, "rank_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
 
 
 def _note(several: bool, families: int) -> str:
@@ -227,12 +217,10 @@ def _lines(group: str, ranks: Ranks, rate: float) -> list[dict[str, Any]]:
     """Return a line per coordinate; its limits, of the error, of shift and of spread, share the rate of its test."""
     pvalues = band_test(ranks).pvalue if ranks.n >= MIN_GROUP_ROWS else np.full(ranks.C, np.nan)
     lines = []
-    sizes = zip(*column_errors(ranks, rate, rate / 2), strict=True)
-    for name, counts, p, (error, low, high) in zip(ranks.names, ranks.counts.T, pvalues.tolist(), sizes, strict=True):
-        errors = normal_errors(counts, 1 - rate / 8)
-        line = {"group": group, "coordinate": name, "n": ranks.n, "rank_error": float(error)}
-        effects = {"shift": errors.shift, "spread": errors.spread, "pvalue": p}
-        lines.append({**line, **effects, "how": _how(name, errors), "limits": (float(low), float(high))})
+    for c, (name, p) in enumerate(zip(ranks.names, pvalues.tolist(), strict=True)):
+        errors = normal_errors(ranks.counts[:, c], 1 - rate / 8)
+        line = {"group": group, "coordinate": name, "n": ranks.n, "shift": errors.shift, "spread": errors.spread}
+        lines.append({**line, "pvalue": p, "how": _how(name, errors), "ranks": ranks.take([c])})
     return lines
 
 
