@@ -223,7 +223,7 @@ POINTS = ["Location and spread", "component_1", "MMD over 20 kernels, fused", "E
 def test_figures_and_measurements_can_be_read(opened, report, name, kind, figures, words):
     with opened(report(name)) as view:
         plots = view.page.locator("svg.plot")
-        assert plots.count() == figures if figures else plots.count() > 0
+        assert plots.count() >= (figures or 1)
         for plot in plots.all():
             assert plot.is_visible()
             assert min(plot.bounding_box()[side] for side in ("width", "height")) > 150

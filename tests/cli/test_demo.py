@@ -8,10 +8,10 @@ from calibrant.cli import demo
 from calibrant.points.comparison import compare
 
 HEADS = {
-    "churn": "will a customer leave?\n✗ These predictions are not calibrated",
+    "churn": "will a customer leave?\n✗ Probabilities are off by",
     "digits": "which digit is it?\n✗ ",
     "house_prices": "what is it sold for?\n✗ ",
-    "demand": "how many are sold?\n✗ These quantiles are not calibrated",
+    "demand": "how many are sold?\n✗ ",
     "posterior": "what drove the epidemic?\n✗ ",
     "ensemble": "how will the weather be?\n✗ ",
     "generated": "does a mixture make such digits?\n✗ The generated points differ",

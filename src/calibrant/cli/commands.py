@@ -141,8 +141,8 @@ def samples(
 
 @commands.command(
     epilog="""
-    calibrant check data.parquet --y label --p score --tolerance 0.02 --fail-if miscalibrated
-    calibrant check data.parquet --y label --p score --tolerance 0.02 --fail-if 'verdict != within'
+    calibrant check a.csv --y y --p p --tolerance 0.02 --fail-if miscalibrated
+    calibrant check report.html --fail-if 'verdict != within'
     calibrant check report.html --fail-if 'ece.excess > 0.02'
     calibrant check report.html --fail-if 'worst_group.pvalue < 0.01'
     calibrant check report.html --fail-if 'coverage.0.9.high < 0.9'

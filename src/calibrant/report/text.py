@@ -34,7 +34,7 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
     if findings.caveats:
         caveats = (line for caveat in findings.caveats for line in _wrapped(caveat, "- ", "  ", width))
         blocks.append(["Keep in mind", *caveats])
-    return "\n\n".join("\n".join(block) for block in blocks)
+    return "\n\n".join("\n".join(block) for block in blocks).replace("\xa0", " ")  # which some terminals cannot show
 
 
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
