@@ -240,6 +240,11 @@ class TestParts:
         assert "<tr><th>Kuiper</th>" in as_html_fragment(found)
         assert "<tr><td>SKCE</td>" in as_html_fragment(found)
 
+    def test_a_section_on_which_nothing_rests(self):
+        sections = (Section("a", "A", "", (self.DECIDES,)), Section("b", "B", "", (self.DESCRIBES,)))
+        lines = as_text(findings(sections=sections)).splitlines()
+        assert [line.split()[0] for line in lines[-4:]] == ["B", "measurement", "Description:", "SKCE"]
+
     def test_nothing_is_said_where_nothing_decides(self):
         for text in (render(self.measured(self.DESCRIBES)), as_text(self.measured(self.DESCRIBES))):
             assert RESTS not in text

@@ -18,6 +18,7 @@ LONGEST_NAME = 160
 LONGEST_SENTENCE = 2000
 DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks that change the writing direction of what follows
 _UNIT = re.compile(r"(?<=\d) %")
+_PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 SMALL_GROUP = 30  # rows
 POWER = 0.8  # "found 4 times in 5"
 NOTABLE = 0.05  # an average error of 5 percentage points
@@ -215,12 +216,12 @@ def stored_text(value: Any, longest: int = LONGEST_NAME) -> str:
 
 
 def sentence(value: str) -> str:
-    r"""Return a sentence of an audit, which may quote the user, with a non-breaking space before each percent sign.
+    r"""Return a sentence of an audit, which may quote the user; lines do not break before "%" or within a p-value.
 
-    >>> sentence("When it says 84 %, it happens.")
-    'When it says 84\xa0%, it happens.'
+    >>> sentence("When it says 84 %, it happens (p < 0.001).")
+    'When it says 84\xa0%, it happens (p\xa0<\xa00.001).'
     """
-    return _UNIT.sub("\u00a0%", text(value, LONGEST_SENTENCE))
+    return _PVALUE.sub("p\u00a0\\1\u00a0", _UNIT.sub("\u00a0%", text(value, LONGEST_SENTENCE)))
 
 
 def label(value: str) -> str:

@@ -40,16 +40,15 @@ class Box(NamedTuple):
     lines: tuple[str, ...]
 
 
-def parts(measurements: Sequence[Measurement]) -> list[tuple[str, list[Measurement]]]:
-    """Return the measurements in two parts with headings: those that decide the verdict, and the others.
+def parts(measurements: Sequence[Measurement], findings: Findings) -> list[tuple[str, list[Measurement]]]:
+    """Return some measurements in two parts with headings: those that decide the verdict, and the others.
 
-    If the verdict rests on none of them, they are one part without a heading.
+    If the verdict rests on no measurement of the findings, they are one part without a heading.
     """
-    decisive = [m for m in measurements if m.decides]
-    if not decisive:
+    if not any(m.decides for m in findings.measurements):
         return [("", list(measurements))] if measurements else []
-    others = [m for m in measurements if not m.decides]
-    return [(RESTS, decisive), *([(DESCRIBES, others)] if others else [])]
+    decisive, others = [m for m in measurements if m.decides], [m for m in measurements if not m.decides]
+    return [(heading, part) for heading, part in ((RESTS, decisive), (DESCRIBES, others)) if part]
 
 
 class Supported(NamedTuple):

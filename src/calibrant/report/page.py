@@ -204,7 +204,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         whose=subject_words(claims[0]) if claims and claims[0].subject != ALL_ROWS else "",
         marks=MARKS,
         sections=[
-            _section(section, f"s{k}", detail, claims, Markup) for k, section in enumerate(findings.sections, start=1)
+            _section(section, f"s{k}", detail, findings, Markup) for k, section in enumerate(findings.sections, start=1)
         ],
         groups=findings.groups
         and _grid(
@@ -228,8 +228,8 @@ def _pieces(cell: str) -> list[str]:
     return re.sub(rf"(\S{{{MAX_WORD}}})(?=\S)", "\\1\0", cell).split("\0")  # texts of a page have no such character
 
 
-def _section(section: Section, identity: str, detail: Detail, claims: Sequence[Claim], markup: Any) -> dict[str, Any]:
-    in_parts = parts(section.measurements)
+def _section(section: Section, identity: str, detail: Detail, findings: Findings, markup: Any) -> dict[str, Any]:
+    claims, in_parts = findings.verdict.claims, parts(section.measurements, findings)
     notes = list(dict.fromkeys(filter(None, (_how(m) for _, part in in_parts for m in part))))
     has = {
         field: any(getattr(m, field) is not None for m in section.measurements)

@@ -59,7 +59,7 @@ def _tolerances(findings: Findings) -> str:
 
 def as_html_fragment(findings: Findings) -> str:
     """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
-    measurements = [m for _, part in parts(findings.measurements) for m in part]
+    measurements = [m for _, part in parts(findings.measurements, findings) for m in part]
     heading, *lines = _rows(measurements, findings)
     tags = ["th" if m.decides else "td" for m in measurements]  # bold, like the headings
     rows = "".join(
@@ -97,7 +97,7 @@ def _measurements(measurements: Sequence[Measurement], findings: Findings, width
     """Return the table, in parts with headings; roundings are on a line below, not in a column."""
     if not measurements:
         return []
-    found = parts(measurements)
+    found = parts(measurements, findings)
     heading, *rows = _rows([m for _, part in found for m in part], findings)
     kept = [k for k, name in enumerate(heading) if name != ROUNDING]
     head, *lines = _aligned([tuple(row[k] for k in kept) for row in (heading, *rows)], width)
