@@ -1,5 +1,6 @@
 """Running the command as a person or a build server does, on files written for the test."""
 
+import inspect
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -33,7 +34,7 @@ def _few_redraws(monkeypatch):
 
     What redraws find has its own tests; these compare the command with the library, or look at something else.
     """
-    monkeypatch.setitem(audit.__kwdefaults__, "resamples", REDRAWS)
+    monkeypatch.setitem(inspect.unwrap(audit).__kwdefaults__, "resamples", REDRAWS)
     defaults = AuditJob.__init__.__defaults__
     fewer = tuple(REDRAWS if default == 999 else default for default in defaults)
     monkeypatch.setattr(AuditJob.__init__, "__defaults__", fewer)

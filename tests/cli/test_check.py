@@ -71,7 +71,7 @@ def test_a_report_on_the_way(run, data):
         (["--fail-if", "ece >> 1"], "--fail-if 'ece >> 1' is not a condition"),
         (
             ["--fail-if", "ecce > 1"],
-            "nothing called 'ecce' was measured. Did you mean 'ece'? There are cutoff_error, ece, ",
+            "nothing called 'ecce' was measured. Did you mean 'ece'? There are cutoff_error, calibration_test, ece, ",
         ),
         (["--fail-if", "ece.pval > 1"], "ece has no field 'pval' here; it has 'value', 'expected', 'pvalue'"),
         (["--fail-if", "ece > 0.9", "--fail-if", "frob > 1"], "nothing called 'frob' was measured"),
@@ -171,3 +171,29 @@ def test_nothing_is_markup_in_the_summary_of_a_step():
         "| ❌ failed | a\\|b | 2 | &gt; 1 |\n"
         "\n"
     )
+
+
+def test_gates_on_the_verdict(run, folder, data):
+    """The strict gate fails where rows cannot tell, the other one where they show an error."""
+    options = (data, *NAMED, "--tolerance", "0.02", "--by", "segment")
+    failed = run("check", *options, "--fail-if", "verdict != within", "--fail-if", "worst_group.pvalue < 0.9")
+    assert failed.code == 1
+    headline, verdict, group = failed.out.splitlines()
+    assert headline.startswith("Probabilities are off by ")
+    assert verdict.startswith("FAILED  verdict = ")
+    assert group.startswith("FAILED  worst_group.pvalue = ")
+    assert "segment = " in group
+    assert run("check", data, *NAMED, "--tolerance", "0.9", "--fail-if", "verdict != within").code == 0
+
+
+def test_limits_of_a_score(run, data):
+    done = run("check", data, *NAMED, "--fail-if", "brier_score.high > 0.9", "--fail-if", "ece.excess > 0.9")
+    assert done.code == 0
+    assert done.out.startswith("passed  brier_score.high = 0.")
+
+
+def test_junit_of_a_verdict(run, folder, data):
+    run("check", data, *NAMED, "--fail-if", "verdict != cannot tell", "--fail-if", "cannot tell", "--junit", "a.xml")
+    failures = [case[0] for case in ET.parse(folder / "a.xml").getroot()[0] if len(case)]
+    assert len(failures) == 1
+    assert "Probabilities are off by" in failures[0].text

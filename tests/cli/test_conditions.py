@@ -92,6 +92,7 @@ def test_judged(measured, text, failed, line):
         ("miscalibrated", "binary", "within", "passed  verdict = within  (fails if = miscalibrated)"),
         ("within", "sets", "within", "FAILED  verdict = within  (fails if = within)"),
         ("verdict = miscalibrated", "binary", "miscalibrated", "FAILED  verdict = miscalibrated  (fails if = misca"),
+        ("different", "comparison", "within", "passed  verdict = within  (fails if = different)"),
         ("verdict != within", "binary", "cannot tell", "FAILED  verdict = cannot tell  (fails if != within)"),
         ("verdict!='within'", "binary", "within", "passed  verdict = within  (fails if != within)"),
         ('verdict == "cannot  tell"', "binary", "within", "passed  verdict = within  (fails if == cannot tell)"),

@@ -191,7 +191,8 @@ def test_long_numbers_as_labels(small_batches, tmp_path, decimal):
         table = pa.table({"y": [0, 1] * 50, "p": [0.25, 0.5] * 50, "g": label[100 * k : 100 * k + 100]})
         pq.write_table(table, tmp_path / f"{k}.parquet")
     found = str(binary(tmp_path, groups="g").audit(resamples=19))
-    rows = [[part.strip() for part in line.split()][2:4] for line in found.splitlines() if line.startswith("  g = ")]
+    lines = [line[2:] for line in found.splitlines()]  # what stands before is the mark of a line
+    rows = [line.split()[2:4] for line in lines if line.startswith("g = ")]
     assert sorted(rows) == [["(missing)", "1"], [f"{2**53}", "99"], [f"{2**53 + 1}", "100"]]
 
 

@@ -49,6 +49,12 @@ def test_measurements_are_metrics_and_the_verdict_is_a_tag(mlflow, churn):
         assert metrics.get(f"calibrant.{row.name}.expected") == row.expected
     assert metrics["calibrant.ece"] == pytest.approx(0.0786, abs=1e-4)
     assert metrics["calibrant.kuiper_test.pvalue"] < 0.001
+    size = churn.verdict.claims[0]
+    assert [metrics[f"calibrant.verdict.{part}"] for part in ("estimate", "low", "high")] == [
+        size.estimate,
+        size.low,
+        size.high,
+    ]
     tags = logged(mlflow).tags
     assert tags["calibrant.verdict"] == churn.verdict.status == "miscalibrated"
     assert tags["calibrant.headline"] == churn.verdict.headline

@@ -69,6 +69,20 @@ class TestBoxes:
         section = Section("s", "S", "", (Measurement("ece", "error", 0.1, expected=0.05, pvalue=0.001),))
         assert boxes(findings(sections=(section,))) == []
 
+    def test_what_is_no_share(self):
+        claim = replace(ERROR, quantity="difference of log_score", subject="a and b", tolerance=0.01)
+        (box,) = boxes(findings(claim, kind="comparison"))
+        assert (box.label, box.value) == ("Difference of log score, a and b", "0.04010")
+        assert box.lines == ("95\u00a0% limits: 0.02430 to 0.05490", "tolerance: 0.01")
+        assert tolerances(Verdict("cannot tell", "", (), (claim,), 0.01)) == []
+
+    def test_of_several_levels_that_of_the_smallest_pvalue(self):
+        levels = [
+            Claim("below", f"{level} % intervals", "coverage", 0.7, 0.6, 0.75, 0.95, 9, level / 100, pvalue=p)
+            for level, p in ((80, 0.01), (90, 0.001), (95, 0.02))
+        ]
+        assert boxes(findings(ERROR, *levels))[1].label == "Coverage, 90 % intervals"
+
     def test_without_limits(self):
         (box,) = boxes(findings(replace(ERROR, low=math.nan, high=math.nan)))
         assert box.lines == ()

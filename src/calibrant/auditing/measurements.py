@@ -237,6 +237,8 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
 def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measurement, str]:
     """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
+    if verb in MEANS and isinstance(pairs, RowPairs):
+        return _with_mean_limits(line, pairs.rows, level), ""
     entry, summary = find(verb), _best_summary(pairs)
     if field or entry.limits is None or not isinstance(summary, entry.reads):
         return line, ""
@@ -244,6 +246,15 @@ def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measure
         return replace(line, interval=entry.limits(summary, entry.usual).at(level, "both")), ""
     except NotApplicableError as reason:
         return line, f"There are no confidence limits of errors: {reason}."
+
+
+def _with_mean_limits(line: Measurement, rows: Binary, level: float) -> Measurement:
+    """Add limits to a mean score; it has none if few rows decide it."""
+    try:
+        found = interval(line.name, rows.y, rows.p, level=level, weights=None if is_unit(rows.w) else rows.w)
+    except NotApplicableError:
+        return line
+    return replace(line, interval=(float(found.low), float(found.high)))
 
 
 def _best_summary(pairs: Pairs) -> Summary:

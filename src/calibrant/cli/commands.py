@@ -141,11 +141,12 @@ def samples(
 
 @commands.command(
     epilog="""
-    calibrant check data.parquet --y label --p score --fail-if 'ece.low > 0.05'
-    calibrant check report.html --fail-if 'kuiper_test.pvalue < 0.01'
-    calibrant check report.html --fail-if 'coverage.0.9 < 0.88'
+    calibrant check data.parquet --y label --p score --tolerance 0.02 --fail-if miscalibrated
+    calibrant check data.parquet --y label --p score --tolerance 0.02 --fail-if 'verdict != within'
+    calibrant check report.html --fail-if 'ece.excess > 0.02'
+    calibrant check report.html --fail-if 'worst_group.pvalue < 0.01'
+    calibrant check report.html --fail-if 'coverage.0.9.high < 0.9'
     calibrant check report.html --fail-if 'density_coverage.coverage < 0.9'
-    calibrant check report.html --fail-if miscalibrated
     """
 )
 @click.argument("file", type=PATH)
@@ -153,7 +154,7 @@ def samples(
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
-    help="Fail when this holds, such as 'ece.low > 0.05'. May be repeated.",
+    help="Fail when this holds, such as miscalibrated or 'ece.low > 0.05'. May be repeated.",
 )
 @add(OPTIONS)
 @html_option
@@ -172,11 +173,16 @@ def check(
 ) -> None:
     """Fail if a condition on the predictions in FILE holds.
 
-    FILE contains predictions, as for audit, or is a report or JSON that audit or samples wrote. A condition is the
-    name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value of calibrated
-    predictions NAME.expected, the ends of the confidence interval NAME.low and NAME.high, the measurement at one of
-    several levels NAME.LEVEL; an unknown name lists the known ones. A condition may also be a verdict: miscalibrated,
-    or different for sets of points.
+    FILE contains predictions, as for audit, or is a report or JSON that audit or samples wrote.
+
+    A condition may be a verdict, miscalibrated, within or 'cannot tell' (different for sets of points), or its
+    opposite, 'verdict != within'. With --tolerance, miscalibrated means that a larger error was shown, and within that
+    a larger one was excluded.
+
+    It may also be the name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value
+    of calibrated predictions NAME.expected, the excess over it NAME.excess, the confidence limits NAME.low and
+    NAME.high, the measurement at one of several levels NAME.LEVEL; an unknown name lists the known ones. With groups,
+    worst_group.estimate, worst_group.low and worst_group.pvalue are those of the group with the smallest p-value.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

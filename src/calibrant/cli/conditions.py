@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from calibrant.cli.output import measurements
@@ -33,10 +34,15 @@ OF_VERDICT = re.compile(r"""\s*verdict\s*(?P<op>==|!=|=)\s*(?P<quote>["']?)(?P<w
 SUM = re.compile(r"\s*(?P<name>[^\s<>=!]+)\s*(?P<op>[<>]=?)\s*(?P=name)\.expected\s*\+\s*(?P<number>[\d.eE-]+)\s*")
 NO_LIMITS = "Limits need more rows or less rare events: calibrant audit says how many; 'NAME.pvalue < 0.01' works now"
 WORD = re.compile(r"[^\s<>=!]+")
-VERDICTS_ON_PREDICTIONS = ("miscalibrated", "within", "cannot tell")
-VERDICTS_ON_POINTS = ("different", "no evidence", "cannot tell")
+VERDICTS = ("miscalibrated", "within", "cannot tell")
+OTHER_VERDICTS = {
+    "points": ("different", "no evidence", "cannot tell"),
+    "comparison": ("different", "within", "cannot tell"),
+}
+"""The verdicts on what are not predictions of one model, by the kind of results."""
 LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is made at several levels
 WORST_GROUP, GROUPS = "worst_group", "groups"
+ESTIMATES = ("cutoff_error", "coverage")  # columns of the table of groups
 SHARES = ("ece", "mce", "cutoff_error", "coverage")  # measurements that lie between 0 and 1
 
 
@@ -113,7 +119,7 @@ def read_condition(text: str) -> Condition:
     Condition(text='verdict != within', name='verdict', op='!=', threshold='within')
     """
     word = " ".join(text.split())
-    if word in (*VERDICTS_ON_PREDICTIONS, *VERDICTS_ON_POINTS):
+    if word in {*VERDICTS, *chain(*OTHER_VERDICTS.values())}:
         return Condition(word, "verdict", "=", word)
     if of_verdict := OF_VERDICT.fullmatch(text):
         return Condition(word, "verdict", of_verdict["op"], " ".join(of_verdict["word"].split()))
@@ -158,8 +164,8 @@ def _judged(condition: Condition, results: Mapping[str, Any]) -> Outcome:
 
 def _verdict(word: str, results: Mapping[str, Any]) -> str:
     """Return the verdict if it could be `word`: a condition that can never be true would always pass."""
-    of_points, status = results.get("kind") == "points", str(results["verdict"].get("status"))
-    possible = VERDICTS_ON_POINTS if of_points else VERDICTS_ON_PREDICTIONS
+    status = str(results["verdict"].get("status"))
+    possible = OTHER_VERDICTS.get(str(results.get("kind")), VERDICTS)
     if word not in possible:
         raise InputError(f"the verdict on this cannot be {word!r}; it is one of {', '.join(possible)}")
     if status == "no truth":
@@ -280,6 +286,7 @@ def _group_numbers(line: Mapping[str, Any]) -> dict[str, float]:
         low, high = line.get(key) or (None, None)
         numbers |= {} if low is None or high is None else {"low": float(low), "high": float(high)}
     adjusted = numbers.pop("pvalue_adjusted", None)
-    if "coverage" in numbers:
-        numbers.setdefault("estimate", numbers["coverage"])
+    for key in ESTIMATES:
+        if key in numbers:
+            numbers.setdefault("estimate", numbers[key])
     return numbers if adjusted is None else {**numbers, "pvalue": adjusted}

@@ -19,9 +19,10 @@ def log_audit(audit: Audit, *, prefix: str = "calibrant.", artifact: str = "cali
     """Log what an audit found to the active MLflow run (a new one if there is none).
 
     Metrics are ``calibrant.ece`` and so on, with ``.expected`` (if calibrated), ``.pvalue``, ``.low`` and ``.high``
-    where they exist, and ``calibrant.n``. Tags are ``calibrant.verdict`` ("miscalibrated", "no evidence" or "cannot
-    tell"), ``calibrant.headline``, and ``calibrant.not_finite`` with the metrics that were left out because MLflow's
-    databases cannot store infinite values. Artifacts are the report and, beside it, everything as JSON.
+    where they exist, ``calibrant.verdict.estimate``, ``.low`` and ``.high`` of the headline, and ``calibrant.n``. Tags
+    are ``calibrant.verdict`` ("miscalibrated", "within" or "cannot tell"), ``calibrant.headline``, and
+    ``calibrant.not_finite`` with the metrics that were left out because MLflow's databases cannot store infinite
+    values. Artifacts are the report and, beside it, everything as JSON.
 
     Parameters
     ----------
@@ -43,6 +44,9 @@ def log_audit(audit: Audit, *, prefix: str = "calibrant.", artifact: str = "cali
     values = {"n": float(audit.findings.n)}
     for measurement in audit.findings.measurements:
         values |= _values(measurement)
+    for claim in audit.verdict.claims[:1]:
+        limits = {"estimate": claim.estimate, "low": claim.low, "high": claim.high}
+        values |= {f"verdict.{name}": limit for name, limit in limits.items() if not math.isnan(limit)}
     finite = {name: value for name, value in values.items() if math.isfinite(value)}
     tags = {"verdict": audit.verdict.status, "headline": audit.verdict.headline}
     if len(finite) < len(values):

@@ -84,9 +84,9 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
 
 
 def _axis_end(*drawn: Any) -> float:
-    """Return 1, or where the axes end if all that is drawn is small."""
+    """Return 1, or where the axes end if all that is drawn is small, but not 0."""
     largest = max(float(np.max(values)) for values in drawn)
-    return 1.0 if largest > ZOOMED else 1.05 * largest
+    return 1.0 if largest > ZOOMED or largest == 0 else 1.05 * largest
 
 
 def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:

@@ -77,7 +77,7 @@ def points_words(tolerance: float) -> str:
 def boxes(findings: Findings) -> list[Box]:
     """Return what stands beside the verdict: claims that the level covers, the headline's first.
 
-    Of claims that differ in a range or a name alone, the one that is farthest from calibration is shown.
+    Of claims that differ in a range or a name alone, the one that is most clearly off is shown.
     """
     if findings.kind == "points":
         return _measured_boxes(findings)
@@ -86,13 +86,14 @@ def boxes(findings: Findings) -> list[Box]:
         if claim.level is None or claim.kind == "description" or math.isnan(claim.estimate):
             continue
         sort = claim.quantity, NAME.sub("", claim.subject)
-        if sort not in found or (found[sort] is not findings.verdict.claims[0] and _gap(claim) > _gap(found[sort])):
+        if sort not in found or (found[sort] is not findings.verdict.claims[0] and _off(claim) > _off(found[sort])):
             found[sort] = claim
     return [_box(claim) for claim in found.values()][:MAX_BOXES]
 
 
-def _gap(claim: Claim) -> float:
-    return abs(claim.estimate - claim.expected)
+def _off(claim: Claim) -> tuple[float, float]:
+    """Return how far a claim is from calibration: by its p-value if it has one, then by its distance."""
+    return -(1.0 if claim.pvalue is None else claim.pvalue), abs(claim.estimate - claim.expected)
 
 
 def _measured_boxes(findings: Findings) -> list[Box]:
@@ -124,7 +125,8 @@ def _box(claim: Claim) -> Box:
     if claim.expected:
         lines.append(f"{_number(claim.expected, claim)} if calibrated")
     if claim.tolerance is not None:
-        lines.append(f"tolerance: {points_words(claim.tolerance)}")
+        tau = points_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
+        lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
 
 
@@ -151,7 +153,7 @@ def claim_numbers(claim: Claim) -> tuple[str, str, str]:
 
 def _is_share(claim: Claim) -> bool:
     """Tell whether a quantity is written as a percentage."""
-    return claim.quantity in QUANTITIES or claim.tolerance is not None
+    return claim.quantity in QUANTITIES
 
 
 def _number(value: float, claim: Claim) -> str:

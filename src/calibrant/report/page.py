@@ -14,11 +14,20 @@ import numpy as np
 
 from calibrant.core import pictures as plots
 from calibrant.core import words as wording
-from calibrant.core.claims import Claim
+from calibrant.core.claims import ALL_ROWS, Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
-from calibrant.report.claims import DESCRIBES, WHICH_TOLERANCE, boxes, marked, parts, points_words, tolerances
+from calibrant.report.claims import (
+    DESCRIBES,
+    WHICH_TOLERANCE,
+    boxes,
+    marked,
+    parts,
+    points_words,
+    subject_words,
+    tolerances,
+)
 from calibrant.report.files import embedded, first
 from calibrant.report.pictures import picture
 
@@ -86,7 +95,7 @@ def tone_of(kind: str, verdict: Verdict) -> tuple[str, str]:
     ('good', 'Calibrated within 2 percentage points')
     """
     tone, words = frame_of(kind).statuses.get(verdict.status, ("unsure", verdict.status))
-    if verdict.status == "within" and verdict.tolerance is not None:
+    if verdict.status == "within" and verdict.tolerance is not None and frame_of(kind) is AUDIT:
         words = f"{words} within {points_words(verdict.tolerance)}"
     return tone, words
 
@@ -192,6 +201,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         tiles=boxes(findings),
         tolerances=tolerances(findings.verdict),
         which_tolerance=WHICH_TOLERANCE,
+        whose=subject_words(claims[0]) if claims and claims[0].subject != ALL_ROWS else "",
         marks=MARKS,
         sections=[
             _section(section, f"s{k}", detail, claims, Markup) for k, section in enumerate(findings.sections, start=1)

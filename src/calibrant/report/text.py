@@ -17,8 +17,8 @@ WIDTH = 88  # characters of a line
 MIN_WIDTH, MAX_SENTENCE_WIDTH = 40, 100  # however narrow or wide a terminal is
 MAX_TABLE_ROWS = 12
 ROUNDING = "off by at most"
-OMITTED_FIRST = ("statistic", "weight", "pvalue", "bias")  # columns of groups; the JSON has all of them
-MIN_NAME_WIDTH = 32  # of the first column; shorter names could look alike
+OMITTED_FIRST = ("statistic", "weight", "pvalue", "sharpness", "crps", "coverage_0.5", "bias")  # the JSON has them
+MIN_NAME_WIDTH = 28  # of the first column
 
 
 def as_text(findings: Findings, width: int = WIDTH) -> str:
