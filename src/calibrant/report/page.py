@@ -74,7 +74,7 @@ MODELS = Frame(
     "A difference is that of the first model less the second. A p-value says how often models that are equal by this "
     "metric would look at least this different.",
     {
-        "different": ("good", "One is better"),
+        "different": ("good", "They differ"),
         "within": ("good", "No difference that matters"),
         "cannot tell": ("unsure", "Cannot tell"),
     },
