@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, cast
 
 from calibrant.auditing.audit import AUDITED, INSTEAD, KINDS_AUDITED, audit_of, class_names
@@ -74,7 +73,7 @@ class AuditJob:
         how = AUDITED[Classes if of_classes else Binary]
         setting = Setting(self.level, self.resamples, generator(self.rng), named, how.families + bool(groups))
         found = how.sections(counted, setting)
-        grouped = cell_groups(chain.from_iterable(part.grids() for part in groups), setting) if groups else None
+        grouped = cell_groups(groups, setting) if groups else None
         called = report_names(self.names, "{'outcome': 'left'}")
         return audit_of(found, grouped, setting, kind="classes" if of_classes else "binary", n=facts.n, names=called)
 

@@ -34,6 +34,7 @@ KINDS = {
     "cloud": "points",
     "two_ecdfs": "points",
     "coordinates": "points",
+    "groups": "core",
 }
 """The kinds of picture, and the subject whose module `plots` draws them."""
 MAX_PICTURES_IN_A_ROW = 4
