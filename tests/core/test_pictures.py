@@ -16,6 +16,8 @@ from calibrant import (
     reliability_curve,
 )
 from calibrant.core import pictures as plots
+from calibrant.core.findings import Table
+from calibrant.core.plots import groups_figure
 from calibrant.errors import MissingExtraError
 from calibrant.points.sections import two_ecdfs
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
@@ -29,6 +31,18 @@ QUANTILES = Quantiles([[0.0, 1.0], [0.5, 1.5], [0.5, 2.0], [1.0, 3.0]], [0.25, 0
 POINTS = {"first": [0.0, 1.0, 5.0, 6.0], "second": [0.0, 2.0, 1.0, 0.0], "set": [0.0, 0.0, 1.0, 1.0]}
 SHIFTS = {"place": [0.0, 1.0], "value": [0.1, 0.7], "low": [-0.2, -0.3], "high": [0.2, 0.3]}
 OF_SHIFTS = {"names": ("a", "b"), "axis": "shift", "reference": 0.0, "logarithmic": False, "level": 0.95}
+BIASES = Table(
+    "groups",
+    "Groups",
+    {
+        "group": ("g = $1", "g = 2"),
+        "n": (40, 60),
+        "bias": (0.1, -0.02),
+        "bias_low": (0.03, -0.06),
+        "bias_high": (0.17, 0.02),
+        "minimum_detectable": (0.08, 0.05),
+    },
+)
 CURVES = {
     "reliability": lambda: reliability_curve(Y, P, bins=4),
     "isotonic": lambda: reliability_curve(Y, P, strategy="isotonic", resamples=19),
@@ -42,6 +56,7 @@ CURVES = {
     "cloud": lambda: Curve("cloud", POINTS, "", 4, {"names": ("real", "generated"), "axes": ("x", "y")}),
     "two_ecdfs": lambda: two_ecdfs(np.array([1.0, 2.0]), np.array([2.0, 3.0, 4.0]), ("real", "generated"), "x"),
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
+    "groups": lambda: groups_figure(BIASES, level=0.95).curve,
 }
 
 

@@ -197,13 +197,14 @@ def describe_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> s
         np.asarray(columns[key]) for key in ("name", "estimate", "low", "high", "reference")
     )
     outside = int(np.sum((low > reference) | (high < reference)))
+    without = f"{outside:,} {'does' if outside == 1 else 'do'} not contain {reference[0]:g}"
     many = (
         f"{name.size:,} of {details['groups']:,} groups" if details["groups"] > name.size else f"{name.size:,} groups"
     )
     first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {low[0]:.3g} to {high[0]:.3g})."
     if np.isnan(reference).all():
         return f"{details['axis']} of {many} with limits. {first}".capitalize()
-    return f"{details['axis'].capitalize()} of {many} with limits; {outside:,} do not contain {reference[0]:g}. {first}"
+    return f"{details['axis'].capitalize()} of {many} with limits; {without}. {first}"
 
 
 GROUPS = Picture(draw_groups, marks_groups, describe_groups, thinned=("place", "estimate", "low", "high"))

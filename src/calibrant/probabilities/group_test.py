@@ -160,7 +160,7 @@ def entries_of_cells(cells: GroupCells, most: int) -> GroupEntries:
     extent = _extents(cells.group, np.cumsum(cells.sums[WY] - cells.sums[WP]))
     entry = _entries(cells.group, cells.sums[N].astype(np.int64), most)
     sums = np.add.reduceat(cells.sums, _starts(entry), axis=1)
-    return GroupEntries(cells.names, entry[_starts(cells.group)], sums, extent, cells.weight_max)
+    return GroupEntries(cells.names, entry[cells.starts], sums, extent, cells.weight_max)
 
 
 def _starts(number: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
