@@ -94,7 +94,7 @@ class Clusters:
     @property
     def inflation(self) -> float:
         """By how much changed residuals are enlarged: tests of few or skewed ones would reject too often otherwise."""
-        return self.effective / (self.effective - 1) * (1 + self.skewness**2)
+        return self.effective / (self.effective - 1) * (1 + 2 * self.skewness**2)
 
     def check(self) -> None:
         """Refuse clusters that are too few or too unequal, or in which events are too rare."""
